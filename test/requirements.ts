@@ -1234,7 +1234,7 @@ export const requirements: readonly Requirement[] = [
     id: "limits.authorization-server-url",
     section: limits,
     text: "`authorization_server_url` must be HTTPS.",
-    verifiedBy: ["test/golden/config/mcp-blocks.txt#must begin with https://"],
+    verifiedBy: ["test/golden/config/mcp-blocks.txt#must start with https://"],
   },
   {
     id: "limits.wildcards",

@@ -273,7 +273,7 @@ function explain(clashes: readonly Clash[], losers: ReadonlySet<Unit>, slices: r
   for (const { loser, loserPlace, problem, isEven } of clashes) {
     if (!loserPlace || !losers.has(loser)) continue;
     const slice = slices.find(({ source }) => source.file === loserPlace.file);
-    const state = isEven ? ", and neither was in force before" : ", which was there before";
+    const state = isEven ? ", and neither was active before" : ", which was active before";
     const theirs = conflict(loserPlace.path, problem, "is in conflict with ", state);
     if (slice) loser.problems.push(slice.problemOf(theirs));
   }

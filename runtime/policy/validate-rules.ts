@@ -267,7 +267,7 @@ function misplacedOperand(name: string, match: StringMatch): string | undefined 
   if (name !== "http_path") return undefined;
   if (all.some((text) => /[?#]/.test(text))) return 'can never match: has "?" or "#", must be a path without query';
   const fromStart = [...whole, ...(start === undefined ? [] : [start])].filter(isKnown);
-  return fromStart.some((text) => !text.startsWith("/")) ? 'can never match: must begin with "/"' : undefined;
+  return fromStart.some((text) => !text.startsWith("/")) ? 'can never match: must start with "/"' : undefined;
 }
 
 function openPart(doc: CriterionDoc): Part {

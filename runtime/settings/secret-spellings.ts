@@ -159,7 +159,7 @@ export function secretRules(
       report({
         severity: "error",
         path: use.path,
-        message: `cannot stand beside "${other}", must be written in one form`,
+        message: `cannot be combined with "${other}", must be written in one form`,
       });
     }
     first.set(place, other ?? spelling);

@@ -39,7 +39,7 @@ const MAX_LOCATED_VALUES = 20_000;
 const MAX_ALIASED_NODES = 100_000;
 const TOO_DEEP = `is nested too deeply, at most ${MAX_DEPTH} levels are read`;
 const TOO_MANY = `has more than ${MAX_TOKENS} tokens of YAML, must be smaller or JSON`;
-const PROTO_KEY = 'has the key "__proto__", which is no setting';
+const PROTO_KEY = 'has the key "__proto__", which is not a setting';
 const HALF_CHARACTER = "has half of a surrogate pair, which is not a character";
 const INEXACT = "is a number that JSON cannot carry exactly, must be smaller or text in quotes";
 
@@ -153,7 +153,7 @@ class Tree {
       // Past the colon the reader may repeat the text, which may hold a secret.
       this.#report(error.pos[0], `is not valid YAML: ${error.message.split(": ")[0] ?? ""}`);
     }
-    if (document.directives.yaml.version !== "1.2") this.#report(0, "asks for another YAML version, must be YAML 1.2");
+    if (document.directives.yaml.version !== "1.2") this.#report(0, "declares another YAML version, must be YAML 1.2");
     if (this.problems.length > 0) return undefined;
     return this.#convert(document.contents, 0, false);
   }

@@ -96,13 +96,13 @@ export function upstreamAddress({ origin, pathname }: URL): string {
 
 /** A path as the listener's canonical form has it: what is written here must be what requests are compared with. */
 export function parseRoutePath(text: string): Reading<string> {
-  if (!text.startsWith("/")) return refuse('must begin with "/"');
+  if (!text.startsWith("/")) return refuse('must start with "/"');
   if (hasUnsafeCharacter(text) || /[?#]/.test(text))
     return refuse("must be a path without query, spaces or backslashes");
-  if (text.includes("//")) return refuse('must not contain "//", requests never do');
+  if (text.includes("//")) return refuse('must not contain "//": requests never do');
   if (text.split("/").some((segment) => segment === "." || segment === ".."))
     return refuse("must not contain dot segments");
-  if (/%(?![0-9A-Fa-f]{2})/.test(text)) return refuse('has a "%" that begins no escape, must be written "%25"');
+  if (/%(?![0-9A-Fa-f]{2})/.test(text)) return refuse('has a "%" that is not an escape, must be written "%25"');
   if (/%(?![0-9A-F]{2})/.test(text))
     return refuse("has a lower-case escape, requests are compared with upper-case ones");
   // Requests are compared after RFC 3986 §6.2.2.2 normalisation: an escaped letter would never match.
@@ -139,7 +139,7 @@ export function isLoopbackHost(host: string): boolean {
 
 /** For what nobody on the way may read or change. */
 export function overTlsOrLoopback(address: Reading<URL>): Reading<URL> {
-  return !address.ok || isTlsOrLoopback(address.value) ? address : refuse("must begin with https://");
+  return !address.ok || isTlsOrLoopback(address.value) ? address : refuse("must start with https://");
 }
 
 /** Whole seconds of a duration that was validated. */

@@ -294,9 +294,7 @@ describe("validation at synthesis", () => {
 
   test("judges settings at the gateway", () => {
     const { app } = program({ idpProviderUrl: "https://idp.example.com" });
-    expect(() => app.synth()).toThrow(
-      /\[stack\/gateway\] "settings\.idp_provider_url" needs "idp_client_id" beside it/,
-    );
+    expect(() => app.synth()).toThrow(/\[stack\/gateway\] "settings\.idp_provider_url" requires "idp_client_id"/);
   });
 
   test("passes what is only doubtful on as a warning", () => {

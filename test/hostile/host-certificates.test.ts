@@ -249,8 +249,8 @@ describe("what evil brings", () => {
 
   test.each([
     ["the key of another certificate", () => made("other").key, "cannot be used: the key is not the certificate's"],
-    ["no key", () => "hunter2", "cannot be used: the key is no private key in PEM without a passphrase"],
-    ["a public key", () => made("other").cert, "cannot be used: the key is no private key in PEM without a passphrase"],
+    ["no key", () => "hunter2", "cannot be used: the key is not a PEM private key without a passphrase"],
+    ["a public key", () => made("other").cert, "cannot be used: the key is not a PEM private key without a passphrase"],
   ])("with %s is refused with its place, and nothing of the key is said", async (_, key, message) => {
     const answer = await publish("evil", [evil], {
       [evil]: await brought("evil", { cert: made(evil).cert, key: key() }),

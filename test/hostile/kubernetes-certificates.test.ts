@@ -301,7 +301,7 @@ describe("a Secret", () => {
     [
       "has no usable key",
       spoilt({ "tls.key": encoded("hunter2") }),
-      'but in Secret shop/tls "tls.key" cannot be used: the key is no private key in PEM without a passphrase: ',
+      'but in Secret shop/tls "tls.key" cannot be used: the key is not a PEM private key without a passphrase: ',
     ],
     [
       "is for another host",

@@ -212,7 +212,7 @@ routes:
   test.each([
     ["everything", "mcp: { server: { extra_paths: [/*] } }", 'is "/*"'],
     ["everything, by the base", "mcp: { server: { extra_paths: [/] } }", 'is "/"'],
-    ["no path", "mcp: { server: { extra_paths: [metrics] } }", 'must begin with "/"'],
+    ["no path", "mcp: { server: { extra_paths: [metrics] } }", 'must start with "/"'],
     ["dot segments", "mcp: { server: { extra_paths: [/a/../b] } }", "dot segments"],
     ["an empty segment", "mcp: { server: { extra_paths: [/a//b] } }", '"//"'],
     ["a query", "mcp: { server: { extra_paths: ['/a?b'] } }", "without query"],

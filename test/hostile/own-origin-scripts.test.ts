@@ -293,7 +293,7 @@ routes:
     ]).text;
 
   test("warns where an application shares the host of an MCP server and sign-in has none of its own", () => {
-    const wanted = /"one\.example\.com" serves a web application beside an MCP server/;
+    const wanted = /"one\.example\.com" serves a web application and an MCP server/;
     expect(warningsOf("")).toMatch(wanted);
     expect(warningsOf("authenticate_service_url: https://login.example.com")).not.toMatch(wanted);
     expect(warningsOf("", false)).not.toMatch(wanted);

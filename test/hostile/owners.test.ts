@@ -132,8 +132,8 @@ function claimsOf(token: string): ExternalTokenClaims {
 describe("an owner without leave", () => {
   test("gets no External Tokens of its visitors by publishing an MCP client route", async () => {
     expect(problemsOf(await publish("other.three", { bait: { mcp: { client: {} } } }))).toEqual([
-      'routes.bait.mcp.client hands External Tokens of its users to the application, which owner "other.three" may not; ' +
-        '"external" must be in "owners.other.*.allowed_tokens" of the boot file',
+      'routes.bait.mcp.client passes External Tokens of its users to the application, which owner "other.three" may not; ' +
+        '"external" must be in "owners.other.*.allowed_tokens" of the main configuration file',
     ]);
   });
 
@@ -159,8 +159,8 @@ describe("an owner without leave", () => {
   ])("gets not %s of its visitors at the provider", async (_what, value) => {
     const bait = { set_request_headers: { "X-Mine": "plain", Authorization: value } };
     expect(problemsOf(await publish("other.three", { bait }))).toEqual([
-      "routes.bait.set_request_headers.Authorization hands the identity provider's tokens of its users to the application, " +
-        'which owner "other.three" may not; "provider" must be in "owners.other.*.allowed_tokens" of the boot file',
+      "routes.bait.set_request_headers.Authorization passes the identity provider's tokens of its users to the application, " +
+        'which owner "other.three" may not; "provider" must be in "owners.other.*.allowed_tokens" of the main configuration file',
     ]);
   });
 
@@ -168,15 +168,17 @@ describe("an owner without leave", () => {
     const oauth = { client_id: "mine", client_secret_sealed: "mine", id_jag: {} };
     const answer = await publish("other.three", { bait: { mcp: { server: { upstream_oauth2: oauth } } } });
     expect(problemsOf(answer)).toContainEqual(
-      "routes.bait.mcp.server.upstream_oauth2.id_jag has the ID tokens of its users exchanged for access to its upstream, " +
-        'which owner "other.three" may not; "id_jag" must be in "owners.other.*.allowed_tokens" of the boot file',
+      "routes.bait.mcp.server.upstream_oauth2.id_jag exchanges ID tokens of its users for access to its upstream, " +
+        'which owner "other.three" may not; "id_jag" must be in "owners.other.*.allowed_tokens" of the main configuration file',
     );
   });
 
   test("gets no provider token by leave for External Tokens", async () => {
     const bait = { set_request_headers: { A: "${gateway.id_token}" } };
     const answer = await publish("team-a", { bait }, {}, "*");
-    expect(problemsOf(answer)).toEqual([expect.stringContaining('"owners.team-a.allowed_tokens" of the boot file')]);
+    expect(problemsOf(answer)).toEqual([
+      expect.stringContaining('"owners.team-a.allowed_tokens" of the main configuration file'),
+    ]);
   });
 
   test.each([
@@ -190,7 +192,7 @@ describe("an owner without leave", () => {
     const [name = ""] = Object.keys(settings);
     expect(problemsOf(await publish("other.three", {}, settings))).toContain(
       `settings.${name} is a setting that owner "other.three" may not write; it holds for the routes of all owners, ` +
-        'so it must be in "owners.other.*.allowed_settings" of the boot file',
+        'so it must be in "owners.other.*.allowed_settings" of the main configuration file',
     );
   });
 

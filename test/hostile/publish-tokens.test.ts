@@ -313,7 +313,7 @@ describe("settings of tokens", () => {
     [
       "in two spellings",
       { a: { publish_token: A, publish_token_ref: "env:TEAM_B_PUBLISH_TOKEN" } },
-      /cannot stand beside/,
+      /cannot be combined with/,
     ],
   ])("a token %s is refused at start, and not repeated", async (_name, written, expected) => {
     process.env["SHORT"] = SHORT;
@@ -342,7 +342,7 @@ describe("settings of tokens", () => {
     });
     const answer = await teamA.publish("team-a", text);
     expect(answer.status).toBe(422);
-    expect(answer.text).toContain("a secret of the boot file itself");
+    expect(answer.text).toContain("a secret of the main configuration file");
   });
 
   test("without an admin token owners' tokens open their part, and nobody the rest", async () => {

@@ -253,7 +253,7 @@ describe("questions", () => {
 
   test.each([
     [{ route: "team-a/gone" }, "No route of yours answers there"],
-    [{ address: "ftp://localhost/" }, "The address must begin with https://"],
+    [{ address: "ftp://localhost/" }, "The address must start with https://"],
     [{ route: "team-a/orders", message: "tool", name: "pay", arguments: "[]" }, "the arguments must be a JSON object"],
     [{ route: "team-a/orders", who: "known", person: "nobody@example.com" }, "does not know this person"],
     [{ route: "default/wiki", message: "tool", name: "x" }, "it is no MCP server route"],

@@ -108,7 +108,7 @@ ${more}`;
 
     const widened = await plan(`allow_any_authenticated_user = true\n${header}`);
     expect(widened).toContain("Warning: Access changes\n");
-    expect(widened).toContain('\n+ app: anybody signed in gains everything (could already: group "staff")\n');
+    expect(widened).toContain('\n+ app: any signed-in user gains everything (could already: group "staff")\n');
     expect(await plan(`${staff}\n${header}`)).not.toContain("Warning");
     const unknown = await plan(
       "policy = jsonencode([{ allow = { and = [{ groups = terraform_data.group.output }] } }])",
@@ -141,7 +141,7 @@ ${more}`;
     [
       "a list beside a public route",
       'allow_public_unauthenticated_access = true\n    access {\n    allowed_users = ["a@example.com"]\n    }',
-      "which lets everybody pass anyway",
+      "which allows these users anyway",
     ],
   ])("%s is refused by validate, at its line", async (_, settings, message) => {
     terraform.workspace.write("main.tf", config(settings));

@@ -35,11 +35,11 @@ describe("accessWarnings()", () => {
   test("tells gains before losses, of creations and removals, too", async () => {
     const after = bundle({ b: route("b", allow({ authenticated_user: true })) });
     expect(await linesOf(before, after)).toEqual([
-      '+ b: anybody signed in gains everything (could already: group "staff")',
-      "- a: anybody at example.com loses everything",
+      '+ b: any signed-in user gains everything (could already: group "staff")',
+      "- a: any user at example.com loses everything",
     ]);
-    expect(await linesOf(null, after)).toEqual(["+ b: anybody signed in gains everything"]);
-    expect(await linesOf(after, null)).toEqual(["- b: anybody signed in loses everything"]);
+    expect(await linesOf(null, after)).toEqual(["+ b: any signed-in user gains everything"]);
+    expect(await linesOf(after, null)).toEqual(["- b: any signed-in user loses everything"]);
   });
 
   test("says nothing where nothing changes for anybody", async () => {

@@ -70,7 +70,7 @@ describeTerraform("terraform validate", (terraform) => {
       "a deeply nested value",
       route("app", 'mcp {\n server {\n authorization_server_url = "http://as.example.com"\n }\n }'),
       'authorization_server_url = "http://as.example.com"',
-      "must begin with https://",
+      "must start with https://",
       'At route["app"].mcp.server.authorization_server_url',
     ],
     [

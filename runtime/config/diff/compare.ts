@@ -108,7 +108,7 @@ export function comparePlace(
   };
 }
 
-/** Groups and claims that nobody told are no reason to say that somebody loses something. */
+/** Groups and claims that nobody told are no reason to say that someone loses something. */
 function isUntold({ leftOut }: UserFacts, leaves: readonly Leaf[]): boolean {
   if (leftOut === undefined) return false;
   return leaves.some(
@@ -177,21 +177,19 @@ function gapsOf(
   );
   const cut = asked.filter(({ cases }) => !cases.isComplete).map(({ item }) => item.name);
   return [
-    ...(undecided === 0
-      ? []
-      : [`${key}: ${undecided} of those whom its rules name, or who were given: there was no room`]),
-    ...(untold === 0 ? [] : [`${key}: given users of whom it is not known what its rules ask for: ${untold}`]),
-    ...patterns.map((text) => `${key}: which texts fit ${text}, beyond an example`),
+    ...(undecided === 0 ? [] : [`${key}: ${undecided} users of its rules, or given ones: too many to compare`]),
+    ...(untold === 0 ? [] : [`${key}: given users without the attributes that its rules need: ${untold}`]),
+    ...patterns.map((text) => `${key}: which texts match ${text}, beyond an example`),
     ...[...untried].map((text) => `${key}: no request was found on both sides of ${text}`),
-    ...(cut.length === 0 ? [] : [`${key}: more conditions than can be put together: ${cut.slice(0, 5).join(", ")}`]),
-    ...(leftOut === 0 ? [] : [`${key}: ${leftOut} combinations of what its rules ask of users`]),
+    ...(cut.length === 0 ? [] : [`${key}: too many conditions to combine: ${cut.slice(0, 5).join(", ")}`]),
+    ...(leftOut === 0 ? [] : [`${key}: ${leftOut} combinations of user attributes in its rules`]),
     ...(old && next && old.key === next.key && old.place !== next.place
       ? [`${key}: who can reach its address, which was ${old.address} and is ${next.address}`]
       : []),
     ...(old && next && old.isServer !== next.isServer
-      ? [`${key}: what people with browsers lose or gain at an address that begins or ceases to be an MCP server`]
+      ? [`${key}: browser users at an address that becomes or stops being an MCP server`]
       : []),
-    ...(path === undefined ? [`${key}: which other route answers at its addresses`] : []),
+    ...(path === undefined ? [`${key}: which other route serves its addresses`] : []),
   ];
 }
 

@@ -96,7 +96,7 @@ export function casesOf(item: Item, conditions: Conditions, host: string, most: 
   return { cases, isComplete: size <= most, untried: leaves.filter((leaf) => isUntried(leaf, cases)) };
 }
 
-const SOMEBODY: UserFacts = { id: "somebody", email: "", name: "", groups: [], claims: {} };
+const SOMEBODY: UserFacts = { id: "someone", email: "", name: "", groups: [], claims: {} };
 
 /** None of the requests meets it, or all of them do. */
 function isUntried(leaf: Leaf, cases: readonly Case[]): boolean {

@@ -87,9 +87,9 @@ export function requestsOf(leaves: readonly Leaf[], path: string, holds: (path: 
   const of = (name: string): readonly StringMatch[] =>
     leaves.flatMap((leaf) => (leaf.key === name ? [leaf.data as StringMatch] : []));
   const methods = named(of("http_method"), METHODS).map((each) => ({ ...each, text: upperAscii(each.text) }));
-  const beside = path.endsWith("/") ? `${path}another` : `${path}/another`;
+  const sibling = path.endsWith("/") ? `${path}another` : `${path}/another`;
   const fits = (text: string): boolean => isCanonical(text) && holds(text);
-  const paths = named(of("http_path"), [path, beside, `${beside}-q7kz`], pathFilling(fits)).filter(
+  const paths = named(of("http_path"), [path, sibling, `${sibling}-q7kz`], pathFilling(fits)).filter(
     ({ text, isRest }) => isRest || fits(text),
   );
   const spoken = { method: methods.length > 1, path: paths.length > 1 };
@@ -131,12 +131,12 @@ function named(
     matches.flatMap(({ is, not, in: list = [], not_in: others = [] }) => [is, not, ...list, ...others]),
   );
   // What one rule names is no example of what another one says of all that begin so.
-  const beside: Filling = (pieces) => {
+  const sibling: Filling = (pieces) => {
     const text = fill(pieces);
     return exact.has(text) ? fill({ ...pieces, middle: `${pieces.middle}q7kz` }) : text;
   };
   const samples = unique(
-    matches.flatMap((match) => samplesOf(match, beside)),
+    matches.flatMap((match) => samplesOf(match, sibling)),
     ({ text }) => text,
   );
   return [...samples.map((each) => ({ ...each, isRest: false })), { text: freshText(matches, fresh), isRest: true }];

@@ -13,22 +13,22 @@ export interface DiffReport extends Difference {
 
 /** What is never looked at. */
 const ALWAYS = [
-  "people who have several groups or claims that no rules name together",
+  "users with several groups or claims that no rule names together",
   "paths, tools, prompts and resources that no rule names, beyond one for all of them",
-  "texts that fit a pattern (`matches`, regex), beyond an example",
+  "texts that match a pattern (`matches`, regex), beyond an example",
 ];
 
 export function differenceText({ statements, gaps, leads }: Pick<DiffReport, "statements" | "gaps" | "leads">): string {
   const gains = statements.filter((each) => !isLoss(each));
   const losses = statements.filter(isLoss);
-  const same = leads.length === 0 ? "Nothing changes for anybody who was looked at." : "Nobody gains or loses access.";
+  const same = leads.length === 0 ? "No access change for the compared users." : "No access change.";
   const nothing = statements.length === 0 ? [same] : [];
   const parts = [
     ...nothing,
     ...section("Gains, the widest first:", gains),
     ...section("Losses:", losses),
     ...leadSection(leads),
-    ["Not looked at:", ...[...gaps, ...ALWAYS].map((gap) => `  ${printable(gap)}`)].join("\n"),
+    ["Not compared:", ...[...gaps, ...ALWAYS].map((gap) => `  ${printable(gap)}`)].join("\n"),
   ];
   return parts.join("\n\n");
 }
@@ -40,7 +40,7 @@ function leadSection(leads: readonly SettingChange[]): readonly string[] {
     const lines = changes.map((change) => `    ${printable(leadText(change))}`);
     return [`  ${route === "" ? "all routes" : printable(route)}`, ...lines].join("\n");
   });
-  return [["Where routes lead, and what upstreams are told:", ...texts].join("\n")];
+  return [["Upstreams and what they receive:", ...texts].join("\n")];
 }
 
 function leadText({ name, change, before, after }: SettingChange): string {

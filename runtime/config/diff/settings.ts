@@ -45,12 +45,12 @@ export function settingGaps(before: Compared, after: Compared): readonly string[
   const old = new Map(before.routes.map((route) => [route.key, route]));
   return [
     ...[...changed(SETTINGS, before.settings, after.settings), ...changed(BOOT, before.boot, after.boot)].map(
-      (name) => `what the change of ${name} does: who somebody is, and who gets in at all`,
+      (name) => `the effect of the change of ${name} for user identities and sign-in`,
     ),
     ...after.routes.flatMap(({ key, doc }) => {
       const was = old.get(key);
       const names = was ? changed(OF_ROUTES, was.doc, doc) : [];
-      return names.map((name) => `${key}: what the change of ${name} does`);
+      return names.map((name) => `${key}: the effect of the change of ${name}`);
     }),
   ];
 }

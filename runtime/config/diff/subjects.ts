@@ -2,7 +2,7 @@
  * Who stands for everybody: representatives of the people and machines that two policies speak of.
  *
  * Each one has what a rule asks of its user and nothing else: a member of a group has this group and no known address.
- * Beside them stand nobody, somebody who has nothing that a rule names, and combinations that the rules make up together.
+ * Beside them stand nobody, someone who has nothing that a rule names, and combinations that the rules make up together.
  */
 import { append } from "../../shared/linear/append.ts";
 import { lowerAscii } from "../../shared/ascii.ts";
@@ -104,7 +104,7 @@ export function subjectsOf(policies: readonly Pick<PolicyTree, "allow" | "deny" 
   for (const denied of pick("deny")) for (const allowed of pick("allow")) add([...denied, ...allowed]);
   const wide = pick("allow").filter((set) => set.every(({ kind }) => kind !== "user"));
   for (const [at, one] of wide.entries()) for (const other of wide.slice(at + 1)) add([...one, ...other]);
-  const nobody: Subject = { kind: "anybody", name: "anybody, signed in or not,", user: undefined, parts: [] };
+  const nobody: Subject = { kind: "anybody", name: "any caller, signed in or not,", user: undefined, parts: [] };
   return { subjects: [nobody, ...found.values()], leftOut };
 }
 
@@ -120,7 +120,7 @@ export function widerOf(subjects: readonly Subject[]): ReadonlyMap<Subject, read
   return new Map(subjects.map((subject) => [subject, subsetsOf(subject).flatMap((key) => byParts.get(key) ?? [])]));
 }
 
-const NOBODY = "nobody";
+const NOBODY = "anonymous";
 
 function keyOf({ user, parts }: Subject): string {
   return user === undefined ? NOBODY : parts.join("\n");
@@ -167,7 +167,7 @@ function attributesOf({ criterion, subPath, data }: Leaf): readonly Attribute[] 
     case "claim":
       return elementsOf(data as ListMatch).map((value) => ({
         kind: "claim",
-        name: `whoever has the claim ${subPath} ${quoted(value)}`,
+        name: `any user with the claim ${subPath} ${quoted(value)}`,
         phrase: `has the claim ${subPath} ${quoted(value)}`,
         part: `claim ${subPath} ${value}`,
         claim: [subPath, value],
@@ -182,8 +182,8 @@ function userAttribute(id: string, how: string | undefined): Attribute {
   const what = parts?.kind === "service-account" ? `service account ${quoted(parts.name)}` : `user ${quoted(id)}`;
   return {
     kind: how === undefined ? "user" : "claim",
-    name: how === undefined ? what : `whoever has a user id that ${how}`,
-    phrase: how === undefined ? `is ${what}` : `has a user id that ${how}`,
+    name: how === undefined ? what : `any user whose ID ${how}`,
+    phrase: how === undefined ? `is ${what}` : `has a user ID that ${how}`,
     part: how === undefined ? `user ${id}` : `user that ${how}`,
     id,
   };
@@ -193,8 +193,8 @@ function providerAttribute(provider: string): Attribute {
   const isMachine = provider === "";
   return {
     kind: isMachine ? "machines" : "provider",
-    name: isMachine ? "any machine" : `anybody of identity provider ${quoted(provider)}`,
-    phrase: isMachine ? "is a machine" : `is of identity provider ${quoted(provider)}`,
+    name: isMachine ? "any service account or workload" : `any user of identity provider ${quoted(provider)}`,
+    phrase: isMachine ? "is a service account or workload" : `is of identity provider ${quoted(provider)}`,
     part: `provider ${provider}`,
     provider,
   };
@@ -204,8 +204,8 @@ function emailAttribute(email: string, how: string | undefined): Attribute {
   const at = email.lastIndexOf("@");
   return {
     kind: how === undefined ? "user" : "domain",
-    name: how === undefined ? email : `whoever has an e-mail address that ${how}`,
-    phrase: how === undefined ? `has the address ${email}` : `has an e-mail address that ${how}`,
+    name: how === undefined ? email : `any user whose email address ${how}`,
+    phrase: how === undefined ? `has the address ${email}` : `has an email address that ${how}`,
     part: how === undefined ? `email ${email}` : `email that ${how}`,
     email,
     ...(at !== -1 && { domain: email.slice(at + 1) }),
@@ -215,7 +215,7 @@ function emailAttribute(email: string, how: string | undefined): Attribute {
 function domainAttribute(domain: string, how: string | undefined): Attribute {
   return {
     kind: "domain",
-    name: how === undefined ? `anybody at ${domain}` : `anybody at a domain that ${how}`,
+    name: how === undefined ? `any user at ${domain}` : `any user at a domain that ${how}`,
     phrase: how === undefined ? `is at ${domain}` : `is at a domain that ${how}`,
     part: how === undefined ? `domain ${domain}` : `domain that ${how}`,
     domain,
@@ -225,11 +225,11 @@ function domainAttribute(domain: string, how: string | undefined): Attribute {
 const emailFilling: Filling = ({ start, middle, end }) => {
   const text = `${start}${middle}${end}`;
   if (text.includes("@")) {
-    const whole = text.startsWith("@") ? `somebody${text}` : text;
+    const whole = text.startsWith("@") ? `someone${text}` : text;
     return whole.endsWith("@") ? `${whole}elsewhere.invalid` : whole;
   }
   if (end !== "")
-    return `${start}${middle}${start + middle === "" ? "somebody" : ""}@${end.startsWith(".") ? "x" : ""}${end}`;
+    return `${start}${middle}${start + middle === "" ? "someone" : ""}@${end.startsWith(".") ? "x" : ""}${end}`;
   return `${start === "" ? "x" : ""}${text}@elsewhere.invalid`;
 };
 
@@ -237,8 +237,8 @@ const emailFilling: Filling = ({ start, middle, end }) => {
 function maker(leaves: readonly Leaf[]): (attributes: readonly Attribute[]) => Subject | undefined {
   const matches = (name: string): readonly StringMatch[] =>
     leaves.flatMap(({ criterion, data }) => (criterion.name === name ? [data as StringMatch] : []));
-  const id = freshText(matches("user"), ["somebody", "q7kz", "0", "jv"]);
-  // Where rules name providers, somebody of whom nothing is said comes from another one.
+  const id = freshText(matches("user"), ["someone", "q7kz", "0", "jv"]);
+  // Where rules name providers, someone of whom nothing is said comes from another one.
   const asksProvider = matches("idp").length > 0;
   const provider = freshText(matches("idp"), asksProvider ? ["another", "q7kz", "0", "jv"] : [FIRST_PROVIDER]);
   const domain = freshText([...matches("domain"), ...matches("email")], ["elsewhere.invalid", "q7kz.test", "jv"]);
@@ -265,7 +265,7 @@ function maker(leaves: readonly Leaf[]): (attributes: readonly Attribute[]) => S
       ...told(given),
       user: {
         id: ids[0] ?? (isMachine ? serviceAccountUserId(id) : idAt(providers[0] ?? provider, id)),
-        email: mail ?? (domains[0] === undefined ? (isMachine ? "" : email) : `somebody@${domains[0]}`),
+        email: mail ?? (domains[0] === undefined ? (isMachine ? "" : email) : `someone@${domains[0]}`),
         name: "",
         groups: one((each) => each.group),
         claims: Object.fromEntries(claims),
@@ -287,10 +287,10 @@ function idAt(provider: string, subject: string): string {
 
 function told(attributes: readonly Attribute[]): Pick<Subject, "kind" | "name"> {
   const [first, ...more] = attributes;
-  if (first === undefined) return { kind: "signed-in", name: "anybody signed in" };
+  if (first === undefined) return { kind: "signed-in", name: "any signed-in user" };
   if (more.length === 0) return { kind: first.kind, name: first.name };
   const phrases = attributes.map(({ phrase }, at) =>
     attributes[at - 1]?.phrase.startsWith("is ") === true ? phrase.replace(/^is /, "") : phrase,
   );
-  return { kind: "combined", name: `whoever ${phrases.join(" and ")}` };
+  return { kind: "combined", name: `any user who ${phrases.join(" and ")}` };
 }

@@ -38,7 +38,7 @@ function predicate(statement: DiffStatement, isMany: boolean): string {
     case "mixed":
       return `${verb("gains", "gain")} some ${whatText(statement, true)} and ${verb("loses", "lose")} others`;
     case "approvers":
-      return `${verb("has", "have")} other people to approve ${whatText(statement, false)}`;
+      return `${verb("has", "have")} other approvers for ${whatText(statement, false)}`;
     case "shown":
       return `${verb("sees", "see")} ${whatText(statement, false)} in lists; no request was found that is allowed`;
     case "hidden":
@@ -60,7 +60,7 @@ function gainText(statement: DiffStatement, verb: Verb): string {
     : before === "some"
       ? `all ${some}, not only some`
       : whatText(statement, false);
-  if (moves.every((move) => move === "12")) return `${verb("needs", "need")} no approval any more for ${what}`;
+  if (moves.every((move) => move === "12")) return `no longer ${verb("needs", "need")} approval for ${what}`;
   const isPartly = moves.includes("01") ? (moves.length > 1 ? ", in part with an approval" : ", with an approval") : "";
   return `${verb("gains", "gain")} ${what}${isPartly}`;
 }
@@ -139,15 +139,15 @@ export function placeText(place: ComparedPlace): string {
 }
 
 function standing({ old, new: next, elsewhere }: ComparedPlace): string {
-  if (!old) return elsewhere === undefined ? " (new)" : ` (so far at ${elsewhere} alone)`;
-  if (!next) return elsewhere === undefined ? " (removed)" : ` (now at ${elsewhere} alone)`;
-  if (old.key !== next.key) return ` (was answered by ${old.key})`;
+  if (!old) return elsewhere === undefined ? " (new)" : ` (previously only at ${elsewhere})`;
+  if (!next) return elsewhere === undefined ? " (removed)" : ` (now only at ${elsewhere})`;
+  if (old.key !== next.key) return ` (was served by ${old.key})`;
   if (old.place !== next.place) return ` (was at ${old.address})`;
   return old.isServer === next.isServer
     ? ""
     : next.isServer
-      ? " (is an MCP server now)"
-      : " (is no MCP server any more)";
+      ? " (is now an MCP server)"
+      : " (is no longer an MCP server)";
 }
 
 /** Names from outside must not steer the terminal. */

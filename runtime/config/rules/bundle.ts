@@ -24,8 +24,8 @@ import {
 } from "./sign-in.ts";
 import { accepted, parseOrigin } from "../../settings/values.ts";
 
-const HTTPS_PROBLEM = 'begins with http://, must begin with https:// unless "insecure_server" or "development" is set';
-const NEEDS_PROVIDER = 'needs "idp_provider_url", whose tokens they are';
+const HTTPS_PROBLEM = 'starts with http://, must start with https:// unless "insecure_server" or "development" is set';
+const NEEDS_PROVIDER = 'requires "idp_provider_url", which issues these tokens';
 const NEEDS_PLATFORM = 'needs an entry of "identity_issuers" with the use "workload", whose tokens they are';
 
 export interface Bundle {
@@ -99,7 +99,8 @@ function routeRules(
     });
   }
   if (boot && !boot.owners && route.valid.mcp?.server?.allowed_applications) {
-    const message = 'holds nobody back: the boot file has no "owners", so every application may call this server';
+    const message =
+      'has no effect: the main configuration file has no "owners", so every application can call this server';
     report(warningAt(["mcp", "server", "allowed_applications"], message));
   }
   if (boot) providerNameRules(route, settings, report);
@@ -217,14 +218,14 @@ function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingP
     ["idp_client_id", "idp_provider_url"],
   ] as const) {
     if (settings[one] !== undefined && settings[other] === undefined) {
-      yield { setting: one, severity: "error", message: `needs "${other}" beside it` };
+      yield { setting: one, severity: "error", message: `requires "${other}"` };
     }
   }
   for (const setting of ["authenticate_service_url", "signout_redirect_url"] as const) {
     if (!acceptsHttp(boot) && isHttp(settings[setting])) yield { setting, severity: "error", message: HTTPS_PROBLEM };
   }
   if (!acceptsHttpProvider(boot) && isHttp(settings.idp_provider_url)) {
-    const message = 'begins with http://, must begin with https:// unless "development" is set';
+    const message = 'starts with http://, must start with https:// unless "development" is set';
     yield { setting: "idp_provider_url", severity: "error", message };
   }
   for (const message of providerProblems(settings, acceptsHttpProvider(boot))) {
@@ -250,7 +251,7 @@ function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingP
     yield { setting: "runtime_flags", severity: "warning", message };
   }
   if (settings.idp_access_token_allowed_audiences?.length === 0) {
-    const message = "is an empty list, must have an audience or be left out";
+    const message = "is an empty list, must have an audience or be removed";
     yield { setting: "idp_access_token_allowed_audiences", severity: "error", message };
   }
   const bearer = bearerProblem(settings, { boot, settings });
@@ -269,19 +270,19 @@ function* startProblems(boot: BootDoc, settings: SettingsDoc, routes: readonly R
     yield { setting: "shared_secret", severity: "warning", message };
   }
   if (routes.length > 0 && !hasProvider(settings)) {
-    const message = 'has no "idp_provider_url", so nobody can sign in';
+    const message = 'has no "idp_provider_url", so users cannot sign in';
     yield { setting: "idp_provider_url", severity: "warning", message };
   }
   const shared = settings.authenticate_service_url === undefined ? sharedHost(routes) : undefined;
   if (shared !== undefined && hasProvider(settings)) {
-    const message = `has no "authenticate_service_url", and ${quote(shared)} serves a web application beside an MCP server: its scripts run on the origin on which users consent to MCP clients`;
+    const message = `has no "authenticate_service_url", and ${quote(shared)} serves a web application and an MCP server: its scripts run on the origin on which users consent to MCP clients`;
     yield { setting: "authenticate_service_url", severity: "warning", message };
   }
   const hosts = new Set(routes.map(({ from }) => from?.host ?? ""));
   const isSpread = hosts.size > 1 || [...hosts].some((host) => host.startsWith("*."));
   if (isSpread && settings.authenticate_service_url === undefined && hasProvider(settings)) {
     const message =
-      'has no "authenticate_service_url", so every route host signs in by itself and shares its origin with its upstream';
+      'has no "authenticate_service_url", so every route host has its own sign-in and shares its origin with its upstream';
     yield { setting: "authenticate_service_url", severity: "warning", message };
   }
 }

@@ -41,7 +41,7 @@ export function* ownerProblems(
   const { owner } = slice;
   const found = boot.owners && findOwnerRights(boot.owners, owner);
   if (boot.owners && !found) {
-    yield errorAt(["owner"], `is ${quote(owner)}, which "owners" of the boot file does not name`);
+    yield errorAt(["owner"], `is ${quote(owner)}, which is not in "owners" of the main configuration file`);
     return;
   }
   const { entry, rights } = found ?? { entry: owner, rights: {} };
@@ -49,7 +49,7 @@ export function* ownerProblems(
     owner,
     isHeld: found !== undefined,
     rights,
-    setting: (name) => `"owners.${entry}.${name}" of the boot file`,
+    setting: (name) => `"owners.${entry}.${name}" of the main configuration file`,
   };
   yield* referenceProblems(slice, leave, slices);
   if (!leave.isHeld) return;
@@ -109,16 +109,16 @@ function* tokenProblems(
   const refused = (what: string, name: string): string =>
     `${what}, which owner "${owner}" may not; "${name}" must be in ${setting("allowed_tokens")}`;
   if (route.mcp?.client && !allowed.has("external")) {
-    yield errorAt(["mcp", "client"], refused("hands External Tokens of its users to the application", "external"));
+    yield errorAt(["mcp", "client"], refused("passes External Tokens of its users to the application", "external"));
   }
   if (route.mcp?.server?.upstream_oauth2?.id_jag && !allowed.has("id_jag")) {
-    const what = "has the ID tokens of its users exchanged for access to its upstream";
+    const what = "exchanges ID tokens of its users for access to its upstream";
     yield errorAt(["mcp", "server", "upstream_oauth2", "id_jag"], refused(what, "id_jag"));
   }
   if (allowed.has("provider")) return;
   for (const [name, value] of Object.entries(route.set_request_headers ?? {})) {
     if (!passesProviderToken(value)) continue;
-    const what = "hands the identity provider's tokens of its users to the application";
+    const what = "passes the identity provider's tokens of its users to the application";
     yield errorAt(["set_request_headers", name], refused(what, "provider"));
   }
 }
@@ -145,13 +145,13 @@ function* referenceProblems(
   const problem = (path: ValuePath, value: string): UnplacedProblem | undefined => {
     // The reference is a name, not a secret, so it may be quoted.
     const name = withoutVersion(value);
-    if (reserved.has(name)) return errorAt(path, `is ${quote(value)}, a secret of the boot file itself`);
+    if (reserved.has(name)) return errorAt(path, `is ${quote(value)}, a secret of the main configuration file`);
     const { allowed_refs: patterns = [] } = rights;
     const isOfRoutes = ofRoutes.has(name);
     if (isOfRoutes ? patterns.includes(value) : patterns.some((pattern) => matchesReference(pattern, value)))
       return undefined;
     const inFull = isOfRoutes
-      ? "a secret of routes of the boot file"
+      ? "a secret of routes of the main configuration file"
       : POD_TOKEN.test(value)
         ? "the gateway's own token"
         : undefined;
@@ -175,7 +175,7 @@ export function* vaultReferenceProblems(slice: ReadSlice, { vault }: BootDoc): I
   const uses = [...secretUses(settingsFields, slice.boot), ...sliceUses(slice)];
   for (const { form, path, values } of uses) {
     for (const value of form === "ref" ? values.filter(isVaultReference) : [])
-      yield errorAt(path, `is ${quote(value)}, which needs "vault" in the boot file, where the server is named`);
+      yield errorAt(path, `is ${quote(value)}, which requires "vault" in the main configuration file`);
   }
 }
 

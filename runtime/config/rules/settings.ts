@@ -40,6 +40,6 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* hostCertificateRules(settings.host_certificates ?? {});
   const { storage_url: storage = "memory:" } = settings;
   if (storage !== "memory:" && !/^(sqlite|postgres|postgresql):./.test(storage)) {
-    yield errorAt(["storage_url"], 'must be "memory:" or begin with "sqlite:" or "postgres://"');
+    yield errorAt(["storage_url"], 'must be "memory:" or start with "sqlite:" or "postgres://"');
   }
 }

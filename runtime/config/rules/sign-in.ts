@@ -16,7 +16,7 @@ import { hasSecret } from "../../settings/secret-spellings.ts";
 import { accepted, isTlsOrLoopback, parseOrigin } from "../../settings/values.ts";
 
 const PLAIN_HTTP_PROBLEM =
-  "begins with http://, where nobody can sign in: must begin with https:// or name a host of this machine";
+  "starts with http://, where users cannot sign in: must start with https:// or name a loopback host";
 
 /** Where the identity provider is asked over http, see identity/provider/idp-discovery.ts: a word of the boot file alone. */
 export function acceptsHttpProvider(boot: BootDoc | undefined): boolean {
@@ -40,7 +40,7 @@ export function signInRules(route: ReadRoute, settings: SettingsDoc, report: Rep
   const { allow, mayAllowAnonymous } = compilePolicy(routePolicy(doc));
   // A route that lets nobody in has a warning of its own.
   if (allow.length === 0 || mayAllowAnonymous) return;
-  report(errorAt(["from"], `${PLAIN_HTTP_PROBLEM}, or the route must be open to everybody`));
+  report(errorAt(["from"], `${PLAIN_HTTP_PROBLEM}, or the route must be public`));
 }
 
 /** Routes whose users' ID tokens are exchanged at the identity provider: it must be there, know us, and renew them. */
@@ -49,7 +49,7 @@ export function idJagRules({ valid }: ReadRoute, settings: SettingsDoc, report: 
   const path = ["mcp", "server", "upstream_oauth2", "id_jag"];
   if (!hasProvider(settings)) {
     report(
-      errorAt(path, 'needs "idp_provider_url", or an issuer with the use "sign_in", where ID tokens are exchanged'),
+      errorAt(path, 'requires "idp_provider_url", or an issuer with the use "sign_in", which exchanges ID tokens'),
     );
     return;
   }
@@ -58,14 +58,17 @@ export function idJagRules({ valid }: ReadRoute, settings: SettingsDoc, report: 
     report(
       warningAt(
         path,
-        'needs "idp_client_secret" or "idp_client_key" at most providers, which exchange tokens of known clients alone',
+        'requires "idp_client_secret" or "idp_client_key" at most providers, which exchange tokens only for authenticated clients',
       ),
     );
   // Google knows the parameter instead of the scope.
   const isOffline = settings.idp_request_params?.["access_type"] === "offline";
   if (settings.idp_scopes && !settings.idp_scopes.includes("offline_access") && !isOffline)
     report(
-      warningAt(path, 'works until a user\'s ID token ends: "idp_scopes" lacks "offline_access", which renews it'),
+      warningAt(
+        path,
+        'works only until a user\'s ID token expires: "idp_scopes" lacks "offline_access", which renews it',
+      ),
     );
 }
 
@@ -87,7 +90,7 @@ export function providerNameRules(
     for (const provider of providersIn(policy)) {
       // "" is said of machines.
       if (provider === "" || known.includes(provider)) continue;
-      const message = `asks for the provider ${quote(provider)}, which is none, must be one of ${known.join(", ")}`;
+      const message = `names the provider ${quote(provider)}, which does not exist, must be one of ${known.join(", ")}`;
       report(warningAt([name], message));
     }
   }

@@ -79,7 +79,7 @@ function compileRoles(roles: RolesDoc): RolePolicies {
 }
 
 /** It shares no host with any application, whose scripts could speak for whoever looks at it. */
-export const CONSOLE_HOST_PROBLEM = 'needs "authenticate_service_url", on whose host it is served';
+export const CONSOLE_HOST_PROBLEM = 'requires "authenticate_service_url", whose host serves it';
 
 /** What a policy about a person in front of a browser cannot ask for. */
 export function* consoleRules(
@@ -88,7 +88,7 @@ export function* consoleRules(
   const { console: written, downstream_mtls: mtls } = settings;
   if (!written) return;
   const policies = [...policiesOf(written)];
-  if (policies.length === 0) yield warningAt(["console"], "has no role, so nobody gets in");
+  if (policies.length === 0) yield warningAt(["console"], "has no role, so no user can open it");
   for (const { path, policy: doc } of policies) {
     for (const problem of policyProblems(doc, mtls)) yield { ...problem, path: [...path, ...problem.path.slice(1)] };
   }
@@ -133,13 +133,13 @@ function* policyProblems(
   for (const { path, message } of policyWarnings(doc)) yield warningAt(["policy", ...parsePath(path)], message);
   for (const { path, name, action } of criteriaIn(lists)) {
     if (action === "approve") {
-      yield errorAt(path.slice(0, -3), "asks for approvals of tool calls: of the console nothing is asked");
+      yield errorAt(path.slice(0, -3), "requires approval of tool calls, which the console does not have");
       return;
     }
-    if (name.startsWith("mcp_")) yield errorAt(path, "can never match: the console is no MCP server");
+    if (name.startsWith("mcp_")) yield errorAt(path, "can never match: the console is not an MCP server");
   }
   for (const [index, rule] of (isList(doc) ? doc : [doc]).entries()) {
-    const message = "cannot stand here: nothing of what candidates say about the console is recorded, must be left out";
+    const message = "is not allowed here: results of shadow rules for the console are not recorded, remove it";
     if (rule.shadow === true) yield errorAt(["policy", ...(isList(doc) ? [index] : []), "shadow"], message);
   }
 }

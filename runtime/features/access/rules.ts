@@ -43,27 +43,28 @@ export function accessRules(
   }
   const [isPublic, isAnybody] = WIDE;
   if (route[isPublic] === true && route[isAnybody] === true)
-    report(errorAt([isAnybody], `cannot stand beside "${isPublic}", must be one of them`));
+    report(errorAt([isAnybody], `cannot be combined with "${isPublic}"`));
   for (const list of LISTS) {
     const values = route[list];
     if (values === undefined) continue;
     const wide = WIDE.find((each) => route[each] === true);
-    if (wide !== undefined) report(errorAt([list], `cannot stand beside "${wide}", which lets everybody pass anyway`));
+    if (wide !== undefined)
+      report(errorAt([list], `cannot be combined with "${wide}", which allows these users anyway`));
     emptyList(list, values, report);
   }
   for (const name of ACCESS_WITHOUT_MCP) {
     const isOrdinary = name === "show_error_details" ? mcp !== "server" : mcp === undefined;
     if (!isOrdinary && wrote(name))
-      report(errorAt([name], "cannot stand on an MCP route, whose callers show External Tokens"));
+      report(errorAt([name], "is not allowed on an MCP route, whose callers present External Tokens"));
   }
   if (route.idp_access_token_allowed_audiences?.length === 0)
-    report(errorAt(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out"));
+    report(errorAt(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be removed"));
   policyWarningRules(route, report);
   criteriaOfOthers(route, lists, mcp === "server", report);
   approveRules(lists, mcp === "server", report);
   for (const list of lists) {
     if (list.criteria.length === 0 && hasCriteria(list.block))
-      report(warningAt(pathOf(list), "is an empty list and adds nothing, should be left out"));
+      report(warningAt(pathOf(list), "is an empty list without effect: remove it"));
   }
   shadowRules(route, report);
 }
@@ -82,7 +83,7 @@ function emptyList(
   values: readonly string[] | Readonly<Record<string, readonly string[]>>,
   report: Report,
 ): void {
-  const message = "is empty and lets nobody in, must have at least one value or be left out";
+  const message = "is empty and matches no user, must have at least one value or be removed";
   if (Object.keys(values).length === 0) report(errorAt([name], message));
   for (const [claim, of] of Object.entries(values) as (readonly [string, unknown])[]) {
     if (Array.isArray(of) && of.length === 0) report(errorAt([name, claim], message));
@@ -99,18 +100,20 @@ function criteriaOfOthers(
   const isOfOthers = isMcpServer ? isOfBrowsers : isOfCalls;
   for (const { path, name, action } of criteriaIn(lists, isOfOthers)) {
     if (!isMcpServer) {
-      const message = 'can never match: the route is no MCP server route, must have "mcp.server" beside the policy';
+      const message = 'can never match: the route is not an MCP server route, must have "mcp.server"';
       // Under deny it does no harm where one policy serves routes of both kinds.
       report(action === "allow" ? errorAt(path, message) : warningAt(path, message));
     }
     if (name === "device")
-      report(warningAt(path, "can never be known: clients of MCP servers cannot prove a device, and are answered 450"));
+      report(warningAt(path, "is never known: clients of MCP servers cannot verify a device, and get 450"));
     if (name === "cors_preflight") {
-      report(warningAt(path, "can never match: preflight requests of MCP server routes are answered by the gateway"));
+      report(
+        warningAt(path, "can never match: the gateway itself responds to preflight requests of MCP server routes"),
+      );
     }
   }
   if (route.cors_allow_preflight === true && isMcpServer) {
-    const message = "changes nothing on an MCP server route, whose preflight requests the gateway answers";
+    const message = "has no effect on an MCP server route: the gateway itself responds to preflight requests";
     report(warningAt(["cors_allow_preflight"], message));
   }
 }
@@ -129,13 +132,13 @@ const NO_CALLS: ReadonlySet<string> = new Set(["mcp_prompt", "mcp_resource", "mc
 function approveRules(lists: readonly PlacedList[], isMcpServer: boolean, report: Report): void {
   if (!isMcpServer) {
     const first = approvePlace(lists);
-    const message = 'asks for approvals of tool calls: the route is no MCP server route, must have "mcp.server"';
+    const message = 'requires approval of tool calls, but the route is not an MCP server route, must have "mcp.server"';
     if (first) report(errorAt(first, message));
     return;
   }
   for (const { path, action } of criteriaIn(lists, (name) => NO_CALLS.has(name))) {
     if (action === "approve")
-      report(errorAt(path, "is no criterion of tool calls, which alone are approved: must be left out"));
+      report(errorAt(path, "is not a criterion of tool calls, and only tool calls can be approved: remove it"));
   }
 }
 
@@ -147,7 +150,7 @@ export function approvalPageRules(
 ): void {
   const first = approvePlace(lists);
   if (first && authenticateUrl === undefined)
-    report(errorAt(first, 'needs "authenticate_service_url", on whose host approvals are given'));
+    report(errorAt(first, 'requires "authenticate_service_url", whose host serves approvals'));
 }
 
 /** The first block of rules that ask for approvals. */
@@ -164,11 +167,13 @@ export function certificateRules(
 ): void {
   for (const { path, name } of criteriaIn(lists, isAboutCertificates)) {
     if (!mtls)
-      report(errorAt(path, 'can never be judged: clients are not asked for a certificate, needs "downstream_mtls"'));
+      report(
+        errorAt(path, 'can never be evaluated: clients are not asked for a certificate, requires "downstream_mtls"'),
+      );
     else if (name === "invalid_client_certificate" && mtls.enforcement !== "policy") {
       const enforcement = quote(mtls.enforcement ?? "policy_with_default_deny");
       report(
-        warningAt(path, `never matches: "downstream_mtls.enforcement" ${enforcement} refuses such requests before`),
+        warningAt(path, `never matches: "downstream_mtls.enforcement" ${enforcement} already rejects such requests`),
       );
     }
   }

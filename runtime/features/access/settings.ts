@@ -48,7 +48,7 @@ export const accessShape = {
       doc: "Email addresses or user IDs to allow, in addition to the policy. A value without @, or with the prefix `issuer:` or `service-account:`, is a user ID.",
       unset: "none",
       annotation: "allowed_users",
-      check: (value) => (value === "" ? "is empty, must be an e-mail address or a user id" : undefined),
+      check: (value) => (value === "" ? "is empty, must be an email address or a user ID" : undefined),
     }),
     allowed_domains: textList({
       doc: "Email domains to allow, in addition to the policy. No wildcards.",

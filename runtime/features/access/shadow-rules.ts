@@ -9,7 +9,7 @@ export function shadowRules(route: ShadowKeys, report: Report): void {
   const { policy, shadow_policy: whole = [] } = route;
   const nested = (isList(whole) ? whole : [whole]).findIndex(({ shadow }) => shadow === true);
   if (nested !== -1) {
-    const message = "cannot stand in a candidate, which is in shadow as a whole, must be left out";
+    const message = "is not allowed in a shadow policy, which is in shadow as a whole: remove it";
     report(errorAt(["shadow_policy", ...(isList(whole) ? [nested] : []), "shadow"], message));
     return;
   }
@@ -21,7 +21,7 @@ export function shadowRules(route: ShadowKeys, report: Report): void {
   const inForce = first && canonicalTexts(routePolicy({ ...route, policy: enforcedRules(policy ?? []) }) ?? []);
   for (const candidate of candidates) {
     if (canonicalTexts(candidate.policy) === inForce)
-      report(warningAt(placeOf(candidate, policy), "is in shadow and decides as what is in force, should be left out"));
+      report(warningAt(placeOf(candidate, policy), "is in shadow and equals the enforced rules: remove it"));
   }
   const hasRules = policy !== undefined && (!isList(policy) || policy.length > 0);
   if (hasRules && enforcedRules(policy).length === 0 && !ACCESS_KEYS.some((key) => route[key] !== undefined))

@@ -122,7 +122,7 @@ export function healthCheckRules(checks: readonly HealthCheckDoc[], report: Repo
     const [first, ...more] = KINDS.filter((kind) => check[kind] !== undefined);
     if (first === undefined)
       report(errorAt(path, 'must have "http_health_check", "tcp_health_check" or "grpc_health_check"'));
-    for (const other of more) report(errorAt([...path, other], `cannot stand beside "${first}"`));
+    for (const other of more) report(errorAt([...path, other], `cannot be combined with "${first}"`));
     for (const [at, { start, end }] of (check.http_health_check?.expected_statuses ?? []).entries()) {
       if (start >= end)
         report(
@@ -139,7 +139,7 @@ export function healthCheckRules(checks: readonly HealthCheckDoc[], report: Repo
 function tcpRules({ tcp_health_check: tcp }: HealthCheckDoc, path: UnplacedProblem["path"], report: Report): void {
   const { send, receive = [] } = tcp ?? {};
   if (send && receive.length === 0)
-    report(errorAt([...path, "send"], 'needs "receive" beside it: without an answer it says nothing'));
+    report(errorAt([...path, "send"], 'requires "receive": without a response it checks nothing'));
   if (receive.length > MAX_PAYLOADS)
     report(errorAt([...path, "receive"], `has ${receive.length} parts, must have at most ${MAX_PAYLOADS}`));
   if (send) payloadRules(send, [...path, "send"], report);
@@ -148,7 +148,8 @@ function tcpRules({ tcp_health_check: tcp }: HealthCheckDoc, path: UnplacedProbl
 
 function payloadRules(doc: PayloadDoc, path: UnplacedProblem["path"], report: Report): void {
   if (doc.hex === undefined && doc.utf8 === undefined) report(errorAt(path, 'must have "hex" or "utf8"'));
-  if (doc.hex !== undefined && doc.utf8 !== undefined) report(errorAt([...path, "utf8"], 'cannot stand beside "hex"'));
+  if (doc.hex !== undefined && doc.utf8 !== undefined)
+    report(errorAt([...path, "utf8"], 'cannot be combined with "hex"'));
   const bytes = payloadHex(doc).length / 2;
   if (bytes > MAX_PAYLOAD_BYTES) report(errorAt(path, `has ${bytes} bytes, must have at most ${MAX_PAYLOAD_BYTES}`));
 }

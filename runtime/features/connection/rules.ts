@@ -7,9 +7,9 @@ import { hasSecret } from "../../settings/secret-spellings.ts";
 export function upstreamTlsRules(route: Partial<ConnectionDoc>, report: Report): void {
   const has = (name: "tls_client_cert" | "tls_client_key"): boolean => hasSecret(route, name);
   if (has("tls_client_cert") && !has("tls_client_key"))
-    report(errorAt(["tls_client_cert"], 'needs "tls_client_key" beside it'));
+    report(errorAt(["tls_client_cert"], 'requires "tls_client_key"'));
   if (has("tls_client_key") && !has("tls_client_cert"))
-    report(errorAt(["tls_client_key"], 'needs "tls_client_cert" beside it'));
+    report(errorAt(["tls_client_key"], 'requires "tls_client_cert"'));
 }
 
 /** As characters of PEM. OpenSSL takes some 25 bytes of memory for each, once for equal texts: 100 MiB. */
@@ -37,5 +37,5 @@ export function sliceAuthorityRules(
 
 export function limitRules({ circuit_breaker_thresholds: limits }: Partial<ConnectionDoc>, report: Report): void {
   if (limits?.max_pending_requests !== undefined && limits.max_connections === undefined)
-    report(errorAt(["circuit_breaker_thresholds", "max_pending_requests"], 'needs "max_connections" beside it'));
+    report(errorAt(["circuit_breaker_thresholds", "max_pending_requests"], 'requires "max_connections"'));
 }

@@ -68,7 +68,7 @@ function regexPair(route: Partial<HeaderDoc>, wrote: (name: keyof HeaderDoc) => 
   const [pattern, substitution] = ["host_path_regex_rewrite_pattern", "host_path_regex_rewrite_substitution"] as const;
   if (wrote(pattern) !== wrote(substitution)) {
     const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
-    report(errorAt([present], `needs "${absent}" beside it`));
+    report(errorAt([present], `requires "${absent}"`));
   }
   if (route[pattern] === undefined || route[substitution] === undefined) return;
   const groups = groupCount(parsePattern(route[pattern]));
@@ -113,7 +113,7 @@ function authorizationRule(
   if (token === "External")
     report(errorAt(path, "cannot be set on an MCP client route, where it carries the External Token"));
   if (token === "Internal") {
-    report(errorAt(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token'));
+    report(errorAt(path, 'cannot be set with "mcp.server.upstream_oauth2", which uses it for the Internal Token'));
   }
 }
 

@@ -122,10 +122,10 @@ function parseReference(source: string, dollar: number): { part: TemplatePart; e
   }
   if (body.startsWith("pomerium.")) {
     const ours = exampleOf(`gateway.${body.slice("pomerium.".length)}`);
-    throw new TypeError(`has a substitution that begins with "pomerium.", must be "${ours}"`);
+    throw new TypeError(`has a substitution that starts with "pomerium.", must be "${ours}"`);
   }
   if (!body.startsWith("gateway.")) {
-    throw new TypeError('has a substitution that does not begin with "gateway.", a literal "$" is written "$$"');
+    throw new TypeError('has a substitution that does not start with "gateway."; write "$$" for a literal "$"');
   }
   throw new TypeError(
     `has an unknown substitution, must be $\{gateway.…} with ${KNOWN}; a literal "$" is written "$$"`,

@@ -32,10 +32,10 @@ function countRules({ requests, concurrency, window }: LimitDoc, path: UnplacedP
   if (requests === undefined && concurrency === undefined)
     report(errorAt(path, 'must have "requests" or "concurrency"'));
   if (requests !== undefined && concurrency !== undefined)
-    report(errorAt([...path, "concurrency"], 'cannot stand beside "requests", must be a limit of its own'));
+    report(errorAt([...path, "concurrency"], 'cannot be combined with "requests", must be a separate limit'));
   if (window === undefined) return;
   if (concurrency !== undefined)
-    report(errorAt([...path, "window"], 'is of "requests", cannot stand beside "concurrency"'));
+    report(errorAt([...path, "window"], 'applies to "requests", cannot be combined with "concurrency"'));
   const parsed = parseDuration(window);
   if (parsed.ok && (parsed.value < SHORTEST_WINDOW_MS || parsed.value > LONGEST_WINDOW_MS))
     report(errorAt([...path, "window"], `is "${window}", must be from "1s" to "30d"`));
@@ -48,14 +48,13 @@ function toolRules(
   report: Report,
 ): void {
   for (const [at, key] of per.entries())
-    if (per.indexOf(key) !== at) report(errorAt([...path, "per", at], `"${key}" stands there twice`));
+    if (per.indexOf(key) !== at) report(errorAt([...path, "per", at], `"${key}" is listed twice`));
   if (tools === undefined) {
     // Callers choose what they call: a count for each name that somebody thinks of would be no limit.
-    if (per.includes("tool"))
-      report(errorAt([...path, "per"], 'has "tool", needs "tools", the names that are counted'));
+    if (per.includes("tool")) report(errorAt([...path, "per"], 'has "tool", requires "tools", the names to count'));
     return;
   }
-  if (!isMcpServer) report(errorAt([...path, "tools"], 'cannot stand on a route that has no "mcp.server"'));
+  if (!isMcpServer) report(errorAt([...path, "tools"], 'requires a route with "mcp.server"'));
   if (tools.length === 0 || tools.length > MAX_TOOLS)
     report(errorAt([...path, "tools"], `has ${tools.length} names, must have 1 to ${MAX_TOOLS}`));
 }

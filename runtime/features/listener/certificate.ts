@@ -8,7 +8,7 @@ const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** What a text must be to serve as the certificate of a listener; undefined when it is. Quotes nothing of it. */
 export function certificateProblem(pem: string): string | undefined {
-  if (pem.includes("PRIVATE KEY-----")) return "holds a private key, which must stand beside it as a secret";
+  if (pem.includes("PRIVATE KEY-----")) return "contains a private key, which must be in the secret setting";
   if (pem.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters, must be one chain`;
   const blocks = pem.match(BLOCK) ?? [];
   if (blocks.length === 0) return "must be PEM: the certificate, then those between it and the root";
@@ -47,7 +47,7 @@ export function checkKey(leaf: X509Certificate, key: string | Buffer): KeyObject
   try {
     parsed = createPrivateKey(key);
   } catch (cause) {
-    throw new TypeError("the key is no private key in PEM without a passphrase", { cause });
+    throw new TypeError("the key is not a PEM private key without a passphrase", { cause });
   }
   // OpenSSL takes any pair and fails with the first handshake.
   if (!leaf.checkPrivateKey(parsed)) throw new TypeError("the key is not the certificate's");

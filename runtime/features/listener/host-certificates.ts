@@ -47,7 +47,7 @@ export const hostCertificateShape = {
 
 function hostNameProblem(host: string): string | undefined {
   const problem = parseErrorOf(() => parseDomainPattern(host));
-  if (problem !== undefined) return problem.replace(/^must/, "is no host, must");
+  if (problem !== undefined) return problem.replace(/^must/, "is not a host, must");
   const { text: canonical, domain } = parseDomainPattern(host);
   if (/^[0-9.]+$|:/.test(domain)) return "is an address, must be a host name: clients name no addresses";
   return canonical === host ? undefined : `must be written ${quote(canonical)}`;

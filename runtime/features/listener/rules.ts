@@ -21,18 +21,15 @@ export function* tlsListener(settings: Partial<ListenerDoc>): Iterable<UnplacedP
   const { certificates, insecure_server: insecure, http_redirect_address: redirect, downstream_mtls: mtls } = settings;
   if (certificates?.length === 0) yield errorAt(["certificates"], "is an empty list, must have a certificate");
   if (certificates && insecure === true)
-    yield errorAt(["certificates"], 'cannot stand beside "insecure_server": true, must be one of them');
-  if (mtls && !certificates) yield errorAt(["downstream_mtls"], 'needs "certificates" beside it');
+    yield errorAt(["certificates"], 'cannot be combined with "insecure_server": true');
+  if (mtls && !certificates) yield errorAt(["downstream_mtls"], 'requires "certificates"');
   if (redirect !== undefined && !certificates)
-    yield errorAt(["http_redirect_address"], 'needs "certificates" beside it, there is nothing to redirect to');
+    yield errorAt(["http_redirect_address"], 'requires "certificates": there is no https listener to redirect to');
 }
 
 /** Without a proxy before us every client could write them. */
 export function* proxyHeaders(settings: Partial<ListenerDoc>): Iterable<UnplacedProblem> {
   const { trusted_proxy_headers: names = [], xff_num_trusted_hops: hops = 0, use_proxy_protocol: proxied } = settings;
   if (names.length > 0 && hops === 0 && proxied !== true)
-    yield errorAt(
-      ["trusted_proxy_headers"],
-      'needs "xff_num_trusted_hops" above 0 or "use_proxy_protocol": true beside it',
-    );
+    yield errorAt(["trusted_proxy_headers"], 'requires "xff_num_trusted_hops" above 0 or "use_proxy_protocol": true');
 }

@@ -61,7 +61,7 @@ export function extraPathRules(
     if (own !== undefined)
       report(errorAt([...place, index], `is ${quote(entry)}, but the gateway itself answers below "${own}"`));
     if (entry === path) report(errorAt([...place, index], `is ${quote(entry)}, which is "path" and served already`));
-    if (seen.has(entry)) report(errorAt([...place, index], `is ${quote(entry)}, which stands there twice`));
+    if (seen.has(entry)) report(errorAt([...place, index], `is ${quote(entry)}, which is listed twice`));
     seen.add(entry);
   }
 }

@@ -30,27 +30,27 @@ function oauthRules(oauth: UpstreamOAuthDoc, report: Report): void {
   if (credentials.length > 0 && !hasClient) report(errorAt([], `has "${credentials[0]}" but no "client_id"`));
   if (credentials.length > 1) report(errorAt([], 'has "client_secret" and "client_key", must have one of them'));
   if (oauth.endpoint && !hasClient && !oauth.workload) {
-    report(errorAt(["endpoint"], 'needs "client_id" beside it, or must be left out so that everything is discovered'));
+    report(errorAt(["endpoint"], 'requires "client_id", or must be removed so that all endpoints are discovered'));
   }
   if (oauth.send_resource === false && oauth.resource !== undefined)
     report(errorAt(["resource"], 'is not sent with "send_resource: false", must be omitted'));
   const [direct, ...others] = DIRECT.filter((name) => oauth[name] !== undefined && oauth[name] !== false);
-  for (const other of others) report(errorAt([other], `stands beside "${direct}", must be the only one of them`));
+  for (const other of others) report(errorAt([other], `cannot be combined with "${direct}"`));
   if (direct === undefined) {
     if (oauth.resource !== undefined) report(errorAt(["resource"], 'is for "workload" and "client_credentials" alone'));
     return;
   }
   if (oauth.authorization_url_params)
-    report(errorAt(["authorization_url_params"], `is for users who connect, whom "${direct}" does without`));
-  if (direct !== "workload" && !hasClient)
-    report(errorAt([direct], 'needs "client_id" beside it, as whom the gateway asks for tokens'));
+    report(errorAt(["authorization_url_params"], `applies to connected accounts, which "${direct}" does not use`));
+  if (direct !== "workload" && !hasClient) report(errorAt([direct], 'requires "client_id", which requests the tokens'));
   if (direct === "client_credentials" && hasClient && credentials.length === 0)
-    report(errorAt([direct], 'needs "client_secret" or "client_key" beside it'));
+    report(errorAt([direct], 'requires "client_secret" or "client_key"'));
   if (oauth.workload && !hasSecret(oauth.workload, "assertion")) report(errorAt(["workload"], 'lacks "assertion"'));
   if (!oauth.id_jag) return;
   // Whoever may write a route could have users' assertions for one server sent to another one, and tokens to any upstream.
   for (const name of ["endpoint", "resource"] as const)
-    if (oauth[name] !== undefined) report(errorAt([name], 'stands beside "id_jag", for which it is always discovered'));
+    if (oauth[name] !== undefined)
+      report(errorAt([name], 'cannot be combined with "id_jag", for which it is always discovered'));
   const granted = oauth.id_jag.scopes && new Set(oauth.id_jag.scopes);
   const beyond = granted === undefined ? [] : (oauth.scopes ?? []).filter((scope) => !granted.has(scope));
   if (beyond.length > 0)
@@ -58,7 +58,7 @@ function oauthRules(oauth: UpstreamOAuthDoc, report: Report): void {
       warningAt(["scopes"], `asks the upstream for ${quotedList(beyond)}, which "id_jag.scopes" does not ask for`),
     );
   if (credentials.length === 0)
-    report(warningAt(["id_jag"], 'has no "client_secret" or "client_key" beside it: most servers refuse such clients'));
+    report(warningAt(["id_jag"], 'has no "client_secret" or "client_key": most servers reject such clients'));
 }
 
 /** Ways without a user who connects. */

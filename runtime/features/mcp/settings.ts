@@ -21,7 +21,7 @@ import { upstreamOAuthShape } from "./upstream-oauth.ts";
 
 const httpsOnly = (value: string): Reading<URL> => {
   const parsed = parseHttpUrl(value);
-  return parsed.ok && parsed.value.protocol !== "https:" ? { ok: false, problem: "must begin with https://" } : parsed;
+  return parsed.ok && parsed.value.protocol !== "https:" ? { ok: false, problem: "must start with https://" } : parsed;
 };
 
 export const DEFAULT_MAX_REQUEST_BYTES = 4096;

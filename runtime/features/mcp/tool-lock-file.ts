@@ -60,10 +60,10 @@ export function toolOf(definition: ExactJson, kind: LockedKind = "tool"): Locked
 
 export function parseToolLock(text: string): ToolLockReading {
   const root = parseExactJson(text);
-  if (root === undefined) return refused("is no JSON in which every member stands once");
+  if (root === undefined) return refused("is not JSON with unique members");
   const version = memberOf(root, "version");
   if (!(version instanceof NumberToken) || version.text !== VERSION)
-    return refused('is no tool lock of "version" 1, must be written by "gateway tools lock"');
+    return refused('is not a tool lock of "version" 1, must be written by "gateway tools lock"');
   const written = memberOf(root, "servers");
   if (!(written instanceof Map)) return refused('lacks "servers"');
   const servers = new Map<string, LockedServer>();

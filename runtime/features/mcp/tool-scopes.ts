@@ -12,7 +12,7 @@ export interface ToolScopes {
 const PATTERN = /^(?:[A-Za-z0-9_.-]{1,128}\*?|\*)$/;
 
 export function toolPatternProblem(pattern: string): string | undefined {
-  return PATTERN.test(pattern) ? undefined : 'must be the name of a tool, or a beginning with "*" behind it';
+  return PATTERN.test(pattern) ? undefined : 'must be the name of a tool, or a prefix followed by "*"';
 }
 
 /** RFC 6749 §3.3, without what has a meaning of its own here or at other servers. */

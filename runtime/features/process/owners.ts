@@ -5,7 +5,7 @@ const OWNER = /^[a-z0-9][a-z0-9._-]{0,126}$/;
 
 /** What a name that `isOwner` refuses must be. */
 export const OWNER_EXPECTED =
-  'must be at most 127 lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit, and not "gateway"';
+  'must be at most 127 lower-case letters, digits, "-", "_" and ".", starting with a letter or digit, and not "gateway"';
 
 /** Whose the settings and routes in the gateway's own file are; a slice of that name is refused beside it. */
 export const HAND_WRITTEN_OWNER = "default";
@@ -21,7 +21,7 @@ export function isOwner(name: string): boolean {
 /** An owner's name, or a beginning with a dot and `*`: "kubernetes.*". */
 export function ownerPatternProblem(text: string): string | undefined {
   const example = text.endsWith(".*") ? `${text.slice(0, -1)}x` : text;
-  return isOwner(example) ? undefined : `${OWNER_EXPECTED}; or such a beginning followed by ".*"`;
+  return isOwner(example) ? undefined : `${OWNER_EXPECTED}; or such a prefix followed by ".*"`;
 }
 
 /** @param pattern as `ownerPatternProblem` accepts it, or "*" */

@@ -120,7 +120,7 @@ export const ownersShape = (liveNames: readonly string[]) => ({
         check: (value) =>
           value === "*" || liveNames.includes(value)
             ? undefined
-            : quotedProblem(value, "must be the name of a live setting"),
+            : quotedProblem(value, "must be the name of a dynamic setting"),
       }),
       allowed_tokens: textList({
         doc: "Tokens that routes can pass on. `external`: External Tokens for applications (MCP client routes). `provider`: `${gateway.access_token}` and `${gateway.id_token}`. `id_jag`: upstream tokens by `upstream_oauth2.id_jag`, without the user's consent.",

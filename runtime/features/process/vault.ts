@@ -164,7 +164,7 @@ export function* vaultRules(
   // What opens the seal would be read from the server that the seal opens.
   const opensSeals = ["shared_secret_ref", "previous_shared_secret_ref"].flatMap((name) => settings[name] ?? []);
   if (approle[sealed] !== undefined && opensSeals.some((each) => typeof each === "string" && isVaultReference(each)))
-    yield errorAt([...path, sealed], 'needs "shared_secret", which is itself read from the server');
+    yield errorAt([...path, sealed], 'requires "shared_secret", which is itself read from the server');
 }
 
 /** Of a block that was validated. */

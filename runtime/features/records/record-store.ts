@@ -36,7 +36,7 @@ type RecordStoreDoc = ShapeDoc<typeof recordStoreShape>;
 export function* recordStoreRules({ record_store: store }: Partial<RecordStoreDoc>): Iterable<UnplacedProblem> {
   const url = store?.storage_url;
   if (url !== undefined && url !== "memory:" && !/^(sqlite|postgres|postgresql):./.test(url))
-    yield errorAt(["record_store", "storage_url"], 'must be "memory:" or begin with "sqlite:" or "postgres://"');
+    yield errorAt(["record_store", "storage_url"], 'must be "memory:" or start with "sqlite:" or "postgres://"');
 }
 
 /** @throws GatewayError `config.secret` */

@@ -8,7 +8,7 @@ export function* auditKey(
   settings: Partial<Record<SecretName<"shared_secret">, unknown>> & { readonly audit?: boolean },
 ): Iterable<UnplacedProblem> {
   if (settings.audit === true && secretNames("shared_secret").every((name) => settings[name] === undefined))
-    yield errorAt(["audit"], 'needs "shared_secret": the key that signs is derived from it');
+    yield errorAt(["audit"], 'requires "shared_secret", from which the signing key is derived');
 }
 
 /** As `sharedSecrets`: in plain text alone it can be validated here. */

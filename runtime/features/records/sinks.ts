@@ -92,7 +92,7 @@ export const recordSinksShape = {
     checkName: (name) =>
       /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)
         ? undefined
-        : 'must be at most 63 lower-case letters, digits, "-" and "_", beginning with a letter or digit',
+        : 'must be at most 63 lower-case letters, digits, "-" and "_", starting with a letter or digit',
   }),
   record_spool: text({
     doc: "Spool directory of `record_sinks` and `record_store`, absolute or relative to the working directory, on a persistent disk and not shared between gateways. Created with mode 700. Without `record_sinks` the spool is in memory if this is not set.",
@@ -130,7 +130,7 @@ export function* recordSinkRules({
       if (sink[member] !== undefined) yield errorAt([...path, member], `is not for "${sink.kind}"`);
     }
     if (sink.format !== undefined && !of.formats.includes(sink.format)) {
-      const expected = of.formats.length === 0 ? "must be left out" : `must be one of ${of.formats.join(", ")}`;
+      const expected = of.formats.length === 0 ? "must not be set" : `must be one of ${of.formats.join(", ")}`;
       yield errorAt([...path, "format"], `is not for "${sink.kind}", ${expected}`);
     }
     if (sink.format === "structured_data" && sink.structured_data_id === undefined)

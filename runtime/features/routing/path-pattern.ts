@@ -24,7 +24,7 @@ const MAX_MEMORY_BYTES = 262_144;
 export function parsePathPattern(pattern: string): RE2JS {
   const compiled = parsePattern(pattern);
   if (!compiled.test("/") && !/^\^?(?:\(\?[a-zA-Z]+\))*\(*[/.[(\\]/.test(pattern)) {
-    throw new TypeError('can match no path, must begin with "/"');
+    throw new TypeError('matches no path, must start with "/"');
   }
   return compiled;
 }

@@ -16,7 +16,7 @@ const PATH_TEXT = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-F]{2})*$/;
 export function pathTextProblem(text: string): string | undefined {
   return PATH_TEXT.test(text)
     ? undefined
-    : "has a character that cannot stand in a path, must be percent-encoded with upper-case digits";
+    : "has a character that is not valid in a path, must be percent-encoded with upper-case digits";
 }
 
 /** @throws TypeError with state and what is expected */

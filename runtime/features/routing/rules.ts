@@ -52,7 +52,7 @@ export function routingRules(route: Routed, wrote: Wrote, names: readonly string
   if (route.redirect) redirectRules(route, route.redirect, report);
   const { status, body = "" } = route.response ?? {};
   if (status !== undefined && BODILESS.includes(status) && body !== "") {
-    report(errorAt(["response", "body"], `cannot stand beside status ${status}, whose answers have no body`));
+    report(errorAt(["response", "body"], `cannot be combined with status ${status}, whose responses have no body`));
   }
   hostRules(route, report);
 }
@@ -60,15 +60,15 @@ export function routingRules(route: Routed, wrote: Wrote, names: readonly string
 function patternRules(route: Routed, wrote: Wrote, report: Report): void {
   if (wrote("regex")) {
     for (const other of ["prefix", "path"] as const) {
-      if (wrote(other)) report(errorAt(["regex"], `cannot stand beside "${other}", must be one of them`));
+      if (wrote(other)) report(errorAt(["regex"], `cannot be combined with "${other}"`));
     }
     if (route.mcp)
       report(
-        errorAt(["regex"], 'cannot stand beside "mcp", whose address is told to clients; write "prefix" or "path"'),
+        errorAt(["regex"], 'cannot be combined with "mcp", whose address clients must know; use "prefix" or "path"'),
       );
     costRule(route.parsed.pattern ?? {}, report);
   } else if (wrote("regex_priority_order")) {
-    report(errorAt(["regex_priority_order"], 'needs "regex" beside it'));
+    report(errorAt(["regex_priority_order"], 'requires "regex"'));
   }
 }
 
@@ -84,33 +84,30 @@ function rewriteRules(route: Routed, wrote: Wrote, report: Report): void {
   const [pattern, substitution] = ["regex_rewrite_pattern", "regex_rewrite_substitution"] as const;
   if (wrote(pattern) !== wrote(substitution)) {
     const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
-    report(errorAt([present], `needs "${absent}" beside it`));
+    report(errorAt([present], `requires "${absent}"`));
   }
   if (route[pattern] !== undefined && route[substitution] !== undefined) {
     const problem = rewritePairProblem(route[pattern], route[substitution]);
     if (problem !== undefined) report(errorAt([substitution], problem));
   }
   if (wrote("prefix_rewrite") && wrote(pattern)) {
-    report(errorAt([pattern], 'cannot stand beside "prefix_rewrite", must be one of them'));
+    report(errorAt([pattern], 'cannot be combined with "prefix_rewrite"'));
   }
   const rewrite = wrote("prefix_rewrite") ? "prefix_rewrite" : wrote(pattern) ? pattern : undefined;
   if (rewrite === undefined) return;
   if (route.mcp?.server) {
-    report(
-      errorAt([rewrite], 'cannot stand beside "mcp.server", whose base is cut off and replaced by the path of "to"'),
-    );
+    report(errorAt([rewrite], 'cannot be combined with "mcp.server", whose base path is replaced by the path of "to"'));
   }
   // Which of the two paths comes first is answered differently elsewhere: one way of saying it is enough.
   for (const { pathname, path } of route.parsed.upstreams) {
     if (pathname === "/") continue;
-    report(errorAt(path, `has a path, which cannot stand beside "${rewrite}"; write the whole path there`));
+    report(errorAt(path, `has a path, which cannot be combined with "${rewrite}"; write the whole path there`));
   }
 }
 
 /** Exactly one thing answers. */
 function answerRules(wrote: Wrote, names: readonly string[], report: Report): void {
-  if (wrote("redirect") && wrote("response"))
-    report(errorAt(["response"], 'cannot stand beside "redirect", must be one of them'));
+  if (wrote("redirect") && wrote("response")) report(errorAt(["response"], 'cannot be combined with "redirect"'));
   const answer = wrote("redirect") ? "redirect" : wrote("response") ? "response" : undefined;
   if (answer === undefined) {
     if (!wrote("to"))
@@ -118,7 +115,7 @@ function answerRules(wrote: Wrote, names: readonly string[], report: Report): vo
     return;
   }
   for (const name of names) {
-    if (asksUpstream(name)) report(errorAt([name], `cannot stand beside "${answer}", which asks no upstream`));
+    if (asksUpstream(name)) report(errorAt([name], `cannot be combined with "${answer}", which has no upstream`));
   }
 }
 
@@ -128,13 +125,13 @@ function redirectRules(route: Routed, redirect: NonNullable<RoutingDoc["redirect
     report(errorAt(["redirect", "response_code"], `is ${code}, must be 301, 302, 303, 307 or 308`));
   }
   if (redirect.https_redirect !== undefined && redirect.scheme_redirect !== undefined) {
-    report(errorAt(["redirect", "scheme_redirect"], 'cannot stand beside "https_redirect", must be one of them'));
+    report(errorAt(["redirect", "scheme_redirect"], 'cannot be combined with "https_redirect"'));
   }
   if (redirect.path_redirect !== undefined && redirect.prefix_rewrite !== undefined) {
-    report(errorAt(["redirect", "prefix_rewrite"], 'cannot stand beside "path_redirect", must be one of them'));
+    report(errorAt(["redirect", "prefix_rewrite"], 'cannot be combined with "path_redirect"'));
   }
   if (Object.keys(route.set_response_headers ?? {}).some((name) => name.toLowerCase() === "location")) {
-    report(errorAt(["set_response_headers"], 'cannot set "Location" beside "redirect", which sets it'));
+    report(errorAt(["set_response_headers"], 'cannot set "Location" with "redirect", which sets it'));
   }
   if (leadsBack(route, redirect)) {
     report(
@@ -177,7 +174,7 @@ export function pathRules(
   wrote: (name: keyof RoutingDoc) => boolean,
   report: Report,
 ): void {
-  if (wrote("prefix") && wrote("path")) report(errorAt(["path"], 'cannot stand beside "prefix", must be one of them'));
+  if (wrote("prefix") && wrote("path")) report(errorAt(["path"], 'cannot be combined with "prefix"'));
   for (const name of ["prefix", "path"] as const) {
     const own = OWN_PREFIXES.find((prefix) => route[name] === prefix || route[name]?.startsWith(`${prefix}/`));
     if (own !== undefined)

@@ -49,6 +49,6 @@ function* publicIssuerProblems(at: ValuePath, issuer: string, claims: ClaimTable
   const names = Object.keys(pins).join(", ");
   yield warningAt(
     [...at],
-    `names nobody, and this issuer signs for everybody on its platform, must name one of ${names}`,
+    `does not identify a workload of yours: this issuer signs for all customers of its platform, must contain one of ${names}`,
   );
 }

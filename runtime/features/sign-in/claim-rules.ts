@@ -119,7 +119,7 @@ function valueProblem(value: string): string | undefined {
   const isWhole = value.split(SEPARATOR).every((segment) => segment === WILDCARD || !segment.includes(WILDCARD));
   return isWhole
     ? undefined
-    : quotedProblem(value, `must have ${quote(WILDCARD)} only in the place of a whole segment between ":" and "/"`);
+    : quotedProblem(value, `must have ${quote(WILDCARD)} only as a whole segment between ":" and "/"`);
 }
 
 function jsonProblem(text: string): string | undefined {

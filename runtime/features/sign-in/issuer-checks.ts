@@ -15,7 +15,7 @@ export function nameProblem(name: string): string | undefined {
   if (isIssuerName(name)) return undefined;
   const expected =
     name === FIRST_PROVIDER
-      ? 'which stands for "idp_provider_url", must be another name'
+      ? 'which means "idp_provider_url", must be another name'
       : "must be 1 to 32 lower-case letters, digits and dashes, no dash first or last";
   return `is ${quote(name)}, ${expected}`;
 }
@@ -45,7 +45,7 @@ export function keysProblem(value: string): string | undefined {
   try {
     set = JSON.parse(value);
   } catch {
-    return "is no JSON, must be a set of public keys";
+    return "is not JSON, must be a JWK set";
   }
   const parsed = parseKeySet(set, MAX_ISSUER_KEYS);
   if (!parsed.ok) return parsed.problem;
@@ -88,10 +88,12 @@ export function keysTogetherProblem({
   jwks,
   jwks_url: url,
 }: KeysDoc): readonly ["jwks" | "jwks_url", string] | undefined {
-  if (jwks !== undefined && url !== undefined)
-    return ["jwks", 'stands beside "jwks_url", must be the only one of them'];
+  if (jwks !== undefined && url !== undefined) return ["jwks", 'cannot be combined with "jwks_url"'];
   if (!isKubernetesIssuer(issuer) || (jwks === undefined && url === undefined)) return undefined;
-  return [jwks === undefined ? "jwks_url" : "jwks", "stands beside a cluster as issuer, whose own keys they are"];
+  return [
+    jwks === undefined ? "jwks_url" : "jwks",
+    "cannot be combined with a cluster as issuer, which has its own keys",
+  ];
 }
 
 /** Of settings that were accepted. */

@@ -84,10 +84,10 @@ type EntryDoc = ShapeDoc<typeof issuerSignInShape> & {
 export function* issuerSignInProblems(entry: EntryDoc): Iterable<UnplacedProblem> {
   const { sign_in: doc, uses, issuer } = entry;
   if (uses.includes(SIGN_IN_USE) && !doc)
-    yield errorAt(["uses"], `has "${SIGN_IN_USE}" and needs the block "${SIGN_IN_USE}" beside it`);
+    yield errorAt(["uses"], `has "${SIGN_IN_USE}" and requires the block "${SIGN_IN_USE}"`);
   if (!doc) return;
   if (doc.scopes && !doc.scopes.includes("openid"))
-    yield errorAt([SIGN_IN_USE, "scopes"], 'lacks "openid", without which nobody can sign in');
+    yield errorAt([SIGN_IN_USE, "scopes"], 'lacks "openid", which sign-in requires');
   yield* clientProofProblems(doc, "", [SIGN_IN_USE]);
   if (doc.groups_resolver)
     yield* entraProblems(doc.groups_resolver.entra, issuer, [SIGN_IN_USE, "groups_resolver", "entra"]);
@@ -129,8 +129,8 @@ export function* providerProblems(
   for (const [name, { issuer, uses }] of Object.entries(issuers)) {
     if (!uses.includes(SIGN_IN_USE)) continue;
     if (first !== undefined && trimSlash(first) === trimSlash(issuer))
-      yield `has the use "${SIGN_IN_USE}" in ${quote(name)}, whose issuer is "idp_provider_url": people sign in there by "idp_client_id" already`;
+      yield `has the use "${SIGN_IN_USE}" in ${quote(name)}, whose issuer is "idp_provider_url": its users already sign in with "idp_client_id"`;
     if (!acceptsHttp && issuer.toLowerCase().startsWith("http:"))
-      yield `has an issuer in ${quote(name)} that begins with http://, must begin with https:// for "${SIGN_IN_USE}" unless "development" is set`;
+      yield `has an issuer in ${quote(name)} that starts with http://, must start with https:// for "${SIGN_IN_USE}" unless "development" is set`;
   }
 }

@@ -5,8 +5,7 @@ import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 
 /** Without this scope the provider answers as an OAuth server and says nothing of the user. @see OpenID Connect Core §3.1.2.1 */
 export function* openidScope({ idp_scopes: scopes }: Partial<SignInDoc>): Iterable<UnplacedProblem> {
-  if (scopes && !scopes.includes("openid"))
-    yield errorAt(["idp_scopes"], 'lacks "openid", without which nobody can sign in');
+  if (scopes && !scopes.includes("openid")) yield errorAt(["idp_scopes"], 'lacks "openid", which sign-in requires');
 }
 
 export function* groupsResolver({
@@ -44,11 +43,11 @@ export function* entraProblems(
   if (!hasSecret(entra, "client_secret")) yield errorAt(path, 'lacks "client_secret"');
   if ((entra.login_url === undefined) !== (entra.graph_url === undefined)) {
     const [written, other] = entra.login_url === undefined ? ["graph_url", "login_url"] : ["login_url", "graph_url"];
-    yield errorAt([...path, written], `needs "${other}" beside it, of the same cloud`);
+    yield errorAt([...path, written], `requires "${other}", of the same cloud`);
   }
   const tenant = TENANT_IN_ISSUER.exec(provider ?? "")?.[1]?.toLowerCase();
   if (tenant !== undefined && tenant !== entra.tenant.toLowerCase())
-    yield errorAt([...path, "tenant"], "is not the tenant of the provider, whose users it would be asked about");
+    yield errorAt([...path, "tenant"], "is not the tenant of the provider, whose users it would query");
 }
 
 /** "https://login.microsoftonline.com/<tenant>/v2.0" */

@@ -179,7 +179,7 @@ const MAILTO = /^mailto:[A-Za-z0-9.!#$%&'*+/=^_`{|}~-]+@([A-Za-z0-9.-]+)(?:\?[^#
 
 /** Everybody may click it, so it is nothing that a browser would run, and no page that others could change on its way. */
 export function parseSupportUrl(text: string): Reading<URL> {
-  const problem = 'must begin with https://, or be an address such as "mailto:help@example.com"';
+  const problem = 'must start with https://, or be an address such as "mailto:help@example.com"';
   if (/^https:\/\//i.test(text)) return parseHttpUrl(text);
   const host = MAILTO.exec(text)?.[1];
   if (host === undefined || canonicalHost(host) === undefined || hasUnsafeCharacter(text))

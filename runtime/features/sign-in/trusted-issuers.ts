@@ -67,7 +67,7 @@ const IDENTITY_ISSUERS = "identity_issuers";
 
 const shape = {
   issuer: text({
-    doc: "Issuer identifier, exactly as in `iss`, including a trailing slash: `https://`, or `http://` on loopback. If equal to `idp_provider_url`, its users are those who sign in there, with their groups. Users of other issuers are `issuer:<name>/<sub>`. With `workload`, `kubernetes:///` is the gateway's own cluster, whose keys are read with the role `system:service-account-issuer-discovery`; `kubernetes://host:port` uses that API server.",
+    doc: "Issuer identifier, exactly as in `iss`, including a trailing slash: `https://`, or `http://` on loopback. If equal to `idp_provider_url`, its users are those of that provider, with their groups. Users of other issuers are `issuer:<name>/<sub>`. With `workload`, `kubernetes:///` is the gateway's own cluster, whose keys are read with the role `system:service-account-issuer-discovery`; `kubernetes://host:port` uses that API server.",
     required: true,
     check: issuerProblem,
   }),
@@ -198,7 +198,7 @@ export function* trustedIssuers({ identity_issuers: issuers }: Partial<IssuersDo
     const together = keysTogetherProblem(doc);
     if (together) yield errorAt([...at, together[0]], together[1]);
     if (isKubernetesIssuer(doc.issuer) && doc.uses.some((use) => use !== "workload"))
-      yield errorAt([...at, "uses"], 'has others than "workload", which is all that a cluster can vouch for');
+      yield errorAt([...at, "uses"], 'has other uses than "workload", the only one for a cluster');
     yield* ageProblems(at, doc);
     for (const list of LISTS) {
       if (doc[list]?.length === 0) yield errorAt([...at, list], "is an empty list, must name one at least");
@@ -210,7 +210,7 @@ export function* trustedIssuers({ identity_issuers: issuers }: Partial<IssuersDo
         yield errorAt([...at, member], `says something of ${uses.map(quote).join(" and ")}, which is none of its uses`);
     }
     if (doc.uses.includes("workload") && Object.keys(doc.workload_rules ?? {}).length === 0)
-      yield errorAt([...at, "uses"], 'has "workload", which must have "workload_rules" beside it');
+      yield errorAt([...at, "uses"], 'has "workload", which requires "workload_rules"');
     yield* workloadRuleProblems(at, doc.issuer, doc.workload_rules);
     for (const problem of issuerSignInProblems(doc)) yield { ...problem, path: [...at, ...problem.path] };
   }

@@ -25,7 +25,7 @@ const shape = {
   groups: textList({
     doc: "Groups of its workloads, for policies. They have no email address and no claims.",
     unset: "none",
-    check: (value) => (value === "" || /\p{Cc}/u.test(value) ? "is no name of a group" : undefined),
+    check: (value) => (value === "" || /\p{Cc}/u.test(value) ? "is not a valid group name" : undefined),
   }),
 };
 

@@ -62,12 +62,15 @@ function* writeOnlyProblems(place: SecretPlace, sealKey: Value, caller: Terrafor
   if (!has(version)) {
     yield bundleProblem(
       at(writeOnly),
-      `"${writeOnly}" needs "${version}" beside it: Terraform cannot see when a write-only value changes.`,
+      `"${writeOnly}" requires "${version}": Terraform cannot see when a write-only value changes.`,
     );
   }
   for (const other of [plain, reference, sealed]) {
     if (has(other))
-      yield bundleProblem(at(other), `"${other}" cannot stand beside "${writeOnly}": a secret is given in one form.`);
+      yield bundleProblem(
+        at(other),
+        `"${other}" cannot be combined with "${writeOnly}": a secret is given in one form.`,
+      );
   }
   if (sealKey === null) {
     yield bundleProblem(

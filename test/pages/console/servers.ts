@@ -19,7 +19,7 @@ export function describeServers(world: () => ConsoleWorld): void {
       await page.getByText('the domain of the e-mail address is "example.com"').first().waitFor();
       expect(
         await page.getByRole("region", { name: "Those whom the rules name" }).getByRole("rowheader").allInnerTexts(),
-      ).toContain("anybody at example.com");
+      ).toContain("any user at example.com");
       expect(await page.getByText("claude mcp add").count()).toBe(1);
       expect(consoleErrors).toEqual([]);
       await context.close();

@@ -264,7 +264,7 @@ describe("PUT /config/slices/<owner>", () => {
 
   test("refuses owners that the boot file does not name", async () => {
     expect(problems(await admin.publish("nobody", slice("1", "nobody")))).toEqual([
-      'owner is "nobody", which "owners" of the boot file does not name',
+      'owner is "nobody", which is not in "owners" of the main configuration file',
     ]);
   });
 

@@ -28,12 +28,12 @@ const server = { mcp: { server: {} } };
 test("they stand on MCP server routes, beside a host for the page", () => {
   expect(problemsOf({ ...server, policy: [company, asking] })).toEqual([]);
   expect(problemsOf({ ...server, policy: [company, asking] }, {})).toEqual([
-    'routes[0].policy[1].approve needs "authenticate_service_url", on whose host approvals are given',
+    'routes[0].policy[1].approve requires "authenticate_service_url", whose host serves approvals',
   ]);
   expect(problemsOf({ ...server, policy: company, shadow_policy: [company, asking] }, {})).toEqual([
-    'routes[0].shadow_policy[1].approve needs "authenticate_service_url", on whose host approvals are given',
+    'routes[0].shadow_policy[1].approve requires "authenticate_service_url", whose host serves approvals',
   ]);
-  const message = 'asks for approvals of tool calls: the route is no MCP server route, must have "mcp.server"';
+  const message = 'requires approval of tool calls, but the route is not an MCP server route, must have "mcp.server"';
   expect(problemsOf({ policy: [company, { approve: { and: [{ authenticated_user: true }] } }] })).toEqual([
     `routes[0].policy[1].approve ${message}`,
   ]);
@@ -46,7 +46,7 @@ test("they have no criteria of other messages than calls", () => {
   const of = (criterion: object) => problemsOf({ ...server, policy: [company, { approve: { or: [criterion] } }] });
   for (const name of ["mcp_prompt", "mcp_resource", "mcp_method"])
     expect(of({ [name]: "x:y" })).toEqual([
-      `routes[0].policy[1].approve.or[0].${name} is no criterion of tool calls, which alone are approved: must be left out`,
+      `routes[0].policy[1].approve.or[0].${name} is not a criterion of tool calls, and only tool calls can be approved: remove it`,
     ]);
   expect(of({ mcp_tool_argument: { tool: "pay", argument: "/amount", gt: 100 } })).toEqual([]);
   expect(of({ groups: { exclude: "admins" } })).toEqual([]);

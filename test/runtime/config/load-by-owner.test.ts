@@ -416,7 +416,7 @@ describe("loadByOwner()", () => {
   test("names both of a conflict, with their places", () => {
     const sources = [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })];
     expect(errors(load({ sources }))).toEqual([
-      'a.json:1:50: error: "routes.r" is in conflict with "routes.r.from" in b.json, and neither was in force before',
+      'a.json:1:50: error: "routes.r" is in conflict with "routes.r.from" in b.json, and neither was active before',
       'b.json:1:55: error: "routes.r.from" leads to the same requests as "routes.r" in a.json, must differ in host, "prefix", "path" or "regex"',
     ]);
   });

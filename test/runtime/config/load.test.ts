@@ -374,7 +374,7 @@ test("loadSlices() warns of an empty list beside another one, and adds nothing f
     value: { routes: [{ name: "tools", ...app("tools.example.com", { policy }) }] },
   });
   expect(problems.map(({ severity, path, message }) => [severity, formatPath(path), message])).toEqual([
-    ["warning", "routes[0].policy.allow.or", "is an empty list and adds nothing, should be left out"],
+    ["warning", "routes[0].policy.allow.or", "is an empty list without effect: remove it"],
   ]);
   expect(canonicalRoute(config!.routes[0]!.doc, "tools").policy).toEqual([
     { allow: { and: [{ "claim/level": { has: "5" } }] } },

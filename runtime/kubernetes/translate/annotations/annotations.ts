@@ -115,10 +115,7 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
     const server = [...places].find(([place]) => place === "mcp.server" || place.startsWith("mcp.server."));
     if (!server || !places.has("mcp.client")) return;
     problems.push(
-      ingressError(
-        { annotation: "mcp_client" },
-        `cannot stand beside "${ANNOTATION_PREFIX}${server[1]}", must be one of them`,
-      ),
+      ingressError({ annotation: "mcp_client" }, `cannot be combined with "${ANNOTATION_PREFIX}${server[1]}"`),
     );
     delete mcp?.["client"];
   }

@@ -22,7 +22,7 @@ export function readHostList(file: string, text: string): HostList {
     const host = readPattern(pattern, reasons);
     if (!Array.isArray(namespaces) || !namespaces.every(isNamespace)) {
       reasons.push(`${quote(pattern)} is ${describe(namespaces)}, must be a list of namespaces`);
-    } else if (host !== undefined && list.has(host)) reasons.push(`${quote(pattern)} stands there twice`);
+    } else if (host !== undefined && list.has(host)) reasons.push(`${quote(pattern)} is listed twice`);
     else if (host !== undefined) list.set(host, namespaces);
   }
   if (reasons.length === 0) return list;

@@ -291,8 +291,8 @@ describe("differenceOf()", () => {
     );
     expect(statements).toEqual([]);
     expect(gaps).toEqual([
-      'default/a: which texts fit "a[0-9]+", beyond an example',
-      'default/a: which texts fit "(?:a|b)[0-9]+", beyond an example',
+      'default/a: which texts match "a[0-9]+", beyond an example',
+      'default/a: which texts match "(?:a|b)[0-9]+", beyond an example',
     ]);
   });
 

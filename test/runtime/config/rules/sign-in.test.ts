@@ -19,7 +19,7 @@ function warningsOf(route: object): readonly string[] {
   const { problems } = loadSlices([{ file: "gateway.json", boot: true, text }]);
   expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
   return problems
-    .filter(({ message }) => message.startsWith("asks for the provider"))
+    .filter(({ message }) => message.startsWith("names the provider"))
     .map(({ path, message }) => `${path.join(".")} ${/"(.*?)"/.exec(message)?.[1] ?? ""}`);
 }
 

@@ -33,8 +33,8 @@ test.each([
     "viewer: { allow: { and: [{ client_certificate: { fingerprint: 1 } }] } }",
     "viewer.allow.and[0].client_certificate",
   ],
-  ["viewer: { approve: { and: [{ authenticated_user: true }] } }", 'viewer.approve" asks for approvals'],
-  ["viewer: [{ shadow: true, allow: { and: [{ accept: true }] } }]", 'viewer[0].shadow" cannot stand here'],
+  ["viewer: { approve: { and: [{ authenticated_user: true }] } }", 'viewer.approve" requires approval'],
+  ["viewer: [{ shadow: true, allow: { and: [{ accept: true }] } }]", 'viewer[0].shadow" is not allowed here'],
   [
     "owners: { team-a: { viewer: { allow: { nor: [{ mcp_method: { is: x } }] } } } }",
     'owners["team-a"].viewer.allow.nor[0].mcp_method" can never match',
@@ -51,14 +51,16 @@ test.each([
 test("certificates can be asked for where clients show them", () => {
   const fingerprint = "ab".repeat(32);
   const policy = `console: { viewer: { allow: { and: [{ client_certificate: { fingerprint: ${fingerprint} } }] } } }`;
-  expect(problemsOf(policy)[0]).toContain('needs "downstream_mtls"');
+  expect(problemsOf(policy)[0]).toContain('requires "downstream_mtls"');
 });
 
 test("nobody gets in without a role, and nobody at all without a host for it", () => {
-  expect(problemsOf("console: {}")).toEqual(['gateway.yaml:5:1: warning: "console" has no role, so nobody gets in']);
+  expect(problemsOf("console: {}")).toEqual([
+    'gateway.yaml:5:1: warning: "console" has no role, so no user can open it',
+  ]);
   const viewer = "console: { viewer: { allow: { and: [{ authenticated_user: true }] } } }";
   expect(problemsOf(viewer, FILE.replace(/authenticate.*\n/, ""))).toEqual([
-    'gateway.yaml:4:1: error: "console" needs "authenticate_service_url", on whose host it is served',
+    'gateway.yaml:4:1: error: "console" requires "authenticate_service_url", whose host serves it',
   ]);
 });
 

@@ -63,7 +63,7 @@ describe("parseTemplate()", () => {
     ["${pomerium.access_token}", /must be "\$\{gateway\.access_token\}"/],
     ['${pomerium.request.headers["X-Name"]}', /must be "\$\{gateway\.request\.headers\["X-Name"\]\}"/],
     ["${pomerium.unheard_of}", /must be "\$\{gateway\.…\}"/],
-    ["${other.jwt}", /does not begin with "gateway\."/],
+    ["${other.jwt}", /does not start with "gateway\."/],
   ])("says of %j what is wrong with it and how it is written", (source, message) => {
     expect(() => parseTemplate(source)).toThrow(message);
   });

@@ -153,12 +153,12 @@ describe("parseToolLock()", () => {
   const good = formatToolLock(lockOf(tool(READ)));
 
   test.each([
-    ["no JSON", "", "is no JSON in which every member stands once"],
-    ["a member twice", good.replace('"name"', '"name": "x", "name"'), "is no JSON in which every member stands once"],
+    ["no JSON", "", "is not JSON with unique members"],
+    ["a member twice", good.replace('"name"', '"name": "x", "name"'), "is not JSON with unique members"],
     [
       "another version",
       good.replace('"version": 1', '"version": 2'),
-      'is no tool lock of "version" 1, must be written by "gateway tools lock"',
+      'is not a tool lock of "version" 1, must be written by "gateway tools lock"',
     ],
     ["no servers", '{"version":1}', 'lacks "servers"'],
     ["a server without tools", '{"version":1,"servers":{"x":{}}}', 'lacks the "tools" of "x"'],

@@ -28,7 +28,7 @@ describe("tool_scopes", () => {
   });
 
   test.each([
-    ['{ "a b": [x] }', 'must be the name of a tool, or a beginning with "*" behind it'],
+    ['{ "a b": [x] }', 'must be the name of a tool, or a prefix followed by "*"'],
     ['{ "a*b": [x] }', "must be the name of a tool"],
     ["{ add: [mcp] }", "must be another name"],
     ["{ add: [offline_access] }", "must be another name"],

@@ -82,7 +82,7 @@ describe("an owner with an entry for its beginning", () => {
 
   test.each(["team", "constructor"])("is not owner %s, which no entry names", (owner) => {
     expect(problemsOf(owner, "a.k8s.example.com")).toEqual([
-      `is "${owner}", which "owners" of the boot file does not name`,
+      `is "${owner}", which is not in "owners" of the main configuration file`,
     ]);
   });
 });

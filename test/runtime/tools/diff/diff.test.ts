@@ -52,7 +52,7 @@ describe("diffConfigurations()", () => {
     );
 
     expect(answer).toBe("different");
-    expect(text).toContain("team/a  https://a.example.com\n    anybody at example.org gains everything");
+    expect(text).toContain("team/a  https://a.example.com\n    any user at example.org gains everything");
   });
 
   test("says which route takes requests from another one, or leaves them to it, under the same rules", async () => {
@@ -90,7 +90,7 @@ describe("diffConfigurations()", () => {
 
     for (const name of ["idp_groups_claim", "xff_num_trusted_hops", "mcp_allowed_origins", "allow_websockets"])
       expect(text).toContain(`the change of ${name}`);
-    expect(text).toContain("begins or ceases to be an MCP server");
+    expect(text).toContain("becomes or stops being an MCP server");
     const moved = await diffConfigurations(
       written("old.yaml", route("{ groups: staff }")),
       written("new.yaml", route("{ groups: staff }").replace("a.example.com", "b.example.com")),
@@ -106,11 +106,11 @@ describe("diffConfigurations()", () => {
 
     const taken = await diffConfigurations(few, more, {});
     expect(taken.text).toContain(
-      "default/wild  https://a.example.com (now at https://*.example.com alone)\n    anybody signed in loses everything",
+      "default/wild  https://a.example.com (now only at https://*.example.com)\n    any signed-in user loses everything",
     );
     const given = await diffConfigurations(more, few, {});
     expect(given.text).toContain(
-      "default/wild  https://a.example.com (so far at https://*.example.com alone)\n    anybody signed in gains everything",
+      "default/wild  https://a.example.com (previously only at https://*.example.com)\n    any signed-in user gains everything",
     );
   });
 
@@ -122,7 +122,7 @@ describe("diffConfigurations()", () => {
       written("new.yaml", one("allow: { not: [{ http_path: { starts_with: /admin/ } }] }")),
       {},
     );
-    expect(beside.text).toContain('anybody signed in loses requests for a path that begins with "/admin/"');
+    expect(beside.text).toContain('any signed-in user loses requests for a path that begins with "/admin/"');
 
     const named = await diffConfigurations(
       written("old.yaml", one("allow: { and: [{ http_path: /none }] }")),
@@ -140,7 +140,7 @@ describe("diffConfigurations()", () => {
       written("new.yaml", taken),
       {},
     );
-    expect(over.text).toContain("(was answered by default/all)\n    anybody signed in loses everything");
+    expect(over.text).toContain("(was served by default/all)\n    any signed-in user loses everything");
 
     const server = (name: string, prefix: string): string =>
       `  - { name: ${name}, from: "https://m.example.com", prefix: ${prefix}, to: "http://m.internal", mcp: { server: {} }, allowed_domains: [example.com] }\n`;
@@ -150,7 +150,7 @@ describe("diffConfigurations()", () => {
       written("new.yaml", boot + server("root", "/") + server("more", "/more")),
       {},
     );
-    expect(below.text).toContain("default/more  https://m.example.com/more (new)\n    anybody at example.com gains");
+    expect(below.text).toContain("default/more  https://m.example.com/more (new)\n    any user at example.com gains");
   });
 
   test("gives programs each change with a request that shows it", async () => {
