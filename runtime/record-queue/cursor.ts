@@ -1,4 +1,6 @@
 /** How far one receiver is in one slot, and which records of the slot it does not get. */
+import type { RecordCopy } from "../audit/record-consumer.ts";
+import type { RecentValues } from "./recent-values.ts";
 import { type Loss, parseLosses } from "./losses.ts";
 import { numberAt, type Position, type Segment, type Slot, type SlotReader } from "./slot.ts";
 
@@ -16,6 +18,8 @@ export interface Batch {
   readonly losses: readonly Loss[];
   /** JSON texts; behind a tab what the record store is told of one. */
   readonly lines: readonly string[];
+  /** One of `lines` parsed, where that is at hand. @param at which one */
+  readonly valueAt: (at: number) => RecordCopy["value"] | undefined;
   readonly bytes: number;
   readonly damaged: number;
   readonly end: ReadPlace;
@@ -32,13 +36,15 @@ export class Cursor {
   bytes = 0;
   readonly #reader: SlotReader;
   readonly #onCommit: () => void;
+  readonly #recent: RecentValues | undefined;
   #position: Position;
 
-  /** @param name of its files */
-  constructor(slot: Slot, name: string, onCommit: () => void) {
+  /** @param name of its files @param recent of the slot's own process */
+  constructor(slot: Slot, name: string, onCommit: () => void, recent?: RecentValues) {
     this.slot = slot;
     this.isLegacy = name === "";
     this.#onCommit = onCommit;
+    this.#recent = recent;
     this.#reader = slot.openReader(name);
     this.#position = this.#reader.position;
     this.losses = parseLosses(this.#reader.note ?? "", slot.end);
@@ -81,7 +87,7 @@ export class Cursor {
         .slice(0, maxRecords);
       if (due.length > 0) {
         const end = { cursor: this, position, told: [...told, ...due], records, bytes };
-        return { losses: due, lines: [], bytes: 0, damaged: 0, end };
+        return { losses: due, lines: [], valueAt: () => undefined, bytes: 0, damaged: 0, end };
       }
       if (!isReadable) return undefined;
       const places = this.losses.flatMap(({ from: first, at = Infinity }) => [first, at]);
@@ -91,7 +97,15 @@ export class Cursor {
       if (this.#lossOf(number)) continue;
       const read = end.offset - position.offset;
       const place = { told, records: records + end.records - position.records, bytes: bytes + read };
-      return { losses: [], lines: texts, bytes: read, damaged, end: { cursor: this, position: end, ...place } };
+      const valueAt: Batch["valueAt"] = (at) => this.#recent?.get(number + at);
+      return {
+        losses: [],
+        lines: texts,
+        valueAt,
+        bytes: read,
+        damaged,
+        end: { cursor: this, position: end, ...place },
+      };
     }
   }
 

@@ -3,6 +3,8 @@ import type { Lines, Position, Segment, Slot, SlotReader, SlotWriter } from "./s
 
 interface MemorySegment extends Segment {
   readonly lines: string[];
+  /** Bytes of each. */
+  readonly sizes: number[];
 }
 
 const SEGMENT_RECORDS = 1_000;
@@ -43,13 +45,14 @@ export class MemorySlot implements Slot, SlotWriter {
     return true;
   }
 
-  put(line: string): void {
+  put(line: string, bytes: number): void {
     let last = this.segments.at(-1);
     if (!last || last.isComplete)
-      this.segments.push((last = { number: this.end, bytes: 0, records: 0, isComplete: false, lines: [] }));
+      this.segments.push((last = { number: this.end, bytes: 0, records: 0, isComplete: false, lines: [], sizes: [] }));
     last.lines.push(line);
+    last.sizes.push(bytes);
     last.records += 1;
-    last.bytes += Buffer.byteLength(line);
+    last.bytes += bytes;
     last.isComplete = last.records === SEGMENT_RECORDS;
     this.end += 1;
     this.#onWritten();
@@ -64,11 +67,11 @@ export class MemorySlot implements Slot, SlotWriter {
   }
 
   #read(from: Position, maxRecords: number, maxBytes: number): Lines {
-    const { lines = [] } = this.segments.find(({ number }) => number === from.segment) ?? {};
+    const { lines = [], sizes = [] } = this.segments.find(({ number }) => number === from.segment) ?? {};
     const texts: string[] = [];
     let { offset, records } = from;
     for (let line = lines[records]; line !== undefined && texts.length < maxRecords; line = lines[records]) {
-      const end = offset + Buffer.byteLength(line);
+      const end = offset + (sizes[records] ?? 0);
       if (texts.length > 0 && end - from.offset > maxBytes) break;
       texts.push(line.slice(0, -1));
       offset = end;

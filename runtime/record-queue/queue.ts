@@ -15,6 +15,7 @@ import { task } from "../shared/faults/guard.ts";
 import { Cursor } from "./cursor.ts";
 import { DiskSlot } from "./disk-slot.ts";
 import { MemorySlot } from "./memory-slot.ts";
+import { RecentValues } from "./recent-values.ts";
 import { Receiver, type ReceiverOptions } from "./receiver.ts";
 import { SegmentWriter } from "./segment-writer.ts";
 import type { Segment, Slot, SlotWriter } from "./slot.ts";
@@ -53,6 +54,7 @@ export class RecordQueue {
   readonly #slot: Slot;
   readonly #writer: SlotWriter;
   readonly #cursors: readonly Cursor[];
+  readonly #recent = new RecentValues();
   /** By directory. */
   readonly #left = new Map<string, DiskSlot>();
   readonly #timer: NodeJS.Timeout | undefined;
@@ -86,7 +88,8 @@ export class RecordQueue {
       if (slot.wasCut) options.onCut();
     }
     this.#next = this.#slot.end;
-    this.#cursors = receivers.map(({ fileName }) => new Cursor(this.#slot, fileName, () => this.#free()));
+    const onCommit = (): void => this.#free();
+    this.#cursors = receivers.map(({ fileName }) => new Cursor(this.#slot, fileName, onCommit, this.#recent));
     const common = { writer: this.#writer, segmentBytes, isDurable: directory !== undefined, clock, record };
     this.receivers = receivers.map((each, at) => {
       const own = this.#cursors[at] as Cursor;
@@ -113,8 +116,9 @@ export class RecordQueue {
       let isWanted = false;
       for (const receiver of this.receivers) if (receiver.offer(bytes, hasRoom)) isWanted = true;
       if (!isWanted) continue;
+      this.#recent.put(this.#next, value);
       this.#next += 1;
-      this.#writer.put(line);
+      this.#writer.put(line, bytes);
     }
     this.#settle();
   }

@@ -56,8 +56,8 @@ export interface Slot {
 export interface SlotWriter {
   /** Whether so many bytes have room in memory until they are written. */
   hasRoom(bytes: number): boolean;
-  /** @param line with its line end */
-  put(line: string): void;
+  /** @param line with its line end @param bytes of it */
+  put(line: string, bytes: number): void;
   /** What waits in memory is more than half of what may. */
   readonly isBehind: boolean;
   readonly isFailing: boolean;

@@ -200,14 +200,16 @@ export class Delivery {
 }
 
 function recordsOf(
-  { losses, lines, damaged, end }: Batch,
+  { losses, lines, valueAt, damaged, end }: Batch,
   name: string,
 ): { readonly records: readonly SpooledRecord[]; readonly lost: Lost } {
   const records: SpooledRecord[] = losses.flatMap((loss) => parse(formatGap(name, loss).slice(0, -1)) ?? []);
   const lost = { damaged, "too-long": 0 };
-  for (const line of lines) {
+  for (const [at, line] of lines.entries()) {
     const note = line.indexOf("\t");
-    const record = parse(note === -1 ? line : line.slice(0, note));
+    const text = note === -1 ? line : line.slice(0, note);
+    const value = valueAt(at);
+    const record = value ? { text, value } : parse(text);
     if (!record) lost.damaged += 1;
     else if (Buffer.byteLength(record.text) >= MAX_RECORD_BYTES) lost["too-long"] += 1;
     // It comes back by the log, and was told in its place.

@@ -181,9 +181,9 @@ export class RecordKeeper implements RecordConsumer {
   }
 
   /** Its own losses are not written here: they come by the log, as records. */
-  async #write({ lines, damaged, end }: Batch): Promise<void> {
+  async #write({ lines, valueAt, damaged, end }: Batch): Promise<void> {
     const now = this.#deps.clock.now();
-    const { rows, ended, damaged: broken } = readRecords(lines, now);
+    const { rows, ended, damaged: broken } = readRecords(lines, now, valueAt);
     if (rows.length + ended.length > 0) {
       await this.#backEnd.write({ rows, ended, now });
       this.#succeeded();

@@ -41,16 +41,20 @@ export function createDecisionTimes(): (value: Fields) => string | undefined {
   };
 }
 
-/** @param lines of the queue @param now for records without a time */
-export function readRecords(lines: readonly string[], now: number): ReadRecords {
+/** @param lines of the queue @param now for records without a time @param valueAt of those that need not be parsed */
+export function readRecords(
+  lines: readonly string[],
+  now: number,
+  valueAt: (at: number) => Fields | undefined = () => undefined,
+): ReadRecords {
   const rows: Row[] = [];
   const ended: LateOutcome[] = [];
   const open = new Map<string, Row>();
   let damaged = 0;
-  for (const line of lines) {
+  for (const [at, line] of lines.entries()) {
     const tab = line.indexOf("\t");
     const text = tab === -1 ? line : line.slice(0, tab);
-    const value = parse(text);
+    const value = valueAt(at) ?? parse(text);
     if (!value) {
       damaged += 1;
       continue;

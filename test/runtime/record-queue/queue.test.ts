@@ -84,6 +84,21 @@ test("records that were not taken are sent by the next run, before its own; take
   expect(readdirSync(join(spool, "_queue"))).toEqual(["0"]);
 });
 
+test("a receiver that is far behind gets the same as one that keeps up", async () => {
+  const spool = makeSpool();
+  const senders = { quick: openSender(), slow: openSender() };
+  senders.slow.answer = away;
+  const { sinks } = openTestSinks(
+    ["quick", "slow"].map((name) => sinkOptions(spool, NOWHERE, { name, spoolMaxBytes: 8 << 20 })),
+    { senderOf: ({ name }) => senders[name as "slow"] },
+  );
+  for (let put = 0; put < 3_000; put += 500) sinks.take(copies(put, put + 500));
+  await expect.poll(() => numbersOf(senders.quick)).toEqual(upTo(3_000));
+  senders.slow.answer = { outcome: "taken" };
+  await expect.poll(() => numbersOf(senders.slow)).toEqual(upTo(3_000));
+  expect(senders.slow.values).toEqual(senders.quick.values);
+});
+
 test("closing sends what waits, if the receiver takes it", async () => {
   const sender = openSender();
   const { sink } = openTestSink(sinkOptions(makeSpool(), NOWHERE), {
