@@ -128,7 +128,7 @@ function endpointTable(endpoints: readonly ReferenceEndpoint[]): string {
 const ENDPOINTS = [
   "Public listener, on every host with a route and on that of `authenticate_service_url`. Not forwarded to upstreams.",
   endpointTable(PUBLIC_ENDPOINTS),
-  "With `runtime_flags.mcp`. An MCP server route with a path also serves its metadata at the path with that suffix.",
+  "With `runtime_flags.mcp`. An MCP server route with a base path also serves its metadata at these paths followed by that path.",
   endpointTable(MCP_ENDPOINTS),
   "Admin listener (`admin_address`), with `admin_token` or an owner's `publish_token`: [Admin listener](operations/admin-listener.md).",
   endpointTable(ADMIN_ENDPOINTS),

@@ -29,7 +29,7 @@ const shape = {
   }),
   format: choice(["ndjson", "ocsf", "json", "structured_data"], {
     doc: "Record format. `http`: `ndjson` (unchanged) or `ocsf` (Open Cybersecurity Schema Framework 1.5: API Activity 6003, Entity Management 3004, otherwise Base Event 0). `syslog`: `json` (the message) or `structured_data`.",
-    unset: "`ndjson` or `json`",
+    unset: "`ndjson` for `http`, `json` for `syslog`",
   }),
   structured_data_id: text({
     doc: 'Name of the structured data, with your IANA enterprise number: "gateway@12345".',
