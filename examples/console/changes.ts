@@ -14,7 +14,7 @@ export async function showChanges({ steps, stage, alice, bob, agents }: Scene): 
       const ask = (amount: string): Promise<string> =>
         bob.open(`/simulator?${new URLSearchParams({ ...question, arguments: `{"amount":${amount}}` }).toString()}`);
       steps.match(await ask("100"), /Allowed/);
-      steps.match(await ask("500"), /once it is approved/);
+      steps.match(await ask("500"), /Requires approval/);
       steps.match(await ask('1,"amount":1'), /twice/);
       const denied = await ask("501");
       steps.match(denied, /Denied[^]*mcp_tool_argument/);
@@ -26,14 +26,14 @@ export async function showChanges({ steps, stage, alice, bob, agents }: Scene): 
     "a draft says who loses what, and is exported for a pull request; nothing is in force by it",
     async () => {
       const before = await stage.digests();
-      await bob.follow("Change the rules", /draft/i);
+      await bob.follow("Edit this policy", /draft/i);
       const field = page.getByLabel(/^Policy of/);
       await field.fill((await field.inputValue()).replace("gt: 500", "gt: 200"));
       await bob.look("draft-form");
-      await page.getByRole("button", { name: "Look at the draft" }).click();
-      await page.getByRole("heading", { name: "Who gains, who loses" }).waitFor();
+      await page.getByRole("button", { name: "Preview draft" }).click();
+      await page.getByRole("heading", { name: "Access changes" }).waitFor();
       const text = await bob.text();
-      steps.match(text, /Losses[^]*refund/);
+      steps.match(text, /Lost access[^]*refund/);
       await bob.look("draft");
       const [file] = await Promise.all([
         page.waitForEvent("download"),
@@ -55,15 +55,15 @@ export async function showChanges({ steps, stage, alice, bob, agents }: Scene): 
     steps.match(await alice.open("/changes"), /release-job[^]*gateform-terraform/);
     await alice.look("changes");
     await alice.page.getByRole("table").first().getByRole("link").first().click();
-    await alice.page.getByRole("heading", { name: "Who gains, who loses" }).waitFor();
+    await alice.page.getByRole("heading", { name: "Access changes" }).waitFor();
     await alice.look("change");
     return /.*loses?.*|.*lose .*/i.exec(await alice.text())?.[0] ?? "";
   });
   await steps.step("what a job published Alice takes back with a button, at both replicas", async () => {
     const before = await stage.digests();
-    await alice.follow("Go back to how it was", /Go back/);
+    await alice.follow("Roll back to generation", /Roll back/);
     await alice.look("go-back");
-    const told = await alice.confirm("Go back", "Bob's team is shut out");
+    const told = await alice.confirm("Roll back", "Bob's team is shut out");
     await until(async () => (await stage.digests()).every((digest) => digest !== before[0]), "it is back");
     await agents.tickets.call("list_tickets");
     steps.match(await alice.open("/changes"), /rollback[^]*Bob's team is shut out/);

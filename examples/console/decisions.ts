@@ -9,7 +9,7 @@ export async function showDecisions({ steps, stage, alice, bob, agents }: Scene)
   const rowOf = (text: string) => rows.filter({ hasText: text });
   const isLive = async (): Promise<void> => {
     const state = page.locator("#live-state");
-    const isSaid = async (): Promise<boolean> => (await state.innerText()).includes("appear by themselves");
+    const isSaid = async (): Promise<boolean> => (await state.innerText()).includes("Live.");
     await until(isSaid, "the page is live").catch(async (error: unknown) => {
       throw new Error(`${String(error)}: ${await state.innerText()}`);
     });
@@ -52,7 +52,7 @@ export async function showDecisions({ steps, stage, alice, bob, agents }: Scene)
     await rowOf("delete_ticket").getByRole("link").first().click();
     await page.getByRole("heading", { name: "All fields" }).waitFor();
     told = await alice.text();
-    steps.match(told, /A deny rule[^]*holds mcp_tool/);
+    steps.match(told, /Deny rule[^]*matched mcp_tool/);
     await alice.look("decision");
     permalink = new URL(page.url()).pathname.slice("/.gateway/console".length);
     return permalink;
@@ -64,7 +64,7 @@ export async function showDecisions({ steps, stage, alice, bob, agents }: Scene)
     for (const each of [alice, bob]) each.excuse(/net::ERR_.*\/decisions\/stream/);
     await stage.kill(0);
     stage.balancer.prefer(1);
-    await page.getByText("Connecting again").waitFor();
+    await page.getByText("Reconnecting").waitFor();
     await agents.payments.call("read_ticket", { ticket: "8" });
     await rowOf("read_ticket").first().waitFor();
     await isLive();
@@ -83,7 +83,7 @@ export async function showDecisions({ steps, stage, alice, bob, agents }: Scene)
       const why = (all: string): string => /Why[^]*?(?=All fields)/.exec(all)?.[0] ?? all;
       steps.equal(why(text), why(told));
       const others = why(await bob.open(permalink));
-      steps.match(others, /holds mcp_tool/);
+      steps.match(others, /matched mcp_tool/);
       steps.ok(!others.includes('["payments"]'), others);
       return why(text);
     },

@@ -24,7 +24,7 @@ export async function showHealth({ steps, stage, alice, bob }: Scene): Promise<v
     },
   );
   await steps.step("each replica with what it has in force, and plots with their numbers", async () => {
-    const processes = alice.page.getByRole("region", { name: "Each replica, and each worker of it" });
+    const processes = alice.page.getByRole("region", { name: "Replicas and workers" });
     await until(async () => {
       await alice.open("/health");
       const plots = await alice.page.getByRole("img").count();

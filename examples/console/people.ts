@@ -16,7 +16,7 @@ export async function showPeople({ steps, stage, alice, bob }: Scene): Promise<v
       .getByRole("link")
       .first()
       .click();
-    await page.getByRole("heading", { name: "Who reaches it" }).waitFor();
+    await page.getByRole("heading", { name: "Access by user" }).waitFor();
     const text = await alice.text();
     steps.match(text, /bob@example\.com/);
     steps.match(text, /group "payments"/);
@@ -26,7 +26,7 @@ export async function showPeople({ steps, stage, alice, bob }: Scene): Promise<v
   await steps.step("Bob sees his server, and neither the other team's nor people", async () => {
     const text = await bob.open("/servers");
     steps.ok(text.includes("payments/mcp") && !text.includes("tickets"), text);
-    steps.match(await bob.open("/people"), /nothing/i);
+    steps.match(await bob.open("/people"), /not found/i);
   });
   await steps.step("Alice ends Bob's session: his browser is out at both replicas", async () => {
     await bob.open("/servers");
@@ -34,9 +34,9 @@ export async function showPeople({ steps, stage, alice, bob }: Scene): Promise<v
     for (const replica of [0, 1] as const) steps.equal(await stage.statusAt(replica, "/servers", cookies), 200);
     await alice.open("/people");
     await alice.look("people");
-    await alice.follow("bob@example.com", "Signed-in browsers");
+    await alice.follow("bob@example.com", "Sessions");
     await alice.look("person");
-    const sessions = page.getByRole("table", { name: "Sessions" }).getByRole("link", { name: /^End session/ });
+    const sessions = page.locator("#sessions").getByRole("link", { name: /^Sign out session/ });
     // His agents signed in with a browser of their own.
     const count = await sessions.count();
     const isOut = async (): Promise<boolean> => {
@@ -47,7 +47,7 @@ export async function showPeople({ steps, stage, alice, bob }: Scene): Promise<v
     for (let ended = 0; ended < count; ended += 1) {
       await sessions.first().click();
       if (ended === 0) await alice.look("confirm");
-      steps.match(await alice.confirm("End the session", "seen from a café nobody knows"), /Done/);
+      steps.match(await alice.confirm("Sign out session", "seen from a café nobody knows"), /Done/);
     }
     took = await until(isOut, "both replicas have put him out");
     // The provider knows him still, and may let him in again without a question.
@@ -64,7 +64,7 @@ export async function showPeople({ steps, stage, alice, bob }: Scene): Promise<v
     steps.equal(registered.status, 201);
     const text = await alice.open("/clients");
     steps.match(text, /Demo client \(SDK v1\)/);
-    steps.match(text, /without a name/);
+    steps.match(text, /Unnamed/);
     steps.ok(!text.includes("\u202E"), text);
     await alice.look("clients");
     for (const list of ["accounts", "tokens", "devices"]) await alice.open(`/clients/${list}`);

@@ -33,7 +33,7 @@ export async function showSafety({ steps, stage, alice, bob, agents }: Scene): P
     await alice.open("/blocks/new");
     await alice.page.getByLabel("What").selectOption("tool");
     await alice.page.getByLabel(/^Name/).fill("read_ticket");
-    await alice.page.getByLabel(/^Of a tool/).fill("payments/desk");
+    await alice.page.getByLabel(/^Route/).fill("payments/desk");
     await alice.look("block");
     const told = await alice.confirm("Block", "it shows card numbers");
     const isDenied = async (): Promise<boolean> =>
@@ -44,8 +44,8 @@ export async function showSafety({ steps, stage, alice, bob, agents }: Scene): P
     }
     steps.match(await bob.open("/blocks"), /read_ticket[^]*it shows card numbers/);
     await alice.look("blocks");
-    await alice.follow(/^Lift/, /^Lift/);
-    await alice.confirm("Lift the block", "it shows them no more");
+    await alice.follow(/^Unblock/, /^Unblock/);
+    await alice.confirm("Unblock", "it shows them no more");
     await until(async () => !(await isDenied()), "it is lifted");
     stage.balancer.prefer(undefined);
     return told;

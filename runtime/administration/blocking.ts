@@ -131,7 +131,7 @@ function findState(blocks: readonly Block[], target: BlockTarget): string | null
 
 /** "until 2026-11-20T18:00:00Z" */
 export function endText(until: number | undefined): string {
-  if (until === undefined) return "until it is lifted";
+  if (until === undefined) return "until unblocked";
   return `until ${new Date(until * 1000).toISOString().replace(".000Z", "Z")}`;
 }
 

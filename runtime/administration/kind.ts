@@ -71,7 +71,7 @@ export interface SeenOfUser extends Seen {
   /** Names of devices, and IP addresses of sessions, by ID. */
   readonly deviceNames: ReadonlyMap<string, string>;
   readonly lastFrom: ReadonlyMap<string, string>;
-  /** @returns who has verified the name of a client; undefined: its own words */
+  /** @returns who has verified the name of a client; undefined: unverified */
   readonly vouchedBy: (clientId: string) => string | undefined;
   /** Addresses of the pages of a client and of a route. */
   readonly clientHref: (clientId: string) => string;
@@ -121,7 +121,7 @@ interface Change {
   readonly name: string;
   /** In addresses: "lift". */
   readonly path: string;
-  /** "End the session" */
+  /** "Sign out session" */
   readonly title: string;
   /** Of the console's button, where it is not the title. */
   readonly button?: string;
@@ -132,7 +132,7 @@ interface Change {
   readonly isGrave: boolean;
 }
 
-/** What can be done to one object. */
+/** Actions on one object. */
 export interface Action<T, D> extends Change {
   /** As its record has it: "session abc of alice". */
   target(thing: T): string;
@@ -273,7 +273,7 @@ export function timeColumn<T>(name: string, at: (thing: T) => number) {
 }
 
 /** Of most tables: it has links to what can be done. */
-export const LAST_COLUMN = { name: "What can be done", kind: "short", isQuiet: true } as const;
+export const LAST_COLUMN = { name: "Actions", kind: "short", isQuiet: true } as const;
 
 export function lastColumn<T extends object>(action: string, text: string, of: (thing: T) => string) {
   return {

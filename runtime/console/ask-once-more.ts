@@ -10,12 +10,15 @@ export type Reason =
 /** Required: whoever reads the record wants to know. @param needsReason the refusal where there is none */
 export function readReason(
   form: ReadonlyMap<string, string>,
-  needsReason = "Nothing was done: a reason is needed, for the record.",
+  needsReason = "No changes were made: enter a reason.",
 ): Reason {
   const value = (form.get("reason") ?? "").trim();
   if (value === "") return { ok: false, refused: needsReason };
   if (value.length > MAX_REASON_CHARACTERS)
-    return { ok: false, refused: `Nothing was done: the reason has more than ${MAX_REASON_CHARACTERS} characters.` };
+    return {
+      ok: false,
+      refused: `No changes were made: the reason has more than ${MAX_REASON_CHARACTERS} characters.`,
+    };
   return { ok: true, value };
 }
 
@@ -25,4 +28,4 @@ export function neighbourOf(ids: readonly string[], id: string): string | undefi
   return at === -1 ? undefined : (ids[at + 1] ?? ids[at - 1]);
 }
 
-export const GONE: ActionOutcome = { refused: "Nothing was done: it is not there any more." };
+export const GONE: ActionOutcome = { refused: "No changes were made: the item no longer exists." };

@@ -87,8 +87,14 @@ export function createForms(deps: FormDeps): Forms {
     const owner = await action.ownerOf?.(visit, form);
     if (!visit.rights.may(action.role, owner)) {
       note(exchange, principal, target, "refused", `needs the role ${action.role}`);
-      const there = owner === undefined ? "" : ` for what belongs to ${strange(owner)}`;
-      return showRefused(visit, site, screen, 403, `Nothing was done: this needs the role ${action.role}${there}.`);
+      const there = owner === undefined ? "" : ` for owner ${strange(owner)}`;
+      return showRefused(
+        visit,
+        site,
+        screen,
+        403,
+        `No changes were made: this requires the role ${action.role}${there}.`,
+      );
     }
     if (action.isGrave && !(await isFresh(principal))) return askAgain(visit, site, screen, action, form);
     let outcome: Awaited<ReturnType<ScreenAction["run"]>>;
@@ -96,7 +102,7 @@ export function createForms(deps: FormDeps): Forms {
       outcome = await action.run(visit, form);
     } catch (error) {
       note(exchange, principal, target, "failed", errorText(error));
-      const text = "It is not certain that this was done: something that it needs failed. Look, and try again.";
+      const text = "The action may not have completed. Check before you try again.";
       return showRefused(visit, site, screen, 503, text);
     }
     if ("refused" in outcome) {
@@ -136,13 +142,7 @@ export function createForms(deps: FormDeps): Forms {
       const form = kept.open(sealed, exchange.path, principal);
       const page = (await screen.show(visit)) ?? NOTHING_HERE;
       if (!form) {
-        pages.show(
-          visit,
-          site,
-          screen,
-          page,
-          "What you had chosen is too old, or was somebody else's. Please choose again.",
-        );
+        pages.show(visit, site, screen, page, "The form expired or belongs to another user. Fill it in again.");
         return true;
       }
       if (!(await isFresh(principal))) {
@@ -153,7 +153,7 @@ export function createForms(deps: FormDeps): Forms {
       const name = form.get("action") ?? "";
       const action = screen.actions && Object.hasOwn(screen.actions, name) ? screen.actions[name] : undefined;
       if (!action) {
-        const text = "You have signed in again. What you had chosen was too long to be kept: please choose again.";
+        const text = "You have signed in again. The form was too large to save: fill it in again.";
         pages.show(visit, site, screen, page, text);
         return true;
       }

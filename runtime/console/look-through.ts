@@ -62,7 +62,7 @@ export function pagesOfSearch(list: "people" | "clients", { search, after, looke
   return {
     first: after === undefined ? undefined : addressOfList(list, { q: search }),
     next: next === undefined ? undefined : addressOfList(list, { q: search, after: next }),
-    nextText: isPartial ? `Look among more ${list}` : `More ${list}`,
-    note: isPartial ? `${MAX_LOOKED_AT.toLocaleString("en")} ${list} were looked at, and there are more.` : undefined,
+    nextText: isPartial ? `Search more ${list}` : `More ${list}`,
+    note: isPartial ? `${MAX_LOOKED_AT.toLocaleString("en")} ${list} searched so far.` : undefined,
   };
 }

@@ -67,13 +67,13 @@ export function screenPath({ path }: Screen): string {
 }
 
 export const UNREADABLE: ScreenPage = {
-  title: "This address cannot be read",
+  title: "Invalid address",
   status: 400,
-  body: html`<p>Something stands in it twice, or is no text.</p>`,
+  body: html`<p>A parameter appears twice or has invalid characters.</p>`,
 };
 
 export const NOTHING_HERE: ScreenPage = {
-  title: "Nothing here",
+  title: "Page not found",
   status: 404,
-  body: html`<p>There is nothing at this address, or nothing that you may see. It may have ended since.</p>`,
+  body: html`<p>Not found, expired, or not visible to your role.</p>`,
 };

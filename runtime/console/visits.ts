@@ -75,8 +75,8 @@ export function createVisits(deps: VisitDeps): Visits {
     if (address !== undefined && isNavigation(exchange)) return redirect(exchange, 302, address);
     respondError(exchange, 403, {
       code: "access.denied",
-      message: "You are signed in, but the policy of this address does not let you in",
-      links: [{ href: "/.gateway/", text: "See who you are signed in as" }],
+      message: "You are signed in, but your account has no access here",
+      links: [{ href: "/.gateway/", text: "View your account" }],
     });
   };
 
@@ -101,7 +101,7 @@ export function createVisits(deps: VisitDeps): Visits {
         respondError(
           exchange,
           429,
-          { code: "console.too-many", message: "These are too many pages at a time. Please wait a moment." },
+          { code: "console.too-many", message: "Too many requests. Try again in a moment." },
           ["retry-after", String(wait)],
         );
         return undefined;
@@ -144,5 +144,5 @@ export function formName(screen: Screen, action: string): string {
 }
 
 export function respondUnavailable(exchange: Exchange): void {
-  respondAgainLater(exchange, { code: "console.unavailable", message: "The console cannot be shown right now." });
+  respondAgainLater(exchange, { code: "console.unavailable", message: "The console is temporarily unavailable." });
 }

@@ -220,7 +220,7 @@ describe("the simulator", () => {
         arguments: given.arguments,
       });
       const [verdict] = verdicts(page);
-      const words = { Allowed: "allowed", Denied: "denied", "Allowed once it is approved": "approval" }[verdict ?? ""];
+      const words = { Allowed: "allowed", Denied: "denied", "Requires approval": "approval" }[verdict ?? ""];
       said.push(
         words ??
           /refuses the message with 400, whatever its policy: (.*?) \(mcp/.exec(textOf(page))?.[1] ??
@@ -252,13 +252,13 @@ describe("questions", () => {
   });
 
   test.each([
-    [{ route: "team-a/gone" }, "No route of yours answers there"],
+    [{ route: "team-a/gone" }, "No route that you can view matches"],
     [{ address: "ftp://localhost/" }, "The address must start with https://"],
     [{ route: "team-a/orders", message: "tool", name: "pay", arguments: "[]" }, "the arguments must be a JSON object"],
-    [{ route: "team-a/orders", who: "known", person: "nobody@example.com" }, "does not know this person"],
+    [{ route: "team-a/orders", who: "known", person: "nobody@example.com" }, "Unknown user"],
     [{ route: "default/wiki", message: "tool", name: "x" }, "it is no MCP server route"],
     [{ route: "default/wiki", ip: "somewhere" }, '"somewhere" is no IP address'],
-    [{ route: HOSTILE }, "No route of yours"],
+    [{ route: HOSTILE }, "No route that you can view"],
   ])("that make no sense are told so: %j", async (query, words) => {
     const page = await ask(ALICE, query);
     expect(page.status).toBe(200);
@@ -271,7 +271,7 @@ describe("questions", () => {
     const browser = await as(ALICE);
     const asked = await ask(ALICE, { route: "team-a/orders", groups: "staff", message: "tool", name: "pay" });
     const long = JSON.stringify({ amount: 501, note: "x".repeat(60_000) });
-    const page = await browser.submit(asked, { button: "Ask with these", values: { arguments: long } });
+    const page = await browser.submit(asked, { button: "Simulate with these", values: { arguments: long } });
     expect([page.status, new URL(page.url).search]).toEqual([200, ""]);
     expect(verdicts(page)).toEqual(["Denied"]);
     const forged = await browser.open(`${pages}/simulator`, {
@@ -287,11 +287,11 @@ describe("questions", () => {
     ).toEqual(["Allowed"]);
     for (const query of [{ route: "team-b/orders" }, { route: "default/wiki" }, { address: `${origin}/wiki` }]) {
       const page = await ask(BOB, query);
-      expect(textOf(page)).toContain("No route of yours answers there");
-      expect(page.text).not.toMatch(/engineering|team-b\/orders<|Somebody the gateway knows/);
+      expect(textOf(page)).toContain("No route that you can view matches");
+      expect(page.text).not.toMatch(/engineering|team-b\/orders<|Existing user/);
     }
     const known = await ask(BOB, { route: "team-a/orders", who: "known", person: ALICE });
-    expect(textOf(known)).toContain("asks about imagined people");
+    expect(textOf(known)).toContain("Your role allows hypothetical users only");
     const carol = await (await as(CAROL)).open(`${pages}/simulator`);
     expect(carol.status).toBe(403);
     expect(carol.text).not.toContain("team-a");
@@ -301,7 +301,7 @@ describe("questions", () => {
 describe("drafts", () => {
   const change = async (user: string, place: string, values: Record<string, string>): Promise<Page> => {
     const browser = await as(user);
-    return browser.submit(await browser.open(`${pages}/simulator/draft${place}`), { button: "Look at", values });
+    return browser.submit(await browser.open(`${pages}/simulator/draft${place}`), { button: "Preview draft", values });
   };
   /** The policy of the route as the form has it. */
   const current = async (user: string): Promise<string> => {
@@ -322,8 +322,8 @@ describe("drafts", () => {
     const page = await change(BOB, "?route=team-a%2Forders", { text: written.replace("gt: 500", "gte: 500") });
     expect(page.status).toBe(200);
     const text = textOf(page);
-    expect(text).toContain("The draft is kept for a day");
-    expect(text).toContain("could be published");
+    expect(text).toContain("Draft saved for 24 hours");
+    expect(text).toContain("Valid");
     expect(text).toMatch(/loses? some calls of the tool pay, such as with \{"amount":500\}/);
     expect(text).not.toMatch(/team-b|wiki/);
 
@@ -359,21 +359,16 @@ describe("drafts", () => {
     expect((await (await as(BOB)).open(`${pages}/simulator/draft?route=team-b%2Forders`)).status).toBe(404);
     const own = await (await as(ALICE)).open(`${pages}/simulator/drafts`);
     expect(textOf(own)).toContain("Draft of the policy of team-b/orders");
-    const gone = await (await as(ALICE)).submit(mine, { button: "Forget" });
-    expect(textOf(gone)).toContain("The draft is forgotten");
+    const gone = await (await as(ALICE)).submit(mine, { button: "Delete draft" });
+    expect(textOf(gone)).toContain("Draft deleted");
     expect((await (await as(ALICE)).open(mine.url)).status).toBe(404);
   });
 
   test.each([
-    [
-      "of somebody else's owner",
-      { owner: "team-b", text: "{}" },
-      403,
-      "needs the role viewer for what belongs to team-b",
-    ],
-    ["of nobody's", { owner: "", text: "{}" }, 403, "Nothing was done"],
+    ["of somebody else's owner", { owner: "team-b", text: "{}" }, 403, "requires the role viewer for owner team-b"],
+    ["of nobody's", { owner: "", text: "{}" }, 403, "No changes were made"],
     ["that are too long", { owner: "team-a", text: "x".repeat(600_000) }, 409, "longer than 512 KiB"],
-    ["without a text", { owner: "team-a", text: " " }, 409, "has an owner and a text"],
+    ["without a text", { owner: "team-a", text: " " }, 409, "Enter an owner and a configuration"],
   ])("%s are refused", async (_, values, status, words) => {
     const page = await change(BOB, "", values);
     expect(page.status).toBe(status);
@@ -390,7 +385,7 @@ describe("drafts", () => {
     ).join("\n")}`;
     const page = await change(BOB, "", { owner: "team-a", text: bomb });
     expect(page.status).toBe(200);
-    expect(textOf(page)).toContain("would be refused");
+    expect(textOf(page)).toContain("Invalid");
     const strange = await change(BOB, "", {
       owner: "team-a",
       text: JSON.stringify({ version: 1, owner: "team-a", routes: { [HOSTILE]: {} } }),
@@ -428,7 +423,7 @@ describe("changes", () => {
     expect(page.text).toContain("team-a");
     expect(page.text).not.toMatch(/team-b|team-c/);
     expect((await open(BOB, "/4")).status).toBe(404);
-    expect(textOf(await open(BOB, "?owner=team-b"))).toContain("Nothing was published");
+    expect(textOf(await open(BOB, "?owner=team-b"))).toContain("No publications");
   });
 
   test("go back by a command alone where Terraform publishes, whatever a form says", async () => {
@@ -439,9 +434,9 @@ describe("changes", () => {
     const before = await textInForce("team-a");
     const other = await open(ALICE, "/rollback?owner=team-b&to=3&from=4");
     const forged = { ...other, text: other.text.replace('name="owner" value="team-b"', 'name="owner" value="team-a"') };
-    const refused = await (await as(ALICE)).submit(forged, { button: "Go back", values: { reason: "because" } });
+    const refused = await (await as(ALICE)).submit(forged, { button: "Roll back", values: { reason: "because" } });
     expect(refused.status).toBe(409);
-    expect(textOf(refused)).toContain("This slice is Terraform's");
+    expect(textOf(refused)).toContain("This slice is managed by Terraform");
     expect(await textInForce("team-a")).toBe(before);
   });
 
@@ -449,14 +444,14 @@ describe("changes", () => {
     expect((await open(VERA, "/4")).text).not.toContain("/rollback?");
     expect((await open(VERA, "/rollback?owner=team-b&to=3&from=4")).status).toBe(404);
     const browser = await as(ALICE);
-    const asked = await browser.click(await open(ALICE, "/4"), "Go back to how it was");
-    expect((await browser.submit(asked, { button: "Go back", values: { reason: " " } })).status).toBe(409);
-    const done = await browser.submit(asked, { button: "Go back", values: { reason: "limits were too low" } });
-    expect(textOf(done)).toContain("Generation 6: it is in force everywhere.");
+    const asked = await browser.click(await open(ALICE, "/4"), "Roll back to generation");
+    expect((await browser.submit(asked, { button: "Roll back", values: { reason: " " } })).status).toBe(409);
+    const done = await browser.submit(asked, { button: "Roll back", values: { reason: "limits were too low" } });
+    expect(textOf(done)).toContain("Generation 6: active on all processes.");
     expect(await textInForce("team-b")).toBe(slice("team-b", PAY));
     // Once: what was looked at is not what is there any more.
-    const again = await browser.submit(asked, { button: "Go back", values: { reason: "again" } });
-    expect(textOf(again)).toContain("Somebody published meanwhile");
+    const again = await browser.submit(asked, { button: "Roll back", values: { reason: "again" } });
+    expect(textOf(again)).toContain("The slice changed. Review the new version");
     await expect
       .poll(async () => (await world.gateway.records()).filter(({ action }) => action === "rollback"))
       .toMatchObject([{ by: "u-alice", target: "slice team-b", reason: "limits were too low" }]);

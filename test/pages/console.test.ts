@@ -45,7 +45,7 @@ describe.skipIf(missing !== undefined)("the console", () => {
     expect(await page.locator("body").innerText()).not.toMatch(/console|people/i);
     await context.close();
     const alice = await world.visit("alice", "/nowhere");
-    expect(await alice.page.getByRole("heading", { level: 1 }).innerText()).toBe("Nothing here");
+    expect(await alice.page.getByRole("heading", { level: 1 }).innerText()).toBe("Page not found");
     await alice.context.close();
   });
 

@@ -14,11 +14,11 @@ type Deps = Pick<KindDeps, "store" | "clock">;
 
 const CREATE_INPUTS = [
   { name: "kind", label: "What", values: BLOCK_KINDS, isRequired: true },
-  { name: "name", label: "Name: user id or email, client id, grant id, route key, or tool", isRequired: true },
-  { name: "route", label: "Of a tool: on this route alone (owner/name)" },
+  { name: "name", label: "Name: user ID or email, client ID, grant ID, route key, or tool", isRequired: true },
+  { name: "route", label: "Route, owner/name (tool blocks only)" },
   {
     name: "until",
-    label: "Until: a time from now such as 2h, or 2026-11-20T18:00:00Z; empty: until it is lifted",
+    label: "Expires: 2h or 2026-11-20T18:00:00Z; empty: never",
   },
 ] as const;
 
@@ -26,8 +26,8 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
   name: "block",
   plural: "blocks",
   command: "blocks",
-  doc: "Blocks that are active. A block refuses what it names, whatever policies say",
-  none: "nothing is blocked",
+  doc: "Active blocks. A block denies all matching requests, whatever policies say",
+  none: "no blocks",
   wrong: "commands.block",
   needsReason: "Cannot read what to block: a reason must be given",
   fields: [
@@ -45,7 +45,7 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
   filters: ["kind"],
   table: {
     id: "blocks",
-    caption: (rows, isCut) => `What is blocked, the latest first (${rows}${isCut ? " of more" : ""})`,
+    caption: (rows, isCut) => `Blocks, newest first (${rows}${isCut ? " of more" : ""})`,
     columns: [
       { name: "What", cell: ({ kind }) => kind },
       {
@@ -58,36 +58,33 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
         },
       },
       {
-        name: "On route",
+        name: "Route",
         cell: ({ kind, route }) =>
           route === undefined ? (kind === "tool" ? "every route" : "") : html`<bdi>${foreignText(route)}</bdi>`,
       },
       timeColumn("Since", ({ since }) => since),
       {
-        name: "Until",
+        name: "Expires",
         kind: "short",
-        cell: ({ until }) => (until === undefined ? "it is lifted" : consoleTime(until * 1000, "minute")),
+        cell: ({ until }) => (until === undefined ? "no expiry" : consoleTime(until * 1000, "minute")),
       },
       { name: "Reason", kind: "wide", cell: ({ reason }) => html`<bdi>${foreignText(reason, 500)}</bdi>` },
       { name: "By", cell: ({ by }) => html`<bdi>${foreignText(by)}</bdi>` },
       {
-        name: "Lift",
+        name: "Unblock",
         isQuiet: true,
         cell: (block, { link }) =>
-          link("unblock", block, "Lift", `the block of ${block.kind} ${foreignText(block.name)}`),
+          link("unblock", block, "Unblock", `the block of ${block.kind} ${foreignText(block.name)}`),
       },
     ],
-    empty: emptyState(
-      "Nothing is blocked",
-      "A block refuses what it names, whatever policies say, until it is lifted.",
-    ),
+    empty: emptyState("No blocks", "A block denies all matching requests until it expires or is removed."),
   },
   screen: {
     name: "Blocks",
     icon: "blocks",
-    filter: { kind: ["What", "everything"], search: "Name, route or reason has" },
-    emptyFiltered: emptyState("Nothing that is blocked is like that", "Clear the filter to see all that is blocked."),
-    more: "More is blocked than is shown here: filter for it.",
+    filter: { kind: ["What", "everything"], search: "Search name, route, reason" },
+    emptyFiltered: emptyState("No matching blocks", "Clear the filter to see all blocks."),
+    more: "There are more blocks. Use the filter.",
   },
   idOf: blockId,
   userOf: ({ kind, name }) => (kind === "user" && !isNamedByEmail(name) ? name : undefined),
@@ -100,7 +97,7 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
     ],
     named(read) {
       const target = targetOf(read);
-      const gone = `Nothing was done: ${foreignText(textOf(target))} is not blocked any more.`;
+      const gone = `Nothing was done: ${foreignText(textOf(target))} is no longer blocked.`;
       return { id: blockId(target), owner: ownerOf(target), gone };
     },
   },
@@ -128,10 +125,9 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
   creation: {
     name: "block",
     path: "new",
-    title: "Block something",
+    title: "New block",
     button: "Block",
-    effect:
-      "A block refuses what it names in every process within 2 seconds. Nothing is ended: afterwards all goes on as it was.",
+    effect: "Denies all matching requests within 2 seconds. Revokes nothing.",
     role: "operator",
     isGrave: true,
     inputs: CREATE_INPUTS,
@@ -148,15 +144,14 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
     {
       name: "unblock",
       path: "lift",
-      title: "Lift a block",
-      button: "Lift the block",
-      effect: "What it names is no longer refused, in every process within 2 seconds.",
+      title: "Remove a block",
+      button: "Unblock",
+      effect: "Requests are no longer denied by this block, within 2 seconds.",
       role: "operator",
       isGrave: true,
       target: textOf,
-      heading: ({ kind, name }) => `Lift the block of ${kind} ${foreignText(name)}`,
-      text: (block) =>
-        html`<bdi>${foreignText(textOf(block), 400)}</bdi> is no longer refused, in every process within 2 seconds.`,
+      heading: ({ kind, name }) => `Unblock of ${kind} ${foreignText(name)}`,
+      text: (block) => html`<bdi>${foreignText(textOf(block), 400)}</bdi> is no longer denied, within 2 seconds.`,
       async run(deps, { kind, name, route }, { record }) {
         const target = { kind, name, ...(route === undefined ? {} : { route }) };
         const lifted = await unblockTarget({ ...deps, record }, target);

@@ -33,7 +33,7 @@ export const toClient = (record: StoredRecord<ClientRecord>): Client => ({
   record,
 });
 
-const AS_DOCUMENT = "as its document says";
+const AS_DOCUMENT = "from its client document";
 const SHOWN_REDIRECTS = 5;
 
 export const CLIENT: ShownKind<Client, Pick<KindDeps, "store" | "revocations">, SeenOfClients> = {
@@ -61,7 +61,7 @@ export const CLIENT: ShownKind<Client, Pick<KindDeps, "store" | "revocations">, 
   filters: [],
   table: {
     id: "clients",
-    caption: () => "Registered OAuth clients, by their ids. Names that nobody vouches for are the clients' own words",
+    caption: () => "OAuth clients, by ID. Unverified names are self-reported",
     columns: [
       {
         name: "Client",
@@ -69,7 +69,7 @@ export const CLIENT: ShownKind<Client, Pick<KindDeps, "store" | "revocations">, 
         cell(client, seen) {
           const { id } = client;
           const name = clientName(
-            foreignText(nameOf(client) ?? "without a name"),
+            foreignText(nameOf(client) ?? "Unnamed"),
             seen.clientHref(id),
             seen.vouchedBy(client),
           );
@@ -79,19 +79,19 @@ export const CLIENT: ShownKind<Client, Pick<KindDeps, "store" | "revocations">, 
         },
       },
       {
-        name: "Of",
+        name: "Issuer",
         kind: "wide",
         cell: ({ record }) => html`<span class="address">${record && foreignText(record.value.issuer)}</span>`,
       },
       {
-        name: "Answers go to",
+        name: "Redirect hosts",
         cell: ({ record }) =>
           html`<span class="address"
             >${record ? redirectsText(record.value.metadata.redirect_uris) : AS_DOCUMENT}</span
           >`,
       },
       {
-        name: "How it gets tokens",
+        name: "Grant types",
         cell: ({ record }) => (record ? foreignText(grantTypesText(record.value)) : AS_DOCUMENT),
       },
       { name: "Grants", kind: "number", cell: ({ id }, { grants }) => grants.get(id) },
@@ -109,7 +109,7 @@ export const CLIENT: ShownKind<Client, Pick<KindDeps, "store" | "revocations">, 
     ],
     empty: emptyState(
       "No client is registered",
-      "Clients appear here once they have registered themselves, or an administrator has made them. Those that are identified by an address of their own are found by that.",
+      "Clients appear here once they register or an administrator creates them. Search by the whole URL for clients identified by a document.",
     ),
   },
   idOf: ({ id }) => id,
@@ -127,9 +127,9 @@ export const CLIENT: ShownKind<Client, Pick<KindDeps, "store" | "revocations">, 
   },
   actions: [
     ending("end-client", {
-      title: "End the client",
+      title: "Delete client",
       effect:
-        "Its registration, and all that people have granted it, ends in every process within 2 seconds. One that registers itself may do so again: a block keeps it out.",
+        "Deletes the registration and revokes its grants within 2 seconds. To prevent a new registration, block the client.",
       target: ({ id }) => `client ${id}`,
       details: (client) => `called ${JSON.stringify(nameOf(client) ?? "")}`,
       before: (_, { record, grant }) => (record || grant ? digestOf(record?.value ?? grant) : undefined),
@@ -159,10 +159,10 @@ function redirectsText(uris: readonly string[]): string {
 }
 
 const GRANT_TYPES: Readonly<Record<string, string>> = {
-  authorization_code: "people sign in",
-  refresh_token: "renews",
-  client_credentials: "by itself",
-  "urn:ietf:params:oauth:grant-type:jwt-bearer": "by assertions",
+  authorization_code: "authorization code",
+  refresh_token: "refresh token",
+  client_credentials: "client credentials",
+  "urn:ietf:params:oauth:grant-type:jwt-bearer": "JWT bearer",
 };
 
 export function grantTypesText({ metadata }: Pick<ClientRecord, "metadata">): string {

@@ -22,8 +22,8 @@ import {
 const STATES: Readonly<Record<ConnectionState, readonly [Tone, string]>> = {
   connected: ["good", "connected"],
   expired: ["warn", "expired"],
-  ended: ["warn", "has to connect again"],
-  stale: ["quiet", "of an earlier configuration"],
+  ended: ["warn", "reconnect required"],
+  stale: ["quiet", "outdated"],
 };
 
 const LAST = lastColumn<UpstreamConnection>(
@@ -46,7 +46,7 @@ export const CONNECTION: ShownKind<UpstreamConnection, Pick<KindDeps, "store" | 
     textField("server", "Host of the authorization server", ({ server }) => server),
     textField(
       "state",
-      "Whether there is a token that can be used; after `ended` the user has to connect again",
+      "Whether there is a token that can be used; after `ended` the user reconnect required",
       ({ state }) => state,
       ["connected", "expired", "ended"],
     ),
@@ -57,7 +57,7 @@ export const CONNECTION: ShownKind<UpstreamConnection, Pick<KindDeps, "store" | 
   filters: ["user"],
   table: {
     id: "connections",
-    caption: () => "Connections, each to the upstream of one route",
+    caption: () => "One row per route",
     columns: [
       {
         name: "Route",
@@ -67,13 +67,13 @@ export const CONNECTION: ShownKind<UpstreamConnection, Pick<KindDeps, "store" | 
       { name: "Authorization server", cell: ({ server }) => foreignText(server) },
       { name: "State", kind: "short", cell: ({ state }) => badge(...STATES[state]) },
       { name: "Scopes", cell: ({ scopes }) => foreignText(scopes.join(" ")) },
-      timeColumn("Last answer", ({ obtainedAt }) => obtainedAt),
+      timeColumn("Last updated", ({ obtainedAt }) => obtainedAt),
       // Nobody uses what belongs to an earlier configuration, and nothing finds it again.
       { ...LAST, cell: (connection, seen) => connection.state !== "stale" && LAST.cell(connection, seen) },
     ],
-    empty: emptyState("Nothing is connected", "An account appears here once this person has connected it to a server."),
+    empty: emptyState("No connected accounts", "Accounts appear here once the user connects them."),
   },
-  ofUser: { heading: "Accounts at upstreams", order: 4 },
+  ofUser: { heading: "Connected accounts", order: 4 },
   idOf: ({ id }) => id,
   userOf: ({ userId }) => userId,
   ownerOf: () => undefined,

@@ -25,7 +25,7 @@ export const CONSENT: ShownKind<LivingConsent, Pick<KindDeps, "store">> = {
   filters: ["user"],
   table: {
     id: "approvals",
-    caption: () => "What clients get again without asking",
+    caption: () => "Remembered consents",
     columns: [
       { name: "Client", isHead: true, cell: ({ clientName }) => foreignText(clientName) },
       {
@@ -34,12 +34,12 @@ export const CONSENT: ShownKind<LivingConsent, Pick<KindDeps, "store">> = {
         cell: ({ audience }) => html`<span class="address">${foreignText(audience)}</span>`,
       },
       timeColumn("Given", ({ grantedAt }) => grantedAt),
-      timeColumn("Ends", ({ expiresAt }) => expiresAt),
-      lastColumn("end-approval", "Withdraw", ({ clientName }) => `approval of ${foreignText(clientName)}`),
+      timeColumn("Expires", ({ expiresAt }) => expiresAt),
+      lastColumn("end-approval", "Delete", ({ clientName }) => `approval of ${foreignText(clientName)}`),
     ],
     empty: html``,
   },
-  ofUser: { heading: "Remembered approvals", order: 3, isLeftOutEmpty: true },
+  ofUser: { heading: "Remembered consents", order: 3, isLeftOutEmpty: true },
   idOf: ({ key }) => key,
   userOf: ({ userId }) => userId,
   ownerOf: () => undefined,
@@ -48,8 +48,8 @@ export const CONSENT: ShownKind<LivingConsent, Pick<KindDeps, "store">> = {
   find: ({ store }, key) => findConsent(store, key),
   actions: [
     ending("end-approval", {
-      title: "Withdraw the remembered approval",
-      effect: "The client has to ask the person the next time. What it was granted already goes on.",
+      title: "Delete remembered consent",
+      effect: "The client must ask again next time. Existing access is kept.",
       target: ({ key, userId }) => `approval ${key} of ${userId}`,
       before: (_, { userId: _user, ...consent }) => digestOf(consent),
       end: ({ store }, { key, userId }) => withdrawConsent(store, userId, key),

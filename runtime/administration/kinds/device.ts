@@ -86,7 +86,7 @@ export const DEVICE: ShownKind<LivingDevice, Deps> = {
         },
       },
     ],
-    empty: emptyState("No device is registered", "Devices appear here once this person has registered them."),
+    empty: emptyState("No registered devices", "Devices appear here once the user registers them."),
   },
   ofUser: { heading: "Devices", order: 5 },
   idOf: ({ device }) => device.id,
@@ -97,9 +97,8 @@ export const DEVICE: ShownKind<LivingDevice, Deps> = {
   find: findDevice,
   actions: [
     ending("end-device", {
-      title: "End the device",
-      effect:
-        "What it has proven counts no more, in every process within 2 seconds. The person may register it again, without an administrator's approval.",
+      title: "Remove device",
+      effect: "Invalidates its verification within 2 seconds. The user can register it again, unapproved.",
       target: targetOf,
       before: (_, { device }) => digestOf(device),
       end: removeDevice,
@@ -107,14 +106,14 @@ export const DEVICE: ShownKind<LivingDevice, Deps> = {
     approval(true, {
       name: "approve-device",
       path: "approve",
-      title: "Approve the device",
-      effect: "Rules that ask for an approved device hold of it.",
+      title: "Approve device",
+      effect: "Rules that require an approved device match it.",
     }),
     approval(false, {
       name: "withdraw-device",
       path: "withdraw-approval",
-      title: "Withdraw the device's approval",
-      effect: "Rules that ask for an approved device no longer hold of it, in every process within 2 seconds.",
+      title: "Withdraw device approval",
+      effect: "Rules that require an approved device no longer match it, within 2 seconds.",
     }),
   ],
 };

@@ -43,8 +43,7 @@ export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations
   filters: ["user", "client_id"],
   table: {
     id: "grants",
-    caption: () =>
-      "Grants, each of one client for one server or host. Names that nobody vouches for are the clients' own words",
+    caption: () => "One row per client and server. Unverified names are self-reported",
     columns: [
       {
         name: "Client",
@@ -58,16 +57,13 @@ export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations
         cell: ({ audience }) => html`<span class="address">${foreignText(audience)}</span>`,
       },
       { name: "Scopes", cell: ({ scope }) => foreignText(scope) },
-      timeColumn("Began", ({ createdAt }) => createdAt),
-      timeColumn("Ends unless used", ({ expiresAt }) => expiresAt),
-      lastColumn("end-grant", "End", (grant) => `access of ${foreignText(grant.clientName)}`),
+      timeColumn("Started", ({ createdAt }) => createdAt),
+      timeColumn("Expires if unused", ({ expiresAt }) => expiresAt),
+      lastColumn("end-grant", "Revoke", (grant) => `access of ${foreignText(grant.clientName)}`),
     ],
-    empty: emptyState(
-      "No application acts for this person",
-      "A grant appears here once a client has been allowed to act.",
-    ),
+    empty: emptyState("No authorized applications", "Applications appear here once the user authorizes them."),
   },
-  ofUser: { heading: "Applications with access", order: 2 },
+  ofUser: { heading: "Authorized applications", order: 2 },
   idOf: ({ id }) => id,
   userOf: ({ userId }) => userId,
   ownerOf: () => undefined,
@@ -77,9 +73,9 @@ export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations
   find: ({ store }, id) => findLivingGrant(store, id),
   actions: [
     ending("end-grant", {
-      title: "End the client's access",
+      title: "Revoke access",
       effect:
-        "The client's tokens stop working in every process within 2 seconds, and the approval behind them is forgotten: it has to ask the person again.",
+        "Revokes the client's tokens within 2 seconds and deletes the remembered consent. The client must ask the user again.",
       target: ({ id, userId }) => `grant ${id} of ${userId}`,
       before: async ({ store }, { id }) => digestOf((await findGrant(store, id))?.value ?? {}),
       end: (deps, { id, userId }) => endAccess(deps, id, "revoked by an administrator", userId),

@@ -17,7 +17,7 @@ export const PENDING_CALL: ShownKind<WaitingCall, Pick<KindDeps, "store">, SeenB
   plural: "pending-calls",
   command: "pending-calls list",
   doc: "Tool calls that wait for an approval, also of callers whose access has ended since",
-  none: "no call waits for an approval",
+  none: "no call is pending approval",
   fields: [
     textField("id", "ID of the approval", ({ id }) => id),
     textField("tool", "Name of the tool", ({ value }) => value.tool),
@@ -36,7 +36,7 @@ export const PENDING_CALL: ShownKind<WaitingCall, Pick<KindDeps, "store">, SeenB
   filters: ["user"],
   table: {
     id: "waiting",
-    caption: (rows, isCut) => `Calls that wait, the one that ends first at the top (${rows}${isCut ? " of more" : ""})`,
+    caption: (rows, isCut) => `Pending approvals, earliest expiry first (${rows}${isCut ? " of more" : ""})`,
     columns: [
       {
         name: "Tool",
@@ -47,19 +47,16 @@ export const PENDING_CALL: ShownKind<WaitingCall, Pick<KindDeps, "store">, SeenB
           >`,
       },
       { name: "Route", cell: ({ value }) => html`<bdi>${foreignText(value.routeKey)}</bdi>` },
-      { name: "Asked by", cell: ({ value }) => html`<bdi>${foreignText(value.userName)}</bdi>` },
+      { name: "Requested by", cell: ({ value }) => html`<bdi>${foreignText(value.userName)}</bdi>` },
       { name: "Client", cell: ({ value }) => html`<bdi>${foreignText(value.clientName)}</bdi>` },
-      timeColumn("Asked", ({ value }) => value.askedAt),
-      timeColumn("Ends", ({ expiresAt }) => expiresAt),
+      timeColumn("Requested", ({ value }) => value.askedAt),
+      timeColumn("Expires", ({ expiresAt }) => expiresAt),
       {
         name: "You",
-        cell: (call, { mayDecide }) => (mayDecide(call) ? badge("warn", "may decide") : badge("quiet", "may look")),
+        cell: (call, { mayDecide }) => (mayDecide(call) ? badge("warn", "can approve") : badge("quiet", "read-only")),
       },
     ],
-    empty: emptyState(
-      "No call waits for an approval",
-      "Calls wait here when an approve rule of a route's policy asks for them.",
-    ),
+    empty: emptyState("No pending approvals", "Calls appear here when an approve rule of a policy matches them."),
   },
   idOf: ({ id }) => id,
   userOf: ({ value }) => value.userId,

@@ -23,11 +23,11 @@ export const PUBLISH_TOKEN: ShownKind<PublishToken, Pick<KindDeps, "publishToken
     caption: () => "Publish tokens for minutes, each minted for a run that publishes",
     columns: [
       { name: "Id", isHead: true, cell: ({ id }) => html`<code>${id}</code>` },
-      { name: "Good for owner", cell: ({ owner }) => foreignText(owner) },
-      { name: "Ends unless renewed", kind: "short", cell: ({ expiresAt }) => consoleTime(expiresAt * 1000) },
+      { name: "Owner", cell: ({ owner }) => foreignText(owner) },
+      { name: "Expires unless renewed", kind: "short", cell: ({ expiresAt }) => consoleTime(expiresAt * 1000) },
       lastColumn("end-token", "End", ({ id }) => `publish token ${id}`),
     ],
-    empty: emptyState("No run has a token", "A token appears here while the run that it was minted for goes on."),
+    empty: emptyState("No active publish tokens", "Tokens appear here while a publishing job runs."),
   },
   idOf: ({ id }) => id,
   userOf: () => undefined,
@@ -37,8 +37,8 @@ export const PUBLISH_TOKEN: ShownKind<PublishToken, Pick<KindDeps, "publishToken
   find: ({ publishTokens }, id) => publishTokens.get(id),
   actions: [
     ending("end-token", {
-      title: "End the publish token",
-      effect: "The run that has it can publish nothing more.",
+      title: "Revoke publish token",
+      effect: "The job can no longer publish.",
       target: ({ id, owner }) => `publish token ${id} of ${owner}`,
       details: ({ owner }) => `good for owner ${owner}`,
       before: () => "good",

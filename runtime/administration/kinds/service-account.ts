@@ -24,8 +24,8 @@ export const SERVICE_ACCOUNT: ShownKind<Account, Pick<KindDeps, "store" | "revoc
   name: "service-account",
   plural: "service-accounts",
   command: "service-account list",
-  doc: "Service accounts, each a machine that an administrator made",
-  none: "there is no service account",
+  doc: "Service accounts",
+  none: "no service account",
   fields: [
     textField("id", "ID of the account", ({ key }) => key.slice(PREFIX.length)),
     textField("name", "Name; its user is `service-account:<name>`", ({ value }) => value.name),
@@ -40,7 +40,7 @@ export const SERVICE_ACCOUNT: ShownKind<Account, Pick<KindDeps, "store" | "revoc
   filters: [],
   table: {
     id: "accounts",
-    caption: () => "Service accounts, each a machine that an administrator made",
+    caption: () => "Service accounts",
     columns: [
       {
         name: "Name",
@@ -48,26 +48,26 @@ export const SERVICE_ACCOUNT: ShownKind<Account, Pick<KindDeps, "store" | "revoc
         cell: ({ value: { name } }, { userHref }) =>
           html`<a href="${userHref(serviceAccountUserId(name))}">${foreignText(name)}</a>`,
       },
-      { name: "E-mail address", cell: ({ value }) => foreignText(value.email) },
+      { name: "Email", cell: ({ value }) => foreignText(value.email) },
       { name: "Groups", cell: ({ value }) => foreignText(value.groups.join(", ")) },
       {
-        name: "Its token is good for",
+        name: "Token audience",
         kind: "wide",
         cell: ({ value: { clientId, audience = "" } }) =>
           html`<span class="address"
             >${foreignText(clientId === undefined ? audience : `what client ${clientId} asks for`)}</span
           >`,
       },
-      timeColumn("Made", ({ value }) => value.createdAt),
+      timeColumn("Created", ({ value }) => value.createdAt),
       {
-        name: "Ends",
+        name: "Expires",
         kind: "short",
         cell: ({ expiresAt }) =>
-          expiresAt === undefined ? "with its client" : consoleTime(expiresAt * 1000, "minute"),
+          expiresAt === undefined ? "With its client" : consoleTime(expiresAt * 1000, "minute"),
       },
-      lastColumn("end-account", "End", ({ value }) => `service account ${foreignText(value.name)}`),
+      lastColumn("end-account", "Delete", ({ value }) => `service account ${foreignText(value.name)}`),
     ],
-    empty: emptyState("There is no service account", "`gateway service-account create` makes one."),
+    empty: emptyState("No service accounts", "`gateway service-account create` makes one."),
   },
   idOf: ({ key }) => key.slice(PREFIX.length),
   userOf: () => undefined,
@@ -77,8 +77,8 @@ export const SERVICE_ACCOUNT: ShownKind<Account, Pick<KindDeps, "store" | "revoc
   find: ({ store }, id) => createRecords(store).serviceAccounts.get(id),
   actions: [
     ending("end-account", {
-      title: "End the service account",
-      effect: "Its token stops working in every process within 2 seconds.",
+      title: "Delete service account",
+      effect: "Revokes its token within 2 seconds.",
       target: targetOf,
       details: ({ value }) => `in groups ${JSON.stringify(value.groups)}`,
       before: (_, { value }) => digestOf(value),

@@ -31,7 +31,7 @@ export const SESSION: ShownKind<LivingSession, Pick<KindDeps, "store" | "revocat
   filters: ["user"],
   table: {
     id: "sessions",
-    caption: () => "Sessions, each of one browser",
+    caption: () => "One row per browser",
     columns: [
       {
         name: "Session",
@@ -40,19 +40,19 @@ export const SESSION: ShownKind<LivingSession, Pick<KindDeps, "store" | "revocat
         cell: ({ id }, { sessionId }) =>
           html`<code>${id}</code>${id === sessionId && html` ${badge("quiet", "this browser")}`}`,
       },
-      timeColumn("Began", ({ createdAt }) => createdAt),
-      timeColumn("Ends", ({ expiresAt }) => expiresAt),
+      timeColumn("Started", ({ createdAt }) => createdAt),
+      timeColumn("Expires", ({ expiresAt }) => expiresAt),
       {
-        name: "Devices proven",
+        name: "Verified devices",
         cell: ({ deviceIds }, { deviceNames }) =>
           deviceIds.map((each) => foreignText(deviceNames.get(each) ?? each)).join(", "),
       },
-      { name: "Last seen from", cell: ({ id }, { lastFrom }) => lastFrom.get(id) },
-      lastColumn("end-session", "End", ({ id }) => `session ${id}`),
+      { name: "Last IP address", cell: ({ id }, { lastFrom }) => lastFrom.get(id) },
+      lastColumn("end-session", "Sign out", ({ id }) => `session ${id}`),
     ],
-    empty: emptyState("No browser is signed in", "A session appears here from a sign-in on until its end."),
+    empty: emptyState("No active sessions", "Sessions appear here after a sign-in."),
   },
-  ofUser: { heading: "Signed-in browsers", order: 1 },
+  ofUser: { heading: "Sessions", order: 1 },
   idOf: ({ id }) => id,
   userOf: ({ userId }) => userId,
   ownerOf: () => undefined,
@@ -61,9 +61,8 @@ export const SESSION: ShownKind<LivingSession, Pick<KindDeps, "store" | "revocat
   find: ({ store }, id) => findSession(store, id),
   actions: [
     ending("end-session", {
-      title: "End the session",
-      effect:
-        "The browser is signed out on every host, in every process within 2 seconds, and what it has open ends. The person may sign in again.",
+      title: "Sign out session",
+      effect: "Signs out on all hosts within 2 seconds and closes open streams. The user can sign in again.",
       target: ({ id, userId }) => `session ${id} of ${userId}`,
       async end(deps, { id }) {
         await endSession(deps, id);

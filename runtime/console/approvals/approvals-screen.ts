@@ -84,7 +84,7 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
         approvers: value.approvers.map((groups) => groups.map((group) => strange(group))),
         isAfterUnknown: value.afterUnknown === true,
         call: given === undefined ? undefined : showCall(given),
-        whyNot: isUnreadable ? "It cannot be decided about here: the key is missing with which it was sealed." : whyNot,
+        whyNot: isUnreadable ? "Cannot decrypt the call: its key is missing." : whyNot,
         form: { action: `${PATH}/${id}`, request: id, csrf: (name) => visit.csrf(name) },
         back: PATH,
       }),
@@ -97,8 +97,7 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
     const whyNot = whyNotBy(visit, found.value);
     if (whyNot !== undefined) return { refused: whyNot };
     // What nobody can have read is not decided about.
-    if (approvals.given(found) === undefined)
-      return { refused: "Nothing was decided: what the tool is given cannot be read." };
+    if (approvals.given(found) === undefined) return { refused: "No changes were made: the arguments cannot be read." };
     if (!(await approvals.decide(id, visit.principal, decision))) return { refused: await whatBecame(id) };
     const told = decision === "approved" ? "may be made once, within ten minutes" : "is not made";
     return { told: `The call of ${strange(found.value.tool)} ${told}.`, to: PATH };
@@ -107,8 +106,8 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
   const whatBecame = async (id: string): Promise<string> => {
     const found = isApprovalId(id) ? await approvals.find(id) : undefined;
     const by = found?.value.decidedBy?.name;
-    if (by !== undefined) return `Nothing was done: it was already decided, by ${strange(by)}.`;
-    return "Nothing was done: it was already decided, took too long, or ended with the access of who asked.";
+    if (by !== undefined) return `No changes were made: already decided by ${strange(by)}.`;
+    return "No changes were made: already decided, expired or revoked.";
   };
 
   const action = (name: string, decision: "approved" | "refused"): ScreenAction => ({
@@ -139,13 +138,10 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
 /** As on the call's own page, and here nobody confirms what they ask for themselves. */
 function whyNotBy({ principal, rights }: Visit, value: WaitingCall["value"]): string | undefined {
   const asker = askerOf(value);
-  if (principal.user.id === asker.id)
-    return "You ask for this call yourself: it is confirmed or withdrawn on your own page.";
-  if (!rights.may("approver", ownerOf(value))) return "To decide about it needs the role approver.";
-  if (value.approvers.length === 0) return "Whoever asks for this call confirms it.";
-  return mayApprove(value.approvers, asker, principal.user)
-    ? undefined
-    : "The policy of its route names others who decide about it.";
+  if (principal.user.id === asker.id) return "This is your own request: confirm or withdraw it on your account page.";
+  if (!rights.may("approver", ownerOf(value))) return "You need the role approver.";
+  if (value.approvers.length === 0) return "The requester confirms this call.";
+  return mayApprove(value.approvers, asker, principal.user) ? undefined : "The policy names other approvers.";
 }
 
 function endedBody({ state, decidedBy, decidedAt, routeKey, userName }: ApprovalRecord): Html {

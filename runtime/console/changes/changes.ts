@@ -81,7 +81,7 @@ async function oneChange(deps: ChangesDeps, visit: Visit, generation: number): P
     })),
     ...(isTold
       ? { difference: differenceView(difference.difference) }
-      : { failed: strange(typeof difference === "string" ? difference : "It cannot be compared any more", 500) }),
+      : { failed: strange(typeof difference === "string" ? difference : "Comparison unavailable", 500) }),
     back: CHANGES_PATH,
   });
   return { title: `Generation ${generation}`, body };
@@ -119,13 +119,13 @@ async function confirmRollback({ store }: ChangesDeps, visit: Visit): Promise<Sc
     name: "rollback",
     csrfToken: visit.csrf("rollback"),
     fields: Object.entries({ owner, to: String(to), from: String(from) }),
-    button: `Go back to generation ${to}`,
+    button: `Roll back to generation ${to}`,
     text: html`The slice of ${name} becomes what it was after generation ${to}${digestText(history, to)}. It is
-    validated with everything that is there, and in force at once.`,
+    validated with the active configuration first, and takes effect immediately.`,
     asksReason: true,
     back: `${CHANGES_PATH}/${from}`,
   });
-  return { title: `Go back with the slice of ${name}`, body };
+  return { title: `Roll back the slice of ${name}`, body };
 }
 
 function digestText({ versions }: OwnerHistory, to: number): string {

@@ -22,8 +22,8 @@ export interface GoBackDeps {
 
 const WHY = {
   terraform:
-    "This slice is Terraform's, or nobody knows that it is not: its next apply would publish its own again. Change it there.",
-  kubernetes: "This slice is the Ingress controller's, which would publish its own again. Change the Ingress.",
+    "This slice is managed by Terraform, or its source is unknown. The next apply would undo a rollback. Change it there.",
+  kubernetes: "This slice is managed by the Ingress controller, which would undo a rollback. Change the Ingress.",
 } as const;
 
 /** @returns undefined where there is nothing to go back to */
@@ -58,7 +58,7 @@ export function readWanted(given: ReadonlyMap<string, string>): WantedRollback |
 
 export function rollbackAction({ store, publisher }: GoBackDeps): ScreenAction {
   return {
-    name: "Go back to an earlier slice",
+    name: "Roll back a slice",
     role: "operator",
     isGrave: true,
     ownerOf: (_, form) => form.get("owner"),
@@ -66,8 +66,7 @@ export function rollbackAction({ store, publisher }: GoBackDeps): ScreenAction {
       const wanted = readWanted(form);
       const reason = (form.get("reason") ?? "").trim();
       if (!wanted) return { refused: "The form is not complete." };
-      if (reason === "" || reason.length > MAX_REASON_CHARACTERS)
-        return { refused: "A reason is needed, for the record." };
+      if (reason === "" || reason.length > MAX_REASON_CHARACTERS) return { refused: "Enter a reason." };
       const { owner, to, from } = wanted;
       const { publication } = await readPublication(store);
       const history = publication.owners.find((each) => each.owner === owner);
@@ -75,24 +74,24 @@ export function rollbackAction({ store, publisher }: GoBackDeps): ScreenAction {
       const program = ownedBy(history);
       if (program !== undefined) return { refused: WHY[program] };
       if (history.versions.at(-1)?.generation !== from)
-        return { refused: "Somebody published meanwhile. Look at what is there now." };
+        return { refused: "The slice changed. Review the new version." };
       const made = await publisher.rollback({ owner, to, from }, { by: principal.user.id, reason });
       const outcome = owners ? scopedOutcome(made, { entry: owner, covers: (each) => owners.includes(each) }) : made;
       if (outcome.ok) {
         const { changed, generation, laggards } = outcome;
-        const live = laggards.length === 0 ? "it is in force everywhere" : "not every process has it in force yet";
-        const told = changed ? `Generation ${generation}: ${live}.` : "Everything was so already.";
+        const live = laggards.length === 0 ? "active on all processes" : "pending on some processes";
+        const told = changed ? `Generation ${generation}: ${live}.` : "Nothing to roll back.";
         return { told, to: `${CHANGES_PATH}/${generation}` };
       }
       switch (outcome.reason) {
         case "invalid":
           return {
-            refused: strange(`It is not valid any more: ${outcome.problems.map(formatProblem).join("; ")}`, 1_000),
+            refused: strange(`No longer valid: ${outcome.problems.map(formatProblem).join("; ")}`, 1_000),
           };
         case "no-such-generation":
           return { refused: strange(outcome.message, 500) };
         case "stale":
-          return { refused: "Somebody published meanwhile. Look at what is there now." };
+          return { refused: "The slice changed. Review the new version." };
       }
       return outcome satisfies never;
     },

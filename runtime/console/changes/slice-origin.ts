@@ -23,5 +23,5 @@ export async function sliceOrigin({ store, status }: OriginDeps, owner: string):
   const files = status()
     .slices.filter((slice) => slice.owner === owner)
     .map(({ file }) => file.slice(file.lastIndexOf("/") + 1));
-  return files.length === 0 ? "Nothing of this owner is there yet." : `Written in ${files.join(", ")}.`;
+  return files.length === 0 ? "This owner has no configuration yet." : `Written in ${files.join(", ")}.`;
 }

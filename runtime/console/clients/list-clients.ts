@@ -52,16 +52,13 @@ export async function clientsBody(deps: ClientsDeps, { query }: Visit): Promise<
   const table = search === "" ? CLIENT.table : { ...CLIENT.table, empty: NOT_FOUND };
   return tableBody({
     tabs: clientTabs("clients"),
-    filter: filterForm(addressOfList("clients"), [{ name: "q", label: "Id or name", value: search, type: "search" }]),
+    filter: filterForm(addressOfList("clients"), [{ name: "q", label: "ID or name", value: search, type: "search" }]),
     table: objectTable(table, clients, seen, { draw: fullTable }),
     pages: pagesOfSearch("clients", { search, after, looked }),
   });
 }
 
-const NOT_FOUND = emptyState(
-  "No client was found",
-  "A client that is identified by an address is found by the whole of it.",
-);
+const NOT_FOUND = emptyState("No matching clients", "Search by the whole URL for clients identified by a document.");
 
 /** One that is identified by its own address has no record here, only grants. */
 async function byAddress({ store }: ClientsDeps, search: string): Promise<readonly Client[]> {
@@ -105,7 +102,7 @@ export async function clientView(deps: ClientsDeps, visit: Visit, id: string): P
       ? {
           href: `${addressOfId("clients/client", id, { do: "end-client" })}#reason`,
           anchor: "end-client",
-          text: "End the client",
+          text: "Delete client",
           of: "",
         }
       : undefined,
@@ -136,20 +133,18 @@ function factsOf(id: string, record: ClientRecord | undefined, grantedName: stri
   const time = (seconds: number | undefined) =>
     seconds === undefined ? undefined : consoleTime(seconds * 1000, "minute");
   return [
-    ["Name", `${strange(name)} (${vouched === undefined ? "its own words" : `known by ${vouched}`})`],
-    ["Id", strange(id, 2048)],
-    ["Of", record && strange(record.issuer)],
-    ["Answers go to", metadata?.redirect_uris.map((uri) => strange(uri, 500)).join(", ")],
-    ["How it gets tokens", record && grantTypesText(record)],
+    ["Name", `${strange(name)} (${vouched === undefined ? "unverified" : `verified by ${vouched}`})`],
+    ["ID", strange(id, 2048)],
+    ["Issuer", record && strange(record.issuer)],
+    ["Redirect hosts", metadata?.redirect_uris.map((uri) => strange(uri, 500)).join(", ")],
+    ["Grant types", record && grantTypesText(record)],
     [
-      "How it proves itself",
-      metadata?.token_endpoint_auth_method === "none"
-        ? "not at all: anybody may claim to be it"
-        : metadata?.token_endpoint_auth_method,
+      "Client authentication",
+      metadata?.token_endpoint_auth_method === "none" ? "none (public client)" : metadata?.token_endpoint_auth_method,
     ],
-    ["Its address, by its own words", metadata?.client_uri && strange(metadata.client_uri)],
+    ["Website (self-reported)", metadata?.client_uri && strange(metadata.client_uri)],
     [
-      "Software, by its own words",
+      "Software (self-reported)",
       metadata?.software_id && strange(`${metadata.software_id} ${metadata.software_version ?? ""}`),
     ],
     ["Scopes", metadata && strange(metadata.scope)],

@@ -56,8 +56,8 @@ export async function devicesBody({ store }: ClientsDeps, visit: Visit): Promise
       html`<a href="${addressOfId("people", userId)}">${strange(emails.get(userId) || userId)}</a>`,
   };
   const columns = [who, ...DEVICE.table.columns.map((column) => ({ ...column, isHead: false }))];
-  const caption = (): string => "Registered devices of all people";
-  const empty = emptyState("No device is registered", "Devices appear here once people have registered them.");
+  const caption = (): string => "Registered devices";
+  const empty = emptyState("No registered devices", "Devices appear here once users register them.");
   const seen = { emails, link: linkOf(DEVICE, visit.rights.may("operator")) };
   return tableBody({
     tabs: clientTabs("devices"),

@@ -42,33 +42,33 @@ export async function showDecision(
     facts: factsOf(record),
     result: resultOf(record),
     fields: fields.map(([name, value]) => [strange(name), fieldText(value)]),
-    withheld: isWithheld ? "Arguments are shown to auditors alone." : undefined,
+    withheld: isWithheld ? "Arguments: auditors only." : undefined,
     trace: traced && traceOf(traced, record, seesPeople),
-    noTrace: "There is no policy to ask: the request came to no route, or the route is gone.",
+    noTrace: "No policy: no route matched, or the route was removed.",
     links: linksOf(record, seesPeople),
   });
   return { title: strange(titleOf(record)), body };
 }
 
 function titleOf(record: KeptRecord): string {
-  return `${record.email || record.userId || "Nobody"}: ${whatOf(record)}`;
+  return `${record.email || record.userId || "Anonymous"}: ${whatOf(record)}`;
 }
 
 function factsOf(record: KeptRecord): readonly (readonly [string, string])[] {
   const field = (label: string, name: string) => [label, strange(textOf(record, name) ?? "")] as const;
   return [
     field("User", "user"),
-    field("E-mail", "email"),
+    field("Email", "email"),
     field("Client", "client-id"),
-    field("By", "auth-method"),
+    field("Authentication", "auth-method"),
     field("Session", "session-id"),
     field("Grant", "grant-id"),
     field("Route", "route"),
-    ["What", strange(whatOf(record))],
+    ["Request", strange(whatOf(record))],
     field("Host", "host"),
-    field("From", "ip"),
-    field("Request", "request-id"),
-    field("Trace", "trace-id"),
+    field("Client IP", "ip"),
+    field("Request ID", "request-id"),
+    field("Trace ID", "trace-id"),
     field("Configuration", "bundle-digest"),
     field("Rule", "rule"),
   ];
@@ -78,10 +78,10 @@ function resultOf({ result }: KeptRecord): readonly (readonly [string, string | 
   if (!result) return [];
   const { status, durationMs, failedBy, failure, listHidden, listShown } = result;
   return [
-    ["Status", status === 0 ? "no answer was begun" : status],
-    ["Took", consoleDuration(durationMs)],
-    ["Failed by", failedBy],
-    ["How", failure],
+    ["Status", status === 0 ? "no response" : status],
+    ["Duration", consoleDuration(durationMs)],
+    ["Failure origin", failedBy],
+    ["Failure", failure],
     ["List", listHidden === undefined ? undefined : `${listShown ?? 0} shown, ${listHidden} hidden`],
   ];
 }
@@ -112,10 +112,10 @@ function linksOf(record: KeptRecord, seesPeople: boolean): readonly { readonly h
   return [
     ...(userId === undefined
       ? []
-      : [{ href: to(DECISIONS_PATH, { user: email || userId }), text: "All of this user" }]),
-    ...(route === undefined ? [] : [{ href: to(DECISIONS_PATH, { route }), text: "All on this route" }]),
-    ...(tool === undefined ? [] : [{ href: to(DECISIONS_PATH, { route, tool }), text: "All calls of this tool" }]),
-    ...(route === undefined ? [] : [{ href: to(SIMULATOR_PATH, question), text: "Try on a draft" }]),
+      : [{ href: to(DECISIONS_PATH, { user: email || userId }), text: "Decisions for this user" }]),
+    ...(route === undefined ? [] : [{ href: to(DECISIONS_PATH, { route }), text: "Decisions for this route" }]),
+    ...(tool === undefined ? [] : [{ href: to(DECISIONS_PATH, { route, tool }), text: "Decisions for this tool" }]),
+    ...(route === undefined ? [] : [{ href: to(SIMULATOR_PATH, question), text: "Simulate" }]),
   ];
 }
 
@@ -123,11 +123,11 @@ function linksOf(record: KeptRecord, seesPeople: boolean): readonly { readonly h
 function traceOf({ by, rules, deciding, verdict, notes }: Traced, record: KeptRecord, seesPeople: boolean): TraceParts {
   const which =
     by === "decided"
-      ? "This is the configuration that decided"
-      : "The configuration that decided is not known to this process any more; this is the one in force";
+      ? "Evaluated with the original configuration"
+      : "Original configuration unavailable; evaluated with the active one";
   const was =
-    record.value["allow"] === true ? "allowed" : record.outcome === "waiting" ? "needs an approval" : "denied";
-  const same = was === verdict ? "" : `, where it comes to something else: ${verdict}`;
+    record.value["allow"] === true ? "allowed" : record.outcome === "waiting" ? "approval required" : "denied";
+  const same = was === verdict ? "" : `, with a different result: ${verdict}`;
   return {
     about: `${which}${same}.`,
     notes,
@@ -156,7 +156,7 @@ const MAX_TRACE_CHARACTERS = 1_000;
 const ABOUT_PEOPLE = /^(?:groups$|claim\/)/;
 
 const ACTIONS: Readonly<Record<RuleTrace["action"], string>> = {
-  deny: "A deny rule",
-  approve: "An approve rule",
-  allow: "An allow rule",
+  deny: "Deny rule",
+  approve: "Approve rule",
+  allow: "Allow rule",
 };

@@ -97,8 +97,8 @@ async function list(deps: DecisionDeps, visit: Visit, usual: number): Promise<Sc
     lists,
     first: cursor === undefined ? undefined : DECISIONS_PATH + filterQuery(filters),
     view: filters.isDeniedFirst
-      ? { href: DECISIONS_PATH + filterQuery(filters, { view: "" }), text: "Show in order of time" }
-      : { href: DECISIONS_PATH + filterQuery(filters, { view: "denied-first" }), text: "Show denied first" },
+      ? { href: DECISIONS_PATH + filterQuery(filters, { view: "" }), text: "Sort by time" }
+      : { href: DECISIONS_PATH + filterQuery(filters, { view: "denied-first" }), text: "Group denied first" },
     downloads: deps.reader
       ? FORMATS.map((format) => ({
           href: `${DECISIONS_PATH}/decisions.${format}${filterQuery(filters, { view: "" })}`,
@@ -142,10 +142,7 @@ function groupsOf(filters: DecisionFilters): readonly Group[] {
     },
     more: () => filterQuery(filters, { view: "", outcome: filters.outcome === "" ? outcome : filters.outcome }),
   });
-  return [
-    of("others", "denied", "Denied, limited, waiting and failed, newest first"),
-    of("allowed", "allowed", "Allowed, newest first"),
-  ];
+  return [of("others", "denied", "Not allowed, newest first"), of("allowed", "allowed", "Allowed, newest first")];
 }
 
 /** @param question undefined: what is looked for makes no sense, or there can be none */
@@ -159,7 +156,7 @@ async function find(deps: DecisionDeps, question: Question | undefined, cursor: 
     if (error instanceof GatewayError && error.code === "records.cursor")
       return {
         page: EMPTY,
-        note: html`<p class="failed" role="alert">This page is none of these filters: begin at the first one.</p>`,
+        note: html`<p class="failed" role="alert">The link does not match the filters. Open the first page.</p>`,
       };
     log.warn({ reason: errorText(error) }, "the console cannot ask the record store");
     return { page: EMPTY, note: sourceFailed("The record store") };
@@ -169,7 +166,7 @@ async function find(deps: DecisionDeps, question: Question | undefined, cursor: 
 function fieldsOf({ user, route, tool, client, outcome, since, until }: DecisionFilters): readonly FilterField[] {
   return [
     { name: "outcome", label: "Outcome", value: outcome, options: OUTCOME_OPTIONS },
-    { name: "user", label: "User (id or e-mail)", value: user },
+    { name: "user", label: "User (ID or email)", value: user },
     { name: "route", label: "Route", value: route },
     { name: "tool", label: "Tool", value: tool },
     { name: "client", label: "Client", value: client },
@@ -180,10 +177,10 @@ function fieldsOf({ user, route, tool, client, outcome, since, until }: Decision
 
 const OUTCOME_OPTIONS = [
   ["", "All"],
-  ["others", "All but allowed"],
+  ["others", "Not allowed"],
   ["denied", "Denied"],
-  ["limited", "Over a limit"],
-  ["waiting", "Waiting"],
-  ["error", "Failed"],
+  ["limited", "Rate limited"],
+  ["waiting", "Pending approval"],
+  ["error", "Error"],
   ["allowed", "Allowed"],
 ] as const;

@@ -45,9 +45,9 @@ export function toQuery(
   const sinceMs = parseTime(since);
   const untilMs = parseTime(until);
   if (Number.isNaN(sinceMs) || Number.isNaN(untilMs))
-    return { problem: "A time must be written like 2026-11-23T09:30, in UTC." };
+    return { problem: "Enter a time such as 2026-11-23T09:30, in UTC." };
   const outcomes = OUTCOMES.filter((each) => each === outcome || (outcome === "others" && each !== "allowed"));
-  if (outcome !== "" && outcomes.length === 0) return { problem: "There is no such outcome." };
+  if (outcome !== "" && outcomes.length === 0) return { problem: "Unknown outcome." };
   return {
     query: {
       kind: "decision",

@@ -2,19 +2,19 @@
 import type { KeptRecord } from "../../record-store/record-reader.ts";
 
 const WORDS: Readonly<Record<string, string>> = {
-  blocked: "an administrator has blocked this",
-  "policy-error": "the policy could not be evaluated",
-  "http-path-ambiguous": "servers read the path in several ways",
-  "user-unauthenticated": "nobody is signed in",
-  "device-unauthenticated": "no registered device was shown",
+  blocked: "blocked by an administrator",
+  "policy-error": "policy evaluation error",
+  "http-path-ambiguous": "ambiguous path",
+  "user-unauthenticated": "not signed in",
+  "device-unauthenticated": "no verified device",
   "insufficient-scope": "the token lacks a scope that the tool needs",
-  "tool-changed": "it is not as it was reviewed",
-  "tool-not-reviewed": "it was never reviewed",
-  "tool-not-listed": "no list has shown it yet",
-  "approval-needed": "somebody has to approve the call",
-  "authenticated-user": "somebody is signed in",
-  accept: "everybody may",
-  reject: "nobody may",
+  "tool-changed": "the tool differs from the lock",
+  "tool-not-reviewed": "the tool is not in the lock",
+  "tool-not-listed": "the tool has not been listed yet",
+  "approval-needed": "approval required",
+  "authenticated-user": "signed in",
+  accept: "public",
+  reject: "always denied",
 };
 
 /** @returns one line, bounded by what a policy has of reasons */
@@ -22,12 +22,12 @@ export function reasonText({ outcome, value }: KeptRecord): string {
   const whyDenied = codes(value["deny-why-true"]);
   const whyNot = codes(value["allow-why-false"]);
   const why = codes(value["allow-why-true"]);
-  if (outcome === "limited") return "over a limit of the route";
-  if (outcome === "waiting") return "waits for an approval";
+  if (outcome === "limited") return "rate limit exceeded";
+  if (outcome === "waiting") return "pending approval";
   if (value["allow"] === true) return why.length === 0 ? "allowed" : inWords(why);
   if (value["deny"] === true && whyDenied.length > 0)
-    return `a deny rule holds: ${whyDenied.map(subjectOf).join(", ")}`;
-  return whyNot.length === 0 ? "no rule lets anybody in" : inWords(whyNot);
+    return `deny rule matched: ${whyDenied.map(subjectOf).join(", ")}`;
+  return whyNot.length === 0 ? "no allow rule matched" : inWords(whyNot);
 }
 
 function codes(value: unknown): readonly string[] {
@@ -49,17 +49,16 @@ function wordsOf(code: string): string {
   if (known !== undefined) return known;
   const [, name = "", ending] = /^(.+)-(ok|unauthorized|unknown)$/.exec(code) ?? [];
   const subject = SUBJECTS[name] ?? name.replaceAll("-", " ");
-  if (ending === "ok") return `${subject} ${name === "groups" ? "fit" : "fits"}`;
-  if (ending === "unauthorized") return `${subject} ${name === "groups" ? "do" : "does"} not fit`;
-  if (ending === "unknown") return `${subject} ${name === "groups" ? "are" : "is"} not known`;
-  if (code.startsWith("credential-"))
-    return `the credential is ${code.slice("credential-".length).replaceAll("-", " ")}`;
+  if (ending === "ok") return `${subject} matched`;
+  if (ending === "unauthorized") return `${subject} did not match`;
+  if (ending === "unknown") return `${subject} unknown`;
+  if (code.startsWith("credential-")) return `credential ${code.slice("credential-".length).replaceAll("-", " ")}`;
   return code.replaceAll("-", " ");
 }
 
 const SUBJECTS: Readonly<Record<string, string>> = {
   user: "the user",
-  email: "the e-mail address",
+  email: "the email address",
   domain: "the domain",
   groups: "the groups",
   claim: "a claim",

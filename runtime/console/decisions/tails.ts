@@ -65,7 +65,7 @@ const HEADERS = [
 
 /** So that the window does not connect again by itself, which would end another one's. */
 const REPLACED = "event: replaced\ndata: {}\n\n";
-const SAMPLED = "More come than anybody reads: of the allowed only some are shown.";
+const SAMPLED = "High volume: allowed decisions are sampled.";
 
 export function createTails({ reader, again, revocations, blocks, snapshots, clock, every, log }: TailDeps): Tails {
   const tails = new Set<Tail>();
@@ -133,7 +133,7 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
           return;
         }
         const rows = records.map((record) => eventOf(record, isDeniedFirst)).join("");
-        const note = missed > 0 ? `${missed} were not shown here: reload to see all.` : isSample ? SAMPLED : undefined;
+        const note = missed > 0 ? `${missed} not shown. Reload to see all.` : isSample ? SAMPLED : undefined;
         missed = 0;
         send(rows + (note === undefined ? "" : `event: note\ndata: ${JSON.stringify(note)}\n\n`));
       };
@@ -202,6 +202,6 @@ function sameOwners(left: ConsoleRights, right: ConsoleRights): boolean {
 function refuse(exchange: Exchange): void {
   respondError(exchange, 503, {
     code: "console.streams",
-    message: "Too many pages show new decisions at this moment. This one shows what was there when it was loaded.",
+    message: "Too many live views. This page does not update.",
   });
 }

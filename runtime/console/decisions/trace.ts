@@ -22,7 +22,7 @@ export interface Traced {
   readonly rules: readonly RuleTrace[];
   /** Which of them decided, by the record. */
   readonly deciding: RuleTrace | undefined;
-  readonly verdict: "allowed" | "denied" | "needs an approval";
+  readonly verdict: "allowed" | "denied" | "approval required";
   /** What the record does not tell, in words. */
   readonly notes: readonly string[];
 }
@@ -53,7 +53,7 @@ export async function traceRecord(
     by: then ? "decided" : "in-force",
     rules,
     deciding: then && decidingOf(then.policy, rules, text(value, "rule")),
-    verdict: decision.allowed ? "allowed" : decision.approval ? "needs an approval" : "denied",
+    verdict: decision.allowed ? "allowed" : decision.approval ? "approval required" : "denied",
     notes,
   };
 }
@@ -91,13 +91,13 @@ function factsOf(
     ip: text(value, "ip") ?? "",
     ...(otherPaths && { otherPaths }),
   };
-  if (userId !== undefined && known) notes.push("Groups and claims are those that the user has now.");
+  if (userId !== undefined && known) notes.push("Groups and claims are the current ones, not those of the decision.");
   if (userId !== undefined && !known)
-    notes.push("The user's groups and claims are not known here, so rules about them find none.");
-  if (policy.needsDevice) notes.push("Whether the session had proven a device is not recorded.");
+    notes.push("The user's groups and claims are unknown. Rules about them do not match.");
+  if (policy.needsDevice) notes.push("Verified devices are not recorded.");
   if (policy.needsCertificate) notes.push("The client's certificate is not recorded.");
   if (tool !== undefined && asksForArguments(policy))
-    notes.push("Arguments of the call are left out: rules about them find nothing.");
+    notes.push("Arguments are not included. Rules about them do not match.");
   const user = userId === undefined ? undefined : (known ?? { id: userId, email, name: "", groups: [], claims: {} });
   return { http, ...(user && { user }), ...(mcp?.kind === "server" && { mcp: messageOf(value, tool) }) };
 }

@@ -27,30 +27,26 @@ export function trafficPlots(
   const common = { starts: steps.map(({ start }) => start * 1000), stepMs: tier.stepSeconds * 1000 };
   const perSecond = { ...common, unit: "per second", axis: "linear" } as const;
   return [
-    { ...perSecond, id: "allowed", title: "Requests allowed", isArea: true, lines: [rate("allowed", "allowed")] },
+    { ...perSecond, id: "allowed", title: "Allowed requests", isArea: true, lines: [rate("allowed", "allowed")] },
     {
       ...perSecond,
       id: "denied",
       title: "Requests not allowed",
-      lines: [
-        rate("denied", "denied"),
-        rate("over a rate limit", "limited"),
-        rate("waiting for an approval", "waiting"),
-      ],
+      lines: [rate("denied", "denied"), rate("rate limited", "limited"), rate("pending approval", "waiting")],
     },
     {
       ...common,
       id: "latency",
-      title: "Time until an answer was complete",
+      title: "Response time",
       unit: "ms",
       axis: "log",
-      lines: [quantile("half of them within (p50)", 0.5), quantile("99 of 100 within (p99)", 0.99)],
+      lines: [quantile("p50", 0.5), quantile("p99", 0.99)],
     },
     {
       ...perSecond,
       id: "failures",
       title: "Failures",
-      lines: [rate("status 5xx", "5xx"), rate("answer cut off", "cut"), rate("upstream failed", "failed")],
+      lines: [rate("status 5xx", "5xx"), rate("truncated response", "cut"), rate("upstream failed", "failed")],
     },
   ];
 }
@@ -61,10 +57,10 @@ export function loopPlot(tier: Tier, steps: readonly TrafficStep[], nameOf: (id:
   const lines =
     ids.length <= MAX_LINES
       ? ids.map((id) => ({ name: nameOf(id), values: steps.map(({ rollup }) => rollup?.loopMs[id]) }))
-      : [{ name: "the worst process", values: steps.map(({ rollup }) => worst(rollup)) }];
+      : [{ name: "slowest process", values: steps.map(({ rollup }) => worst(rollup)) }];
   return {
     id: "loop",
-    title: "Event loop late (p99 of each minute)",
+    title: "Event loop lag (p99 per minute)",
     unit: "ms",
     axis: "linear",
     starts: steps.map(({ start }) => start * 1000),

@@ -23,7 +23,7 @@ export function upstreamProblems(of: ProcessReport): readonly FoundProblem[] {
           const reasons = checks.flatMap(({ last_error: error }) => (error === "" ? [] : strange(error)));
           return [strange(upstream), ...reasons].join(": ");
         }),
-        advice: isAll ? "Its requests fail until one is back." : "The others take their share meanwhile.",
+        advice: isAll ? "Requests fail until one is back." : "The remaining upstreams take over.",
         read: "Log messages",
         of,
       },
@@ -40,7 +40,7 @@ export function certificateProblems(of: ProcessReport, now: number): readonly Fo
       details: [],
       advice:
         certificate.owner === undefined
-          ? "Put a new one in the place of its files: they are read again by themselves."
+          ? "Replace its files. They reload automatically."
           : `It came with the slice of ${strange(certificate.owner)}, who publishes a new one.`,
       read: "Log messages",
       of,
@@ -53,7 +53,7 @@ export function certificateNames({ names }: CertificateReport): string {
 
 /** "ended 3 days ago", "ends in 12 days". */
 function stateOf({ time, ends }: CertificateReport, now: number): string {
-  if (time === "not-yet") return "does not hold yet";
+  if (time === "not-yet") return "is not valid yet";
   return time === "ended" ? `ended ${lengthOf(now - ends)} ago` : `ends in ${lengthOf(ends - now)}`;
 }
 
@@ -67,18 +67,18 @@ export function tokenProblems(of: ProcessReport, now: number): readonly FoundPro
   const providers = of.providers.flatMap(({ name, problem }): readonly FoundProblem[] => {
     if (problem === undefined) return [];
     const text = `Identity provider ${strange(name)} does not answer`;
-    const advice = "Nobody signs in there until it does; who is signed in stays so.";
+    const advice = "New sign-ins fail. Existing sessions continue.";
     return [{ tone: "bad", text, details: [strange(problem, 400)], advice, read: "Troubleshoot", of }];
   });
   const refreshes = of.refreshes
     .filter(({ lastAt }) => now - lastAt < LATELY_SECONDS)
     .map(({ of: whose, result }): FoundProblem => {
-      const what = whose === "identity" ? "people's tokens at the identity provider" : "tokens at upstreams' servers";
+      const what = whose === "identity" ? "user tokens" : "upstream tokens";
       const isRefused = result === "refused";
       const text = isRefused ? `Fresh ${what} were refused lately` : `Fresh ${what} could not be asked for lately`;
       const advice = isRefused
-        ? "Those it concerns sign in, or connect, again. When they are many: was the client changed at that server?"
-        : "Those in use go on until they end. See that this process reaches that server.";
+        ? "Affected users must sign in or reconnect. If there are many: check whether the client was changed at that server."
+        : "Current tokens work until they expire. Check that this process reaches that server.";
       return { tone: isRefused ? "warn" : "bad", text, details: [], advice, read: "Metrics", of };
     });
   return [...providers, ...refreshes];
@@ -89,8 +89,8 @@ export function receiverProblems(of: ProcessReport): readonly FoundProblem[] {
     if (!isAway && lost === 0) return [];
     const text = isAway ? `“${strange(name)}” takes no records` : `“${strange(name)}” has lost records`;
     const advice = isAway
-      ? "They wait for it as far as there is room, then they are lost to it. The authorization log has them all."
-      : "There was no room for those that waited. The authorization log has them all.";
+      ? "Records queue until the spool is full, then they are dropped. The authorization log has all of them."
+      : "The queue was full. The authorization log has all of them.";
     const details = lastError === undefined ? [] : [strange(lastError, 400)];
     return [{ tone: isAway ? "bad" : "warn", text, details, advice, read: "Log messages", of }];
   });
@@ -99,8 +99,8 @@ export function receiverProblems(of: ProcessReport): readonly FoundProblem[] {
   const failure = webhook.last_failure;
   const isFailing = failure !== null && failure.at > (webhook.last_sent_at ?? 0);
   if (!isFailing && webhook.dropped === 0 && webhook.given_up === 0) return records;
-  const text = isFailing ? "The webhook's receiver takes no events" : "Events for the webhook were given up";
+  const text = isFailing ? "The webhook endpoint rejects events" : "Webhook events dropped";
   const details = failure === null ? [] : [strange(failure.reason, 400)];
-  const advice = `${webhook.waiting} wait to be sent; each is tried for a day.`;
+  const advice = `${webhook.waiting} queued. Each is retried for 24 hours.`;
   return [...records, { tone: "warn", text, details, advice, read: "Webhook notifications", of }];
 }

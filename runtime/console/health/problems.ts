@@ -53,13 +53,10 @@ function storeProblems({ reports: [own] }: ProblemFacts): readonly FoundProblem[
   if (!own || (own.storeAnswers && own.storeIsReadOnly !== true)) return [];
   const [text, advice] = own.storeAnswers
     ? [
-        "The store takes no writes from this process",
-        "Nobody can sign in, and nothing can be revoked or published. See that its disk has room, and that PostgreSQL is no standby.",
+        "The store is read-only for this process",
+        "Sign-in, revocation and publishing fail. Check disk space; PostgreSQL must not be a standby.",
       ]
-    : [
-        "The store does not answer this process",
-        "New sign-ins, revocations and publications wait for it, and other processes are not known. See that it runs and that this process reaches it.",
-      ];
+    : ["This process cannot reach the store", "Sign-in, revocation and publishing fail. Check store and network."];
   return [{ tone: "bad", text, details: [], advice, read: "Troubleshoot", of: own }];
 }
 
@@ -74,34 +71,34 @@ function configurationProblems(of: ProcessReport): readonly FoundProblem[] {
     tone: "bad",
     text:
       standing === "kept"
-        ? `What ${strange(owner)} has written is not in force: its last good slice is`
-        : `Nothing of ${strange(owner)} is in force: its slice is refused, and there was none before`,
+        ? `${strange(owner)}: new slice rejected, previous version active`
+        : `${strange(owner)}: slice rejected, no previous version`,
     details: problems.map((each) => strange(each, 400)),
-    advice: "The others are served as written. Its owner mends the slice and publishes again.",
+    advice: "Other owners are not affected. Ask the owner to fix and republish the slice.",
     read,
     of,
   }));
   const details = lastError ? [...lastError.problems.map((each) => strange(each, 400)), ...more(lastError.more)] : [];
   if (lastError && !lastError.isPartial) {
-    const advice = "Mend it where it is written. Until then nobody's changes come into force.";
-    const text = "The configuration that is written is refused: the last good one stays";
+    const advice = "Fix the configuration. Until then no owner's changes take effect.";
+    const text = "Configuration rejected, previous version active";
     found.unshift({ tone: "bad", text, details, advice, read, of });
   } else if (lastError && (degraded.length === 0 || lastError.problems.some((line) => !isTold(line, degraded)))) {
     // With the names of other owners' routes: the problems of each owner do not have them.
-    const text = "Not every owner is served as written";
-    found.push({ tone: "bad", text, details, advice: "Its owner mends the slice and publishes again.", read, of });
+    const text = "Some owners are out of date";
+    found.push({ tone: "bad", text, details, advice: "Ask the owner to fix and republish the slice.", read, of });
   }
   if (moreDegraded > 0) {
-    const text = `${moreDegraded} more owners are not served as written`;
+    const text = `${moreDegraded} more owners are out of date`;
     found.push({ tone: "bad", text, details: [], advice: "The admin listener's `/status` has all of them.", read, of });
   }
   if (restartNeeded) {
-    const text = "Boot settings have changed, and take effect at the next start";
+    const text = "Static settings changed, restart required";
     found.push({
       tone: "warn",
       text,
       details: [],
-      advice: "Restart the replicas, one after the other.",
+      advice: "Restart the replicas one at a time.",
       read: "Stop and restart",
       of,
     });
@@ -118,9 +115,9 @@ function silentProblems({ reports, now }: ProblemFacts): readonly FoundProblem[]
     .filter((report) => isSilent(report, now))
     .map((of) => ({
       tone: "bad",
-      text: "A process has not been heard of for more than half a minute",
+      text: "No heartbeat from a process for 30 seconds",
       details: [],
-      advice: "It hangs, was killed, or does not reach the store. What it told last is shown.",
+      advice: "It is stuck, was killed, or cannot reach the store. Its last report is shown.",
       read: "High availability",
       of,
     }));
@@ -140,7 +137,7 @@ function failureProblems({ failures }: ProblemFacts): readonly FoundProblem[] {
       tone: "warn",
       text: `The upstream of ${strange(route)}${where} failed in the last quarter of an hour`,
       details: same.map(({ failure, count }) => `${count} × ${failure}`),
-      advice: `${total} requests got no whole answer from it. The name of the failure says on which side to look.`,
+      advice: `${total} requests failed. The failure names the side to check.`,
       read: "Log messages",
     };
   });
@@ -152,19 +149,18 @@ function differenceProblems({ reports, now }: ProblemFacts): readonly FoundProbl
   if (new Set(live.map(({ configuration: { digest } }) => digest)).size > 1) {
     found.push({
       tone: "warn",
-      text: "Processes have different configurations in force",
+      text: "Processes run different configurations",
       details: [],
-      advice:
-        "That is so for some seconds after each change. When it stays: files differ between machines, or one of them refuses what the others took.",
+      advice: "Normal for seconds after a change. Otherwise compare files across hosts.",
       read: "High availability",
     });
   }
   if (new Set(live.map(({ version }) => version)).size > 1) {
     found.push({
       tone: "warn",
-      text: "Processes run different versions of this program",
+      text: "Processes run different versions",
       details: [],
-      advice: "That is so while replicas are updated one after the other, and should end with it.",
+      advice: "Normal during a rolling update.",
       read: "Upgrade",
     });
   }
@@ -176,10 +172,9 @@ function loopProblems(of: ProcessReport): readonly FoundProblem[] {
   return [
     {
       tone: "warn",
-      text: "The event loop comes late: every request waits",
+      text: "Event loop lag: all requests are delayed",
       details: [],
-      advice:
-        "The machine has too little CPU for what it is asked, or one piece of work takes long. More workers or replicas share it.",
+      advice: "CPU overloaded. Add workers or replicas.",
       read: "Capacity",
       of,
     },

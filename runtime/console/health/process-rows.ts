@@ -55,10 +55,10 @@ export function processRows({ reports, others, now, nameOf }: RowFacts): readonl
     return {
       name: nameOf(id),
       isOwn: false,
-      state: ["quiet", "alive, tells no more"],
+      state: ["quiet", "alive, no details"],
       version: "",
       digest: strange(digest.slice(0, DIGEST_SHOWN)),
-      configuration: isWhole ? ["good", "as written"] : ["bad", "not as written"],
+      configuration: isWhole ? ["good", "up to date"] : ["bad", "out of date"],
       ...(published > 0 && { published: `publication ${published}` }),
     };
   });
@@ -68,14 +68,14 @@ export function processRows({ reports, others, now, nameOf }: RowFacts): readonl
 function stateOf(report: ProcessReport, now: number): ProcessRow["state"] {
   if (isSilent(report, now)) return ["bad", `silent for ${now - report.seen} s`];
   if (report.draining) return ["warn", "stopping"];
-  if (!report.storeAnswers) return ["bad", "without the store"];
-  return report.storeIsReadOnly === true ? ["bad", "the store takes no writes"] : ["good", "serves"];
+  if (!report.storeAnswers) return ["bad", "store unreachable"];
+  return report.storeIsReadOnly === true ? ["bad", "store read-only"] : ["good", "serves"];
 }
 
 function configurationOf({ configuration }: ProcessReport): ProcessRow["configuration"] {
   const { lastError, degraded, moreDegraded, restartNeeded } = configuration;
-  if (lastError && !lastError.isPartial) return ["bad", "refused, an older one stays"];
+  if (lastError && !lastError.isPartial) return ["bad", "rejected, previous version active"];
   const owners = degraded.length + moreDegraded;
   if (owners > 0) return ["bad", `${owners} ${owners === 1 ? "owner" : "owners"} not as written`];
-  return restartNeeded ? ["warn", "restart needed"] : ["good", "as written"];
+  return restartNeeded ? ["warn", "restart needed"] : ["good", "up to date"];
 }

@@ -63,7 +63,7 @@ const TONES: Readonly<Record<CertificateReport["time"], Tone>> = {
 };
 
 function leftOf({ time, ends }: CertificateReport, now: number): CertificateRow["left"] {
-  if (time === "not-yet") return [TONES[time], "does not hold yet"];
+  if (time === "not-yet") return [TONES[time], "is not valid yet"];
   return [TONES[time], time === "ended" ? "ended" : lengthOf(ends - now)];
 }
 

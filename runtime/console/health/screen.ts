@@ -79,7 +79,7 @@ function filters(tier: Tier, routes: readonly string[], route: string | undefine
   const named = routes.map((key): readonly [string, string] => [key, strange(key)]);
   return [
     { name: "range", label: "Range", value: tier === TIERS[0] ? "" : tier.name, options: ranges },
-    { name: "route", label: "Route, of the busiest", value: route ?? "", options: [["", "all together"], ...named] },
+    { name: "route", label: "Busiest routes", value: route ?? "", options: [["", "All routes"], ...named] },
   ];
 }
 
@@ -102,10 +102,10 @@ function plottedText(route: string | undefined, { isWhole, owners }: Sight, isAl
     route !== undefined
       ? `Of ${strange(route)}`
       : isWhole
-        ? "Of all routes"
+        ? "All routes"
         : `Of the routes of ${owners
             .map((owner) => strange(owner))
             .slice(0, 5)
             .join(", ")}`;
-  return `${ofWhat}, ${isAlone ? "as this process alone counted" : "of all processes together"}. A minute is there when it is over.`;
+  return `${ofWhat}, ${isAlone ? "This process only" : "of all processes together"}. The current minute is not included.`;
 }

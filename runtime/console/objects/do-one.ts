@@ -1,4 +1,4 @@
-/** What can be done to one object of a kind (`administration/`), for pages that have the objects of several kinds. */
+/** Actions on one object of a kind (`administration/`), for pages that have the objects of several kinds. */
 import type { AdminAction } from "../../audit/action-record.ts";
 import type { Asked, Kind } from "../../administration/kind.ts";
 import { GONE, neighbourOf } from "../ask-once-more.ts";
@@ -7,7 +7,7 @@ import type { ActionOutcome, Visit } from "../screen.ts";
 export interface Doable<D> {
   /** Of the form's action: "end-session". */
   readonly name: string;
-  /** Title and button of the page that asks once more: "End the session". */
+  /** Title and button of the page that asks once more: "Sign out session". */
   readonly title: string;
   readonly effect: string;
   /** In the order of the page, for the row to go on at. @param userId only this user's */

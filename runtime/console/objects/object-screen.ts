@@ -39,9 +39,9 @@ export function objectScreens(deps: ObjectScreenDeps): readonly Screen[] {
   return own.map((kind) => objectScreen(kind, deps));
 }
 
-type OwnKind = ShownKind<object> & { readonly screen: OwnScreen };
+export type OwnKind = ShownKind<object> & { readonly screen: OwnScreen };
 
-function objectScreen(kind: OwnKind, deps: ObjectScreenDeps): Screen {
+export function objectScreen(kind: OwnKind, deps: ObjectScreenDeps): Screen {
   const { creation, actions, screen: own } = kind;
   const path = addressOfList(kind.plural);
 
@@ -81,7 +81,7 @@ function objectScreen(kind: OwnKind, deps: ObjectScreenDeps): Screen {
 
   const screenAction = (
     { name, title, role, isGrave }: Pick<Action<object, KindDeps>, "name" | "title" | "role" | "isGrave">,
-    ownerOf: (form: Form) => string | undefined,
+    ownerOf: (form: Form) => string | undefined | Promise<string | undefined>,
     run: (form: Form, asked: Asked) => Promise<ActionOutcome>,
   ): readonly [string, ScreenAction] => [
     name,
@@ -122,7 +122,12 @@ function objectScreen(kind: OwnKind, deps: ObjectScreenDeps): Screen {
       ...actions.map((action) =>
         screenAction(
           action,
-          (form) => namedBy(kind, trimmed(form)).owner,
+          async (form) => {
+            const { id, owner } = namedBy(kind, trimmed(form));
+            if (kind.byForm) return owner;
+            const thing = await kind.find(deps, id);
+            return thing && kind.ownerOf(thing);
+          },
           async (form, asked) => {
             const { id, gone } = namedBy(kind, trimmed(form));
             const thing = await kind.find(deps, id);
@@ -225,6 +230,6 @@ function fieldsOf(kind: Kind, thing: object): readonly (readonly [string, string
 }
 
 function namedBy(kind: Kind, read: (name: string) => string): Named {
-  const gone = "Nothing was done: it is not there any more.";
+  const gone = "No changes were made: the item no longer exists.";
   return kind.byForm?.named(read) ?? { id: read("of"), owner: undefined, gone };
 }

@@ -11,7 +11,7 @@ import type { PeopleDeps } from "./deps.ts";
 interface Asking {
   readonly title: string;
   readonly effect: string;
-  /** What it is done to, as the record will say it. */
+  /** Target, as the record names it. */
   readonly target: string;
 }
 
@@ -35,7 +35,7 @@ export async function confirmPage(
     csrfToken: visit.csrf(what),
     fields: [["of", of]],
     button: title,
-    text: `${effect} It is done to ${strange(target)}. The person is ${strange(person)}.`,
+    text: `${effect} Target: ${strange(target)}. User: ${strange(person)}.`,
     asksReason: true,
     more: what === "block" ? blockTimes(BLOCK_TIMES) : undefined,
     back: addressOfId("people", userId),
@@ -52,22 +52,22 @@ async function askingOf(deps: PeopleDeps, userId: string, name: string, of: stri
   switch (name) {
     case "end-all":
       return {
-        title: "End all access",
+        title: "Revoke all access",
         effect:
-          "Every browser of this person is signed out, every client's access ends and has to be asked for anew, and their accounts at upstreams are disconnected. The person may sign in again: a block keeps them out.",
+          "Signs out all browsers, revokes all applications and disconnects all accounts. To prevent a new sign-in, block the user.",
         target: `all access of ${userId}`,
       };
     case "block":
       return {
-        title: "Block the person",
+        title: "Block user",
         effect:
-          "Nothing that they or their clients ask for passes, whatever policies say, and what is open ends. Their e-mail address is blocked with them. Nothing is ended: once the block is lifted all goes on as it was.",
+          "Denies all requests of the user, their email and their clients, and closes open streams. Revokes nothing.",
         target: `user ${userId}`,
       };
     case "unblock":
       return {
-        title: "Lift the block",
-        effect: "Policies decide again. What was signed in and granted before goes on.",
+        title: "Unblock",
+        effect: "Existing sessions and grants work again.",
         target: `user ${userId}`,
       };
     default:

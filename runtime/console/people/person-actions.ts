@@ -19,7 +19,7 @@ import { anchorOf, MOST_SHOWN } from "./person-view.ts";
 import type { PeopleDeps } from "./deps.ts";
 
 export const BLOCK_TIMES = [
-  ["", "until it is lifted"],
+  ["", "until unblocked"],
   ["3600", "for an hour"],
   ["28800", "for 8 hours"],
   ["86400", "for a day"],
@@ -32,7 +32,7 @@ const MAX_PAGES = 100;
 interface Asking {
   readonly visit: Visit;
   readonly userId: string;
-  /** What it is done to. */
+  /** Target. */
   readonly of: string;
   readonly reason: string;
   readonly form: ReadonlyMap<string, string>;
@@ -58,9 +58,9 @@ export function personActions(deps: PeopleDeps): Readonly<Record<string, ScreenA
   });
   return {
     ...Object.fromEntries(each),
-    "end-all": action("End all access", (asked) => endAll(deps, asked)),
-    block: action("Block the person", (asked) => block(deps, asked)),
-    unblock: action("Lift the block", (asked) => unblock(deps, asked)),
+    "end-all": action("Revoke all access", (asked) => endAll(deps, asked)),
+    block: action("Block user", (asked) => block(deps, asked)),
+    unblock: action("Unblock", (asked) => unblock(deps, asked)),
   };
 }
 
@@ -95,15 +95,14 @@ async function endAll(deps: PeopleDeps, { visit, userId, reason }: Asking): Prom
 
 async function block(deps: PeopleDeps, { visit, userId, reason, form }: Asking): Promise<ActionOutcome> {
   const { principal } = visit;
-  if (userId === principal.user.id)
-    return { refused: "Nothing was done: this is you, and nobody could lift it for you here." };
+  if (userId === principal.user.id) return { refused: "No changes were made: you cannot block yourself." };
   const time = BLOCK_TIMES.find(([seconds]) => seconds === (form.get("time") ?? ""));
-  if (!time) return { refused: "Nothing was done: the time of the block is none of those offered." };
+  if (!time) return { refused: "No changes were made: the duration is invalid." };
   const [seconds, text] = time;
   const by = principal.user.id;
   const until = seconds === "" ? undefined : epochSeconds(deps.clock) + Number(seconds);
   await blockTarget(blockingDeps(deps, visit, reason), await namedTarget(deps, userId), { reason, by, until });
-  const told = `Blocked ${text}, in every process within 2 seconds. Nothing was ended: it goes on once the block is lifted.`;
+  const told = `Blocked ${text}, in every process within 2 seconds. Nothing was revoked.`;
   return { told, to: `${addressOfId("people", userId)}#main` };
 }
 

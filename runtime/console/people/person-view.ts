@@ -132,7 +132,7 @@ function personActions(userId: string, isBlocked: boolean): readonly ActionLink[
     text,
     of: "",
   });
-  return [link("end-all", "End all access"), isBlocked ? link("unblock", "Lift the block") : link("block", "Block")];
+  return [link("end-all", "Revoke all access"), isBlocked ? link("unblock", "Unblock") : link("block", "Block")];
 }
 
 function factsOf(
@@ -142,33 +142,35 @@ function factsOf(
 ): PersonView["facts"] {
   if (!facts || !identity) {
     const kind = parseUserId(userId)?.kind ?? "person";
-    const text =
-      kind === "person" ? "Nothing is kept of the last sign-in any more" : "A machine, which does not sign in";
+    const text = kind === "person" ? "Profile data has expired" : "Service account";
     return [
-      ["Id", strange(userId)],
-      ["Known", text],
+      ["ID", strange(userId)],
+      ["Status", text],
     ];
   }
   const { confirmedAt, refusedAt, refreshDueAt } = identity.value;
   const groups = facts.groups.slice(0, MAX_GROUPS).map((group) => strange(group));
   const more = facts.groups.length > groups.length ? ` and ${facts.groups.length - groups.length} more` : "";
   return [
-    ["E-mail address", strange(facts.email)],
+    ["Email", strange(facts.email)],
     ["Name", strange(facts.name)],
-    ["Id", strange(userId)],
-    ["Signs in at", strange(providerNameOf(userId))],
+    ["ID", strange(userId)],
+    ["Identity provider", strange(providerNameOf(userId))],
     [
-      "Groups, as last seen",
+      "Groups",
       facts.leftOut?.groups === true
-        ? "not known: the provider left them out"
+        ? "unknown: omitted by the provider"
         : groups.length === 0
           ? "none"
           : groups.join(", ") + more,
     ],
-    ["Last confirmed by the provider", consoleTime(confirmedAt * 1000)],
-    ["Asked again", refreshDueAt === undefined ? "at the next sign-in" : consoleTime(refreshDueAt * 1000)],
-    ["Refused by the provider", refusedAt === undefined ? undefined : consoleTime(refusedAt * 1000)],
-    ["Forgotten", identity.expiresAt === undefined ? undefined : consoleTime(identity.expiresAt * 1000, "minute")],
+    ["Last refreshed", consoleTime(confirmedAt * 1000)],
+    ["Next refresh", refreshDueAt === undefined ? "at the next sign-in" : consoleTime(refreshDueAt * 1000)],
+    ["Rejected by the provider", refusedAt === undefined ? undefined : consoleTime(refusedAt * 1000)],
+    [
+      "Profile expires",
+      identity.expiresAt === undefined ? undefined : consoleTime(identity.expiresAt * 1000, "minute"),
+    ],
   ];
 }
 

@@ -45,21 +45,21 @@ export function headerLines(
           how: "set" as const,
           value: isSecret === true ? MASK : templateText(value, CARRIES_CREDENTIALS.test(lower)),
         })),
-      ...own(sends.assertion, "X-Gateway-Assertion", "who the user is, signed"),
+      ...own(sends.assertion, "X-Gateway-Assertion", "signed identity JWT"),
       ...own(sends.jwtAssertion, "X-Gateway-Jwt-Assertion", "the same, under another name"),
       ...prepared.claimHeaders.map(({ name, claim }) => ({
         name,
         how: "gateway" as const,
         value: `the user's claim ${claim}; empty when there is none`,
       })),
-      ...own(sends.forwardedFor, "X-Forwarded-For", "addresses on the way, the client's among them"),
+      ...own(sends.forwardedFor, "X-Forwarded-For", "client and proxy addresses"),
       ...own(sends.forwardedProto, "X-Forwarded-Proto", scheme),
-      ...own(sends.forwardedHost, "X-Forwarded-Host", "the host that the client asked for"),
+      ...own(sends.forwardedHost, "X-Forwarded-Host", "the requested host"),
       ...own(sends.requestId, "X-Request-Id", "the id of the request in records"),
       ...[...remove].sort().map((name) => ({ name, how: "removed" as const, value: "" })),
       ...own(sends.cookie, "Cookie", "the client's, without the gateway's own"),
       {
-        name: "All others",
+        name: "All other headers",
         how: "passed",
         value: "as the client sends them, without the gateway's own credentials and headers of the connection",
       },
@@ -78,7 +78,11 @@ export function headerLines(
             ? `begins with ${JSON.stringify(value)}`
             : `${JSON.stringify(prefix)} at its beginning becomes ${JSON.stringify(value)}`,
       })),
-      { name: "All others", how: "passed", value: "as the upstream sends them, without headers of the connection" },
+      {
+        name: "All other headers",
+        how: "passed",
+        value: "as the upstream sends them, without headers of the connection",
+      },
     ],
   };
 }
@@ -97,9 +101,9 @@ function templateText({ parts }: Template, masksText: boolean): string {
 function hostWords({ hostRule, to }: CompiledRoute): string {
   switch (hostRule.kind) {
     case "to":
-      return to.length === 0 ? "none: no upstream is asked" : "the host of the upstream";
+      return to.length === 0 ? "none (no upstream)" : "the host of the upstream";
     case "preserve":
-      return "the host that the client asked for";
+      return "the requested host";
     case "fixed":
       return hostRule.value;
     case "header":

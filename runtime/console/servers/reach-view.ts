@@ -66,7 +66,7 @@ function reachRow(route: CompiledRoute, who: string, user: UserFacts | undefined
   const isServer = route.mcp?.kind === "server";
   // Only people come by browsers, and only to what is no MCP server.
   const { may, by } = findReach(route.policy, user, !isServer);
-  const why = by ? ruleSentence(ruleWords(by.action, by.rule)) : "No allow rule lets them in";
+  const why = by ? ruleSentence(ruleWords(by.action, by.rule)) : "No allow rule matches";
   if (!isServer || tools.length === 0 || may === "none") return { who, may, why };
   const asked = tools.slice(0, MAX_TOOLS);
   const not = asked.filter((name) => !mayUse(route.policy, user, { kind: "tool", name }));

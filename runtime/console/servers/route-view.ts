@@ -231,9 +231,9 @@ function toolNotes({ listedTools }: ServersDeps, { key }: CompiledRoute): readon
 }
 
 const ON_DRIFT = {
-  warn: "is recorded, and may be called",
-  hide: "is left out of lists, and its calls are denied",
-  deny: "stays in lists, and its calls are denied",
+  warn: "recorded, calls allowed",
+  hide: "hidden, calls denied",
+  deny: "listed, calls denied",
 } as const;
 
 function toolsOf(

@@ -9,7 +9,7 @@ export const ROUTE_KINDS = [
   ["client", "MCP client application"],
   ["web", "Web application"],
   ["redirect", "Redirect"],
-  ["response", "Fixed answer"],
+  ["response", "Static response"],
 ] as const;
 
 export function kindOf({ mcp, answer }: Pick<CompiledRoute, "mcp" | "answer">): RouteKind {
@@ -44,7 +44,7 @@ export function routeFacts(route: CompiledRoute): readonly (readonly [label: str
       ? []
       : [
           row(
-            "Path upstream",
+            "Upstream path",
             rewrite.kind === "prefix" ? `begins with ${JSON.stringify(rewrite.text)} instead` : "changed by a pattern",
           ),
         ]),
@@ -52,18 +52,18 @@ export function routeFacts(route: CompiledRoute): readonly (readonly [label: str
     ...(answer === undefined
       ? [
           row("Timeout", timeoutMs === 0 ? "none" : spanText(timeoutMs)),
-          row("Longest silence", silenceText(timeoutMs, idleTimeoutMs)),
+          row("Idle timeout", silenceText(timeoutMs, idleTimeoutMs)),
           row("WebSockets", route.allowWebsockets ? "accepted" : "refused"),
         ]
       : []),
-    ...(route.allowsAnonymous ? [row("Without signing in", "some requests may pass")] : []),
+    ...(route.allowsAnonymous ? [row("Anonymous access", "some requests may pass")] : []),
     ...(route.rateLimits ?? []).map((limit) => row(`Limit ${limit.name}`, limitText(limit))),
     ...upstreamLimits(route),
     ...(server
       ? [
-          row("Largest message", `${server.maxRequestBytes.toLocaleString("en")} bytes`),
-          row("Lists", server.filtersLists ? "without what the caller may not use" : "whole"),
-          row("Upstream sign-in", upstreamSignIn(server.upstreamOAuth)),
+          row("Maximum request size", `${server.maxRequestBytes.toLocaleString("en")} bytes`),
+          row("Lists", server.filtersLists ? "filtered by policy" : "whole"),
+          row("Upstream authentication", upstreamSignIn(server.upstreamOAuth)),
           ...(server.toolScopes ? [row("Scopes for tools", scopesText(server.toolScopes.tools))] : []),
           ...(server.allowedApplications.length > 0
             ? [row("Applications of other owners", server.allowedApplications.join(", "))]
@@ -74,7 +74,7 @@ export function routeFacts(route: CompiledRoute): readonly (readonly [label: str
     ...(route.shadow
       ? [
           row(
-            "On trial",
+            "Shadow policy",
             `${route.shadow.candidates.length} candidate${route.shadow.candidates.length === 1 ? "" : "s"}, decided and not enforced`,
           ),
         ]
@@ -122,9 +122,9 @@ function limitText({ most, windowMs, perUser, perClient, perTool, tools, countsA
   const per = [...(perUser ? ["user"] : []), ...(perClient ? ["client"] : []), ...(perTool ? ["tool"] : [])];
   return [
     windowMs === undefined ? `${most} at a time` : `${most} in ${spanText(windowMs)}`,
-    per.length === 0 ? "all together" : `for each ${per.join(" and ")}`,
+    per.length === 0 ? "All routes" : `for each ${per.join(" and ")}`,
     ...(tools === undefined ? [] : [`calls of ${[...tools].join(", ")}`]),
-    countsAlone ? "by each process alone while the store is away" : "nobody passes while the store is away",
+    countsAlone ? "per process while the store is unavailable" : "rejected while the store is unavailable",
   ].join("; ");
 }
 
@@ -137,7 +137,7 @@ function upstreamLimits({ to }: CompiledRoute): readonly (readonly [string, stri
     ...(maxPending === undefined ? [] : [`${maxPending} waiting for one`]),
     ...(maxRequests === undefined ? [] : [`${maxRequests} requests at a time`]),
   ];
-  return texts.length === 0 ? [] : [row("Most to one upstream", texts.join(", "))];
+  return texts.length === 0 ? [] : [row("Limits per upstream", texts.join(", "))];
 }
 
 type Server = Extract<NonNullable<CompiledRoute["mcp"]>, { kind: "server" }>;

@@ -27,7 +27,7 @@ export function serversScreen(deps: ServersDeps): Screen {
       "forget-need": {
         role: "operator",
         isGrave: false,
-        name: "Forget what was learned about the upstream",
+        name: "Reset what was learned about the upstream",
         ownerOf: (visit) => visibleRoutes(visit).find(({ key }) => key === idOfPath(visit.path))?.owner,
         run: (visit) => forget(deps, visit),
       },
@@ -41,5 +41,5 @@ async function forget({ store, recordAction }: ServersDeps, visit: Visit): Promi
   if (!route || !need || !(await forgetNeed(store, route.key))) return GONE;
   const target = `what is known of the upstream of ${route.key}`;
   recordAction({ action: "forget", by: visit.principal.user.id, target, before: needText(need), after: null });
-  return { told: "Forgotten: the gateway finds it out again.", to: addressOfId("servers", route.key) };
+  return { told: "Reset: the gateway discovers it again.", to: addressOfId("servers", route.key) };
 }

@@ -31,7 +31,7 @@ export interface AskedInForce {
   readonly explained: Explained;
   /** Undefined: as the policy says. */
   readonly deniedBy: "block" | "lock" | undefined;
-  /** What it is denied by, and what acts beside the policy. */
+  /** Other denials, and checks next to the policy. */
   readonly besides: readonly (readonly [what: string, text: string])[];
 }
 
@@ -45,7 +45,7 @@ export function askInForce(
   const { question, known } = asked;
   const route = findRouteOf(snapshot, asked.route);
   // Somebody else's route is as if it were not there.
-  if (!route || !rights.may("viewer", route.owner)) return "No route of yours answers there";
+  if (!route || !rights.may("viewer", route.owner)) return "No route that you can view matches";
   const explainedRoute = explainedInForce(route, blocks);
   const read = readQuestion(question, explainedRoute, { known });
   if (!read.ok) return `Route ${route.key}: ${read.problem}`;
@@ -90,10 +90,10 @@ export function askInForce(
 }
 
 const STATES = {
-  reviewed: "it is as it was reviewed",
-  changed: "it was last listed otherwise than it was reviewed",
-  unlocked: "it was not reviewed",
-  unseen: "it was not listed yet by this process",
+  reviewed: "matches the lock",
+  changed: "differs from the lock",
+  unlocked: "not in the lock",
+  unseen: "not listed yet",
 } as const;
 
 function namedAs(question: Question, { id: user, email }: UserFacts): Question {
@@ -103,5 +103,5 @@ function namedAs(question: Question, { id: user, email }: UserFacts): Question {
 function limitText({ name, most, windowMs, perUser, perClient, perTool }: RateLimit): string {
   const per = [...(perUser ? ["user"] : []), ...(perClient ? ["client"] : []), ...(perTool ? ["tool"] : [])];
   const what = windowMs === undefined ? `${most} at a time` : `${most} in ${windowMs / 1000} s`;
-  return `${name}: ${what}${per.length === 0 ? "" : ` for each ${per.join(" and ")}`}; how much is left is not looked at`;
+  return `${name}: ${what}${per.length === 0 ? "" : ` for each ${per.join(" and ")}`}; remaining quota not checked`;
 }

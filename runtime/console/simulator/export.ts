@@ -31,5 +31,5 @@ export async function respondExport(
 
 /** Where the owner's slice comes from, for who makes the pull request. */
 async function placeOf({ sliceOrigin }: SimulatorDeps, owner: string): Promise<string> {
-  return (await attempt(() => sliceOrigin(owner))) || "Where its slice comes from is not known now.";
+  return (await attempt(() => sliceOrigin(owner))) || "Slice origin unknown.";
 }

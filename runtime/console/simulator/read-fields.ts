@@ -45,7 +45,7 @@ export function readAsked(fields: SimulatorFields): FieldsReading {
   const path = "key" in choice ? fields.path || "/" : choice.path;
   const isHttp = message === "http";
   const isKnown = who === "known" && fields.person !== "";
-  if (who === "known" && !isKnown) return { ok: false, problem: "Nobody was named: an e-mail address or an id" };
+  if (who === "known" && !isKnown) return { ok: false, problem: "Enter an email or a user ID" };
   const question: Question = {
     user: fields.user || fields.email || "somebody",
     email: fields.email,
@@ -66,7 +66,7 @@ export function readAsked(fields: SimulatorFields): FieldsReading {
     ...(message === "resource" && { resource: name }),
     ...(!isHttp && message !== "tool" && method !== "" && { mcpMethod: method }),
   };
-  if (message === "method" && method === "") return { ok: false, problem: "Which MCP method is meant was not said" };
+  if (message === "method" && method === "") return { ok: false, problem: "Enter an MCP method" };
   return { ok: true, route: choice, question, person: isKnown ? fields.person.trim() : undefined };
 }
 
@@ -74,7 +74,7 @@ export function readAsked(fields: SimulatorFields): FieldsReading {
 function routeOf({ route, address }: SimulatorFields): RouteChoice | string {
   if (address === "") return { key: route.trim() };
   const url = URL.parse(address.trim());
-  if (!url || !/^https?:$/.test(url.protocol)) return "The address must begin with https://";
+  if (!url || !/^https?:$/.test(url.protocol)) return "The address must start with https://";
   return { host: url.host, path: url.pathname };
 }
 

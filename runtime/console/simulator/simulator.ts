@@ -47,7 +47,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
       draft: draft && { id: draft.id, href: `${DRAFTS_PATH}/${draft.id}`, title: draftTitle(draft) },
       csrfToken: visit.csrf("ask"),
       links: [
-        [`${SIMULATOR_PATH}/draft`, "Look at a draft of a slice"],
+        [`${SIMULATOR_PATH}/draft`, "New slice draft"],
         [DRAFTS_PATH, "Your drafts"],
       ],
       ...answer,
@@ -63,7 +63,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
     if (key === undefined || key === "") {
       const owner = from?.owner ?? visit.query.get("owner") ?? (owners.length === 1 ? owners[0] : undefined) ?? "";
       return {
-        title: "Draft of a slice",
+        title: "Slice draft",
         script: "draft-file",
         body: draftFormBody({ ...form, owners, owner, text: from?.text ?? "" }),
       };
@@ -100,7 +100,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
     },
     actions: {
       ask: {
-        name: "Ask",
+        name: "Simulate",
         role: "viewer",
         isGrave: false,
         ownerOf: (visit, form) => ownerAsked(visit, form),
@@ -108,14 +108,14 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
       },
       draft: draftAction(deps),
       "remove-draft": {
-        name: "Forget a draft",
+        name: "Delete draft",
         role: "viewer",
         isGrave: false,
         ownerOf: async (visit, form) => (await findDraft(visit, form.get("id")))?.owner ?? ownersOf(visit)[0],
         async run({ principal }, form) {
           const isDone = await drafts.records.remove(form.get("id") ?? "", principal.user.id);
-          if (!isDone) return { refused: "This draft is not there any more, or is somebody else's." };
-          return { told: "The draft is forgotten.", to: DRAFTS_PATH };
+          if (!isDone) return { refused: "Draft not found." };
+          return { told: "Draft deleted.", to: DRAFTS_PATH };
         },
       },
     },
@@ -124,7 +124,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
 
 function draftAction({ drafts }: SimulatorDeps): ScreenAction {
   return {
-    name: "Look at a draft",
+    name: "Preview draft",
     role: "viewer",
     isGrave: false,
     // Of a policy the owner of its route, whatever the form says.
@@ -137,13 +137,13 @@ function draftAction({ drafts }: SimulatorDeps): ScreenAction {
       if (Buffer.byteLength(text) > MAX_DRAFT_BYTES)
         return { refused: `The draft is longer than ${MAX_DRAFT_BYTES / 1024} KiB.` };
       const found = findRouteOf(snapshot, { key: route });
-      if (kind === "policy" && !found) return { refused: "There is no such route any more." };
+      if (kind === "policy" && !found) return { refused: "This route no longer exists." };
       const owner = kind === "policy" ? (found?.owner ?? "") : (form.get("owner") ?? "").trim();
-      if (owner === "" || text.trim() === "") return { refused: "A draft has an owner and a text." };
+      if (owner === "" || text.trim() === "") return { refused: "Enter an owner and a configuration." };
       const draft =
         kind === "policy" ? ({ kind, owner, route, text } as const) : ({ kind: "slice", owner, text } as const);
       const id = await drafts.records.put(principal.user.id, draft);
-      return { told: "The draft is kept for a day. Nothing is in force by it.", to: `${DRAFTS_PATH}/${id}` };
+      return { told: "Draft saved for 24 hours. It does not affect traffic.", to: `${DRAFTS_PATH}/${id}` };
     },
   };
 }
@@ -194,10 +194,10 @@ function nameOf(question: string, known: UserFacts | undefined): string {
 
 /** @returns in words why there is none */
 async function findPerson({ people }: SimulatorDeps, visit: Visit, named: string): Promise<UserFacts | string> {
-  if (!mayNamePeople(visit)) return "Who sees some owners' routes asks about imagined people";
+  if (!mayNamePeople(visit)) return "Your role allows hypothetical users only";
   const found = await people.find(named, visit.snapshot.settings);
   if (found.length > 1) return `Several have this address: ${found.map(({ id }) => id).join(", ")}`;
-  return found[0] ?? "The gateway does not know this person";
+  return found[0] ?? "Unknown user";
 }
 
 async function currentPolicy({ drafts }: SimulatorDeps, route: string): Promise<string> {

@@ -13,15 +13,15 @@ const MAX_TEXT = 20_000;
 
 const VERDICTS: Readonly<Record<ExplainedVerdict, VerdictView["verdict"]>> = {
   allowed: { tone: "good", text: "Allowed" },
-  approval: { tone: "warn", text: "Allowed once it is approved" },
+  approval: { tone: "warn", text: "Requires approval" },
   denied: { tone: "bad", text: "Denied" },
 };
 
 export function inForceView({ question, explained, deniedBy, besides }: AskedInForce, digest: string): VerdictView {
-  const view = verdictView("The bundle in force", question, explained);
+  const view = verdictView("Active configuration", question, explained);
   const own = besides.map(([what, text]) => [what, strange(text, 1_000)] as const);
   if (deniedBy === undefined) return { ...view, digest, besides: own };
-  const text = deniedBy === "block" ? "Denied: it is blocked" : "Denied by the tool lock";
+  const text = deniedBy === "block" ? "Denied by a block" : "Denied by the tool lock";
   return { ...view, digest, besides: own, verdict: { tone: "bad", text } };
 }
 

@@ -28,7 +28,7 @@ export interface DecisionRow {
   /** The tool that was called, or "GET /x". */
   readonly what: string;
   readonly reason: string;
-  /** 0: no answer was begun; absent: it is not over, or not recorded. */
+  /** 0: no response; absent: it is not over, or not recorded. */
   readonly status?: number | undefined;
   readonly durationMs?: number | undefined;
 }
@@ -38,9 +38,9 @@ export type DecisionOutcome = "allowed" | "denied" | "limited" | "waiting" | "er
 const OUTCOMES: Readonly<Record<DecisionOutcome, readonly [Tone, string]>> = {
   allowed: ["good", "Allowed"],
   denied: ["bad", "Denied"],
-  limited: ["warn", "Over a limit"],
-  waiting: ["warn", "Waiting"],
-  error: ["warn", "Failed"],
+  limited: ["warn", "Rate limited"],
+  waiting: ["warn", "Pending approval"],
+  error: ["warn", "Error"],
 };
 
 export function outcomeBadge(outcome: DecisionOutcome): Html {
@@ -51,12 +51,12 @@ export function outcomeBadge(outcome: DecisionOutcome): Html {
 const COLUMNS: readonly TableColumn[] = [
   { name: "Time", kind: "short", isHead: true },
   { name: "Outcome", kind: "short" },
-  { name: "Who", kind: "short" },
+  { name: "User", kind: "short" },
   { name: "Route", kind: "short" },
-  { name: "What" },
-  { name: "Why", kind: "wide" },
+  { name: "Request" },
+  { name: "Reason", kind: "wide" },
   { name: "Status", kind: "number" },
-  { name: "Took", kind: "number" },
+  { name: "Duration", kind: "number" },
   { name: "Client", kind: "short" },
 ];
 
@@ -74,7 +74,7 @@ function cellsOf(row: DecisionRow): readonly HtmlValue[] {
     row.route,
     html`<code>${row.what}</code>`,
     row.reason,
-    status === undefined ? "" : status === 0 ? "none" : status,
+    status === undefined ? "" : status === 0 ? "no response" : status,
     durationMs === undefined ? "" : consoleDuration(durationMs),
     html`<span class="cut" title="${row.client}">${row.client}</span>`,
   ];
@@ -125,15 +125,15 @@ export function decisionsPage(parts: DecisionsParts): Html {
     ${one && pager({ first, next: one.next, note: one.isPartial ? PARTIAL : undefined })}`;
 }
 
-const PARTIAL = "These were searched for a while and not to the end: older ones may be behind Older.";
+const PARTIAL = "Partial results. Older continues the search.";
 
 function listOf({ caption, group, rows, next }: DecisionList, isKept: boolean): Html {
   const empty = isKept
     ? emptyState(
-        group === "denied" ? "Nothing was denied" : "No decisions here",
-        "Each request that reaches a route is decided and stands here for as long as records are kept. Try other filters.",
+        group === "denied" ? "No denied requests" : "No matching decisions",
+        "Requests that reach a route appear here. Try other filters.",
       )
-    : emptyState("No records are kept", "Set record_store in the boot file, and decisions appear here.");
+    : emptyState("No record store configured", "Set record_store in the main configuration file.");
   const body = table({
     id: `decisions-${group}`,
     caption,
@@ -144,7 +144,7 @@ function listOf({ caption, group, rows, next }: DecisionList, isKept: boolean): 
   });
   return group === "all"
     ? html`${body}`
-    : html`${body}${next !== undefined && html`<p><a href="${next}">${group === "denied" ? "More of these" : "More allowed"}</a></p>`}`;
+    : html`${body}${next !== undefined && html`<p><a href="${next}">${group === "denied" ? "More denied" : "More allowed"}</a></p>`}`;
 }
 
 export interface DecisionParts {
@@ -190,7 +190,7 @@ export function decisionPage(parts: DecisionParts): Html {
   return html`<p>${outcomeBadge(outcome)} ${consoleTime(timeMs)}: ${reason}.</p>
     <p class="bar">${links.map(({ href, text }) => html`<a class="button" href="${href}">${text}</a>`)}</p>
     <div class="cards">
-      ${card("Request", definitions(facts))} ${result.length > 0 && card("Answer", definitions(result))}
+      ${card("Request", definitions(facts))} ${result.length > 0 && card("Response", definitions(result))}
     </div>
     ${card("Why", trace ? tracePart(trace) : html`<p>${noTrace}</p>`)}
     ${card(
@@ -198,7 +198,7 @@ export function decisionPage(parts: DecisionParts): Html {
       html`${withheld !== undefined && html`<p class="dim">${withheld}</p>`}
       ${table({
         id: "fields",
-        caption: "Fields of the record, as they are kept",
+        caption: "Stored fields",
         columns: [
           { name: "Field", kind: "short", isHead: true },
           { name: "Value", kind: "wide" },
@@ -217,7 +217,7 @@ function tracePart({ about, notes, rules }: TraceParts): Html {
         ${notes.map((note) => html`<li>${note}</li>`)}
       </ul>`
     }
-    ${rules.length === 0 && html`<p>The policy has no rules, so nobody may pass.</p>`}
+    ${rules.length === 0 && html`<p>The policy has no rules. All requests are denied.</p>`}
     <ol class="trace">
       ${rules.map(
         ({ name, outcome, isDeciding, criteria }) =>
@@ -228,7 +228,7 @@ function tracePart({ about, notes, rules }: TraceParts): Html {
                 (each) =>
                   html`<li>
                     ${verdictBadge(each.outcome)} ${each.name}
-                    <code>${each.wanted}</code>${each.actual !== "" && html`, is <code>${each.actual}</code>`}
+                    <code>${each.wanted}</code>${each.actual !== "" && html`, actual: <code>${each.actual}</code>`}
                   </li>`,
               )}
             </ul>
@@ -238,10 +238,10 @@ function tracePart({ about, notes, rules }: TraceParts): Html {
 }
 
 const VERDICTS: Readonly<Record<TraceRule["outcome"], readonly [Tone, string]>> = {
-  true: ["quiet", "holds"],
-  false: ["quiet", "does not hold"],
+  true: ["quiet", "matched"],
+  false: ["quiet", "not matched"],
   unknown: ["warn", "unknown"],
-  error: ["bad", "cannot be evaluated"],
+  error: ["bad", "evaluation error"],
 };
 
 function verdictBadge(outcome: TraceRule["outcome"]): Html {

@@ -5,8 +5,8 @@ import { type ActionForm, confirmForm, definitions } from "./pieces.ts";
 /** @param parts.address of this page, with what was chosen sealed in it */
 export function askAgainPage(parts: { readonly address: string; readonly minutes: number }): Html {
   return html`<div class="card">
-    <p>Nothing was done yet. This needs a sign-in of the last ${parts.minutes} minutes.</p>
-    <p>You come back to what you chose.</p>
+    <p>No changes were made yet. This requires a sign-in within the last ${parts.minutes} minutes.</p>
+    <p>You will return to this form.</p>
     <p class="bar"><a class="button primary" href="${parts.address}">Sign in again</a></p>
   </div>`;
 }
@@ -19,6 +19,6 @@ export function keptFormPage(parts: {
   readonly back: string;
 }): Html {
   const { form, shown, button, back } = parts;
-  const text = "You have signed in again, and nothing was done yet. This is what you chose:";
+  const text = "You have signed in again. Confirm the action:";
   return confirmForm({ ...form, button, back, text, more: definitions(shown) });
 }

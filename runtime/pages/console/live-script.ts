@@ -46,7 +46,7 @@ function say(text, isUrgent) {
 
 function sayUsual(isUrgent) {
   clearTimeout(noteEnds);
-  say(isPaused() ? "Paused." : "New decisions appear by themselves.", isUrgent);
+  say(isPaused() ? "Paused." : "Live.", isUrgent);
 }
 
 function show({ id, group, html }) {
@@ -119,7 +119,7 @@ function open() {
   source.addEventListener("error", () => {
     clearTimeout(noteEnds);
     const isOver = source.readyState === EventSource.CLOSED;
-    say(isOver ? "New decisions do not appear any more: reload the page." : "Connecting again\\u2026", true);
+    say(isOver ? "Live updates stopped. Reload the page." : "Reconnecting\\u2026", true);
     if (isOver) close();
   });
 }
@@ -134,7 +134,7 @@ function close() {
 function stepBack() {
   close();
   clearTimeout(noteEnds);
-  say("Newer windows show new decisions. Click here to show them in this one.", true);
+  say("Live updates moved to a newer window. Click here to show them in this one.", true);
 }
 
 windows.addEventListener("message", ({ data: { opened, closed } }) => {

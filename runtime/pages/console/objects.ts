@@ -52,12 +52,12 @@ export function creationForm({ action, text, inputs, button, back, ...form }: Cr
     <p>${text}</p>
     ${inputs.map(entry)}
     <p>
-      <label for="reason">Reason, for the record</label>
+      <label for="reason">Reason (recorded)</label>
       <textarea id="reason" name="reason" maxlength="${MAX_REASON_CHARACTERS}" required></textarea>
     </p>
     <p class="bar">
       <button class="danger" type="submit">${button}</button>
-      <a class="button" href="${back}">Do nothing</a>
+      <a class="button" href="${back}">Cancel</a>
     </p>
   </form>`;
 }

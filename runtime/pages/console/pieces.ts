@@ -76,9 +76,7 @@ export function emptyState(title: string, text: string): Html {
 
 /** In the place of what a source would have given; the rest of the page is there. @param name "The record store" */
 export function sourceFailed(name: string): Html {
-  return html`<p class="failed" role="status">
-    ${name} cannot be asked at the moment. What is not from there is shown.
-  </p>`;
+  return html`<p class="failed" role="status">${name} is unavailable. The rest of the page is shown.</p>`;
 }
 
 export interface PagerParts {
@@ -93,7 +91,7 @@ export interface PagerParts {
 export function pager({ first, next, nextText = "Older", note }: PagerParts): Html | undefined {
   if (first === undefined && next === undefined && note === undefined) return undefined;
   return html`<nav class="bar" aria-label="Pages">
-    ${first !== undefined && html`<a class="button" href="${first}">Back to the first page</a>`}
+    ${first !== undefined && html`<a class="button" href="${first}">First page</a>`}
     ${next !== undefined && html`<a class="button" rel="next" href="${next}">${nextText}</a>`}
     ${note !== undefined && html`<p class="dim">${note}</p>`}
   </nav>`;
@@ -190,7 +188,7 @@ function hiddenField(name: string, value: string): Html {
 }
 
 export interface ConfirmParts extends ActionForm {
-  /** What will be done, for the button: "End the session". */
+  /** What will be done, for the button: "Sign out session". */
   readonly button: string;
   /** What comes of it. */
   readonly text: HtmlValue;
@@ -211,13 +209,13 @@ export function confirmForm(parts: ConfirmParts): Html {
     ${
       parts.asksReason === true &&
       html`<p>
-        <label for="reason">Reason, for the record</label>
+        <label for="reason">Reason (recorded)</label>
         <textarea id="reason" name="reason" maxlength="${MAX_REASON_CHARACTERS}" required></textarea>
       </p>`
     }
     <p class="bar">
       <button class="danger" type="submit">${parts.button}</button>
-      <a class="button" href="${parts.back}">Do nothing</a>
+      <a class="button" href="${parts.back}">Cancel</a>
     </p>
   </form>`;
 }

@@ -42,7 +42,7 @@ export function describeDecisions(world: () => ConsoleWorld): void {
       await openWith(page, "/decisions?outcome=denied", "delete_repo");
       const row = page.locator("main tbody tr", { hasText: "delete_repo" }).first();
       expect(await row.innerText()).toMatch(
-        /Denied.*alice@example\.com.*team-a\/tools.*a deny rule holds: the tool\t/s,
+        /Denied.*alice@example\.com.*team-a\/tools.*deny rule matched: the tool\t/s,
       );
       await page.goto(`${world().home}/decisions`);
       await page.locator("main tbody tr", { hasText: "list_issues" }).first().waitFor();
@@ -67,8 +67,8 @@ export function describeDecisions(world: () => ConsoleWorld): void {
       await page.locator("main tbody tr", { hasText: "delete_repo" }).getByRole("link").first().click();
       await page.getByRole("heading", { name: "All fields" }).waitFor();
       const text = await page.locator("main").innerText();
-      expect(text).toContain("This is the configuration that decided.");
-      expect(text).toMatch(/A deny rule, all of: holds\s+This rule decided\.\s+holds mcp_tool/);
+      expect(text).toContain("Evaluated with the original configuration.");
+      expect(text).toMatch(/Deny rule, all of: matched\s+This rule decided\.\s+matched mcp_tool/);
       expect(consoleErrors).toEqual([]);
       const address = page.url();
       await context.close();
@@ -81,7 +81,7 @@ export function describeDecisions(world: () => ConsoleWorld): void {
 
     test("new ones appear by themselves, wait while somebody is at work there, and lose nothing", async () => {
       const { page, context, consoleErrors } = await world().visit("alice", "/decisions?tool=list_issues");
-      await page.getByText("New decisions appear by themselves.").waitFor();
+      await page.getByText("Live.").waitFor();
       const before = (await rowsOf(page)).length;
       await world().call(alice, "team-a", "list_issues");
       await expect.poll(async () => (await rowsOf(page)).length).toBe(before + 1);
@@ -116,8 +116,8 @@ export function describeDecisions(world: () => ConsoleWorld): void {
     test("appear in the newest of seven windows, which leave connections for pages", async () => {
       const { page: first, context, consoleErrors } = await world().visit("alice", "/decisions?tool=list_issues");
       const windows = [first];
-      const live = "New decisions appear by themselves.";
-      const stepped = "Newer windows show new decisions.";
+      const live = "Live.";
+      const stepped = "Live updates moved to a newer window.";
       await first.getByText(live).waitFor();
       for (let count = 1; count < 7; count += 1) {
         const page = await context.newPage();

@@ -30,17 +30,17 @@ export function describeHealth(world: () => ConsoleWorld): void {
       const visitor = await world().visit("alice", "/health", { viewport: { width: 1280, height: 900 } });
       const { page, context } = visitor;
       const main = await page.locator("main").innerText();
-      expect(main).toContain("What team-z has written is not in force: its last good slice is");
+      expect(main).toContain("team-z: new slice rejected, previous version active");
       expect(main).toContain("slices/x.yaml: routes.y.to");
       expect(main).toContain("http://<img src=x onerror=alert(1)>\\u202e: status 503");
-      const processes = page.getByRole("region", { name: "Each replica, and each worker of it" });
+      const processes = page.getByRole("region", { name: "Replicas and workers" });
       expect(await processes.getByRole("row").count()).toBe(4);
       expect(await processes.getByRole("row", { name: "this replica" }).count()).toBe(1);
       const plots = page.getByRole("img");
       expect(await plots.count()).toBe(5);
       await expectGoodLook(visitor, "health");
-      await page.getByText("Numbers of “Requests allowed”").click();
-      const numbers = page.getByRole("region", { name: "Requests allowed, the latest first" });
+      await page.getByText("Numbers of “Allowed requests”").click();
+      const numbers = page.getByRole("region", { name: "Allowed requests, the latest first" });
       expect(await numbers.getByRole("row").count()).toBeGreaterThan(30);
       await context.close();
     });
@@ -48,7 +48,7 @@ export function describeHealth(world: () => ConsoleWorld): void {
     test("has its ranges and routes behind addresses, without scripts too", async () => {
       const { page, context } = await world().visit("alice", "/health", { javaScript: false });
       await page.getByLabel("Range").selectOption("6 hours");
-      await page.getByLabel("Route, of the busiest").selectOption("team-a/wiki");
+      await page.getByLabel("Busiest routes").selectOption("team-a/wiki");
       await page.getByRole("button", { name: "Filter" }).click();
       expect(new URL(page.url()).search).toBe("?range=6h&route=team-a%2Fwiki");
       expect(await page.locator("main").innerText()).toContain("Of team-a/wiki, of all processes together.");

@@ -31,8 +31,8 @@ export function describePeople(world: () => ConsoleWorld): void {
       const { page } = alice;
       await page.goto(`${world().home}/people?q=bob@example.com`);
       await page.getByRole("link", { name: "bob@example.com" }).click();
-      const sessions = page.getByRole("table", { name: "Sessions" });
-      const [mine = "", ...rest] = await sessions.getByRole("link", { name: /^End session / }).allInnerTexts();
+      const sessions = page.locator("#sessions");
+      const [mine = "", ...rest] = await sessions.getByRole("link", { name: /^Sign out session / }).allInnerTexts();
       expect([mine === "", rest.length > 0]).toEqual([false, true]);
 
       // From the top of the page to the first session, to the reason, and the button behind it.
@@ -40,12 +40,12 @@ export function describePeople(world: () => ConsoleWorld): void {
       const ended = await page.evaluate("document.activeElement.id");
       const next = await page.evaluate('document.querySelectorAll("#sessions a")[1].id');
       await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "End the session", level: 1 }).waitFor();
+      await page.getByRole("heading", { name: "Sign out session", level: 1 }).waitFor();
       expect(await page.evaluate("document.activeElement.id")).toBe("reason");
       await page.keyboard.type("Seen from a café nobody knows");
       presses += 1 + (await tabTo(page, "button")) + 1;
       await page.keyboard.press("Enter");
-      await page.getByRole("status").getByText("Done: end the session.").waitFor();
+      await page.getByRole("status").getByText("Done: sign out session.").waitFor();
       expect(presses).toBeLessThanOrEqual(25);
       // The focus is where the work goes on.
       expect(await page.evaluate("document.activeElement.id")).toBe(next);
@@ -75,11 +75,11 @@ export function describePeople(world: () => ConsoleWorld): void {
       const alice = await world().visit("alice", "/servers");
       await alice.page.goto(`${world().home}/people`);
       await alice.page.getByRole("link", { name: "alice@example.com" }).click();
-      await alice.page.getByRole("heading", { name: "Signed-in browsers" }).waitFor();
+      await alice.page.getByRole("heading", { name: "Sessions" }).waitFor();
       await alice.page.getByRole("link", { name: "Block", exact: true }).click();
-      await alice.page.getByLabel("Reason, for the record").fill("a try");
-      await alice.page.getByRole("button", { name: "Block the person" }).click();
-      await alice.page.getByRole("alert").getByText("this is you").waitFor();
+      await alice.page.getByLabel("Reason (recorded)").fill("a try");
+      await alice.page.getByRole("button", { name: "Block user" }).click();
+      await alice.page.getByRole("alert").getByText("you cannot block yourself").waitFor();
       await alice.context.close();
     });
 
@@ -96,13 +96,13 @@ export function describePeople(world: () => ConsoleWorld): void {
       const { client_id: id = "" } = (await registered.json()) as { readonly client_id?: string };
       const alice = await world().visit("alice", `/clients?q=${id}`);
       const { page } = alice;
-      const row = page.getByRole("row", { name: /its own words/ });
+      const row = page.getByRole("row", { name: /unverified/ });
       expect(await row.innerText()).toContain(HOSTILE);
       await row.getByRole("link").click();
-      await page.getByRole("link", { name: "End the client" }).click();
-      await page.getByLabel("Reason, for the record").fill("not ours");
-      await page.getByRole("button", { name: "End the client" }).click();
-      await page.getByRole("status").getByText("Done: end the client.").waitFor();
+      await page.getByRole("link", { name: "Delete client" }).click();
+      await page.getByLabel("Reason (recorded)").fill("not ours");
+      await page.getByRole("button", { name: "Delete client" }).click();
+      await page.getByRole("status").getByText("Done: delete client.").waitFor();
       expect((await page.goto(`${world().home}/clients/client/${id}`))?.status()).toBe(404);
       for (const list of ["accounts", "tokens", "devices"])
         expect((await page.goto(`${world().home}/clients/${list}`))?.status()).toBe(200);

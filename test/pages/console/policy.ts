@@ -12,15 +12,15 @@ export function describePolicy(world: () => ConsoleWorld): void {
       const file = { name: "team-a.yaml", mimeType: "text/yaml", buffer: Buffer.from(text) };
       await page.getByLabel("Or a file").setInputFiles(file);
       await expect.poll(() => page.getByLabel(/^Slice/).inputValue()).toBe(text);
-      await page.getByRole("button", { name: "Look at the draft" }).press("Enter");
-      await page.getByText("could be published").waitFor();
+      await page.getByRole("button", { name: "Preview draft" }).press("Enter");
+      await page.getByText("Valid", { exact: true }).waitFor();
       expect(consoleErrors).toEqual([]);
       await context.close();
 
       const plain = await world().visit("alice", "/simulator/draft?route=team-a%2Ftools", { javaScript: false });
       expect(await plain.page.getByLabel("Or a file").isVisible()).toBe(false);
       await plain.page.getByLabel(/^Policy of/).fill("[]");
-      await plain.page.getByRole("button", { name: "Look at the draft" }).press("Enter");
+      await plain.page.getByRole("button", { name: "Preview draft" }).press("Enter");
       await plain.page
         .getByText(/loses everything|lose everything|loses connecting/)
         .first()

@@ -68,14 +68,14 @@ routes:
       await page.getByRole("button", { name: "Approve once" }).click();
       expect(await page.getByRole("status").innerText()).toContain("may be made once");
       await late.page.getByRole("button", { name: "Refuse" }).click();
-      expect(await late.page.getByRole("alert").innerText()).toContain("it was already decided, by alice@example.com");
+      expect(await late.page.getByRole("alert").innerText()).toContain("already decided by alice@example.com");
       await late.context.close();
       await expect
         .poll(async () => {
           await page.goto(`${world().home}/approvals`);
           return page.locator("main").innerText();
         })
-        .toMatch(/No call waits[^]*approved[^]*add_note on team-c\/guarded/);
+        .toMatch(/No pending approvals[^]*approved[^]*add_note on team-c\/guarded/);
       expect(consoleErrors).toEqual([]);
       await context.close();
       expect(await call("buy milk \u202e<b>now</b>")).toContain("result");
@@ -92,18 +92,18 @@ routes:
       expect(consoleErrors).toEqual([]);
       await context.close();
       const { page: other, context: otherContext } = await world().visit("bob", "/tool-lock/team-c/guarded");
-      expect(await other.getByRole("heading", { level: 1 }).innerText()).toBe("Nothing here");
+      expect(await other.getByRole("heading", { level: 1 }).innerText()).toBe("Page not found");
       await otherContext.close();
     });
 
     test("something is blocked and the block lifted, by keyboard and without scripts", async () => {
       const { page, context, consoleErrors } = await world().visit("alice", "/blocks", { ...WIDE, javaScript: false });
-      await page.getByRole("link", { name: "Block something" }).focus();
+      await page.getByRole("link", { name: "New block" }).focus();
       await page.keyboard.press("Enter");
       await page.getByLabel("What").selectOption("tool");
       await page.getByLabel(/^Name/).fill("<img src=x>\u200bdrop");
-      await page.getByLabel(/^Of a tool/).fill("team-a/tools");
-      await page.getByLabel(/^Until/).fill("2h");
+      await page.getByLabel(/^Route/).fill("team-a/tools");
+      await page.getByLabel(/^Expires/).fill("2h");
       await page.getByLabel(/^Reason/).fill("it drops tables");
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
@@ -112,14 +112,14 @@ routes:
       expect(await row.innerText()).toContain("<img src=x>\\u200bdrop");
       const bobs = await world().visit("bob", "/blocks");
       expect(await bobs.page.locator("main tbody tr").count()).toBe(1);
-      expect(await bobs.page.getByRole("link", { name: /^(Block something|Lift)/ }).count()).toBe(0);
+      expect(await bobs.page.getByRole("link", { name: /^(New block|Unblock)/ }).count()).toBe(0);
       await bobs.context.close();
 
-      await row.getByRole("link", { name: /^Lift/ }).click();
+      await row.getByRole("link", { name: /^Unblock/ }).click();
       await page.getByLabel(/^Reason/).fill("mended");
-      await page.getByRole("button", { name: "Lift the block" }).click();
+      await page.getByRole("button", { name: "Unblock" }).click();
       expect(await page.getByRole("status").innerText()).toContain("No longer blocked");
-      expect(await page.locator("main").innerText()).toContain("Nothing is blocked");
+      expect(await page.locator("main").innerText()).toContain("No blocks");
       expect(consoleErrors).toEqual([]);
       await context.close();
     });

@@ -18,7 +18,7 @@ export function describeServers(world: () => ConsoleWorld): void {
       await rows.first().getByRole("link").click();
       await page.getByText('the domain of the e-mail address is "example.com"').first().waitFor();
       expect(
-        await page.getByRole("region", { name: "Those whom the rules name" }).getByRole("rowheader").allInnerTexts(),
+        await page.getByRole("region", { name: "Subjects named in rules" }).getByRole("rowheader").allInnerTexts(),
       ).toContain("any user at example.com");
       expect(await page.getByText("claude mcp add").count()).toBe(1);
       expect(consoleErrors).toEqual([]);

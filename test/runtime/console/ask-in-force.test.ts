@@ -59,6 +59,6 @@ test.each<readonly [what: string, block: Block, isOfRoute: boolean]>([
     expect(JSON.stringify(answer.besides)).toContain(`blocked-${block.kind}`);
   }
   const others = { ...ofOwner, owners: ["def"], may: (_role: string, owner?: string) => owner === "def" };
-  expect(askInForce(deps, snapshotFrom(YAML), asked, others)).toBe("No route of yours answers there");
+  expect(askInForce(deps, snapshotFrom(YAML), asked, others)).toBe("No route that you can view matches");
   await blocks.close();
 });

@@ -48,13 +48,13 @@ describe("the list of clients", () => {
   test("marks what clients say of themselves, and never links to their addresses", async () => {
     const body = (await show("?q=evil")) ?? "";
     const text = textOfMarkup(body);
-    expect(text).toContain("Evil\\u202e <script> its own words");
+    expect(text).toContain("Evil\\u202e <script> unverified");
     expect(text).toContain("evil.example, cursor://anysphere, 127.0.0.1:9");
     expect(body).not.toContain("<script>");
     const own = (href: string): boolean => href.startsWith("/.gateway/console/");
     for (const address of ["", "?q=evil", `client/${ID("a")}`, "accounts", "devices"])
       expect(findLinks((await show(address)) ?? "").every(({ href }) => own(href))).toBe(true);
-    expect(textOfMarkup(await show("?q=ours"))).toContain("Ours known by an administrator");
+    expect(textOfMarkup(await show("?q=ours"))).toContain("Ours verified by an administrator");
   });
 
   test("is read page by page, and finds one by its whole address", async () => {
@@ -65,9 +65,9 @@ describe("the list of clients", () => {
     );
     expect([all.length, new Set(all).size]).toEqual([32, 32]);
     expect(textOfMarkup(await show(`?q=${encodeURIComponent(DOCUMENT)}`))).toContain(
-      "Documented known by client.example",
+      "Documented verified by client.example",
     );
-    expect(textOfMarkup(await show("?q=https://nobody.example/id"))).toContain("No client was found");
+    expect(textOfMarkup(await show("?q=https://nobody.example/id"))).toContain("No matching clients");
   });
 
   test("is nobody's who may see one owner's things only", async () => {
@@ -80,7 +80,7 @@ describe("one client", () => {
   test("has what it says of itself, and the people who let it act", async () => {
     const text = textOfMarkup(await show(`client/${ID("a")}`));
     expect(text).toContain("https://evil.example/a, https://evil.example/b");
-    expect(text).toContain("not at all: anybody may claim to be it");
+    expect(text).toContain("none (public client)");
     expect(text).toContain("alice@example.com https://mcp.example.com/a mcp");
     const document = addressOfId("clients/client", DOCUMENT);
     expect(textOfMarkup(await show(document.slice("/.gateway/console/clients/".length)))).toContain("Documented");

@@ -232,7 +232,7 @@ describe("what is done", () => {
     const sessions = await bench.store.store.list("sessions");
     const back = await browser.click(provider, ALICE);
     expect(back.status).toBe(200);
-    expect(back.text).toContain("nothing was done yet");
+    expect(back.text).toContain("Confirm the action:");
     expect(back.text).toContain("dark &#38; &#60;deep&#62;");
     expect(done).toEqual([]);
     const after = await browser.submit(back, { button: "Remove a thing" });
@@ -263,7 +263,7 @@ describe("what is done", () => {
     const leaving = await browser.click(await browser.click(asked, "Sign in again"), BOB);
     // The provider ends its own session first, by a form that sends itself.
     const back = await browser.submit(leaving);
-    expect(back.text).toContain("too old, or was somebody else&#39;s");
+    expect(back.text).toContain("expired or belongs to another user");
     expect(back.text).not.toContain("Remove a thing");
   });
 
@@ -290,7 +290,7 @@ describe("what is done", () => {
     const refused = await browser.submit(page, { button: "Rename", values: { owner: "team-a" } });
     expect(refused.status).toBe(403);
     expect(refused.text).toContain(
-      'role="alert">Nothing was done: this needs the role operator for what belongs to team-a.',
+      'role="alert">No changes were made: this requires the role operator for owner team-a.',
     );
     expect((await browser.submit(page, { button: "Rename" })).status).toBe(403);
     const sent = { action: "console", by: "u-bob", target: "console/things rename", outcome: "refused" };

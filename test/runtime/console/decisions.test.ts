@@ -96,15 +96,15 @@ describe("the list", () => {
     const { browser } = await signedIn(ALICE);
     // The second is a time, of the server's zone.
     for (const time of ["yesterday", "2026-11-23%2009:30", "2026-13-01"])
-      expect((await browser.open(`${HOME}?since=${time}`)).text).toContain("A time must be written like");
-    expect((await browser.open(`${HOME}?cursor=nonsense`)).text).toContain("begin at the first one");
+      expect((await browser.open(`${HOME}?since=${time}`)).text).toContain("Enter a time such as");
+    expect((await browser.open(`${HOME}?cursor=nonsense`)).text).toContain("Open the first page");
     reader.isAway = true;
     const away = await browser.open(HOME);
-    expect([away.status, away.text.includes("The record store cannot be asked")]).toEqual([200, true]);
+    expect([away.status, away.text.includes("The record store is unavailable")]).toEqual([200, true]);
     expect((await browser.open(`${HOME}/r1`)).status).toBe(503);
     const file = await browser.open(`${HOME}/decisions.csv`);
     expect([file.status, file.headers["content-disposition"]]).toEqual([503, undefined]);
-    expect(file.text).toContain("The record store cannot be asked");
+    expect(file.text).toContain("The record store is unavailable");
     reader.isAway = false;
     for (const path of ["/stream?after=none", "/decisions.xml", "/r1/r2", "/stream/x"])
       expect((await browser.open(HOME + path)).status, path).toBe(404);
@@ -156,7 +156,7 @@ describe("who sees what", () => {
       expect((await auditor.open(HOME + path)).text).toContain("5000");
       expect((await viewer.open(HOME + path)).text).not.toContain("5000");
     }
-    expect((await viewer.open(`${HOME}/${id}`)).text).toContain("Arguments are shown to auditors alone.");
+    expect((await viewer.open(`${HOME}/${id}`)).text).toContain("Arguments: auditors only.");
   });
 });
 
@@ -170,13 +170,13 @@ describe("one decision", () => {
     );
     const { browser } = await signedIn(ALICE);
     const first = await browser.open(`${HOME}/${now}`);
-    expect(first.text).toContain("This is the configuration that decided.");
-    expect(first.text).toMatch(/An allow rule, all of:[^]*holds[^]*authenticated_user/);
+    expect(first.text).toContain("Evaluated with the original configuration.");
+    expect(first.text).toMatch(/Allow rule, all of:[^]*matched[^]*authenticated_user/);
     const second = await browser.open(`${HOME}/${before}`);
     expect(second.text).toContain(
-      "is not known to this process any more; this is the one in force, where it comes to something else: allowed.",
+      "Original configuration unavailable; evaluated with the active one, with a different result: allowed.",
     );
-    expect((await browser.open(`${HOME}/${gone}`)).text).toContain("There is no policy to ask");
+    expect((await browser.open(`${HOME}/${gone}`)).text).toContain("No policy: no route matched");
   });
 
   it("names the rule that decided by an argument, which the trace no longer knows", async () => {
@@ -194,7 +194,7 @@ describe("one decision", () => {
     const { browser } = await signedIn(ALICE);
     const { text } = await browser.open(`${HOME}/${id}`);
     expect(text.match(/This rule decided/g)).toHaveLength(1);
-    expect(text).toMatch(/A deny rule, all of:[^]{0,80}unknown[^]{0,60}This rule decided[^]{0,200}mcp_tool_argument/);
+    expect(text).toMatch(/Deny rule, all of:[^]{0,80}unknown[^]{0,60}This rule decided[^]{0,200}mcp_tool_argument/);
     expect((await browser.open(`${HOME}/${old}`)).text).not.toContain("This rule decided");
   });
 
@@ -209,11 +209,11 @@ describe("one decision", () => {
     );
     const [id] = add({ route: "default/team", userId: "u-alice", outcome: "denied" });
     const { browser } = await signedIn(ALICE);
-    expect((await browser.open(`${HOME}/${id}`)).text).toMatch(/secret-project[^]*?, is <code>[^<]*admins/);
+    expect((await browser.open(`${HOME}/${id}`)).text).toMatch(/secret-project[^]*?, actual: <code>[^<]*admins/);
     const owner = (await signedIn(CAROL)).browser;
     const page = await owner.open(`${HOME}/${id}`);
-    // Who asks about imagined people alone is led to a question that they may ask.
-    expect(new URL(linkOf(page, "Try on a draft")).searchParams.get("who")).toBe("imagined");
+    // A viewer who can ask about hypothetical users only is led to a question that they may ask.
+    expect(new URL(linkOf(page, "Simulate")).searchParams.get("who")).toBe("imagined");
     expect([page.status, page.text.includes("secret-project")]).toEqual([200, true]);
     expect(page.text).not.toMatch(/, is <code>[^<]*admins/);
   });
@@ -222,7 +222,7 @@ describe("one decision", () => {
     const [id] = add({ tool: "delete_repo", value: { ip: "192.0.2.1" } });
     const { browser } = await signedIn(ALICE);
     const page = await browser.open(`${HOME}/${id}`);
-    const asked = new URL(linkOf(page, "Try on a draft")).searchParams;
+    const asked = new URL(linkOf(page, "Simulate")).searchParams;
     expect(Object.fromEntries(asked)).toEqual({
       route: "team-a/tools",
       who: "known",
@@ -231,7 +231,7 @@ describe("one decision", () => {
       name: "delete_repo",
       ip: "192.0.2.1",
     });
-    expect(rowsOf(await browser.open(linkOf(page, "All calls of this tool")))).toEqual([id]);
+    expect(rowsOf(await browser.open(linkOf(page, "Decisions for this tool")))).toEqual([id]);
   });
 });
 

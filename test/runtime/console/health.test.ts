@@ -58,26 +58,21 @@ const certificate = { listener: "public", names: ["app.example.com"], ends: NOW 
 
 describe("what is wrong", () => {
   test.each<readonly [what: string, report: Partial<ProcessReport>, tone: "bad" | "warn", text: string]>([
-    ["the store", { storeAnswers: false }, "bad", "The store does not answer this process"],
-    ["a store that is full", { storeIsReadOnly: true }, "bad", "The store takes no writes from this process"],
+    ["the store", { storeAnswers: false }, "bad", "This process cannot reach the store"],
+    ["a store that is full", { storeIsReadOnly: true }, "bad", "The store is read-only for this process"],
     [
       "a refused configuration",
       configuration({ lastError: { at: NOW, isPartial: false, problems: ["boot.yaml: x"], more: 3 } }),
       "bad",
-      "The configuration that is written is refused: the last good one stays",
+      "Configuration rejected, previous version active",
     ],
     [
       "an owner on an older slice",
       configuration({ degraded: [{ owner: "team-b", standing: "kept", since: NOW, problems: ["b.yaml: y"] }] }),
       "bad",
-      "What team-b has written is not in force: its last good slice is",
+      "team-b: new slice rejected, previous version active",
     ],
-    [
-      "boot settings",
-      configuration({ restartNeeded: true }),
-      "warn",
-      "Boot settings have changed, and take effect at the next start",
-    ],
+    ["boot settings", configuration({ restartNeeded: true }), "warn", "Static settings changed, restart required"],
     [
       "an upstream",
       {
@@ -118,7 +113,7 @@ describe("what is wrong", () => {
       "refreshes",
       { refreshes: [{ of: "upstream", result: "unavailable", count: 2, lastAt: NOW - 60 }] },
       "bad",
-      "Fresh tokens at upstreams' servers could not be asked for lately",
+      "Fresh upstream tokens could not be asked for lately",
     ],
     ["a sink", { records: [{ ...sink, isAway: true, lastError: "refused" }] }, "bad", "“siem” takes no records"],
     ["lost records", { records: [{ ...sink, lost: 5 }] }, "warn", "“siem” has lost records"],
@@ -137,9 +132,9 @@ describe("what is wrong", () => {
         },
       },
       "warn",
-      "The webhook's receiver takes no events",
+      "The webhook endpoint rejects events",
     ],
-    ["the event loop", { loopMs: 450 }, "warn", "The event loop comes late: every request waits"],
+    ["the event loop", { loopMs: 450 }, "warn", "Event loop lag: all requests are delayed"],
   ])("names %s", async (_, report, tone, text) => {
     const { problems } = await shown({ own: { ...good, ...report } });
     expect(problems.map((each) => [each.tone, each.text])).toEqual([[tone, text]]);
@@ -150,9 +145,9 @@ describe("what is wrong", () => {
     const ahead = { ...other, id: "gw-3-1-abcf", version: "0.2.0", ...configuration({ digest: "other" }) };
     const { problems } = await shown({ others: [silent, ahead] });
     expect(problems.map(({ text, where }) => [text, where])).toEqual([
-      ["A process has not been heard of for more than half a minute", ["gw-2"]],
-      ["Processes have different configurations in force", []],
-      ["Processes run different versions of this program", []],
+      ["No heartbeat from a process for 30 seconds", ["gw-2"]],
+      ["Processes run different configurations", []],
+      ["Processes run different versions", []],
     ]);
   });
 
@@ -172,7 +167,7 @@ describe("what is wrong", () => {
   test("nothing wrong is said, too", async () => {
     const parts = await shown({ others: [other] });
     expect(parts.problems).toEqual([]);
-    expect(healthBody(parts).toString()).toContain("Nothing is known to be wrong.");
+    expect(healthBody(parts).toString()).toContain("No problems detected.");
   });
 
   test("old refreshes are no news; they stay in the table", async () => {
@@ -276,9 +271,9 @@ describe("the store is away", () => {
     const text = healthBody(parts).toString();
     expect(parts.failed).toEqual(["The store"]);
     expect(parts.processes.map(({ name, isOwn }) => [name, isOwn])).toEqual([["gw-1", true]]);
-    expect(text).toContain("The store cannot be asked at the moment");
+    expect(text).toContain("The store is unavailable");
     expect(text).toContain("3f9a1b2c4d5e");
-    expect(text).toContain("as this process alone counted");
+    expect(text).toContain("This process only");
   });
 });
 

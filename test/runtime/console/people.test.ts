@@ -99,8 +99,8 @@ describe("the list of people", () => {
         store: { ...few.people.store, get: () => Promise.resolve(undefined), page: page as never },
       });
       const body = await shown(other, visitTo(few, "?q=nobody-like-this", VIEWER));
-      expect(textOfMarkup(body)).toContain("5,000 people were looked at, and there are more.");
-      expect(findLinks(body ?? "").find(({ text }) => text === "Look among more people")?.href).toContain(
+      expect(textOfMarkup(body)).toContain("5,000 people searched so far.");
+      expect(findLinks(body ?? "").find(({ text }) => text === "Search more people")?.href).toContain(
         "after=identity%3A0050",
       );
       expect(pages.length).toBeLessThan(6_000);
@@ -142,8 +142,8 @@ describe("the page of a person", () => {
     const text = textOfMarkup(body);
     expect(text).toContain("Alice@example.com");
     expect(text).toContain("staff, on\\u202ecall");
-    expect(text).toContain("An \\u202eapp<b> its own words");
-    expect(text).toContain("Documented known by client.example");
+    expect(text).toContain("An \\u202eapp<b> unverified");
+    expect(text).toContain("Documented verified by client.example");
     expect(text).toContain("auth.upstream.example connected read write");
     expect(text).toContain("Laptop <i>");
     expect(text).toContain("203.0.113.9");
@@ -169,7 +169,7 @@ describe("the page of a person", () => {
   test("keeps what it has when records cannot be asked", async () => {
     const failing = peopleScreen({ ...world.people, records: { find: () => Promise.reject(new Error("away")) } });
     const text = textOfMarkup(await shown(failing, visitTo(world, "alice", VIEWER)));
-    expect(text).toContain("The record store cannot be asked");
+    expect(text).toContain("The record store is unavailable");
     expect(text).toContain("An \\u202eapp");
   });
 
@@ -196,7 +196,7 @@ describe("what is done about a person", () => {
       reason: "",
     });
     expect([form?.method, form?.action]).toEqual(["post", "/.gateway/console/people/alice"]);
-    expect(textOfMarkup(body)).toContain("session s1 of alice. The person is Alice@example.com (alice)");
+    expect(textOfMarkup(body)).toContain("Target: session s1 of alice. User: Alice@example.com (alice)");
     expect(await shown(screen, visitTo(world, "alice?do=end-session&of=other"))).toBeUndefined();
     expect(await shown(screen, visitTo(world, "alice?do=nothing&of=s1"))).toBeUndefined();
     expect(await shown(screen, visitTo(world, "alice?do=end-constructor&of=s1"))).toBeUndefined();
@@ -215,7 +215,7 @@ describe("what is done about a person", () => {
   test("ends one session, goes on at its neighbour, and leaves a record", async () => {
     const outcome = await done("end-session", { of: "s2", reason: "left the company" });
     const neighbour = `session-${Buffer.from("s3").toString("base64url")}`;
-    expect(outcome).toEqual({ told: "Done: end the session.", to: `/.gateway/console/people/alice#${neighbour}` });
+    expect(outcome).toEqual({ told: "Done: sign out session.", to: `/.gateway/console/people/alice#${neighbour}` });
     expect(await show("alice", OPERATOR)).toContain(`id="${neighbour}"`);
     expect(await world.store.get("session:s2")).toBeUndefined();
     expect(await world.store.get("session:s1")).toBeDefined();

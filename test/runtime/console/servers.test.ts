@@ -137,10 +137,10 @@ describe("the page of a route", () => {
       "https://mcp.example.com/mcp",
       "Denied when all of these are true",
       'Allowed when the user is in group "staff"',
-      "On trial, not enforced: policy[2]",
+      "Shadow policy, not enforced: policy[2]",
       'Denied when a tool is called whose name begins with "delete"',
       'group &quot;staff"'.replace("&quot;", '"'),
-      "5 in 10 s; for each user; by each process alone while the store is away",
+      "5 in 10 s; for each user; per process while the store is unavailable",
       "repo:write for merge, push_*",
       "4,096 bytes",
       "1 person has connected one",
@@ -148,7 +148,7 @@ describe("the page of a route", () => {
     ])
       expect(text).toContain(part);
     // The rule on trial is not among those in force.
-    expect(text.split("On trial")[0]).not.toContain("delete");
+    expect(text.split("Shadow policy")[0]).not.toContain("delete");
   });
 
   test("tells of the people who are known here what they may, by which rule", async () => {
@@ -156,7 +156,7 @@ describe("the page of a route", () => {
     expect(text).toMatch(
       /alice@example\.com some requests 1 of 2; not merge Allowed when the user is in group "staff"/,
     );
-    expect(text).toMatch(/bob@example\.com nothing No allow rule lets them in/);
+    expect(text).toMatch(/bob@example\.com nothing No allow rule matches/);
     expect(text).toMatch(/carol@example\.com everything all Allowed/);
     // Who may see one owner's things only does not see who there is.
     const own = textOfMarkup(await show("default/tools", rightsTo([], { default: ["viewer"] })));
@@ -205,7 +205,7 @@ describe("the page of a route", () => {
     const body = (await show("default/tools")) ?? "";
     const text = textOfMarkup(body);
     expect(text).toMatch(/merge not as reviewed evil\\u202e<b> never reviewed get as reviewed/);
-    expect(text).toContain("What differs: stays in lists, and its calls are denied");
+    expect(text).toContain("What differs: listed, calls denied");
     expect(body).not.toContain("<b>");
     expect(textOfMarkup(await show("?q=tools"))).toContain("2 reviewed 1 changed");
   });
@@ -222,7 +222,7 @@ describe("the page of a route", () => {
     const visit = visitTo(world, "default/tools", operator);
     expect([action?.role, action?.ownerOf?.(visit, new Map())]).toEqual(["operator", "default"]);
     expect(await action?.run(visit, new Map())).toMatchObject({
-      told: expect.stringContaining("Forgotten") as unknown,
+      told: expect.stringContaining("Reset") as unknown,
     });
     expect(world.actions.at(-1)).toMatchObject({
       action: "forget",
@@ -258,8 +258,8 @@ describe("the page of a route", () => {
     world.clock.advance(60_000);
     try {
       const text = textOfMarkup(await show("default/tools"));
-      expect(text).toContain("The record store cannot be asked");
-      expect(text).toContain("The store, which knows the people, cannot be asked");
+      expect(text).toContain("The record store is unavailable");
+      expect(text).toContain("The store, which knows the people, is unavailable");
       expect(text).toContain('Allowed when the user is in group "staff"');
     } finally {
       world.breakable.broken = false;
@@ -291,7 +291,7 @@ describe("headerLines()", () => {
     expect(response.map(({ name, how }) => [name, how])).toEqual([
       ["X-Frame-Options", "set"],
       ["location", "rewritten"],
-      ["All others", "passed"],
+      ["All other headers", "passed"],
     ]);
   });
 });

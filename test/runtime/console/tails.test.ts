@@ -59,7 +59,7 @@ test("a reader who stopped for a while, and for another one, is told what they m
     expect(await come()).toBe("");
     isFull = false;
     for (const drained of drains.splice(0)) drained();
-    expect(await come()).toContain("1 were not shown here");
+    expect(await come()).toContain("1 not shown");
   }
   await tails.close();
 });

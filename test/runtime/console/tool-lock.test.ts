@@ -93,7 +93,7 @@ describe("the tool lock's screen", () => {
     list("files", READ, WRITE);
     expect(textOfMarkup(await show("default/files"))).toMatch(/read as locked write as locked/);
     expect(await show("default/files")).not.toMatch(/What differs|Lock as it would be/);
-    expect(textOfMarkup(await show(""))).toMatch(/default\/digests .* 1 0 0 no difference seen/);
+    expect(textOfMarkup(await show(""))).toMatch(/default\/digests .* 1 0 0 matches/);
     expect(await show("default/open")).toBeUndefined();
     expect(await show("default/files", rightsTo([], { other: ["viewer"] }))).toBeUndefined();
   });
@@ -153,7 +153,7 @@ describe("the tool lock's screen", () => {
     expect(body).toContain("~ read: differs from the lock, which has only its digest; now:");
     expect(textOfMarkup(body)).toContain(": 1 changed");
     expect(body).not.toContain("not in the lock");
-    expect(body).toContain("The lock has digests alone");
+    expect(body).toContain("The lock stores digests only");
     expect(body).not.toContain("Lock as it would be");
     const long = `{"name":"read","description":"${"x".repeat(40_000)}"}`;
     list("files", long, WRITE);

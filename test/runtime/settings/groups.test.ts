@@ -57,7 +57,11 @@ describe("nestFields()", () => {
 
   test("leaves flat what requirements name first and what most routes have", () => {
     const flat = nestFields(routeFields).filter((field) => !isGroup(field));
-    expect(flat.map(({ name }) => name)).toEqual([
+    const told = "a new setting goes into a group: grouped(…) in features/<feature>/settings.ts";
+    expect(
+      flat.map(({ name }) => name),
+      told,
+    ).toEqual([
       "name",
       "from",
       "to",

@@ -108,7 +108,7 @@ export interface HealthParts {
 
 export function healthBody(parts: HealthParts): Html {
   return html`${parts.failed.map((source) => sourceFailed(source))} ${problemList(parts.problems)}
-    <h2>Processes</h2>
+    <h2>Replicas and workers</h2>
     ${processTable(parts.processes)}
     <h2 id="traffic">Requests over time</h2>
     ${filterForm(parts.path, parts.filters)}
@@ -118,23 +118,27 @@ export function healthBody(parts: HealthParts): Html {
     ${upstreamTable(parts)}
     <h2>Certificates</h2>
     ${certificateTable(parts.certificates)} ${parts.providers.length > 0 && providerTable(parts.providers)}
-    <h2>Fresh tokens</h2>
+    <h2>Token refresh failures</h2>
     ${refreshTable(parts.refreshes)} ${parts.receivers.length > 0 && receiverTable(parts.receivers)}`;
+}
+
+function count(number: number, name: string): string {
+  return `${number} ${name}${number === 1 ? "" : "s"}`;
 }
 
 function problemList(problems: readonly HealthProblem[]): Html {
   const broken = problems.filter(({ tone }) => tone === "bad").length;
   const counts = [
-    broken > 0 && `${broken} broken`,
-    problems.length > broken && `${problems.length - broken} to look at`,
+    broken > 0 && count(broken, "error"),
+    problems.length > broken && count(problems.length - broken, "warning"),
   ];
-  if (problems.length === 0) return html`<p class="told" role="status">Nothing is known to be wrong.</p>`;
+  if (problems.length === 0) return html`<p class="told" role="status">No problems detected.</p>`;
   return html`<section aria-labelledby="problems">
-    <h2 id="problems">What is wrong: ${counts.filter(Boolean).join(", ")}</h2>
+    <h2 id="problems">Problems: ${counts.filter(Boolean).join(", ")}</h2>
     ${problems.map(
       ({ tone, text, details, advice, read, where }) =>
         html`<article class="card problem">
-          <h3>${badge(tone, tone === "bad" ? "Broken" : "Look at it")} ${text}</h3>
+          <h3>${badge(tone, tone === "bad" ? "Error" : "Warning")} ${text}</h3>
           ${
             details.length > 0 &&
             html`<ul>
@@ -144,7 +148,7 @@ function problemList(problems: readonly HealthProblem[]): Html {
           <p>
             ${advice}
             <span class="dim">
-              ${where.length > 0 && `Told by ${where.join(", ")}.`} See the documentation, “${read}”.
+              ${where.length > 0 && `Reported by ${where.join(", ")}.`} See the documentation, “${read}”.
             </span>
           </p>
         </article>`,
@@ -157,9 +161,9 @@ const state = ([tone, text]: readonly [Tone, string]): Html => badge(tone, text)
 const PROCESSES: readonly TableColumn[] = [
   { name: "Process", kind: "short", isHead: true },
   { name: "State", kind: "short" },
-  { name: "In force", kind: "short" },
+  { name: "Active configuration", kind: "short" },
   { name: "Configuration", kind: "short" },
-  { name: "Loop late (p99)", kind: "number" },
+  { name: "Event loop lag (p99)", kind: "number" },
   { name: "Memory", kind: "number" },
   { name: "Streams", kind: "number" },
   { name: "Connections", kind: "number" },
@@ -168,7 +172,7 @@ const PROCESSES: readonly TableColumn[] = [
 function processTable(rows: readonly ProcessRow[]): Html {
   return table({
     id: "processes",
-    caption: "Each replica, and each worker of it",
+    caption: "Replicas and workers",
     columns: PROCESSES,
     rows: rows.map((row) => [
       html`${row.name} ${row.isOwn && html`<strong class="badge">this replica</strong>`}
@@ -182,25 +186,25 @@ function processTable(rows: readonly ProcessRow[]): Html {
       row.streams,
       row.connections,
     ]),
-    empty: emptyState("No process is known", "They tell of themselves every ten seconds."),
+    empty: emptyState("No processes reported", "Processes report every 10 seconds."),
   });
 }
 
 function upstreamTable({ upstreams, moreUpstreams }: HealthParts): Html {
   const shown = table({
     id: "upstreams",
-    caption: "Upstreams that have health checks or others beside them, those away first",
+    caption: "Upstreams, unavailable first",
     columns: [
       { name: "Upstream", isHead: true, kind: "wide" },
       { name: "Route", kind: "wide" },
       { name: "State", kind: "short" },
-      { name: "Why", kind: "wide" },
-      { name: "Seen by" },
+      { name: "Reason", kind: "wide" },
+      { name: "Reported by" },
     ],
     rows: upstreams.map((row) => [html`<code>${row.upstream}</code>`, row.route, state(row.state), row.why, row.where]),
     empty: emptyState(
-      "Nothing is known of upstreams",
-      "Of an upstream that is alone on its route and has no health check nothing need be known. Its failures are in the plots.",
+      "No upstream status",
+      "Single upstreams without health checks have no status. Their failures are in the charts.",
     ),
   });
   return html`${shown}${moreUpstreams > 0 && html`<p class="dim">${moreUpstreams} more take requests.</p>`}`;
@@ -209,16 +213,16 @@ function upstreamTable({ upstreams, moreUpstreams }: HealthParts): Html {
 function certificateTable(rows: readonly CertificateRow[]): Html {
   return table({
     id: "certificates",
-    caption: "Certificates of the listeners, those that end first first",
+    caption: "Listener certificates, earliest expiry first",
     columns: [
       { name: "Names", isHead: true, kind: "wide" },
       { name: "Listener", kind: "short" },
       { name: "Owner", kind: "short" },
-      { name: "Ends", kind: "short" },
-      { name: "Left", kind: "short" },
+      { name: "Expires", kind: "short" },
+      { name: "Remaining", kind: "short" },
     ],
     rows: rows.map((row) => [row.names, row.listener, row.owner, consoleTime(row.ends, "minute"), state(row.left)]),
-    empty: emptyState("No certificate is here", "Something in front of this gateway speaks TLS, or nothing does."),
+    empty: emptyState("No certificates", "TLS is terminated elsewhere or not used."),
   });
 }
 
@@ -226,12 +230,12 @@ function providerTable(rows: readonly ProviderRow[]): Html {
   return html`<h2>Identity providers</h2>
     ${table({
       id: "providers",
-      caption: "Providers that were asked for their metadata, and how that went last",
+      caption: "Last metadata request per provider",
       columns: [
         { name: "Provider", isHead: true, kind: "short" },
         { name: "State", kind: "short" },
-        { name: "Asked", kind: "short" },
-        { name: "Why", kind: "wide" },
+        { name: "Last checked", kind: "short" },
+        { name: "Reason", kind: "wide" },
       ],
       rows: rows.map((row) => [row.name, state(row.state), consoleTime(row.askedAt * 1000), row.why]),
       empty: html``,
@@ -241,30 +245,30 @@ function providerTable(rows: readonly ProviderRow[]): Html {
 function refreshTable(rows: readonly RefreshRow[]): Html {
   return table({
     id: "refreshes",
-    caption: "Fresh tokens that were asked for and not given, since each process started",
+    caption: "Failed token refreshes since process start",
     columns: [
-      { name: "Whose", isHead: true, kind: "wide" },
+      { name: "Token", isHead: true, kind: "wide" },
       { name: "Result", kind: "wide" },
-      { name: "How many", kind: "number" },
+      { name: "Count", kind: "number" },
       { name: "Last", kind: "short" },
       { name: "Last route", kind: "wide" },
     ],
     rows: rows.map((row) => [row.of, row.result, row.count, consoleTime(row.lastAt * 1000), row.route]),
-    empty: emptyState("No refresh has failed", "Tokens of people and of upstreams are renewed before they end."),
+    empty: emptyState("No failed refreshes", "Tokens are refreshed before they expire."),
   });
 }
 
 function receiverTable(rows: readonly ReceiverRow[]): Html {
-  return html`<h2>Who gets records and events</h2>
+  return html`<h2>Record and event delivery</h2>
     ${table({
       id: "receivers",
-      caption: "Record store, sinks and webhook, of each process",
+      caption: "Record store, sinks and webhook, per process",
       columns: [
-        { name: "Receiver", isHead: true },
+        { name: "Destination", isHead: true },
         { name: "State", kind: "short" },
         { name: "Process" },
-        { name: "Waiting", kind: "number" },
-        { name: "Lost", kind: "number" },
+        { name: "Queued", kind: "number" },
+        { name: "Dropped", kind: "number" },
         { name: "Last success", kind: "short" },
         { name: "Last failure", kind: "wide" },
       ],

@@ -91,7 +91,7 @@ export function plot(parts: PlotParts): Html {
 function emptyPlot(title: string): Html {
   return html`<figure class="plot card">
     <figcaption>${title}</figcaption>
-    <p class="dim">Nothing was counted in this time.</p>
+    <p class="dim">No data in this period.</p>
   </figure>`;
 }
 

@@ -23,8 +23,8 @@ export interface ClientView {
 }
 
 export function clientBody({ facts, end, grants, pages }: ClientView): Html {
-  return html`${card("What it says of itself", html`${definitions(facts)}${end && html`<p class="bar">${actionLink(end, true)}</p>`}`)}
-    <h2>People who let it act</h2>
+  return html`${card("Client metadata", html`${definitions(facts)}${end && html`<p class="bar">${actionLink(end, true)}</p>`}`)}
+    <h2>Authorized by</h2>
     ${fullTable({
       id: "client-grants",
       caption: "Grants",
@@ -33,7 +33,7 @@ export function clientBody({ facts, end, grants, pages }: ClientView): Html {
         { name: "Server", kind: "wide" },
         { name: "Scopes" },
         { name: "Began", kind: "short" },
-        { name: "Ends unless used", kind: "short" },
+        { name: "Expires if unused", kind: "short" },
       ],
       rows: grants.rows.map(({ who, href, server, scope, beganMs, endsMs }) => [
         html`<a href="${href}">${who}</a>`,
@@ -42,7 +42,7 @@ export function clientBody({ facts, end, grants, pages }: ClientView): Html {
         consoleTime(beganMs, "minute"),
         consoleTime(endsMs, "minute"),
       ]),
-      empty: emptyState("Nobody lets it act", "A grant appears here once a person has allowed this client to act."),
+      empty: emptyState("No grants", "Grants appear here once a user authorizes this client."),
     })}
     ${pager(pages)}`;
 }

@@ -27,20 +27,20 @@ export interface PeopleView {
 }
 
 export function peopleBody({ path, rows, search, pages }: PeopleView): Html {
-  return html`${filterForm(path, [{ name: "q", label: "E-mail address, id or name", value: search, type: "search" }])}
+  return html`${filterForm(path, [{ name: "q", label: "Email, ID or name", value: search, type: "search" }])}
   ${table({
     id: "people",
-    caption: search === "" ? "People who have signed in, by their ids" : "People whom this fits, by their ids",
+    caption: search === "" ? "Users, by ID" : "Matching users, by ID",
     columns: [
       { name: "Person", isHead: true },
-      { name: "Signs in at", kind: "short" },
-      { name: "Groups, as last seen", kind: "wide" },
+      { name: "Identity provider", kind: "short" },
+      { name: "Groups", kind: "wide" },
       { name: "Browsers", kind: "number" },
-      { name: "Last confirmed", kind: "short" },
+      { name: "Last refreshed", kind: "short" },
     ],
     rows: rows.map(({ href, who, id, name, provider, groups, isBlocked, isRefused, sessions, confirmedMs }) => [
       html`<a href="${href}">${who}</a
-        >${isBlocked && html` ${badge("bad", "blocked")}`}${isRefused && html` ${badge("warn", "refused by the provider")}`}${(name !== "" || id !== who) && html`<br /><span class="dim">${[name, id === who ? "" : id].filter((text) => text !== "").join(" · ")}</span>`}`,
+        >${isBlocked && html` ${badge("bad", "blocked")}`}${isRefused && html` ${badge("warn", "rejected by provider")}`}${(name !== "" || id !== who) && html`<br /><span class="dim">${[name, id === who ? "" : id].filter((text) => text !== "").join(" · ")}</span>`}`,
       provider,
       groups,
       sessions ?? "",
@@ -48,10 +48,10 @@ export function peopleBody({ path, rows, search, pages }: PeopleView): Html {
     ]),
     empty:
       search === ""
-        ? emptyState("Nobody is known yet", "People appear here once they have signed in.")
+        ? emptyState("No users yet", "Users appear here once they sign in.")
         : emptyState(
-            "Nobody was found",
-            "People are known here from their first sign-in until some time after their last one. Search by a whole e-mail address finds them at once.",
+            "No matching users",
+            "Users appear here from their first sign-in. Search by the whole email for an exact match.",
           ),
   })}
   ${pager(pages)}`;

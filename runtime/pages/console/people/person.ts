@@ -31,7 +31,7 @@ export interface DecisionRow {
 export interface PersonView {
   readonly facts: readonly (readonly [label: string, value: HtmlValue])[];
   readonly block: string | undefined;
-  /** "End everything", "Block", "Lift the block". */
+  /** "End everything", "Block", "Unblock". */
   readonly actions: readonly ActionLink[];
   readonly sections: readonly Section[];
   readonly decisions: { readonly rows: readonly DecisionRow[]; readonly all: string } | "failed" | undefined;
@@ -40,7 +40,7 @@ export interface PersonView {
 export function personBody(view: PersonView): Html {
   return html`${view.block !== undefined && html`<p class="refused" role="status">Blocked. ${view.block}</p>`}
   ${card(
-    "Who this is",
+    "Profile",
     html`${definitions(view.facts)}
     ${view.actions.length > 0 && html`<p class="bar">${view.actions.map((each) => actionLink(each, true))}</p>`}`,
   )}
@@ -49,14 +49,14 @@ export function personBody(view: PersonView): Html {
 
 function section({ heading, table, rows, isCut }: Section): Html {
   return html`${heading !== undefined && html`<h2>${heading}</h2>`} ${table}
-  ${isCut && html`<p class="dim">There are more than these ${rows}. End some to see others.</p>`}`;
+  ${isCut && html`<p class="dim">Showing the first ${rows}.</p>`}`;
 }
 
 /** What a client says of itself is never taken for more. */
 export function clientName(name: string, href: string | undefined, vouchedBy: string | undefined): Html {
   const shown = href === undefined ? html`${name}` : html`<a href="${href}">${name}</a>`;
   return html`${shown}<br /><span class="dim"
-      >${vouchedBy === undefined ? "its own words" : `known by ${vouchedBy}`}</span
+      >${vouchedBy === undefined ? "unverified" : `verified by ${vouchedBy}`}</span
     >`;
 }
 
@@ -71,9 +71,9 @@ const OUTCOMES: Readonly<Record<DecisionRow["outcome"], Tone>> = {
 function decisionsPart(decisions: PersonView["decisions"]): Html | undefined {
   if (decisions === undefined) return undefined;
   if (decisions === "failed")
-    return html`<h2>Last decisions</h2>
+    return html`<h2>Recent decisions</h2>
       ${sourceFailed("The record store")}`;
-  return html`<h2>Last decisions</h2>
+  return html`<h2>Recent decisions</h2>
     ${fullTable({
       id: "decisions",
       caption: "The newest first",
@@ -91,7 +91,7 @@ function decisionsPart(decisions: PersonView["decisions"]): Html | undefined {
         what,
         from,
       ]),
-      empty: emptyState("Nothing was decided yet", "What this person asks of routes appears here."),
+      empty: emptyState("No decisions yet", "Requests of this user appear here."),
     })}
-    ${decisions.rows.length > 0 && html`<p><a href="${decisions.all}">All decisions about this person</a></p>`}`;
+    ${decisions.rows.length > 0 && html`<p><a href="${decisions.all}">All decisions for this user</a></p>`}`;
 }

@@ -57,7 +57,7 @@ export function changesBody(view: ChangesView): Html {
       !view.publicationFailed &&
       table({
         id: "generations",
-        caption: "Publications, newest first; of each owner the last ten are kept",
+        caption: "Publications, newest first; last 10 per owner",
         columns: [
           { name: "Generation", kind: "short" },
           { name: "When", kind: "short" },
@@ -77,8 +77,8 @@ export function changesBody(view: ChangesView): Html {
           row.digest === "" ? "" : html`<code>${row.digest}</code>`,
         ]),
         empty: emptyState(
-          "Nothing was published",
-          "Slices that come over the admin address appear here, with who published them. Files have their own history.",
+          "No publications",
+          "Slices published over the admin address appear here. Files have their own history.",
         ),
       })
     }
@@ -89,17 +89,16 @@ export function changesBody(view: ChangesView): Html {
 }
 
 function actionsTable(actions: readonly ActionRow[] | undefined): Html {
-  if (actions === undefined)
-    return emptyState("Actions are not kept here", "With record_store they are, beside the record that the log has.");
+  if (actions === undefined) return emptyState("No record store configured", "Set record_store to keep actions here.");
   return table({
     id: "actions",
-    caption: "What administrators did, newest first",
+    caption: "Administrative actions, newest first",
     columns: [
       { name: "When", kind: "short" },
       { name: "By", kind: "wide" },
       { name: "Action", isHead: true, kind: "short" },
       { name: "Of", kind: "wide" },
-      { name: "From and to" },
+      { name: "Change" },
       { name: "Reason", kind: "wide" },
     ],
     rows: actions.map(({ timeMs, by, action, target, change, reason }) => [
@@ -110,7 +109,7 @@ function actionsTable(actions: readonly ActionRow[] | undefined): Html {
       change,
       reason,
     ]),
-    empty: emptyState("No action is kept", "Publishing, revoking, blocking, approving and the like appear here."),
+    empty: emptyState("No actions recorded", "Publishing, revoking, blocking, approving and the like appear here."),
   });
 }
 
@@ -150,7 +149,7 @@ export function changeBody({ owners, difference, failed, back }: ChangeView): Ht
 
 function goBackBody(view: GoBackView): Html {
   if (view.kind === "button")
-    return html`<p><a class="button" href="${view.href}">Go back to how it was after generation ${view.to}</a></p>`;
+    return html`<p><a class="button" href="${view.href}">Roll back to generation ${view.to}</a></p>`;
   return html`<p>${view.why} To go back all the same:</p>
     <pre><code>${view.command}</code></pre>`;
 }

@@ -23,18 +23,18 @@ export interface DifferenceView {
 
 export function differenceBody({ statements, leftOut, settings, gaps }: DifferenceView): Html {
   const [gains, losses] = (["gains", "loses"] as const).map((kind) => statements.filter((each) => each.kind === kind));
-  return html`<h2>Who gains, who loses</h2>
+  return html`<h2>Access changes</h2>
     ${
       statements.length === 0
-        ? emptyState("Nothing changes for anybody", "At least for nobody who was looked at; below stands who was not.")
-        : html`${statementTable("gains", "Gains, the widest first", gains ?? [])}
-          ${statementTable("losses", "Losses, the widest first", losses ?? [])}`
+        ? emptyState("No access changes found", "Users that were not compared are listed below.")
+        : html`${statementTable("gains", "Gained access, broadest first", gains ?? [])}
+          ${statementTable("losses", "Lost access, broadest first", losses ?? [])}`
     }
     ${leftOut > 0 && html`<p class="dim">${leftOut} more are not shown; <code>gateway diff</code> has all.</p>`}
     <h2>Settings</h2>
     ${table({
       id: "settings",
-      caption: "Settings that differ, beside rules; values that may be secret are not shown",
+      caption: "Other changed settings; secret values are not shown",
       columns: [
         { name: "Of", isHead: true },
         { name: "Setting" },
@@ -43,7 +43,7 @@ export function differenceBody({ statements, leftOut, settings, gaps }: Differen
         { name: "After", kind: "wide" },
       ],
       rows: settings.map(({ where, name, change, before, after }) => [where, name, change, code(before), code(after)]),
-      empty: emptyState("No other setting differs", "Settings of routes and of the gateway would stand here."),
+      empty: emptyState("No other changes", "Changed settings appear here."),
     })}
     ${
       gaps.length > 0 &&

@@ -24,8 +24,8 @@ export function draftFormBody({ action, csrfToken, route, owners, owner, text, m
           ["owner", owner],
         ] as const);
   return html`<p>
-      A draft is validated like a publication and compared with what is there. It is kept for a day, and nothing is ever
-      in force by it.
+      Drafts are validated and compared with the active configuration. They expire after 24 hours and never affect
+      traffic.
     </p>
     <form class="code card" method="post" action="${action}">
       ${actionFields({ name: "draft", csrfToken, fields: [...fields, ["kind", route === undefined ? "slice" : "policy"]] })}
@@ -56,7 +56,7 @@ export function draftFormBody({ action, csrfToken, route, owners, owner, text, m
         <label for="draft-file">Or a file, which is read into the field above</label>
         <input id="draft-file" type="file" accept=".yaml,.yml,.json" />
       </p>
-      <p class="bar"><button class="primary" type="submit">Look at the draft</button></p>
+      <p class="bar"><button class="primary" type="submit">Preview draft</button></p>
     </form>`;
 }
 
@@ -85,15 +85,8 @@ export function draftBody(view: DraftView): Html {
   return html`${definitions([
       ["Draft of", view.route === undefined ? `the slice of ${view.owner}` : `the policy of ${view.route}`],
       ["By", html`${view.author}, ${consoleTime(view.atMs)}`],
-      ["Kept until", consoleTime(view.untilMs)],
-      [
-        "Validation",
-        isGood === undefined
-          ? undefined
-          : isGood
-            ? badge("good", "could be published")
-            : badge("bad", "would be refused"),
-      ],
+      ["Expires", consoleTime(view.untilMs)],
+      ["Validation", isGood === undefined ? undefined : isGood ? badge("good", "Valid") : badge("bad", "Invalid")],
     ])}
     <p class="bar">
       ${tryHref !== undefined && html`<a class="button primary" href="${tryHref}">Try a request on it</a>`}
@@ -105,7 +98,7 @@ export function draftBody(view: DraftView): Html {
       problems.length > 0 &&
       table({
         id: "problems",
-        caption: "What validation says, of this draft together with everything that is there",
+        caption: "Validation with the active configuration",
         columns: [
           { name: "Severity", kind: "short" },
           { name: "Place", isHead: true, kind: "short" },
@@ -128,7 +121,7 @@ export function draftBody(view: DraftView): Html {
       remove &&
       html`<form method="post" action="${remove.action}">
         ${actionFields({ name: "remove-draft", csrfToken: remove.csrfToken, fields: [["id", remove.id]] })}
-        <p><button type="submit">Forget this draft</button></p>
+        <p><button type="submit">Delete draft</button></p>
       </form>`
     }`;
 }
@@ -145,17 +138,17 @@ export interface DraftListView {
 export function draftListBody({ rows }: DraftListView): Html {
   return table({
     id: "drafts",
-    caption: "Your drafts, newest first; others see one by its address, if they may see its owner",
+    caption: "Your drafts, newest first. Others who can view the owner see one by its URL",
     columns: [
       { name: "Draft", isHead: true },
       { name: "Made", kind: "short" },
-      { name: "Kept until", kind: "short" },
+      { name: "Expires", kind: "short" },
     ],
     rows: rows.map(({ href, title, atMs, untilMs }) => [
       html`<a href="${href}">${title}</a>`,
       consoleTime(atMs),
       consoleTime(untilMs),
     ]),
-    empty: emptyState("You have no draft", "Changing the rules of a route, or pasting a slice, makes one."),
+    empty: emptyState("No drafts", "Edit the policy of a route or paste a slice to create one."),
   });
 }

@@ -42,10 +42,10 @@ export interface SimulatorView {
 }
 
 const WHO = [
-  ["imagined", "Somebody imagined"],
-  ["anonymous", "Nobody, not signed in"],
+  ["imagined", "Hypothetical user"],
+  ["anonymous", "Anonymous"],
 ] as const;
-const KNOWN = ["known", "Somebody the gateway knows"] as const;
+const KNOWN = ["known", "Existing user"] as const;
 const MESSAGES = [
   ["http", "An HTTP request"],
   ["tool", "A call of a tool"],
@@ -76,41 +76,43 @@ export function simulatorBody(view: SimulatorView): Html {
         <fieldset>
           <legend>Who</legend>
           ${select("who", "Person", fields.who, mayNamePeople ? [KNOWN, ...WHO] : WHO)}
-          ${mayNamePeople && input("person", "Known: e-mail address or id", fields.person)}
-          ${input("email", "Imagined: e-mail address", fields.email)} ${input("user", "Imagined: id", fields.user)}
-          ${input("groups", "Imagined: groups, with commas between", fields.groups)}
-          ${area("claims", "Imagined: claims, name=value, one a line", fields.claims)}
+          ${mayNamePeople && input("person", "User: email or ID", fields.person)}
+          ${input("email", "Email", fields.email)} ${input("user", "User ID", fields.user)}
+          ${input("groups", "Groups, comma-separated", fields.groups)}
+          ${area("claims", "Claims, one name=value per line", fields.claims)}
         </fieldset>
         <fieldset>
           <legend>Where</legend>
           ${input("route", "Route, owner/name", fields.route, "simulator-routes")}
           <datalist id="simulator-routes">${routes.map((key) => html`<option value="${key}"></option>`)}</datalist>
-          ${input("address", "Or the address of a request, https://…", fields.address)}
-          ${select("device", "Proven device", fields.device, DEVICES)} ${input("device_id", "Its id", fields.device_id)}
-          ${input("ip", "IP address", fields.ip)}
+          ${input("address", "Or request URL", fields.address)}
+          ${select("device", "Verified device", fields.device, DEVICES)}
+          ${input("device_id", "Device ID", fields.device_id)} ${input("ip", "IP address", fields.ip)}
         </fieldset>
         <fieldset>
           <legend>What</legend>
           ${select("message", "Kind", fields.message, MESSAGES)}
           ${input("method", "HTTP method, or MCP method", fields.method)}
           ${input("path", "Path of an HTTP request", fields.path)}
-          ${input("name", "Tool, prompt or address of a resource", fields.name)}
-          ${area("arguments", "Arguments of the tool, JSON", fields.arguments)}
+          ${input("name", "Tool, prompt or resource URI", fields.name)}
+          ${area("arguments", "Arguments, JSON", fields.arguments)}
         </fieldset>
       </div>
-      <p class="bar"><button class="primary" type="submit">Ask</button><a class="button" href="${path}">Clear</a></p>
+      <p class="bar">
+        <button class="primary" type="submit">Simulate</button><a class="button" href="${path}">Clear</a>
+      </p>
     </form>
     ${problem !== undefined && html`<p class="refused" role="alert">${problem}</p>`} ${verdicts.map(verdictCard)}
-    ${changeHref !== undefined && html`<p><a class="button" href="${changeHref}">Change the rules of this route in a draft</a></p>`}
+    ${changeHref !== undefined && html`<p><a class="button" href="${changeHref}">Edit this policy as a draft</a></p>`}
     ${
       verdicts.length === 0 &&
       problem === undefined &&
-      emptyState("Nothing was asked yet", "Choose who asks for what; the answer has an address that can be shared.")
+      emptyState("No simulation yet", "Select user, route and request. The URL can be shared.")
     }
     ${card(
       "Longer arguments",
       html`<details>
-        <summary>Ask with arguments that are too long for an address</summary>
+        <summary>Use long arguments</summary>
         <form class="code" method="post" action="${path}" aria-label="Request with long arguments">
           ${actionFields({
             name: "ask",
@@ -121,10 +123,10 @@ export function simulatorBody(view: SimulatorView): Html {
             ],
           })}
           <p>
-            <label for="long-arguments">Arguments of the tool, JSON, with all else as it was asked last</label>
+            <label for="long-arguments">Arguments, JSON, with all else as it was asked last</label>
             <textarea id="long-arguments" name="arguments" spellcheck="false">${fields.arguments}</textarea>
           </p>
-          <p><button type="submit">Ask with these arguments</button></p>
+          <p><button type="submit">Simulate with these arguments</button></p>
         </form>
       </details>`,
     )}`;

@@ -24,7 +24,7 @@ export interface TraceView {
 }
 
 export interface VerdictView {
-  /** "The bundle in force", "With the draft" */
+  /** "Active configuration", "With the draft" */
   readonly title: string;
   /** Digest of the bundle; absent: of none. */
   readonly digest?: string | undefined;

@@ -30,18 +30,17 @@ export interface ApprovalsParts {
 }
 
 export function approvalsBody({ waiting, isCut, decided }: ApprovalsParts): Html {
-  return html`${waiting} ${isCut && pager({ note: "More calls wait than are shown here." })}
-    <h2>Decided lately</h2>
+  return html`${waiting} ${isCut && pager({ note: "There are more pending calls." })}
+    <h2>Recent decisions</h2>
     ${decidedPart(decided)}`;
 }
 
 function decidedPart(decided: ApprovalsParts["decided"]): Html {
   if (decided === "failed") return sourceFailed("The record store");
-  const text =
-    decided === "none" ? "Set record_store to see here what was decided." : "Nobody has decided about a call.";
+  const text = decided === "none" ? "Set record_store to see decisions here." : "No approvals or rejections yet.";
   return table({
     id: "decided",
-    caption: "Decisions about calls, newest first",
+    caption: "Recent decisions, newest first",
     columns: [
       { name: "Time", kind: "short" },
       { name: "Decision" },
@@ -54,7 +53,7 @@ function decidedPart(decided: ApprovalsParts["decided"]): Html {
       html`<bdi>${by}</bdi>`,
       html`<bdi>${target}</bdi>`,
     ]),
-    empty: emptyState("Nothing is known of decisions", text),
+    empty: emptyState("No decisions recorded", text),
   });
 }
 
@@ -81,7 +80,7 @@ export interface WaitingCallParts {
 export function waitingCallBody(parts: WaitingCallParts): Html {
   const { call, form, whyNot } = parts;
   return html`${definitions([
-    ["Asked by", html`<bdi>${parts.asker}</bdi>`],
+    ["Requested by", html`<bdi>${parts.asker}</bdi>`],
     [
       "Client",
       parts.clientId === ""
@@ -118,7 +117,7 @@ export function waitingCallBody(parts: WaitingCallParts): Html {
             </div>`,
         )
       : html`<p>${whyNot}</p>
-          <p><a class="button" href="${parts.back}">Back to the list</a></p>`
+          <p><a class="button" href="${parts.back}">Back</a></p>`
   }`;
 }
 
@@ -143,10 +142,10 @@ export function decidedCallBody({ state, route, asker, by, timeMs, back }: Decid
       ["Decision", state === "refused" ? badge("bad", words[state]) : badge("good", words[state])],
       ["By", by !== "" && html`<bdi>${by}</bdi>`],
       ["At", timeMs !== undefined && consoleTime(timeMs)],
-      ["Asked by", html`<bdi>${asker}</bdi>`],
+      ["Requested by", html`<bdi>${asker}</bdi>`],
       ["Route", html`<bdi>${route}</bdi>`],
     ])}
-    <p><a class="button" href="${back}">Back to the list</a></p>`;
+    <p><a class="button" href="${back}">Back</a></p>`;
 }
 
 function decideForm(form: WaitingCallParts["form"], name: string, button: string): Html {
@@ -157,7 +156,7 @@ function decideForm(form: WaitingCallParts["form"], name: string, button: string
 }
 
 function approversText(approvers: WaitingCallParts["approvers"]): Html {
-  if (approvers.length === 0) return html`whoever asks confirms it`;
+  if (approvers.length === 0) return html`the requester confirms it`;
   return html`somebody else, who is in
   ${approvers.map((groups, index) => {
     const names = groups.map((group, at) => html`${at > 0 && " or "}<code><bdi>${group}</bdi></code>`);

@@ -12,7 +12,7 @@ export interface LockListRow {
   readonly onDrift: string;
 }
 
-const SEEN_HERE = "As lists showed it to this process, and what others have told it.";
+const SEEN_HERE = "Based on tool lists seen by all processes.";
 
 export function lockListBody({
   rows,
@@ -39,18 +39,18 @@ export function lockListBody({
         row.locked,
         row.changed,
         row.added,
-        row.changed + row.added > 0 ? badge("bad", "differs") : badge("good", "no difference seen"),
+        row.changed + row.added > 0 ? badge("bad", "differs") : badge("good", "matches"),
         row.onDrift,
       ]),
-      empty: emptyState("No route has a tool lock", "Set mcp.server.tool_lock of a route to have its tools reviewed."),
+      empty: emptyState("No tool locks", "Set mcp.server.tool_lock on a route to lock its tools."),
     })}
-    ${isCut && pager({ note: "More routes have a lock than are shown here." })}
+    ${isCut && pager({ note: "There are more locked routes." })}
     <p class="dim">${SEEN_HERE}</p>`;
 }
 
 export interface LockedToolRow {
   readonly tool: string;
-  /** missing: no list has shown it yet. */
+  /** missing: the tool has not been listed yet. */
   readonly state: "locked" | "changed" | "new" | "missing";
 }
 
@@ -87,7 +87,7 @@ export function lockRouteBody(parts: LockRouteParts): Html {
       html`<h2>What differs</h2>
         ${
           !parts.hasReviewed &&
-          html`<p class="dim">The lock has digests alone: of what was reviewed nothing can be shown beside it.</p>`
+          html`<p class="dim">The lock stores digests only. The reviewed definitions cannot be shown.</p>`
         }
         <pre><bdi>${parts.difference}</bdi></pre>`
     }
@@ -108,12 +108,12 @@ export function lockRouteBody(parts: LockRouteParts): Html {
     }
     ${table({
       id: "tools",
-      caption: "Tools and other locked items, those that differ first",
+      caption: "Locked items, changed first",
       columns: [{ name: "Item", isHead: true }, { name: "State" }],
       rows: parts.rows.map(({ tool, state }) => [html`<code><bdi>${tool}</bdi></code>`, STATES[state]]),
-      empty: emptyState("Nothing is locked, and nothing was listed", "Items appear here once the server lists them."),
+      empty: emptyState("No items", "Items appear here once the server lists them."),
     })}
-    ${parts.isCut && pager({ note: "There are more items than are shown here." })}
+    ${parts.isCut && pager({ note: "There are more items." })}
     <p class="dim">${SEEN_HERE}</p>
-    <p><a class="button" href="${parts.back}">Back to all locks</a></p>`;
+    <p><a class="button" href="${parts.back}">Back</a></p>`;
 }

@@ -26,7 +26,7 @@ const MAY: Readonly<Record<ReachRow["may"], readonly [Tone, string]>> = {
 export function routeBody(view: RouteView): Html {
   return html`${view.block !== undefined && html`<p class="refused" role="status">Blocked: nobody reaches it. ${view.block}</p>`}
   ${card(
-    "What it is",
+    "Details",
     definitions([
       ["Address", html`<code>${view.address}</code>`],
       ["Kind", view.kind],
@@ -45,23 +45,22 @@ function policyCard({ rules, written, trials }: RouteView): Html {
     "Policy",
     html`${rulesList(rules)}
       <p class="dim">
-        Deny rules win over all others. What cannot be told of a request, such as groups that the identity provider left
-        out, lets nobody in.
+        Deny rules win. Unknown attributes, such as groups that the identity provider omits, never grant access.
       </p>
       ${trials.map(
         ({ name, rules: tried }) =>
-          html`<h3>On trial, not enforced: <code>${name}</code></h3>
+          html`<h3>Shadow policy, not enforced: <code>${name}</code></h3>
             ${rulesList(tried)}`,
       )}
       <details>
-        <summary>As it is written</summary>
+        <summary>Source</summary>
         <pre>${written}</pre>
       </details>`,
   );
 }
 
 function rulesList(rules: readonly RouteRuleView[]): Html {
-  if (rules.length === 0) return html`<p>There is no rule: nobody may anything.</p>`;
+  if (rules.length === 0) return html`<p>No rules. All requests are denied.</p>`;
   return html`<ul>
     ${rules.map(({ lead, clauses }) =>
       clauses.length === 1
@@ -78,10 +77,10 @@ function rulesList(rules: readonly RouteRuleView[]): Html {
 
 function reachParts({ subjects, people }: RouteView): Html {
   const left = subjects.leftOut;
-  return html`<h2>Who reaches it</h2>
+  return html`<h2>Access by user</h2>
     ${fullTable({
       id: "subjects",
-      caption: "Those whom the rules name, each with nothing else that a rule asks for",
+      caption: "Subjects named in rules",
       columns: REACH_COLUMNS,
       rows: subjects.rows.map((row) => reachCells(row, row.who)),
       empty: html``,
@@ -98,7 +97,7 @@ function peoplePart({ rows, pages }: PeopleOfRoute): Html {
     caption: `People who have signed in, as they were last seen: ${may} of the ${rows.length} on this page may something`,
     columns: REACH_COLUMNS,
     rows: rows.map((row) => reachCells(row, html`<a href="${row.href}">${row.who}</a>`)),
-    empty: emptyState("Nobody is known yet", "People appear here once they have signed in."),
+    empty: emptyState("No users yet", "Users appear here once they sign in."),
   })}
   ${pager({ ...pages, nextText: "More people" })}`;
 }
@@ -139,7 +138,7 @@ function upstreamParts({ upstreams, connections, need }: RouteView): Html {
     html`<h2>Upstreams</h2>
       ${fullTable({
         id: "upstreams",
-        caption: "As this process sees them",
+        caption: "Status in this process",
         columns: [
           { name: "Address", isHead: true },
           { name: "State", kind: "short" },
@@ -189,7 +188,7 @@ function toolsPart(tools: RouteView["tools"]): Html | undefined {
         { name: "State", kind: "short" },
       ],
       rows: rows.map(({ name, state }) => [html`<code>${name}</code>`, badge(...TOOL_STATES[state])]),
-      empty: emptyState("No tool was reviewed", "The lock of this server names none: whatever it lists differs."),
+      empty: emptyState("The lock is empty", "The lock of this server names none: whatever it lists differs."),
     })}
     ${leftOut > 0 && html`<p class="dim">${leftOut} more.</p>`}`;
 }
@@ -228,7 +227,7 @@ function callsPart({ calls, decisions }: RouteView): Html | undefined {
         status === undefined || status === 0 ? "" : status,
         durationMs === undefined ? "" : consoleDuration(durationMs),
       ]),
-      empty: emptyState("Nothing was asked of it yet", "Requests appear here once there was one."),
+      empty: emptyState("No requests yet", "Requests appear here."),
     })}
     ${decisions !== undefined && rows.length > 0 && html`<p><a href="${decisions}">All decisions about it</a></p>`}`;
 }
@@ -252,7 +251,7 @@ function headersPart(id: string, title: string, lines: readonly HeaderLine[]): H
       caption: `${title}, as they will be sent. Values that are secret are not shown`,
       columns: [
         { name: "Header", isHead: true },
-        { name: "What becomes of it", kind: "short" },
+        { name: "Action", kind: "short" },
         { name: "Value", kind: "wide" },
       ],
       rows: lines.map(({ name, how, value }) => [name, HOW[how], value]),

@@ -69,8 +69,8 @@ export function serversBody(view: ServersView): Html {
     ]),
     empty:
       count.all === 0
-        ? emptyState("There is no route", "Routes of the files and of published slices appear here.")
-        : emptyState("No route is like that", "Other words, or all kinds, may find it."),
+        ? emptyState("No routes", "Routes appear here once configured.")
+        : emptyState("No matching routes", "Change the search."),
   })}
   ${pager(pages)}`;
 }

@@ -91,6 +91,6 @@ describe("plot()", () => {
   });
 
   test("without values it says so", () => {
-    expect(drawn([undefined, undefined])).toContain("Nothing was counted in this time.");
+    expect(drawn([undefined, undefined])).toContain("No data in this period.");
   });
 });
