@@ -33,7 +33,7 @@ const NAME_SCHEMA = stringMatchSchema(["is", "contains", "starts_with", "ends_wi
 const DOCS: Readonly<Record<keyof CertificateMatch, string>> = {
   fingerprint: "SHA-256 of the certificate in hex, with or without colons, or a list of them.",
   spki_hash: "Base64 of the SHA-256 of the certificate's public key, or a list of them.",
-  san_email: "An e-mail address among the certificate's subject alternative names.",
+  san_email: "An email address among the certificate's subject alternative names.",
   san_dns: "A host name among the certificate's subject alternative names.",
   san_uri: "A URI among the certificate's subject alternative names.",
 };

@@ -168,12 +168,9 @@ function approversProblem(rules: Readonly<Record<string, unknown>>): string | un
   const groups = rules[APPROVERS];
   if (!Array.isArray(groups) || !groups.every((group) => typeof group === "string" && group !== ""))
     return `is ${describe(groups)}, must be a list of groups`;
-  if (groups.length === 0)
-    return "is an empty list, must have a group or be left out, for users who confirm themselves";
+  if (groups.length === 0) return "is an empty list, must have a group, or be removed so that users confirm themselves";
   if (groups.length > MAX_APPROVERS) return `has ${groups.length} groups, must be at most ${MAX_APPROVERS}`;
-  return Object.hasOwn(rules, "approve")
-    ? undefined
-    : 'says who approves what nothing asks for, must stand beside "approve"';
+  return Object.hasOwn(rules, "approve") ? undefined : 'requires "approve" in the same rule';
 }
 
 function checkKeys(

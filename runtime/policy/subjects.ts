@@ -15,8 +15,8 @@ import { isRecord } from "../shared/is-record.ts";
 export function emailAddress(email: string): string {
   if (email === lastEmail) return lastAddress;
   if (email.indexOf("@") !== email.lastIndexOf("@"))
-    throw new Error("Cannot judge the e-mail address: it has more than one @");
-  if (email.startsWith("@")) throw new Error("Cannot judge the e-mail address: it has nothing before the @");
+    throw new Error("Cannot evaluate the email address: it has more than one @");
+  if (email.startsWith("@")) throw new Error("Cannot evaluate the email address: it has nothing before the @");
   lastAddress = lowerAscii(email);
   lastEmail = email;
   return lastAddress;

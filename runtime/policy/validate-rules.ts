@@ -64,7 +64,7 @@ function* validateAction(rules: Exclude<PolicyDoc, readonly unknown[]>, path: st
   if (ACTIONS.every((action) => rules[action] === undefined))
     yield {
       path,
-      message: 'is empty, must have "allow", "deny" or "approve"; a policy that lets nobody in is written []',
+      message: 'is empty, must have "allow", "deny" or "approve"; write [] to deny all requests',
     };
   for (const action of ACTIONS) {
     const block = rules[action];
@@ -92,7 +92,7 @@ function* validateCriteria(
   path: string,
 ): Iterable<PolicyProblem> {
   if (criteria.length === 0) {
-    yield { path, message: "is an empty list, must have at least one criterion or be left out" };
+    yield { path, message: "is an empty list, must have at least one criterion or be removed" };
     return;
   }
   const parts = criteria.map(openPart);
@@ -121,13 +121,13 @@ function ruleProblem(action: PolicyAction, operator: Operator, parts: readonly P
   }
   // Every tool call may need an approval: that is plain enough.
   if (constant !== "always" || action === "approve") return undefined;
-  if (action === "deny") return "matches every request, so nobody gets in: must be narrower, or the policy written []";
+  if (action === "deny") return "matches every request, so all are denied: must be narrower, or the policy must be []";
   const isPlain = (operator === "and" || operator === "or") && parts.every(({ name }) => name === "accept");
-  return isPlain ? undefined : "matches every request: must be narrower, or accept alone where everybody may pass";
+  return isPlain ? undefined : "matches every request: must be narrower, or only accept if all requests are allowed";
 }
 
 const NO_EFFECT: Readonly<Record<PolicyAction, string>> = {
-  allow: "lets nobody in",
+  allow: "allows no request",
   deny: "denies nothing",
   approve: "asks for nothing",
 };

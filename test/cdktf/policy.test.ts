@@ -144,7 +144,7 @@ describe("allow and deny", () => {
       "Cannot make allow(…): it has several conditions, join with and(…) or or(…)",
     );
     expect(() => deny(and(accept()), reject())).toThrow("Cannot make deny(…)");
-    expect(() => deny(accept())).toThrow("matches every request, so nobody gets in");
+    expect(() => deny(accept())).toThrow("matches every request, so all are denied");
     expect(() => allow(and(email.is("a@b.c"), email.is("d@b.c")))).toThrow("can never match");
     expect(() => deny(mcpTool.is("delete_*"))).toThrow('use { starts_with: "delete_" }');
     expect(() => and()).toThrow("and() has no conditions");

@@ -113,7 +113,7 @@ output "store_ok" { value = data.gateway_status.live.store_ok }\n`;
   });
 
   test("what is missing or wrong is said", async () => {
-    expect(await failing("")).toContain("its certificate is signed by nobody who is trusted here");
+    expect(await failing("")).toContain("its certificate is not signed by a trusted CA");
     expect(await failing(provider('ca = file("authority.crt")'))).toContain("a client certificate is needed");
     expect(await failing(provider('ca = "authority.crt"'))).toContain("must be PEM texts that fit together");
     const swapped = 'client_cert = file("authority.crt")\n client_key = file("client.key")';

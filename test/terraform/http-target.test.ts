@@ -288,13 +288,13 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
     write({ url: "http://127.0.0.1:1" });
     expect(await terraform.workspace.succeed("plan")).toContain("Not validated by the gateway");
     const said = await refused("apply", "-auto-approve");
-    expect(said).toContain('Cannot reach the gateway at "http://127.0.0.1:1": nobody listens there');
+    expect(said).toContain('Cannot reach the gateway at "http://127.0.0.1:1": nothing listens there');
     write();
     await apply();
     const state = terraform.workspace.read("terraform.tfstate");
     await gateway.close();
-    expect(await refused("plan")).toContain("nobody listens there");
-    expect(await refused("apply", "-auto-approve")).toContain("nobody listens there");
+    expect(await refused("plan")).toContain("nothing listens there");
+    expect(await refused("apply", "-auto-approve")).toContain("nothing listens there");
     expect(terraform.workspace.read("terraform.tfstate")).toBe(state);
   });
 

@@ -142,7 +142,7 @@ resource "gateway_bundle" "main" {
   });
 
   test.each<[string, Readonly<Record<string, string>>, RegExp]>([
-    ["outside of a job", {}, /this is no job of GitHub\s+Actions, or it lacks/],
+    ["outside of a job", {}, /this is not a job of GitHub\s+Actions, or it lacks/],
     [
       "whose request is refused",
       { ACTIONS_ID_TOKEN_REQUEST_URL: "{issuer}/request", ACTIONS_ID_TOKEN_REQUEST_TOKEN: "stolen" },

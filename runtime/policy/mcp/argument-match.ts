@@ -114,7 +114,7 @@ export const ARGUMENT_MATCH_SCHEMA: PolicySchema = {
     argument: {
       type: "string",
       description:
-        'Where the value stands in the arguments, as a JSON pointer: "/repo", "/filter/0/name", "" for all of them.',
+        'Location of the value in the arguments, as a JSON pointer: "/repo", "/filter/0/name", "" for all of them.',
     },
     exists: { type: "boolean", description: "Whether it is there, `null` included." },
     ...VALUE_SCHEMAS,
@@ -165,7 +165,7 @@ export function readArgumentMatch(
   if (exists === undefined && rest === 0)
     fail(path, `says nothing of the value, must have one of ${MEMBERS.slice(2).join(", ")}`);
   if (exists === false && rest > 0)
-    fail(`${path}.exists`, "is false beside what the value must be, must be true or left out");
+    fail(`${path}.exists`, "is false, but the value has conditions: must be true or removed");
   if (!valid || tool === undefined || pointer === undefined || typeof argument !== "string") return undefined;
   const finds: Find[] = [
     ...own.finds,
@@ -252,8 +252,7 @@ function readScalar(operand: unknown, at: string, report: ReportAt): Scalar | un
   if (typeof operand === "string" || typeof operand === "boolean") return operand;
   if (typeof operand !== "number") report(at, `is ${describe(operand)}, must be a text, a number, true or false`);
   else if (isExactNumber(operand)) return operand;
-  else
-    report(at, `is ${describe(operand)}, which programs do not read alike, must be written as text beside gte and lte`);
+  else report(at, `is ${describe(operand)}, which programs read differently, must be written as text with gte and lte`);
   return undefined;
 }
 

@@ -118,7 +118,7 @@ let lastUri = { text: "", spelled: "" };
 /** @throws when a `tools/call` has no tool name: mcp/message.ts refuses such a message, so this is a bug, and denies */
 function toolName(facts: Facts): string {
   const tool = facts.mcp?.tool;
-  if (tool === undefined) throw new Error("Cannot judge mcp_tool: the message names no tool");
+  if (tool === undefined) throw new Error("Cannot evaluate mcp_tool: the message names no tool");
   return tool;
 }
 

@@ -78,7 +78,7 @@ function reasonOf({ reason, problem, head, error }: Extract<BoundedAnswer, { ok:
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nobody listens there (connection refused)",
+  ECONNREFUSED: "nothing listens there (connection refused)",
   ECONNRESET: "the connection was cut before it answered",
   UND_ERR_SOCKET: "the connection was cut before it answered",
   ENOTFOUND: "the name does not exist",
@@ -87,9 +87,6 @@ const WORDS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "the machine cannot be reached",
   EPROTO: "no TLS connection could be made; does it speak https, and take this client certificate?",
   ...Object.fromEntries(
-    [...UNKNOWN_CA].map((code) => [
-      code,
-      'its certificate is signed by nobody who is trusted here; is "ca" given, and right?',
-    ]),
+    [...UNKNOWN_CA].map((code) => [code, 'its certificate is not signed by a trusted CA; check "ca"']),
   ),
 };

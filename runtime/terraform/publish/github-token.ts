@@ -15,7 +15,7 @@ export async function githubToken(audience: string, env: NodeJS.ProcessEnv): Pro
   const { ACTIONS_ID_TOKEN_REQUEST_URL: address, ACTIONS_ID_TOKEN_REQUEST_TOKEN: bearer } = env;
   const url = URL.parse(address ?? "");
   if (!url || !bearer)
-    throw refusal('this is no job of GitHub Actions, or it lacks "permissions: { id-token: write }"');
+    throw refusal('this is not a job of GitHub Actions, or it lacks "permissions: { id-token: write }"');
   url.searchParams.set("audience", audience);
   const answer = await attempting("publish.token", "Cannot get the job's token from GitHub Actions", () =>
     askGateway({

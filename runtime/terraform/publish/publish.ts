@@ -184,7 +184,7 @@ export function readClaimText(text: string | undefined): string | undefined {
 
 /** Why nobody may publish as "gateway". */
 export const RESERVED_OWNER =
-  'a gateway takes a file of that name for its boot file, choose another owner than "gateway"';
+  'a gateway uses a file of that name as its main configuration file, choose another owner than "gateway"';
 
 /** A gateway reads `gateway.json` of its directory as the file that may say anything: keys, listeners, rights of owners. */
 export function isPublishable(owner: string): boolean {
@@ -204,7 +204,7 @@ export function readSliceText(text: string, known?: KnownText): Published {
     return { kind: "unreadable", reason: `it${line} ${problem.message}` };
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return { kind: "unreadable", reason: "it is no slice" };
+    return { kind: "unreadable", reason: "it is not a slice" };
   }
   return { kind: "slice", document: value as Record<string, unknown>, digest: digestOf(value) };
 }

@@ -28,7 +28,7 @@ export const publishTokenSchema: SchemaBlock = {
       name: "lifetime",
       type: "string",
       use: "optional",
-      doc: `How long the token lasts when nobody renews or ends it any more, at most \`1h\`. Default: \`${DEFAULT_TOKEN_LIFETIME}\`.`,
+      doc: `Lifetime of the token without renewal, at most \`1h\`. Default: \`${DEFAULT_TOKEN_LIFETIME}\`.`,
     },
     TOKEN_REF,
     ...DATA_SOURCE_TLS,

@@ -49,7 +49,7 @@ function strangerMessage(name: string, fields: readonly Field[]): string {
   if (secret) {
     const [reference, sealed] = namesInRoutes(secret);
     const instead = name === secret.name ? "" : `, or a "route" block`;
-    return `cannot stand in "routes", which Terraform shows in plans and stores: use "${reference}" or "${sealed}"${instead}`;
+    return `is not allowed in "routes", which Terraform shows in plans and stores: use "${reference}" or "${sealed}"${instead}`;
   }
   const group = fields.find(
     (field) => isGroup(field) && field.fields.some((member) => namesInRoutes(member).includes(name)),

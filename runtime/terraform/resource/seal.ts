@@ -29,7 +29,7 @@ export function checkSealKey(text: string): { readonly ok: true } | SealKeyProbl
   } catch {
     return {
       ok: false,
-      problem: "is a JWK whose coordinates are no point of its curve, must be the gateway's public key",
+      problem: "is a JWK whose coordinates are not on its curve, must be the gateway's public key",
     };
   }
   return { ok: true };

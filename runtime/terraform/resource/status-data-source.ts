@@ -15,30 +15,30 @@ import { isUnknown, type Value, type ValueMap } from "../protocol/value.ts";
 export const STATUS_TYPE = "gateway_status";
 
 export const statusSchema: SchemaBlock = {
-  doc: "What a running gateway serves: the digest and generation in force, and its slices.",
+  doc: "Active configuration of a running gateway: digest, generation and slices.",
   attributes: [
     GATEWAY_URL,
     TOKEN_REF,
     ...DATA_SOURCE_TLS,
-    { name: "digest", type: "string", use: "computed", doc: "SHA-256 of the configuration in force." },
+    { name: "digest", type: "string", use: "computed", doc: "SHA-256 of the active configuration." },
     {
       name: "generation",
       type: "number",
       use: "computed",
-      doc: "Grows with each configuration that a process puts in force.",
+      doc: "Increases with each configuration that a process activates.",
     },
     { name: "store_ok", type: "bool", use: "computed", doc: "The gateway reaches its store." },
     {
       name: "problems",
       type: ["list", "string"],
       use: "computed",
-      doc: "What keeps the newest configuration from being in force; empty when it is.",
+      doc: "Problems that prevent the newest configuration from being active; otherwise empty.",
     },
     {
       name: "slices",
       type: ["list", ["object", { owner: "string", file: "string", ok: "bool" }]],
       use: "computed",
-      doc: "Files and published slices as the gateway has them, in force or not.",
+      doc: "Files and published slices of the gateway, active or not.",
     },
     {
       name: "seal_key",

@@ -112,7 +112,7 @@ describe("loadSlices() judges them", () => {
       "policy: { allow: { and: [{ client_certificate: { san_dns: x } }] } }",
       'requires "downstream_mtls"',
     ],
-    ["deny accept", "policy: { deny: { and: [{ accept: true }] } }", "so nobody gets in"],
+    ["deny accept", "policy: { deny: { and: [{ accept: true }] } }", "so all are denied"],
     ["an empty and", "policy: { allow: { and: [] } }", "is an empty list"],
   ])("%s", (_, settings, message) => {
     const found = problemsOf(settings);

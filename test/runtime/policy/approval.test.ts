@@ -141,7 +141,9 @@ test("what is written: checked, and in one spelling", () => {
   expect(problems([company, writes, deletes])).toEqual([]);
   expect(problems({ ...writes, approvers: [] })).toEqual([expect.stringMatching(/^approvers is an empty list/)]);
   expect(problems({ ...writes, approvers: ["", "x"] })).toEqual([expect.stringMatching(/must be a list of groups/)]);
-  expect(problems({ ...company, approvers: ["x"] })).toEqual([expect.stringMatching(/must stand beside "approve"/)]);
+  expect(problems({ ...company, approvers: ["x"] })).toEqual([
+    expect.stringMatching(/requires "approve" in the same rule/),
+  ]);
   expect(problems({ approve: { and: [{ reject: true }] } })).toEqual([expect.stringMatching(/asks for nothing/)]);
   expect(problems({ approve: { and: [{ accept: true }] } })).toEqual([]);
 });

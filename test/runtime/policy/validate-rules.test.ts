@@ -67,7 +67,7 @@ describe("judgePolicy() refuses a rule that can never match", () => {
 
 describe("judgePolicy() refuses a rule that always matches", () => {
   test.each<readonly [title: string, policy: PolicyDoc, place: string, says: string]>([
-    ["deny accept", { deny: { and: [{ accept: true }] } }, "deny.and", "nobody gets in"],
+    ["deny accept", { deny: { and: [{ accept: true }] } }, "deny.and", "all are denied"],
     [
       "accept beside what it makes pointless",
       { allow: { or: [{ accept: true }, { email: x }] } },
@@ -91,7 +91,7 @@ describe("judgePolicy() refuses a rule that always matches", () => {
       "a group and its absence",
       { deny: { or: [{ groups: "a" }, { groups: { exclude: "a" } }] } },
       "deny.or",
-      "nobody gets in",
+      "all are denied",
     ],
     [
       "not_in of nothing",
