@@ -3,7 +3,7 @@
  *
  * Of the boot file alone, with issuers of its own: who may publish is not said by anything that can be published.
  */
-import { type ClaimCriterion, CLAIMS_DOC, claimTable, compileClaims } from "../sign-in/claim-rules.ts";
+import { type ClaimCriterion, claimTable, compileClaims } from "../sign-in/claim-rules.ts";
 import {
   addressProblem,
   type IssuerKeySource,
