@@ -39,8 +39,7 @@ export function formatGap(sink: string, { reason, lost, sinceMs, untilMs, toldMs
 /** @param end of the slot: what had been put behind it is not there any more, and a loss that went on is over */
 export function parseLosses(note: string, end: number): Loss[] {
   try {
-    const value: unknown = JSON.parse(note);
-    return (Array.isArray(value) ? value : []).flatMap((each: unknown): Loss[] => {
+    return (JSON.parse(note) as readonly unknown[]).flatMap((each): Loss[] => {
       if (!isRecord(each)) return [];
       const reason = REASONS.find((one) => one === each["reason"]);
       const [lost, sinceMs, untilMs] = [each["lost"], each["sinceMs"], each["untilMs"]].map(numberOf);
