@@ -107,6 +107,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "pages",
       "store",
       "identity",
+      "directories",
       "mcp",
       "oauth/server",
       "oauth/client",

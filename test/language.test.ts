@@ -31,7 +31,7 @@ const rules = check.rules.map(([pattern, better, surfaces]) => ({
   surfaces,
 }));
 
-const NEITHER = /node_modules|\/generated\/|cdktf\.out|^site\/pages\/|^CHANGELOG\.md$/;
+const NEITHER = /node_modules|^\.site\/pages\/|\/generated\/|cdktf\.out|^CHANGELOG\.md$/;
 
 /** Texts in quotes, without comments and imports. */
 function stringsOf(source: string): readonly string[] {

@@ -92,7 +92,10 @@ export interface ObjectTable<T, S> {
 export interface OwnScreen {
   /** "Blocks" */
   readonly name: string;
+  readonly group: "Monitor" | "Access" | "Policy";
   readonly icon: Icon;
+  /** No object belongs to an owner: only roles for everything see the screen. */
+  readonly isUnowned?: true;
   /** Label of the filter by `kind`, and of the search. */
   readonly filter: { readonly kind?: readonly [label: string, all: string]; readonly search: string };
   readonly emptyFiltered: Html;

@@ -5,6 +5,7 @@ import { CLIENT } from "./kinds/client.ts";
 import { CONNECTION } from "./kinds/connection.ts";
 import { CONSENT } from "./kinds/consent.ts";
 import { DEVICE } from "./kinds/device.ts";
+import { DIRECTORY_USER } from "./kinds/directory-user.ts";
 import { GRANT } from "./kinds/grant.ts";
 import { PENDING_CALL } from "./kinds/pending-call.ts";
 import { PUBLISH_TOKEN } from "./kinds/publish-token.ts";
@@ -18,6 +19,7 @@ export const KINDS: readonly Kind[] = [
   CONNECTION,
   CONSENT,
   DEVICE,
+  DIRECTORY_USER,
   GRANT,
   PENDING_CALL,
   PUBLISH_TOKEN,

@@ -81,6 +81,7 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
   },
   screen: {
     name: "Blocks",
+    group: "Policy",
     icon: "blocks",
     filter: { kind: ["What", "everything"], search: "Search name, route, reason" },
     emptyFiltered: emptyState("No matching blocks", "Clear the filter to see all blocks."),

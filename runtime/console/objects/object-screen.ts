@@ -107,8 +107,9 @@ export function objectScreen(kind: OwnKind, deps: ObjectScreenDeps): Screen {
   return {
     path: kind.plural,
     name: own.name,
-    group: "Policy",
+    group: own.group,
     icon: own.icon,
+    ...(own.isUnowned && { isFor: (rights) => rights.may("viewer") }),
     async show(visit) {
       const [page, ...more] = visit.path;
       if (more.length > 0) return undefined;
