@@ -148,7 +148,7 @@ async function tell(steps: Steps, stage: Stage, program: string): Promise<void> 
       denied = (await visit(alice, `${console}decisions?outcome=denied`, { user: "alice@example.com" })).text;
       return denied.includes("delete_repo");
     }, "the console shows what was denied");
-    steps.match(denied, /a deny rule holds: the tool</);
+    steps.match(denied, /deny rule matched: the tool</);
     const allowed = await visit(alice, `${console}decisions?tool=list_repos`, { user: "alice@example.com" });
     steps.match(allowed.text, /the domain fits/);
     const home = await visit(alice, `${stage.pagesOrigin}/.gateway/`, { user: "alice@example.com" });
