@@ -150,7 +150,7 @@ async function tell(steps: Steps, stage: Stage, program: string): Promise<void> 
     }, "the console shows what was denied");
     steps.match(denied, /deny rule matched: the tool</);
     const allowed = await visit(alice, `${console}decisions?tool=list_repos`, { user: "alice@example.com" });
-    steps.match(allowed.text, /the domain fits/);
+    steps.match(allowed.text, /the domain matched/);
     const home = await visit(alice, `${stage.pagesOrigin}/.gateway/`, { user: "alice@example.com" });
     steps.match(home.text, /href="\/\.gateway\/console\/"/);
     const other = createBrowser();
