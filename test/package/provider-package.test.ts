@@ -221,7 +221,7 @@ describe("package:provider", { timeout: LONG_MS }, () => {
     );
     for (const [name] of pages) expect(existsSync(join(release.directory, "docs", name)), name).toBe(true);
     const bundle = pages.get("resources/bundle.md") ?? "";
-    expect(bundle).toContain("- `host_rewrite` (string, optional) Set the Host header to this fixed");
+    expect(bundle).toContain("- `host_rewrite` (string, optional) Host header to send: `host` or");
     expect(bundle).toMatch(/### route\.mcp\.server\.upstream_oauth2\n\n- `client_id` /);
     // Every link leads to a section of the page.
     const anchors = [...bundle.matchAll(/\(#([\w-]+)\)/g)].map(([, anchor]) => anchor);
