@@ -87,8 +87,8 @@ async function packCopy(dist: string, destination: string): Promise<string> {
     const left = new Set(["node_modules", "dist", ".git", "test", "test-artifacts", "coverage"]);
     const copy = join(directory, "deeper/source");
     cpSync(root, copy, { recursive: true, filter: (source) => !left.has(relative(root, source)) });
-    // The only one of the tests that is packed.
-    cpSync(join(root, "test/requirements.ts"), join(copy, "test/requirements.ts"));
+    // The only ones of the tests that are packed: pages refer to them.
+    for (const list of ["test/requirements.ts", "test/threats.ts"]) cpSync(join(root, list), join(copy, list));
     cpSync(dist, join(copy, "dist"), { recursive: true });
     const { stdout } = await npm(copy, "pack", "--pack-destination", destination, "--json", "--ignore-scripts");
     const [packed] = JSON.parse(stdout) as [{ filename: string }];
