@@ -359,7 +359,7 @@ describe("a Service of another namespace", () => {
     const { served, errors } = await translated({ ingresses, services: [external("billing.shop.svc.cluster.local")] });
 
     expect(served).toEqual([]);
-    expect(errors[0]).toContain("is of type ExternalName");
+    expect(errors[0]).toContain("of type ExternalName");
   });
 
   test.each([

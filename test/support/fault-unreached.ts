@@ -133,13 +133,6 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "proxy/forwarding/upgrade.ts setTimeout #3",
   ],
   "of publishing, which serves administrators: a fault rejects what is validated": ["shared/thread.ts listen"],
-  "of questions to a Kubernetes API": [
-    "issuers/kubernetes-issuer.ts on error",
-    "issuers/kubernetes-issuer.ts on data",
-    "issuers/kubernetes-issuer.ts on end",
-    "issuers/kubernetes-issuer.ts on error #2",
-    "issuers/kubernetes-issuer.ts on upgrade",
-  ],
   "of health checks, where an upstream breaks off or a check cannot begin": [
     "upstreams/health/health-check-grpc.ts the bound of a health check",
     "upstreams/health/health-check-grpc.ts on error",

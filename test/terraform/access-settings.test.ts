@@ -126,7 +126,7 @@ ${more}`;
       'policy = jsonencode([{ allow = { and = [{ email = "a@example.com" }, { email = "b@example.com" }] } }])',
       "can never match",
     ],
-    ["deny accept", "policy = jsonencode([{ deny = { and = [{ accept = true }] } }])", "nobody gets in"],
+    ["deny accept", "policy = jsonencode([{ deny = { and = [{ accept = true }] } }])", "so all are denied"],
     [
       "a mark that is none",
       'policy = jsonencode([{ shadow = "yes", allow = { and = [{ user = "a" }] } }])',

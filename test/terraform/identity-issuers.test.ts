@@ -43,11 +43,11 @@ describeTerraform("identity_issuers", (terraform) => {
     uses      = ["workload"]
     audiences = ["https://mcp.example.com"]
     replay    = "allowed"
+    max_token_lifetime = "${maxLife}"
     workload_rules "deploy" {
       claims    = { repository_id = ["42"], environment = [terraform_data.client.id == "" ? "" : "production", "staging"] }
       resources = ["https://mcp.example.com/tools/mcp"]
       groups    = ["ci"]
-      max_token_lifetime = "${maxLife}"
     }
   }`;
   const people = (version: number): string => `
@@ -105,9 +105,9 @@ describeTerraform("identity_issuers", (terraform) => {
           claims: { environment: ["production", "staging"], repository_id: ["42"] },
           resources: ["https://mcp.example.com/tools/mcp"],
           groups: ["ci"],
-          max_token_lifetime: "5m",
         },
       },
+      max_token_lifetime: "5m",
     });
     expect(await terraform.planCode()).toBe(0);
   });

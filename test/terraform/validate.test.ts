@@ -200,7 +200,7 @@ describeTerraform("terraform validate", (terraform) => {
   test("an owner whose file a gateway would take for its boot file", async () => {
     const [found] = await validate('owner = "gateway"\nfile {\n directory = "x"\n }');
     expect(found).toMatchObject({ severity: "error", code: 'owner = "gateway"' });
-    expect(found?.detail).toContain("boot file");
+    expect(found?.detail).toContain("main configuration file");
   });
 
   test("misspelt blocks and attributes are refused with the nearest name", async () => {

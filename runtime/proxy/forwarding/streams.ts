@@ -96,9 +96,11 @@ export class Streams {
         "access",
       ),
     );
-    this.#timer = every(TICK_MS, "the end of expired streams", () => this.endExpired());
-    if (deps.current)
-      this.#recheckTimer = every(RECHECK_MS, "the second look at users of open streams", () => this.recheck());
+    const endExpired = task("the end of expired streams", () => this.endExpired());
+    this.#timer = setInterval(endExpired, TICK_MS).unref();
+    if (!deps.current) return;
+    const recheck = task("the second look at users of open streams", () => this.recheck());
+    this.#recheckTimer = setInterval(recheck, RECHECK_MS).unref();
   }
 
   get size(): number {
@@ -273,10 +275,6 @@ export class Streams {
       stream.end(why);
     }
   }
-}
-
-function every(ms: number, what: string, work: () => void | Promise<void>): NodeJS.Timeout {
-  return setInterval(task(what, work), ms).unref();
 }
 
 /** Epoch second in which the right of an accepted request to its answer ends at the latest. */
