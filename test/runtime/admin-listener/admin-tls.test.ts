@@ -207,7 +207,9 @@ describe("client certificates of the admin listener", () => {
     expect(await publisher.sealKey()).toContain("X25519");
     const without = createAdminPublisher({ ...common, url, tls: { caFile } });
     await expect(without.publish(slices)).rejects.toThrow(/a client certificate is needed/);
-    await expect(createAdminPublisher({ ...common, url }).publish(slices)).rejects.toThrow(/not signed by a trusted CA/);
+    await expect(createAdminPublisher({ ...common, url }).publish(slices)).rejects.toThrow(
+      /not signed by a trusted CA/,
+    );
     const misnamed = createAdminPublisher({ ...common, url: `https://localhost:${port}`, tls: { caFile } });
     await expect(misnamed.publish(slices)).rejects.toThrow(/altnames/);
     await other.close();
