@@ -8,6 +8,7 @@
 import type { AdminAction } from "../audit/action-record.ts";
 import type { Revocations } from "../identity/interfaces.ts";
 import { emailsOf } from "../identity/users/emails-of.ts";
+import type { NavigationGroupName } from "../pages/console/frame.ts";
 import type { Icon } from "../pages/console/icons.ts";
 import type { Html, HtmlValue } from "../pages/html.ts";
 import { consoleTime, type TableColumn } from "../pages/console/pieces.ts";
@@ -92,7 +93,7 @@ export interface ObjectTable<T, S> {
 export interface OwnScreen {
   /** "Blocks" */
   readonly name: string;
-  readonly group: "Monitor" | "Access" | "Policy";
+  readonly group: NavigationGroupName;
   readonly icon: Icon;
   /** No object belongs to an owner: only roles for everything see the screen. */
   readonly isUnowned?: true;

@@ -1,7 +1,7 @@
 /** A screen's page within the frame of the console, as an answer. */
 import { redirect, respondHtml } from "../http/respond.ts";
 import type { Site } from "../identity/sites.ts";
-import { consoleHeaders, consolePage, type NavigationGroup } from "../pages/console/frame.ts";
+import { consoleHeaders, consolePage, NAVIGATION_GROUPS, type NavigationGroup } from "../pages/console/frame.ts";
 import { html } from "../pages/html.ts";
 import { rolesText } from "./rights.ts";
 import type { ConsoleRights, Screen, ScreenPage, Visit } from "./screen.ts";
@@ -45,8 +45,6 @@ export function createPages(deps: { readonly screens: readonly Screen[]; readonl
   };
 }
 
-const GROUPS = ["Monitor", "Access", "Policy"] as const;
-
 /** Of the screens that have something for this administrator. */
 function navigationOf(
   screens: readonly Screen[],
@@ -54,7 +52,7 @@ function navigationOf(
   rights: ConsoleRights,
 ): readonly NavigationGroup[] {
   const seen = screens.filter((each) => each.isFor?.(rights) ?? true);
-  return GROUPS.map((name) => ({
+  return NAVIGATION_GROUPS.map((name) => ({
     name,
     entries: seen
       .filter(({ group }) => group === name)

@@ -7,6 +7,7 @@ import type { Snapshot } from "../config/snapshot.ts";
 import type { ConsoleRole } from "../features/access/console.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Principal } from "../identity/principal.ts";
+import type { NavigationGroupName } from "../pages/console/frame.ts";
 import type { Icon } from "../pages/console/icons.ts";
 import type { Html } from "../pages/html.ts";
 
@@ -78,7 +79,7 @@ export interface Screen {
   readonly path: string;
   /** In the navigation. */
   readonly name: string;
-  readonly group: "Monitor" | "Access" | "Policy";
+  readonly group: NavigationGroupName;
   readonly icon: Icon;
   /** Whether there can be anything for who has these rights; without it: for everybody. */
   isFor?(rights: ConsoleRights): boolean;

@@ -16,7 +16,7 @@ export interface ReadPlace {
 export interface Batch {
   /** Those that are told in front of `lines`. */
   readonly losses: readonly Loss[];
-  /** JSON texts; behind a tab what the record store is told of one. */
+  /** As `readLine` reads them. */
   readonly lines: readonly string[];
   /** One of `lines` parsed, where that is at hand. @param at which one */
   readonly valueAt: (at: number) => RecordCopy["value"] | undefined;

@@ -14,6 +14,7 @@ import { GatewayError, errorText } from "../shared/errors.ts";
 import { task } from "../shared/faults/guard.ts";
 import { Cursor } from "./cursor.ts";
 import { DiskSlot } from "./disk-slot.ts";
+import { formatLine } from "./line.ts";
 import { MemorySlot } from "./memory-slot.ts";
 import { RecentValues } from "./recent-values.ts";
 import { Receiver, type ReceiverOptions } from "./receiver.ts";
@@ -109,8 +110,7 @@ export class RecordQueue {
   take(copies: readonly RecordCopy[]): void {
     this.#settle();
     for (const { value } of copies) {
-      const note = this.#options.noteOf?.(value);
-      const line = `${JSON.stringify(value)}${note === undefined ? "" : `\t${note}`}\n`;
+      const line = formatLine(value, this.#options.noteOf?.(value));
       const bytes = Buffer.byteLength(line);
       const hasRoom = this.#writer.hasRoom(bytes);
       let isWanted = false;

@@ -6,10 +6,11 @@
  * taken what is behind it, and refuses it again: so one that refuses everything for a while costs nothing.
  */
 import type { Batch, ReadPlace } from "../record-queue/cursor.ts";
+import { readLine } from "../record-queue/line.ts";
 import { formatGap, GAP_MESSAGE, type LossReason } from "../record-queue/losses.ts";
 import type { Receiver } from "../record-queue/receiver.ts";
+import { pauseAfter } from "../shared/backoff.ts";
 import { errorText } from "../shared/errors.ts";
-import { isRecord } from "../shared/is-record.ts";
 import type { Sender, SendResult, SpooledRecord } from "./sender.ts";
 
 export interface DeliveryTiming {
@@ -175,8 +176,7 @@ export class Delivery {
 
   #retryMs(): number {
     const { firstRetryMs, longestRetryMs, random } = this.#deps;
-    const wait = Math.min(firstRetryMs * 2 ** Math.min(this.#failures++, 30), longestRetryMs);
-    return wait * (0.5 + random() / 2);
+    return pauseAfter(this.#failures++, { firstMs: firstRetryMs, mostMs: longestRetryMs }, random());
   }
 
   /** Until there is something new. */
@@ -203,13 +203,10 @@ function recordsOf(
   { losses, lines, valueAt, damaged, end }: Batch,
   name: string,
 ): { readonly records: readonly SpooledRecord[]; readonly lost: Lost } {
-  const records: SpooledRecord[] = losses.flatMap((loss) => parse(formatGap(name, loss).slice(0, -1)) ?? []);
+  const records: SpooledRecord[] = losses.flatMap((loss) => recordOf(formatGap(name, loss).slice(0, -1)) ?? []);
   const lost = { damaged, "too-long": 0 };
   for (const [at, line] of lines.entries()) {
-    const note = line.indexOf("\t");
-    const text = note === -1 ? line : line.slice(0, note);
-    const value = valueAt(at);
-    const record = value ? { text, value } : parse(text);
+    const record = recordOf(line, valueAt(at));
     if (!record) lost.damaged += 1;
     else if (Buffer.byteLength(record.text) >= MAX_RECORD_BYTES) lost["too-long"] += 1;
     // It comes back by the log, and was told in its place.
@@ -234,11 +231,7 @@ function retryAfterOf(result: SendResult): number {
   return result.outcome === "away" ? (result.retryAfterMs ?? 0) : 0;
 }
 
-function parse(text: string): SpooledRecord | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? { text, value } : undefined;
-  } catch {
-    return undefined;
-  }
+function recordOf(line: string, known?: SpooledRecord["value"]): SpooledRecord | undefined {
+  const { text, value } = readLine(line, known);
+  return value && { text, value };
 }

@@ -7,7 +7,7 @@ import { forgetInPostgres } from "./postgres/postgres-forget.ts";
 import { nameNumber } from "./row.ts";
 import { forgetInFile } from "./sqlite/sqlite-forget.ts";
 import type { Forgetting } from "./forgetting.ts";
-import { isRecord } from "../shared/is-record.ts";
+import { parseObject } from "../shared/is-record.ts";
 
 /** @returns how many went @throws GatewayError `records.unavailable` */
 export async function forgetRecords({ place }: Pick<RecordStoreOptions, "place">, names: UserNames): Promise<number> {
@@ -40,12 +40,8 @@ function forgettingOf(names: UserNames): Forgetting {
       ].join(" OR "),
     values: [...usr, ...mail, ...by],
     isAbout(text) {
-      try {
-        const value: unknown = JSON.parse(text);
-        return isRecord(value) && isAboutUser(value, names);
-      } catch {
-        return false;
-      }
+      const value = parseObject(text);
+      return value !== undefined && isAboutUser(value, names);
     },
   };
 }

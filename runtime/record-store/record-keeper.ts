@@ -8,6 +8,7 @@
 import type { ConsumerLog, ConsumerStatus, RecordConsumer } from "../audit/record-consumer.ts";
 import type { Batch } from "../record-queue/cursor.ts";
 import type { Receiver, ReceiverOptions } from "../record-queue/receiver.ts";
+import { createBackoff } from "../shared/backoff.ts";
 import type { Clock } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
 import { tellFault } from "../shared/faults/faults.ts";
@@ -27,7 +28,7 @@ const FLUSH_AT = 1_000;
 /** Lines of one transaction, while many wait. */
 const MAX_BATCH = 2_000;
 const MAX_BATCH_BYTES = 4 << 20;
-const RETRY_FIRST_MS = 50;
+const BUSY_RETRY_MS = 50;
 const RETRY_MOST_MS = 5_000;
 /** Busy for so long is away. */
 const BUSY_MS = 5_000;
@@ -67,7 +68,7 @@ export class RecordKeeper implements RecordConsumer {
   /** Since the last look into the queue. */
   #hasNews = false;
   #busySince: number | undefined;
-  #retryMs = RETRY_FIRST_MS;
+  readonly #backoff = createBackoff({ firstMs: 100, mostMs: RETRY_MOST_MS, random: () => 1 });
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #tending: Promise<void> | undefined;
@@ -199,19 +200,18 @@ export class RecordKeeper implements RecordConsumer {
     this.#isAway = false;
     this.#busySince = this.#lastError = undefined;
     this.#lastSuccessAt = clock.now();
-    this.#retryMs = RETRY_FIRST_MS;
+    this.#backoff.reset();
   }
 
   #failed(error: unknown): number {
     const isBusy = error instanceof BackEndError && error.reason === "busy";
     this.#busySince ??= performance.now();
-    if (isBusy && performance.now() - this.#busySince < BUSY_MS) return RETRY_FIRST_MS;
+    if (isBusy && performance.now() - this.#busySince < BUSY_MS) return BUSY_RETRY_MS;
     this.#lastError = errorText(error);
     if (!this.#isAway)
       this.#deps.log.error({ reason: this.#lastError }, "the record store cannot be written, records wait");
     this.#isAway = true;
-    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MOST_MS);
-    return this.#retryMs;
+    return this.#backoff.next();
   }
 
   #settle(): void {
@@ -250,7 +250,7 @@ export class RecordKeeper implements RecordConsumer {
     await this.#running;
     // What waits on the disk is written by whoever runs next.
     while ((await this.#drain()) !== undefined && !receiver.isDurable && performance.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, RETRY_FIRST_MS));
+      await new Promise((resolve) => setTimeout(resolve, BUSY_RETRY_MS));
     if (receiver.waiting > 0 && !receiver.isDurable) {
       const fields = { lost: receiver.waiting, reason: this.#lastError };
       log.error(fields, "records are lost to the record store, the log has them");

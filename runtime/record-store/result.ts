@@ -5,7 +5,7 @@
  * time goes with that line through the queue. Whoever reads the line may be another process than the one that wrote the decision.
  */
 import { CHECK_MESSAGE } from "../audit/log-line.ts";
-import { isRecord } from "../shared/is-record.ts";
+import { readLine } from "../record-queue/line.ts";
 import type { LateOutcome } from "./back-end.ts";
 import { recordId } from "./record-id.ts";
 import type { KeptRecord } from "./record-reader.ts";
@@ -52,9 +52,7 @@ export function readRecords(
   const open = new Map<string, Row>();
   let damaged = 0;
   for (const [at, line] of lines.entries()) {
-    const tab = line.indexOf("\t");
-    const text = tab === -1 ? line : line.slice(0, tab);
-    const value = valueAt(at) ?? parse(text);
+    const { text, note, value } = readLine(line, valueAt(at));
     if (!value) {
       damaged += 1;
       continue;
@@ -66,7 +64,7 @@ export function readRecords(
       const result = resultOf(value);
       const row = open.get(keyOf(value, value["of"]));
       if (result && row) join(row, result);
-      else if (result) ended.push(...endedOf(value, result, Date.parse(line.slice(text.length + 1))));
+      else if (result) ended.push(...endedOf(value, result, Date.parse(note ?? "")));
       continue;
     }
     const row = toRow(value, text, now);
@@ -114,13 +112,4 @@ function outcomeOf({ status }: NonNullable<KeptRecord["result"]>): number | null
 /** By which a decision and its outcome belong together. */
 function keyOf({ instance }: Fields, seq: unknown): string {
   return `${String(instance)} ${String(seq)}`;
-}
-
-function parse(text: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -8,7 +8,7 @@ import { hash } from "node:crypto";
 
 import { CHECK_MESSAGE } from "../audit/log-line.ts";
 import { lowerAscii } from "../shared/ascii.ts";
-import { isRecord } from "../shared/is-record.ts";
+import { isRecord, parseObject } from "../shared/is-record.ts";
 import { ownerOfRoute } from "../shared/route-key.ts";
 import { formatId, recordId, timeOf } from "./record-id.ts";
 import type { KeptRecord, RecordQuery } from "./record-reader.ts";
@@ -164,13 +164,4 @@ function outcomeOf(value: Readonly<Record<string, unknown>>): KeptRecord["outcom
 
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

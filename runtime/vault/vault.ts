@@ -100,8 +100,10 @@ interface AskedField {
   givenAtMs: number | undefined;
 }
 
-const UNREAD = "is not answered yet";
 type Outage = { readonly failure: string; readonly atMs: number; readonly untilMs: number };
+
+const UNREAD = "is not answered yet";
+
 export class Vault implements Closable {
   readonly #settings: VaultSettings;
   readonly #clock: Clock;
@@ -246,8 +248,7 @@ export class Vault implements Closable {
       entry.found = new Map(found);
       entry.foundMark = sha256(JSON.stringify(found));
       entry.foundAtMs = now;
-      entry.failure = undefined;
-      entry.failedOf = undefined;
+      entry.failure = entry.failedOf = undefined;
       entry.failures = 0;
       const lifeMs = Math.min(this.#settings.refreshMs, answer.leaseMs > 0 ? (answer.leaseMs * 2) / 3 : Infinity);
       entry.dueAtMs = now + lifeMs * (0.9 + 0.2 * this.#options.random());

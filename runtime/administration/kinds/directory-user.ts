@@ -1,6 +1,6 @@
 /** Users that a company's directory has provisioned. The directory changes them, administrators only view them. */
 import { isActive } from "../../directories/people.ts";
-import type { ResourceRecord } from "../../directories/records.ts";
+import { type ResourceRecord, resourcePrefix } from "../../directories/records.ts";
 import { badge, emptyState } from "../../pages/console/pieces.ts";
 import { html } from "../../pages/html.ts";
 import { foreignText } from "../../shared/json/foreign-text.ts";
@@ -73,7 +73,7 @@ export const DIRECTORY_USER: ShownKind<DirectoryUser, Pick<KindDeps, "store">> &
   isPlace: (after) => after.startsWith(PREFIX),
   page({ store }, { filters, ...page }) {
     const directory = filters.get("directory");
-    const prefix = directory === undefined ? PREFIX : `${PREFIX}${directory}:`;
+    const prefix = directory === undefined ? PREFIX : resourcePrefix("user", directory);
     return pageOf<ResourceRecord, DirectoryUser>(store, { prefix }, page, (record) => record);
   },
   find: ({ store }, id) => store.get<ResourceRecord>(PREFIX + id),

@@ -26,7 +26,7 @@ import {
 } from "./kube-client.ts";
 import { readWhole } from "../../shared/http/pieces.ts";
 import { unknownCaCode } from "../../shared/net/unknown-ca.ts";
-import { type Members, isRecord } from "../../shared/is-record.ts";
+import { parseObject } from "../../shared/is-record.ts";
 
 export interface ClientOptions {
   /** Text of a kubeconfig. */
@@ -203,13 +203,8 @@ async function* lines(body: AsyncIterable<Buffer>, asked: KubeRequest): AsyncGen
 
 async function refusal(answer: Dispatcher.ResponseData, asked: KubeRequest): Promise<KubeError> {
   const text = await readAll(answer.body, 1024 * 1024, asked).catch(() => "");
-  let status: Members = {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isRecord(value)) status = value;
-  } catch {
-    // Proxies answer in their own words; the status code says enough.
-  }
+  // Proxies answer in their own words; the status code says enough.
+  const status = parseObject(text) ?? {};
   const detail = typeof status["message"] === "string" ? status["message"] : `status ${answer.statusCode}`;
   const seconds = Number(answer.headers["retry-after"]);
   // 403 is also said of namespaces that are being deleted, of quotas and by admission; a Role changes none of these.

@@ -13,9 +13,12 @@ export interface NavigationEntry extends Tab {
   readonly icon: Icon;
 }
 
+/** In this order. */
+export const NAVIGATION_GROUPS = ["Monitor", "Access", "Policy"] as const;
+export type NavigationGroupName = (typeof NAVIGATION_GROUPS)[number];
+
 export interface NavigationGroup {
-  /** "Monitor" */
-  readonly name: string;
+  readonly name: NavigationGroupName;
   readonly entries: readonly NavigationEntry[];
 }
 

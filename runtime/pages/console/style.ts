@@ -26,7 +26,7 @@ const TOKENS = `
   /* Type */
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
   --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace;
-  --t-xs: .75rem; --t-s: .8125rem; --t-m: .875rem; --t-l: 1rem; --t-xl: 1.25rem; --t-2xl: 1.625rem;
+  --t-xs: .75rem; --t-s: .8125rem; --t-m: .875rem; --t-l: 1rem; --t-xl: 1.25rem;
   /* Space and shape */
   --s1: .25rem; --s2: .5rem; --s3: .75rem; --s4: 1rem; --s5: 1.5rem; --s6: 2rem;
   --r1: .375rem; --r2: .625rem; --shadow: 0 1px 2px rgb(16 24 40 / .05); --shadow-2: 0 8px 28px rgb(16 24 40 / .16);
@@ -58,7 +58,7 @@ h2 { margin: var(--s5) 0 var(--s3); font-size: var(--t-l); font-weight: 650; lin
 h3 { margin: var(--s4) 0 var(--s2); font-size: var(--t-m); font-weight: 650; }
 p, ul, dl { margin: 0 0 var(--s3); }
 a { color: var(--accent); text-underline-offset: .18em; text-decoration-thickness: 1px; }
-code, pre, .mono { font-family: var(--mono); font-size: .93em; }
+code, pre { font-family: var(--mono); font-size: .93em; }
 code, .address { overflow-wrap: anywhere; }
 pre { margin: var(--s2) 0 var(--s3); padding: .6rem .75rem; border: 1px solid var(--line); border-radius: var(--r1); background: var(--sunk); font-size: var(--t-s); line-height: 1.5; white-space: pre-wrap; overflow-wrap: anywhere; }
 fieldset { margin: 0 0 var(--s3); padding: var(--s3); border: 1px solid var(--line); border-radius: var(--r1); min-width: 0; }
@@ -108,7 +108,6 @@ label, legend { display: block; margin: 0 0 .2rem; padding: 0; color: var(--text
 .filter :is(input:not([type=hidden]), select) { height: 2.1rem; }
 .confirm :is(input, select, textarea) { max-width: 32rem; }
 .code textarea { min-height: 14rem; max-width: none; font-family: var(--mono); }
-.choice { display: flex; gap: .5rem; align-items: baseline; color: inherit; font-size: inherit; font-weight: 400; }
 .bar { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); margin: 0 0 var(--s4); }
 .bar > p, .bar > .bar { margin: 0; }
 .tabs { display: flex; gap: var(--s4); margin: 0 0 var(--s4); border-bottom: 1px solid var(--line); overflow-x: auto; overflow-y: hidden; }
@@ -123,7 +122,6 @@ const PIECES = `
 .card > :last-child { margin-bottom: 0; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 16rem), 1fr)); gap: var(--s4); margin: 0 0 var(--s4); }
 .cards > .card { margin: 0; }
-.figure { display: block; font-size: var(--t-2xl); font-weight: 650; line-height: 1.2; }
 .told, .failed, .refused { margin: 0 0 var(--s4); padding: .6rem var(--s3); border: 1px solid var(--good-line); border-radius: var(--r1); background: var(--good-soft); font-size: var(--t-s); }
 .failed { border-color: var(--warn-line); background: var(--warn-soft); }
 .refused { border-color: var(--bad-line); background: var(--bad-soft); }

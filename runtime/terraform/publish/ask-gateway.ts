@@ -1,4 +1,5 @@
 /** One request to a gateway's admin address. No redirects: the token goes to the address that was configured alone. */
+import { parseObject } from "../../shared/is-record.ts";
 import { type AnswerHead, type BoundedAnswer, requestOnce } from "../../shared/net/bounded-request.ts";
 import { UNKNOWN_CA } from "../../shared/net/unknown-ca.ts";
 import { foreignLines, withoutSent } from "../../shared/json/foreign-text.ts";
@@ -56,15 +57,6 @@ function answerOf(head: AnswerHead, text: string): Omit<GatewayAnswer, "said"> {
   const body = parseObject(text);
   const error = typeof body?.["error"] === "string" ? body["error"] : undefined;
   return { ...head, text, body, error };
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Words for what operators meet: Node's own messages are empty when a name has several addresses. */

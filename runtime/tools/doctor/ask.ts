@@ -6,7 +6,7 @@
  */
 import { errorText } from "../../shared/errors.ts";
 import { createOperatorFetch, type OperatorFetch } from "../../http/fetch/operator-fetch.ts";
-import { isRecord } from "../../shared/is-record.ts";
+import { parseObject } from "../../shared/is-record.ts";
 
 export interface DoctorQuestion {
   readonly method?: "GET" | "POST" | "OPTIONS";
@@ -62,14 +62,5 @@ async function send(fetch: OperatorFetch, question: DoctorQuestion): Promise<Doc
   } catch (error) {
     // Wrong addresses end here too: they come from what the other side said.
     return { url, status: 0, failure: errorText(error), header: () => undefined, json: () => undefined, text: "" };
-  }
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
   }
 }

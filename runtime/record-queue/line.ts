@@ -1,0 +1,23 @@
+/** A line of the queue: the JSON of a record and, after a tab, a note for the record store. JSON has no tab of its own. */
+import type { RecordCopy } from "../audit/record-consumer.ts";
+import { parseObject } from "../shared/is-record.ts";
+
+export interface QueueLine {
+  /** JSON */
+  readonly text: string;
+  readonly note: string | undefined;
+  /** Undefined where the text is not a JSON object. */
+  readonly value: RecordCopy["value"] | undefined;
+}
+
+/** @returns with a line end */
+export function formatLine(value: RecordCopy["value"], note: string | undefined): string {
+  return `${JSON.stringify(value)}${note === undefined ? "" : `\t${note}`}\n`;
+}
+
+/** @param line without a line end @param value the parsed text, where it is at hand */
+export function readLine(line: string, value?: RecordCopy["value"]): QueueLine {
+  const tab = line.indexOf("\t");
+  const [text, note] = tab === -1 ? [line] : [line.slice(0, tab), line.slice(tab + 1)];
+  return { text, note, value: value ?? parseObject(text) };
+}
