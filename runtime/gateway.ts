@@ -14,7 +14,7 @@ import { publishTokenEndpoint } from "./admin-listener/publish-tokens.ts";
 import { createPublishWorkloads } from "./admin-listener/publish-workloads.ts";
 import { sliceEndpoint } from "./admin-listener/publishing/slices.ts";
 import { refuseChosenGroups } from "./shared/net/chosen-groups.ts";
-import { type GatewayOptions, type Ground, openGround, type Own } from "./ground.ts";
+import { type GatewayOptions, type CoreServices, openCoreServices, type Own } from "./core-services.ts";
 import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
 import type { WebhookStatus } from "./webhook/tally.ts";
 import { createServices, type Services } from "./services.ts";
@@ -92,7 +92,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let listening = false;
 
   try {
-    const ground = await openGround(options, own);
+    const ground = await openCoreServices(options, own);
     const { boot, store, bundle, records, metrics, clock, log } = ground;
     const services = await createServices(ground, options, own);
     const { proxy, revocations } = services;
@@ -190,7 +190,7 @@ async function openAdmin(
     recording,
     recordPublished,
     recordAction,
-  }: Ground,
+  }: CoreServices,
   { proxy, revocations }: Pick<Services, "proxy" | "revocations">,
   {
     worker,
@@ -236,7 +236,7 @@ async function openAdmin(
   return { admin, pages: admin.pages, adminCertificates: certificates };
 }
 
-async function listen({ boot, bundle, metrics, log }: Ground, proxy: Proxy, own: Own) {
+async function listen({ boot, bundle, metrics, log }: CoreServices, proxy: Proxy, own: Own) {
   const clients = boot.downstreamMtls && {
     caFile: boot.downstreamMtls.caFile,
     rejectConnection: boot.downstreamMtls.enforcement === "reject_connection",

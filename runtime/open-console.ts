@@ -5,15 +5,15 @@ import { type Console, createConsole } from "./console/module.ts";
 import { createPolicyScreens } from "./console/simulator/policy-screens.ts";
 import type { ConsoleSettings } from "./features/access/console.ts";
 import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
-import type { Ground, Own, GatewayOptions } from "./ground.ts";
+import type { CoreServices, Own, GatewayOptions } from "./core-services.ts";
 import type { People } from "./people.ts";
 import type { DeviceProofs } from "./identity/interfaces.ts";
 import type { UpstreamModule } from "./oauth/client/upstream.ts";
 
 export interface ConsoleParts {
   readonly settings: ConsoleSettings;
-  readonly recordAction: NonNullable<Ground["recordAction"]>;
-  readonly health: NonNullable<Ground["health"]>;
+  readonly recordAction: NonNullable<CoreServices["recordAction"]>;
+  readonly health: NonNullable<CoreServices["health"]>;
   readonly session: People;
   readonly approvals: Approvals;
   readonly deviceProofs: DeviceProofs;
@@ -22,7 +22,7 @@ export interface ConsoleParts {
   readonly upstreams: () => readonly UpstreamStatus[];
 }
 
-export function openConsole(ground: Ground, { config }: GatewayOptions, parts: ConsoleParts, own: Own): Console {
+export function openConsole(ground: CoreServices, { config }: GatewayOptions, parts: ConsoleParts, own: Own): Console {
   const { bundle, store, keys, blocks, toolLocks, listedTools, recordReader: records, log, clock } = ground;
   const { settings, recordAction, health, session, approvals, deviceProofs, upstream, upstreams } = parts;
   const shown = { store, blocks, connections: upstream.connections, records };

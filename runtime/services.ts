@@ -12,7 +12,7 @@ import { createIssuer } from "./oauth/server/issuer.ts";
 import { RateLimits } from "./limits/rate-limits.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
 import type { TokenRefresh } from "./shared/clock.ts";
-import type { Ground, Own, GatewayOptions } from "./ground.ts";
+import type { CoreServices, Own, GatewayOptions } from "./core-services.ts";
 import { createProxy, type Proxy } from "./proxy/handle.ts";
 import type { UserSection } from "./identity/users/user-endpoints.ts";
 import { createPeople, type PeopleOptions, type People } from "./people.ts";
@@ -27,7 +27,7 @@ export interface Services {
 }
 
 /** What serves users and clients, put together behind the proxy, through which every request comes. */
-export async function createServices(ground: Ground, options: GatewayOptions, own: Own): Promise<Services> {
+export async function createServices(ground: CoreServices, options: GatewayOptions, own: Own): Promise<Services> {
   const { boot, bundle: snapshots, store, keys, log, clock, tracing, blocks, metrics, health } = ground;
   const { development } = boot;
   const fetch = createSafeFetch({ development });
@@ -148,7 +148,7 @@ export async function createServices(ground: Ground, options: GatewayOptions, ow
 }
 
 /** What is counted and recorded of people who sign in and out. */
-function sessionEvents({ metrics, health, recordAction }: Ground): Partial<PeopleOptions> {
+function sessionEvents({ metrics, health, recordAction }: CoreServices): Partial<PeopleOptions> {
   return {
     onSignOut: (signOut) => metrics.signedOut(signOut),
     onGroupsOmitted: (why) => metrics.groupsOmitted(why),

@@ -281,7 +281,7 @@ const rules: Readonly<Record<string, Rule>> = {
   services: { may: ["*"], why: "the part of it that serves people and clients" },
   people: { may: ["*"], why: "the part of it that knows who calls" },
   "open-console": { may: ["*"], why: "the part of it that is there only with a console" },
-  ground: { may: ["*"], why: "the part of it that all others stand on" },
+  "core-services": { may: ["*"], why: "what all other parts of the gateway use" },
   run: { may: ["*"], why: "starts the composition root" },
   main: { may: ["*"], why: "starts the composition root" },
   "compile-cache": { may: ["shared"], why: "is there before anything else is loaded" },

@@ -24,10 +24,10 @@ import {
   type ValidateCandidates,
 } from "./validation/validate-candidates.ts";
 import { BundleListeners } from "./bundle-listeners.ts";
-import type { KeptStore } from "./kept-store.ts";
+import type { PreviousSliceStore } from "./previous-slice-store.ts";
 import type { PublishedSlices, PublishedState } from "./published.ts";
 import { createRefused } from "./refused.ts";
-import type { KeptChanges, SealedSlice } from "./validation/protocol.ts";
+import type { PreviousSliceChanges, SealedSlice } from "./validation/protocol.ts";
 import { createReport, type BundleStatus, type BundleReport } from "./report.ts";
 import { readSecrets, type SecretDeps, secretDirectories } from "./secrets.ts";
 import { type Validation, Validator } from "./validation/validator.ts";
@@ -45,7 +45,7 @@ export interface BundleDeps {
   /** Slices published beside the files. */
   readonly published?: PublishedSlices;
   /** Slices last in force, over restarts; absent: for as long as this process lives. */
-  readonly kept?: KeptStore | undefined;
+  readonly kept?: PreviousSliceStore | undefined;
   /** Keys to seal them with: 32 bytes each, current first. */
   readonly keptKeys?: readonly Uint8Array[];
   /** Pause after the last change of a file before it is read. */
@@ -277,7 +277,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     if (!this.#closed) await this.#writeKept(await this.#validator.inForce(this.#deps.clock.now()));
   }
 
-  async #writeKept(changes: KeptChanges): Promise<void> {
+  async #writeKept(changes: PreviousSliceChanges): Promise<void> {
     const { log, kept } = this.#deps;
     try {
       await kept?.write(changes);

@@ -16,7 +16,7 @@ import { byPlace, compare, readSlices, type ReadSlices } from "./read-slices.ts"
 import type { Refusal } from "./refusals.ts";
 
 /** An owner's slice as it was last in force. A hand-written directory's owner may have several files. */
-export interface KeptSlice {
+export interface PreviousSlice {
   readonly owner: string;
   readonly sources: readonly { readonly file: string; readonly text: string }[];
   /** In force since then (epoch milliseconds); absent when it is not now, and has no precedence. */
@@ -27,21 +27,21 @@ export interface OwnersInput {
   readonly sources: readonly SliceSource[];
   /** What is wrong with files that could not be read at all. */
   readonly unread?: readonly Problem[];
-  readonly kept?: ReadonlyMap<string, KeptSlice>;
+  readonly kept?: ReadonlyMap<string, PreviousSlice>;
   readonly refusals?: readonly Refusal[];
 }
 
 /** What an owner is served from: as written now, as it was last in force, or nothing. */
-export type Standing = "current" | "kept" | "absent";
+export type ServedFrom = "current" | "kept" | "absent";
 
-export interface OwnerStanding {
+export interface OwnerStatus {
   /** Undefined for a file of which nobody knows whose it is. */
   readonly owner: string | undefined;
-  readonly standing: Standing;
+  readonly standing: ServedFrom;
   /** As they are now, in force or not. */
   readonly files: readonly string[];
   /** In force, under their own names. */
-  readonly sources: KeptSlice["sources"];
+  readonly sources: PreviousSlice["sources"];
   /** The errors for which what is written now is not in force. */
   readonly problems: readonly Problem[];
 }
@@ -50,7 +50,7 @@ export interface OwnersOutcome {
   /** By file and place; errors of owners that are not served as written are among them. */
   readonly problems: readonly Problem[];
   /** By owner; those of the boot file are not among them. */
-  readonly standings: readonly OwnerStanding[];
+  readonly standings: readonly OwnerStatus[];
   /** File → owner, of those whose outline could be read. */
   readonly owners: ReadonlyMap<string, string>;
   /** Absent when the boot file is bad. */
@@ -59,7 +59,7 @@ export interface OwnersOutcome {
 
 /** @param memory as in `loadSlices` */
 export function loadByOwner(input: OwnersInput, memory?: RouteMemory): OwnersOutcome {
-  const { unread = [], kept = new Map<string, KeptSlice>(), refusals = [] } = input;
+  const { unread = [], kept = new Map<string, PreviousSlice>(), refusals = [] } = input;
   const sources = withSince(input.sources, kept);
   const boot = sources.filter((source) => source.boot);
   let read = readSlices(sources, memory, refusals);
@@ -81,7 +81,7 @@ export function loadByOwner(input: OwnersInput, memory?: RouteMemory): OwnersOut
     memory?.forgetOthers();
     const problems = byPlace([...units.flatMap((unit) => unit.problems), ...read.problems]);
     // The units are in the order of their files.
-    const standings = units.map(standingOf).sort((a, b) => compare(a.owner ?? "", b.owner ?? ""));
+    const standings = units.map(ownerStatus).sort((a, b) => compare(a.owner ?? "", b.owner ?? ""));
     return { problems, standings, owners, ...(isGood && { config: checkedConfig(read) }) };
   }
 }
@@ -108,7 +108,7 @@ function keptName(file: string): string {
 }
 
 /** What is in force already, file by file, so that a conflict is decided against what is new. */
-function withSince(sources: readonly SliceSource[], kept: ReadonlyMap<string, KeptSlice>): readonly SliceSource[] {
+function withSince(sources: readonly SliceSource[], kept: ReadonlyMap<string, PreviousSlice>): readonly SliceSource[] {
   const known = new Map<string, { readonly text: string; readonly since: number; readonly before: InForce }>();
   for (const slice of kept.values()) {
     const { owner, sources: files, since } = slice;
@@ -128,7 +128,7 @@ function unitsOf(
   sources: readonly SliceSource[],
   unread: readonly Problem[],
   slices: readonly ReadSlice[],
-  kept: ReadonlyMap<string, KeptSlice>,
+  kept: ReadonlyMap<string, PreviousSlice>,
 ): readonly Unit[] {
   const slicesNow = sources.filter(({ boot }) => !boot);
   const files = new Set([...slicesNow.map(({ file }) => file), ...unread.map(({ file }) => file)]);
@@ -159,19 +159,19 @@ function unitsOf(
 function isOwners(
   { source, owner, hasOwner, settingsPath }: ReadSlice,
   ownersNow: ReadonlyMap<string, string | undefined>,
-  kept: ReadonlyMap<string, KeptSlice>,
+  kept: ReadonlyMap<string, PreviousSlice>,
 ): boolean {
   const last = kept.get(owner)?.sources.map(({ file }) => file) ?? [];
   if (!hasOwner || settingsPath.length === 0 || last.includes(source.file)) return hasOwner;
   return !last.some((file) => ownersNow.has(file) && [undefined, owner].includes(ownersNow.get(file)));
 }
 
-function keptSources({ sources, since }: KeptSlice): readonly SliceSource[] {
+function keptSources({ sources, since }: PreviousSlice): readonly SliceSource[] {
   const inForce = since === undefined ? {} : { since };
   return sources.map(({ file, text }) => ({ file: keptName(file), text, boot: false, ...inForce }));
 }
 
-function isSame({ sources }: KeptSlice, current: readonly SliceSource[]): boolean {
+function isSame({ sources }: PreviousSlice, current: readonly SliceSource[]): boolean {
   if (sources.length !== current.length) return false;
   return current.every(({ file, text }) => sources.some((kept) => kept.file === file && kept.text === text));
 }
@@ -183,7 +183,7 @@ function stepDown(unit: Unit, { problems }: ReadSlices): void {
   unit.problems.push(...reasons);
 }
 
-function standingOf({ owner, files, candidates: [inUse], problems }: Unit): OwnerStanding {
+function ownerStatus({ owner, files, candidates: [inUse], problems }: Unit): OwnerStatus {
   const sources = (inUse?.sources ?? []).map(({ file, text }) => ({ file: ownName(file), text }));
   return { owner, standing: inUse?.standing ?? "absent", files, sources, problems };
 }

@@ -1,11 +1,11 @@
 /** What a recorded request asked for, in few words. */
 import type { KeptRecord } from "../record-store/record-reader.ts";
-import { strange } from "./strange.ts";
+import { showUntrusted } from "./show-untrusted.ts";
 
 /** "tool merge", "tools/list", "GET /a". */
 export function callWords({ tool, value }: Pick<KeptRecord, "tool" | "value">): string {
-  if (tool !== undefined) return `tool ${strange(tool)}`;
+  if (tool !== undefined) return `tool ${showUntrusted(tool)}`;
   const mcpMethod = value["mcp-method"];
-  if (typeof mcpMethod === "string" && mcpMethod !== "") return strange(mcpMethod);
-  return strange([value["method"], value["path"]].filter((each) => typeof each === "string").join(" "));
+  if (typeof mcpMethod === "string" && mcpMethod !== "") return showUntrusted(mcpMethod);
+  return showUntrusted([value["method"], value["path"]].filter((each) => typeof each === "string").join(" "));
 }

@@ -14,23 +14,23 @@ import { findSite, type Site } from "../identity/sites.ts";
 import { parseQuery } from "../shared/http/query.ts";
 import { GatewayError } from "../shared/errors.ts";
 import { createForms, type FormDeps } from "./forms.ts";
-import { createKeptForms } from "./kept-form.ts";
+import { createSavedForms } from "./saved-form.ts";
 import { createPages, NOTHING_HERE, screenPath, UNREADABLE } from "./respond-page.ts";
 import type { Screen } from "./screen.ts";
 import { respondAsset } from "./assets.ts";
-import { createTold } from "./told.ts";
-import { CONSOLE_PATH, respondUnavailable, type VisitDeps, type Visits } from "./visits.ts";
+import { createFlashMessage } from "./flash-message.ts";
+import { CONSOLE_PATH, respondUnavailable, type ConsoleRequestDeps, type ConsoleRequests } from "./console-requests.ts";
 
-export interface ConsoleDeps extends VisitDeps, Omit<FormDeps, "visits" | "pages" | "kept"> {
-  readonly visits: Visits;
+export interface ConsoleDeps extends ConsoleRequestDeps, Omit<FormDeps, "visits" | "pages" | "kept"> {
+  readonly visits: ConsoleRequests;
   /** In the order of the navigation. */
   readonly screens: readonly Screen[];
 }
 
 export function consoleEndpoints(deps: ConsoleDeps): readonly Endpoint[] {
   const { screens, visits } = deps;
-  const pages = createPages({ screens, told: createTold(deps) });
-  const kept = createKeptForms(deps);
+  const pages = createPages({ screens, told: createFlashMessage(deps) });
+  const kept = createSavedForms(deps);
   const forms = createForms({ ...deps, pages, kept });
 
   const get = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {

@@ -14,25 +14,25 @@ import type { BrowserSessions, Csrf, LastSignIn } from "../identity/interfaces.t
 import type { Principal } from "../identity/principal.ts";
 import { FRESH_SIGN_IN_SECONDS } from "../identity/provider/auth-time.ts";
 import type { Site } from "../identity/sites.ts";
-import { askAgainPage, keptFormPage } from "../pages/console/kept-form.ts";
+import { askAgainPage, savedFormPage } from "../pages/console/saved-form.ts";
 import type { Clock } from "../shared/clock.ts";
 import { epochSeconds } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
 import type { Keys } from "../shared/keys.ts";
 import type { Log } from "../shared/log.ts";
 import { providerNameOf } from "../shared/user-id.ts";
-import { KEPT_PARAMETER, type KeptForms } from "./kept-form.ts";
+import { SAVED_FORM_PARAMETER, type SavedForms } from "./saved-form.ts";
 import { NOTHING_HERE, type Pages } from "./respond-page.ts";
-import type { Screen, ScreenAction, Visit } from "./screen.ts";
-import { strange } from "./strange.ts";
-import { formName, type Visits } from "./visits.ts";
+import type { Screen, ScreenAction, ConsoleRequest } from "./screen.ts";
+import { showUntrusted } from "./show-untrusted.ts";
+import { formName, type ConsoleRequests } from "./console-requests.ts";
 
 const MAX_FORM_BYTES = 16_384;
 
 export interface FormDeps {
-  readonly visits: Visits;
+  readonly visits: ConsoleRequests;
   readonly pages: Pages;
-  readonly kept: KeptForms;
+  readonly kept: SavedForms;
   readonly csrf: Csrf;
   readonly browser: BrowserSessions;
   readonly lastSignIn: LastSignIn;
@@ -46,7 +46,7 @@ export interface Forms {
   /** A POST. */
   take(exchange: Exchange, snapshot: Snapshot, site: Site, screen: Screen, path: readonly string[]): Promise<void>;
   /** A GET that comes back from a fresh sign-in. @returns false when it does not */
-  showKept(visit: Visit, site: Site, screen: Screen): Promise<boolean>;
+  showKept(visit: ConsoleRequest, site: Site, screen: Screen): Promise<boolean>;
 }
 
 type Fields = ReadonlyMap<string, string>;
@@ -69,25 +69,25 @@ export function createForms(deps: FormDeps): Forms {
     log.warn({ user: user.id, target, request: exchange.id, reason }, "an action in the console was not done");
   };
 
-  const showRefused = async (visit: Visit, site: Site, screen: Screen, status: number, refused: string) => {
+  const showRefused = async (visit: ConsoleRequest, site: Site, screen: Screen, status: number, refused: string) => {
     const page = (await screen.show(visit)) ?? NOTHING_HERE;
     pages.show(visit, site, screen, { ...page, status }, refused);
   };
 
-  const askAgain = (visit: Visit, site: Site, screen: Screen, action: ScreenAction, form: Fields): void => {
+  const askAgain = (visit: ConsoleRequest, site: Site, screen: Screen, action: ScreenAction, form: Fields): void => {
     const { exchange, principal } = visit;
     const address = kept.seal(exchange.path, principal, form);
     const minutes = FRESH_SIGN_IN_SECONDS / 60;
     pages.show(visit, site, screen, { title: action.name, status: 403, body: askAgainPage({ address, minutes }) });
   };
 
-  const run = async (visit: Visit, site: Site, screen: Screen, action: ScreenAction, form: Fields): Promise<void> => {
+  const run = async (visit: ConsoleRequest, site: Site, screen: Screen, action: ScreenAction, form: Fields) => {
     const { exchange, principal } = visit;
     const target = targetOf(visit, screen, form);
     const owner = await action.ownerOf?.(visit, form);
     if (!visit.rights.may(action.role, owner)) {
       note(exchange, principal, target, "refused", `needs the role ${action.role}`);
-      const there = owner === undefined ? "" : ` for owner ${strange(owner)}`;
+      const there = owner === undefined ? "" : ` for owner ${showUntrusted(owner)}`;
       return showRefused(
         visit,
         site,
@@ -136,7 +136,7 @@ export function createForms(deps: FormDeps): Forms {
     },
 
     async showKept(visit, site, screen) {
-      const sealed = visit.query.get(KEPT_PARAMETER);
+      const sealed = visit.query.get(SAVED_FORM_PARAMETER);
       if (sealed === undefined) return false;
       const { exchange, snapshot, principal } = visit;
       const form = kept.open(sealed, exchange.path, principal);
@@ -158,8 +158,8 @@ export function createForms(deps: FormDeps): Forms {
         return true;
       }
       const fields = [...form].filter(([each]) => each !== "action");
-      const shown = fields.map(([each, value]) => [each, strange(value, MAX_SHOWN_CHARACTERS)] as const);
-      const body = keptFormPage({
+      const shown = fields.map(([each, value]) => [each, showUntrusted(value, MAX_SHOWN_CHARACTERS)] as const);
+      const body = savedFormPage({
         form: { action: exchange.path, name, csrfToken: visit.csrf(name), fields },
         shown,
         button: action.name,
@@ -173,7 +173,7 @@ export function createForms(deps: FormDeps): Forms {
 
 const MAX_SHOWN_CHARACTERS = 500;
 
-function targetOf({ path }: Visit, screen: Screen, form: Fields): string {
+function targetOf({ path }: ConsoleRequest, screen: Screen, form: Fields): string {
   const where = ["console", screen.path, ...path].join("/");
-  return strange(`${where} ${form.get("action") ?? ""}`.trim(), MAX_SHOWN_CHARACTERS);
+  return showUntrusted(`${where} ${form.get("action") ?? ""}`.trim(), MAX_SHOWN_CHARACTERS);
 }

@@ -9,9 +9,9 @@ import type { Closable } from "../shared/clock.ts";
 import { consoleEndpoints, type ConsoleDeps } from "./console.ts";
 import { rememberPolicies } from "./decisions/policies.ts";
 import { createTails } from "./decisions/tails.ts";
-import type { ConsoleRights, Visit } from "./screen.ts";
+import type { ConsoleRights, ConsoleRequest } from "./screen.ts";
 import { createScreens, type ScreenDeps } from "./screens.ts";
-import { createVisits } from "./visits.ts";
+import { createConsoleRequests } from "./console-requests.ts";
 
 export interface Console extends Closable {
   readonly endpoints: readonly Endpoint[];
@@ -33,9 +33,9 @@ export interface ConsoleModuleDeps extends Omit<ConsoleDeps, "visits" | "screens
 
 export function createConsole(deps: ConsoleModuleDeps): Console {
   const { reader, snapshots } = deps;
-  const visits = createVisits(deps);
+  const visits = createConsoleRequests(deps);
   const policies = rememberPolicies(snapshots);
-  const again = async ({ exchange }: Visit): Promise<ConsoleRights | undefined> =>
+  const again = async ({ exchange }: ConsoleRequest): Promise<ConsoleRights | undefined> =>
     (await visits.admitAgain(exchange, snapshots.current()))?.rights;
   const tails = reader && createTails({ ...deps, reader, again });
   const screens = createScreens({ ...deps.screens, decisions: { ...deps, reader, tails, policies, again } });

@@ -4,19 +4,19 @@ import type { Site } from "../identity/sites.ts";
 import { consoleHeaders, consolePage, NAVIGATION_GROUPS, type NavigationGroup } from "../pages/console/frame.ts";
 import { html } from "../pages/html.ts";
 import { rolesText } from "./rights.ts";
-import type { ConsoleRights, Screen, ScreenPage, Visit } from "./screen.ts";
+import type { ConsoleRights, Screen, ScreenPage, ConsoleRequest } from "./screen.ts";
 import { scriptPath, STYLE_PATH } from "./assets.ts";
-import { strange } from "./strange.ts";
-import type { Told } from "./told.ts";
-import { CONSOLE_PATH } from "./visits.ts";
+import { showUntrusted } from "./show-untrusted.ts";
+import type { FlashMessage } from "./flash-message.ts";
+import { CONSOLE_PATH } from "./console-requests.ts";
 
 export interface Pages {
-  show(visit: Visit, site: Site, screen: Screen | undefined, page: ScreenPage, refused?: string): void;
+  show(visit: ConsoleRequest, site: Site, screen: Screen | undefined, page: ScreenPage, refused?: string): void;
   /** 303, and says what was done on the page it leads to. */
-  goOn(visit: Visit, site: Site, to: string, told: string): void;
+  goOn(visit: ConsoleRequest, site: Site, to: string, told: string): void;
 }
 
-export function createPages(deps: { readonly screens: readonly Screen[]; readonly told: Told }): Pages {
+export function createPages(deps: { readonly screens: readonly Screen[]; readonly told: FlashMessage }): Pages {
   return {
     show(visit, site, screen, { title, body, status = 200, script, stream }, refused) {
       const { exchange, principal, rights } = visit;
@@ -29,7 +29,7 @@ export function createPages(deps: { readonly screens: readonly Screen[]; readonl
         refused,
         style: STYLE_PATH,
         scripts,
-        person: strange(principal.user.email || principal.user.name || principal.user.id),
+        person: showUntrusted(principal.user.email || principal.user.name || principal.user.id),
         roles: rolesText(rights),
         navigation: navigationOf(deps.screens, screen, rights),
       });

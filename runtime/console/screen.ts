@@ -26,7 +26,7 @@ export interface ConsoleRights {
 }
 
 /** One look at a page of the console, or one form. */
-export interface Visit {
+export interface ConsoleRequest {
   readonly exchange: Exchange;
   readonly snapshot: Snapshot;
   readonly principal: Principal;
@@ -59,13 +59,13 @@ export interface ScreenAction {
   /** What is done, for the page that asks again after a fresh sign-in: "End a session". */
   readonly name: string;
   /** Owner of what it is done to, from the form; undefined: only with the role for everything. */
-  ownerOf?(visit: Visit, form: ReadonlyMap<string, string>): string | undefined | Promise<string | undefined>;
+  ownerOf?(visit: ConsoleRequest, form: ReadonlyMap<string, string>): string | undefined | Promise<string | undefined>;
   /**
    * Does it, and writes its own record through `recordAction`.
    *
    * @returns what to tell the person and the path of the page to go on at (303), or why it was not done
    */
-  run(visit: Visit, form: ReadonlyMap<string, string>): Promise<ActionOutcome>;
+  run(visit: ConsoleRequest, form: ReadonlyMap<string, string>): Promise<ActionOutcome>;
 }
 
 export type ActionOutcome =
@@ -84,11 +84,11 @@ export interface Screen {
   /** Whether there can be anything for who has these rights; without it: for everybody. */
   isFor?(rights: ConsoleRights): boolean;
   /** Undefined: there is nothing at this address, or nothing that this person may see. */
-  show(visit: Visit): Promise<ScreenPage | undefined>;
+  show(visit: ConsoleRequest): Promise<ScreenPage | undefined>;
   /** By the form's hidden field `action`. */
   readonly actions?: Readonly<Record<string, ScreenAction>>;
   /** Answers downloads and streams by itself, before `show`. @returns false: nothing was answered */
-  respond?(visit: Visit): Promise<boolean>;
+  respond?(visit: ConsoleRequest): Promise<boolean>;
   /** Whether this path below the screen's is asked by one of its scripts, and not by a window. */
   isForScripts?(path: readonly string[]): boolean;
   /** Of its forms; 16 KiB by default. */

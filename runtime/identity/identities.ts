@@ -3,7 +3,7 @@
  *
  * Promises: one refresh per user at a time, in this process and across replicas (many providers rotate refresh tokens
  * and take a second use for theft); what the provider gave is stored before anything is done with it; a provider that
- * cannot be reached ends no access; one that refuses a user (provider/standing.ts) ends the user's sessions and grants.
+ * cannot be reached ends no access; one that refuses a user (provider/provider-verdicts.ts) ends the user's sessions and grants.
  */
 import { epochSeconds } from "../shared/clock.ts";
 import { GatewayError } from "../shared/errors.ts";

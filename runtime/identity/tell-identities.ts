@@ -6,7 +6,7 @@ import type { Log } from "../shared/log.ts";
 import { providerNameOf } from "../shared/user-id.ts";
 import type { IdentityRecord } from "./identity-records.ts";
 import type { ProviderTokenSet } from "./provider/idp.ts";
-import type { StandingVerdict } from "./provider/standing.ts";
+import type { ProviderVerdict } from "./provider/provider-verdicts.ts";
 
 export interface TellIdentities {
   /** Reports claims that a provider omitted, where that is new: rules on them are unknown from now on. */
@@ -14,7 +14,7 @@ export interface TellIdentities {
   /** After a sign-in. Reports a provider that grants no refresh token once: it concerns all its users. */
   signedIn(earlier: IdentityRecord | undefined, now: IdentityRecord, tokens: ProviderTokenSet): void;
   /** A refresh failed and costs the user nothing: not the user's fault, a wrong secret must not sign out all users. */
-  failed(userId: string, verdict: StandingVerdict, error: unknown): void;
+  failed(userId: string, verdict: ProviderVerdict, error: unknown): void;
   /** The user's sessions and grants end. */
   ended(userId: string, verdict: "refused" | "unconfirmed", reason: string): void;
 }

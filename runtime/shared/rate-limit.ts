@@ -60,7 +60,7 @@ export function createRateLimit(deps: { readonly clock: Clock }, burst: number, 
 }
 
 /** One peer may not use up what there is, and all of them together may not fill the store. */
-export function createStrangerLimit(
+export function createUntrustedLimit(
   deps: { readonly clock: Clock },
   rates: { readonly peer: Rate; readonly all: Rate },
 ): RateLimiter {

@@ -9,7 +9,7 @@ import { readSource } from "../settings/source.ts";
 import { isRecord } from "../shared/is-record.ts";
 import { yamlText } from "../shared/json/yaml-text.ts";
 import { ownerOfRoute } from "../shared/route-key.ts";
-import { createKeptSlices } from "../bundle/kept-slices.ts";
+import { createPreviousSlices } from "../bundle/previous-slices.ts";
 import { readTogether, type SourceReading } from "../bundle/sources.ts";
 import type { PublishedSources } from "../bundle/validation/protocol.ts";
 import { ELSEWHERE, seenProblem } from "../bundle/validation/seen-problems.ts";
@@ -25,7 +25,7 @@ import { questionText, readQuestion } from "./explain/question.ts";
 import { compareConfigs } from "./compare.ts";
 import { type Draft, ownerOf, type Placed, placeDraft } from "./draft.ts";
 import { exportDraft } from "./export-draft.ts";
-import type { DraftGround, RouteChoice, Scope, Task, TaskAnswer, ToldDraft, ToldProblem } from "./protocol.ts";
+import type { DraftBase, RouteChoice, Scope, Task, TaskAnswer, ReportedDraft, ReportedProblem } from "./protocol.ts";
 
 export interface ThreadSettings {
   /** A configuration file, or a directory. */
@@ -34,12 +34,12 @@ export interface ThreadSettings {
   readonly keptKeys: readonly Uint8Array[];
 }
 
-export type AnswerTask = (task: Task, ground: DraftGround) => Promise<TaskAnswer>;
+export type AnswerTask = (task: Task, ground: DraftBase) => Promise<TaskAnswer>;
 
 export function createAnswerTask({ path, keptKeys }: ThreadSettings): AnswerTask {
   // One for each side: what the other reads would be forgotten in between.
   const memories = { now: createRouteMemory(), other: createRouteMemory() };
-  const kept = createKeptSlices(keptKeys);
+  const kept = createPreviousSlices(keptKeys);
   const contextOf = (memory: RouteMemory): ValidationContext => ({ path, kept: kept.byOwner, refusals: [], memory });
 
   return async (task, { published, kept: sealed }) => {
@@ -103,7 +103,7 @@ export function createAnswerTask({ path, keptKeys }: ThreadSettings): AnswerTask
 
 interface Drafted {
   readonly sources: readonly SliceSource[];
-  readonly told: ToldDraft;
+  readonly told: ReportedDraft;
   /** Only when it is good. */
   readonly config?: CheckedConfig | undefined;
 }
@@ -122,7 +122,7 @@ function toldProblems(
   { file, hasLines }: Extract<Placed, { readonly ok: true }>,
   scope: Scope,
   owners: OwnersOutcome["owners"],
-): readonly ToldProblem[] {
+): readonly ReportedProblem[] {
   const isSeen = (rival: string): boolean => scope === undefined || scope.includes(owners.get(rival) ?? "");
   const found = problems.filter((problem) => problem.file === file);
   const own = fewOfEach(found.map((problem) => seenProblem(problem, isSeen)));
@@ -144,7 +144,7 @@ function placedProblem({
   path,
   line,
   message,
-}: Omit<Problem, "file" | "line"> & { line?: number | undefined }): ToldProblem {
+}: Omit<Problem, "file" | "line"> & { line?: number | undefined }): ReportedProblem {
   return { severity, path: formatPath(path), message, ...(line !== undefined && { line }) };
 }
 

@@ -8,7 +8,7 @@ import { placeText, printable, statementText } from "../config/diff/words.ts";
 import type { CheckedConfig } from "../config/load.ts";
 import type { UserFacts } from "../policy/facts.ts";
 import type { Question } from "./explain/question.ts";
-import type { Scope, ToldDifference, ToldStatement } from "./protocol.ts";
+import type { Scope, ReportedDifference, ReportedStatement } from "./protocol.ts";
 import { settingChanges } from "../config/diff/setting-changes.ts";
 
 const DECISIONS = 2_000_000;
@@ -31,7 +31,7 @@ export function compareConfigs(
   before: CheckedConfig,
   after: CheckedConfig,
   { people, scope, ownSettings }: CompareOptions,
-): ToldDifference {
+): ReportedDifference {
   const mayShow = (...keys: readonly (string | undefined)[]): boolean =>
     scope === undefined || keys.every((key) => key === undefined || scope.includes(ownerOfRoute(key)));
   const isSwitched = isMcpOn(before) !== isMcpOn(after);
@@ -66,7 +66,7 @@ function ownGaps(gaps: readonly string[], scope: readonly string[]): readonly st
   return gaps.filter((gap) => scope.some((owner) => gap.startsWith(`${owner}/`)));
 }
 
-function toldStatement(statement: DiffStatement): ToldStatement {
+function toldStatement(statement: DiffStatement): ReportedStatement {
   const { place } = statement;
   return {
     route: place.new?.key ?? place.old?.key ?? "",

@@ -13,7 +13,7 @@ import { task } from "../shared/faults/guard.ts";
 import { createFairLimiter } from "../shared/limiter.ts";
 import { ownerOfRoute } from "../shared/route-key.ts";
 import { converse, startThread } from "../shared/thread.ts";
-import type { DraftGround, Task, TaskAnswer, ToThread } from "./protocol.ts";
+import type { DraftBase, Task, TaskAnswer, ToThread } from "./protocol.ts";
 import type { ThreadSettings } from "./answer-task.ts";
 
 export interface DraftThread extends Closable {
@@ -23,7 +23,7 @@ export interface DraftThread extends Closable {
 
 export interface DraftThreadDeps extends ThreadSettings {
   /** What is published and kept now. @throws GatewayError `store.unavailable` */
-  readonly ground: () => Promise<DraftGround>;
+  readonly ground: () => Promise<DraftBase>;
   readonly timeoutMs?: number;
 }
 

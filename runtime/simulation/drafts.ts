@@ -2,7 +2,7 @@
 import { sha256 } from "../shared/canonical-json.ts";
 import type { Closable, Clock } from "../shared/clock.ts";
 import type { Store } from "../store/store.ts";
-import { createKeptStore } from "../bundle/kept-store.ts";
+import { createPreviousSliceStore } from "../bundle/previous-slice-store.ts";
 import { createPublishedSlices } from "../bundle/published.ts";
 import { publishedSources } from "../bundle/validation/validate-candidates.ts";
 import { createDraftRecords, type DraftRecords } from "./draft-records.ts";
@@ -36,7 +36,7 @@ const MAX_ANSWERS = 32;
 
 export function createDrafts({ store, clock, path, keptKeys }: DraftsDeps): Drafts {
   const published = createPublishedSlices({ store });
-  const kept = createKeptStore({ store });
+  const kept = createPreviousSliceStore({ store });
   const answers = new Map<string, { readonly answer: Promise<TaskAnswer>; readonly untilMs: number }>();
   const readPublished = async () => publishedSources((await published.read()).slices);
   const thread = createDraftThread({

@@ -41,13 +41,13 @@ export type Task =
     };
 
 /** What the thread has to know besides. */
-export interface DraftGround {
+export interface DraftBase {
   readonly published: PublishedSources;
   readonly kept: readonly SealedSlice[];
 }
 
 /** One thing wrong, for people. */
-export interface ToldProblem {
+export interface ReportedProblem {
   readonly severity: "error" | "warning";
   /** `routes.orders.policy[0]`; "" for the whole. */
   readonly path: string;
@@ -57,7 +57,7 @@ export interface ToldProblem {
 }
 
 /** One statement of a difference. */
-export interface ToldStatement {
+export interface ReportedStatement {
   /** Key of the route. */
   readonly route: string;
   /** "acme/github  https://github.example.com (new)" */
@@ -68,11 +68,11 @@ export interface ToldStatement {
   readonly example?: Partial<Question> | undefined;
 }
 
-export interface ToldDifference {
+export interface ReportedDifference {
   /** Digests of what was compared. */
   readonly before: string;
   readonly after: string;
-  readonly statements: readonly ToldStatement[];
+  readonly statements: readonly ReportedStatement[];
   /** Statements beyond those. */
   readonly leftOut: number;
   readonly settings: readonly SettingChange[];
@@ -81,16 +81,16 @@ export interface ToldDifference {
 }
 
 /** What became of a draft when it was validated as if it were published. */
-export interface ToldDraft {
+export interface ReportedDraft {
   /** No error: it could be published so, but for secrets and certificates, which nobody has looked at. */
   readonly isGood: boolean;
-  readonly problems: readonly ToldProblem[];
-  readonly difference?: ToldDifference;
+  readonly problems: readonly ReportedProblem[];
+  readonly difference?: ReportedDifference;
 }
 
 export type TaskAnswer =
-  | { readonly kind: "draft"; readonly told: ToldDraft }
-  | { readonly kind: "difference"; readonly difference: ToldDifference }
+  | { readonly kind: "draft"; readonly told: ReportedDraft }
+  | { readonly kind: "difference"; readonly difference: ReportedDifference }
   | { readonly kind: "explained"; readonly route: string; readonly question: string; readonly explained: Explained }
   | { readonly kind: "exported"; readonly exported: ExportedDraft }
   | { readonly kind: "policy"; readonly owner: string; readonly yaml: string }

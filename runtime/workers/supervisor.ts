@@ -19,7 +19,7 @@ import { type Boot, readBoot, saysWait } from "../bundle/boot.ts";
 import { createCandidateValidation, publishedSources } from "../bundle/validation/validate-candidates.ts";
 import { presenceKey, processName } from "../bundle/presence.ts";
 import { healthKey } from "../health/tell-health.ts";
-import { createKeptStore } from "../bundle/kept-store.ts";
+import { createPreviousSliceStore } from "../bundle/previous-slice-store.ts";
 import type { SealedSlice } from "../bundle/validation/protocol.ts";
 import { createPublishedSlices } from "../bundle/published.ts";
 import { createPublishCounter } from "../admin-listener/bundle-series.ts";
@@ -84,7 +84,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const faults = own(reportFaults(log));
     const validator = own(new Validator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }));
     const { slices } = await createPublishedSlices({ store }).read();
-    const kept = (): Promise<readonly SealedSlice[]> => createKeptStore({ store }).read();
+    const kept = (): Promise<readonly SealedSlice[]> => createPreviousSliceStore({ store }).read();
     const { problems } = await validator.validate(publishedSources(slices), [], await kept());
     if (problems.some(({ severity }) => severity === "error")) {
       throw new GatewayError("config.invalid", problems.map(formatProblem).join("\n"));
@@ -103,7 +103,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     });
     own({ close: () => fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS) });
     const onError = (error: GatewayError): void => log.error({ err: error }, "an action is not recorded");
-    // As each worker does it, see ground.ts.
+    // As each worker does it, see core-services.ts.
     const recordsActions = settings.audit || settings.console !== undefined;
     const recording = { store, clock: systemClock, onError };
     const publishes = createPublishCounter();

@@ -2,7 +2,7 @@
 import type { AdminAction } from "../../runtime/audit/action-record.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
 import { createMintedTokens } from "../../runtime/admin-listener/minted-tokens.ts";
-import type { ConsoleRights, ConsoleRole, Screen, Visit } from "../../runtime/console/screen.ts";
+import type { ConsoleRights, ConsoleRole, Screen, ConsoleRequest } from "../../runtime/console/screen.ts";
 import { openBlocks } from "../../runtime/identity/blocks.ts";
 import {
   createRecords,
@@ -274,10 +274,10 @@ export function visitTo(
   { snapshot, clock }: Pick<ConsoleWorld, "snapshot" | "clock">,
   address: string,
   rights = OPERATOR,
-): Visit {
+): ConsoleRequest {
   const { pathname, searchParams } = new URL(address, "https://auth.example.com/");
   const id = userId("admin");
-  const visit: Omit<Visit, "exchange"> = {
+  const visit: Omit<ConsoleRequest, "exchange"> = {
     snapshot,
     rights,
     principal: {
@@ -297,15 +297,20 @@ export function visitTo(
     csrf: (form) => `token-for-${form}`,
   };
   // These screens read nothing of the request itself.
-  return visit as Visit;
+  return visit as ConsoleRequest;
 }
 
 /** The markup of a page; undefined: there is nothing. */
-export async function shown(screen: Screen, visit: Visit): Promise<string | undefined> {
+export async function shown(screen: Screen, visit: ConsoleRequest): Promise<string | undefined> {
   return (await screen.show(visit))?.body.toString();
 }
 
-export async function act(screen: Screen, visit: Visit, action: string, form: Readonly<Record<string, string>>) {
+export async function act(
+  screen: Screen,
+  visit: ConsoleRequest,
+  action: string,
+  form: Readonly<Record<string, string>>,
+) {
   const found = screen.actions?.[action];
   if (!found) throw new Error(`Cannot do "${action}": there is no such action`);
   return found.run(visit, new Map(Object.entries(form)));

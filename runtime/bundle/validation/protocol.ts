@@ -1,6 +1,6 @@
 /** Messages between the bundle and its validating thread. Everything in them is plain data. */
 import type { FileRules } from "../../config/rules/owners.ts";
-import type { Standing } from "../../config/load-by-owner.ts";
+import type { ServedFrom } from "../../config/load-by-owner.ts";
 import type { CheckedCertificate, CheckedConfig, CheckedRoute, Problem, SliceSource } from "../../config/load.ts";
 import type { Refusal } from "../../config/refusals.ts";
 import type { ValuePath } from "../../settings/problem.ts";
@@ -14,14 +14,14 @@ export interface SliceStatus {
   readonly ok: boolean;
   readonly problems: readonly Problem[];
   /** What its owner is served from, when it is not this. */
-  readonly standing?: Exclude<Standing, "current">;
+  readonly standing?: Exclude<ServedFrom, "current">;
 }
 
 /** An owner who is not served as written now. */
 export interface DegradedOwner {
   /** "unknown" for a file of which nobody knows whose it is. */
   readonly owner: string;
-  readonly standing: Exclude<Standing, "current">;
+  readonly standing: Exclude<ServedFrom, "current">;
   readonly files: readonly string[];
   readonly problems: readonly Problem[];
   /** What is written is in force; only secrets of it are as they were read last. */
@@ -38,7 +38,7 @@ export interface SealedSlice {
 }
 
 /** What became of the kept slices when a configuration was put in force. */
-export interface KeptChanges {
+export interface PreviousSliceChanges {
   /** `sealed` only where the text is another one. */
   readonly changed: readonly (Omit<SealedSlice, "sealed"> & { readonly sealed?: string })[];
   /** Owners who have no slice any more. */
@@ -150,7 +150,7 @@ export type FromValidator =
   | ({ readonly type: "good"; readonly fresh: boolean } & ValidationReport & CheckedSettings)
   | { readonly type: "chunk"; readonly changed: readonly RouteText[]; readonly removed: readonly string[] }
   | { readonly type: "done" }
-  | ({ readonly type: "kept" } & KeptChanges)
+  | ({ readonly type: "kept" } & PreviousSliceChanges)
   | { readonly type: "parsed"; readonly slice: ParsedSlice }
   | { readonly type: "parsed-changes"; readonly changes: ParsedChanges }
   | ({ readonly type: "validated" } & CandidateReport);

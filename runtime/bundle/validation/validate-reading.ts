@@ -1,5 +1,5 @@
 /** Files and published slices that were read together → who is served from what, and why a change of some may not be made. */
-import { type KeptSlice, loadByOwner, type OwnersOutcome, type OwnerStanding } from "../../config/load-by-owner.ts";
+import { type PreviousSlice, loadByOwner, type OwnersOutcome, type OwnerStatus } from "../../config/load-by-owner.ts";
 import type { Problem, RouteMemory } from "../../config/load.ts";
 import { MAX_PROBLEMS, moreProblems } from "../../settings/problem.ts";
 import type { Refusal } from "../../config/refusals.ts";
@@ -9,7 +9,7 @@ export interface ValidationContext {
   /** A configuration file, or a directory. */
   readonly path: string;
   /** What owners were served from last. */
-  readonly kept: ReadonlyMap<string, KeptSlice>;
+  readonly kept: ReadonlyMap<string, PreviousSlice>;
   readonly refusals: readonly Refusal[];
   readonly memory?: RouteMemory;
 }
@@ -65,7 +65,7 @@ export function objections(
     .flatMap((each) => each.problems);
 }
 
-function isWorse(standing: OwnerStanding["standing"], than: OwnerStanding["standing"]): boolean {
+function isWorse(standing: OwnerStatus["standing"], than: OwnerStatus["standing"]): boolean {
   const order = ["current", "kept", "absent"] as const;
   return order.indexOf(standing) > order.indexOf(than);
 }

@@ -5,13 +5,13 @@
  * So it keeps the text of each route it has handed over, compares here, and sends changed routes only, a chunk at a time;
  * the next one goes out when the last was taken in.
  */
-import type { OwnersOutcome, OwnerStanding } from "../../config/load-by-owner.ts";
+import type { OwnersOutcome, OwnerStatus } from "../../config/load-by-owner.ts";
 import { createRouteMemory, type CheckedConfig } from "../../config/load.ts";
 import { hostCertificateFields, HOST_CERTIFICATES } from "../../features/listener/host-certificates.ts";
 import { routeFields } from "../../config/route.ts";
 import { secretUses } from "../../settings/secret-spellings.ts";
 import { settingsFields } from "../../config/settings.ts";
-import { createKeptSlices } from "../kept-slices.ts";
+import { createPreviousSlices } from "../previous-slices.ts";
 import { parseChanges } from "./parse-changes.ts";
 import {
   publishedName,
@@ -58,11 +58,11 @@ export function createValidation(
   const handover = new Handover(send);
   /** Most changes are to a few routes of many. */
   const memory = createRouteMemory();
-  const kept = createKeptSlices(keptKeys);
+  const kept = createPreviousSlices(keptKeys);
   let published: PublishedSources = { key: "", sources: [] };
   let refusals: Refusals = { key: 0, list: [] };
   /** Of the last load. */
-  let standings: readonly OwnerStanding[] | undefined;
+  let standings: readonly OwnerStatus[] | undefined;
   let lastSignature: string | undefined;
   /** The last validation; what was validated to be published is usually loaded next. */
   let lastValidated: { readonly signature: string; readonly outcome: OwnersOutcome } | undefined;

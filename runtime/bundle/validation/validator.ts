@@ -14,7 +14,7 @@ import {
   type ValidationReport,
   type FromValidator,
   type CandidateReport,
-  type KeptChanges,
+  type PreviousSliceChanges,
   type ParsedChanges,
   type ParsedSlice,
   type PublishedSources,
@@ -113,7 +113,7 @@ export class Validator {
   }
 
   /** What was loaded last is in force. @param at epoch milliseconds @returns what became of the kept slices */
-  async inForce(at: number): Promise<KeptChanges> {
+  async inForce(at: number): Promise<PreviousSliceChanges> {
     // Who has loaded nothing has nothing new in force.
     if (!this.#worker) return { changed: [], removed: [] };
     const changes = await this.#ask(

@@ -22,8 +22,8 @@ import { mayApprove } from "../../policy/mcp/approval.ts";
 import type { KeptRecord, RecordReader } from "../../record-store/record-reader.ts";
 import type { StoredRecord } from "../../store/store.ts";
 import { objectTable } from "../objects/object-table.ts";
-import type { ActionOutcome, Screen, ScreenAction, ScreenPage, Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { ActionOutcome, Screen, ScreenAction, ScreenPage, ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 
 export interface ApprovalsScreenDeps {
   readonly approvals: Pick<Approvals, "find" | "given" | "address" | "decide" | "pageWaiting">;
@@ -48,7 +48,7 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
     return found?.value.state === "waiting" ? found : undefined;
   };
 
-  const showList = async (visit: Visit): Promise<ScreenPage> => {
+  const showList = async (visit: ConsoleRequest): Promise<ScreenPage> => {
     const all = await approvals.pageWaiting(MOST_READ);
     const mine = all
       .filter(({ value }) => visit.rights.may("viewer", ownerOf(value)))
@@ -62,26 +62,26 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
     return { title: "Approvals", body: approvalsBody({ waiting, isCut, decided: await decidedLately(deps, visit) }) };
   };
 
-  const showOne = async (visit: Visit, id: string): Promise<ScreenPage | undefined> => {
+  const showOne = async (visit: ConsoleRequest, id: string): Promise<ScreenPage | undefined> => {
     const found = isApprovalId(id) ? await approvals.find(id) : undefined;
     if (!found || !visit.rights.may("viewer", ownerOf(found.value))) return undefined;
     const { value } = found;
-    if (value.state !== "waiting") return { title: `A call of ${strange(value.tool)}`, body: endedBody(value) };
+    if (value.state !== "waiting") return { title: `A call of ${showUntrusted(value.tool)}`, body: endedBody(value) };
     const whyNot = whyNotBy(visit, value);
     const given = whyNot === undefined ? approvals.given(found) : undefined;
     const isUnreadable = whyNot === undefined && given === undefined;
     return {
-      title: `A call of ${strange(value.tool)} waits for approval`,
+      title: `A call of ${showUntrusted(value.tool)} waits for approval`,
       body: waitingCallBody({
-        tool: strange(value.tool),
-        route: strange(value.routeName),
-        server: strange(whyNot === undefined ? approvals.address(found) : value.server),
-        asker: strange(value.userName),
-        clientName: strange(value.clientName),
-        clientId: strange(value.clientId),
+        tool: showUntrusted(value.tool),
+        route: showUntrusted(value.routeName),
+        server: showUntrusted(whyNot === undefined ? approvals.address(found) : value.server),
+        asker: showUntrusted(value.userName),
+        clientName: showUntrusted(value.clientName),
+        clientId: showUntrusted(value.clientId),
         askedMs: value.askedAt * 1000,
         endsMs: endOf(found) * 1000,
-        approvers: value.approvers.map((groups) => groups.map((group) => strange(group))),
+        approvers: value.approvers.map((groups) => groups.map((group) => showUntrusted(group))),
         isAfterUnknown: value.afterUnknown === true,
         call: given === undefined ? undefined : showCall(given),
         whyNot: isUnreadable ? "Cannot decrypt the call: its key is missing." : whyNot,
@@ -91,7 +91,11 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
     };
   };
 
-  const decide = async (visit: Visit, id: string, decision: "approved" | "refused"): Promise<ActionOutcome> => {
+  const decide = async (
+    visit: ConsoleRequest,
+    id: string,
+    decision: "approved" | "refused",
+  ): Promise<ActionOutcome> => {
     const found = await findWaiting(id);
     if (!found) return { refused: await whatBecame(id) };
     const whyNot = whyNotBy(visit, found.value);
@@ -100,13 +104,13 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
     if (approvals.given(found) === undefined) return { refused: "No changes were made: the arguments cannot be read." };
     if (!(await approvals.decide(id, visit.principal, decision))) return { refused: await whatBecame(id) };
     const told = decision === "approved" ? "may be made once, within ten minutes" : "is not made";
-    return { told: `The call of ${strange(found.value.tool)} ${told}.`, to: PATH };
+    return { told: `The call of ${showUntrusted(found.value.tool)} ${told}.`, to: PATH };
   };
 
   const whatBecame = async (id: string): Promise<string> => {
     const found = isApprovalId(id) ? await approvals.find(id) : undefined;
     const by = found?.value.decidedBy?.name;
-    if (by !== undefined) return `No changes were made: already decided by ${strange(by)}.`;
+    if (by !== undefined) return `No changes were made: already decided by ${showUntrusted(by)}.`;
     return "No changes were made: already decided, expired or revoked.";
   };
 
@@ -136,7 +140,7 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
 }
 
 /** As on the call's own page, and here nobody confirms what they ask for themselves. */
-function whyNotBy({ principal, rights }: Visit, value: WaitingCall["value"]): string | undefined {
+function whyNotBy({ principal, rights }: ConsoleRequest, value: WaitingCall["value"]): string | undefined {
   const asker = askerOf(value);
   if (principal.user.id === asker.id) return "This is your own request: confirm or withdraw it on your account page.";
   if (!rights.may("approver", ownerOf(value))) return "You need the role approver.";
@@ -147,9 +151,9 @@ function whyNotBy({ principal, rights }: Visit, value: WaitingCall["value"]): st
 function endedBody({ state, decidedBy, decidedAt, routeKey, userName }: ApprovalRecord): Html {
   return decidedCallBody({
     state,
-    route: strange(routeKey),
-    asker: strange(userName),
-    by: strange(decidedBy?.name ?? ""),
+    route: showUntrusted(routeKey),
+    asker: showUntrusted(userName),
+    by: showUntrusted(decidedBy?.name ?? ""),
     timeMs: decidedAt === undefined ? undefined : decidedAt * 1000,
     back: PATH,
   });
@@ -163,7 +167,10 @@ function ownerOf({ routeKey }: Pick<ApprovalRecord, "routeKey">): string {
   return ownerOfRoute(routeKey);
 }
 
-async function decidedLately({ records }: ApprovalsScreenDeps, visit: Visit): Promise<ApprovalsParts["decided"]> {
+async function decidedLately(
+  { records }: ApprovalsScreenDeps,
+  visit: ConsoleRequest,
+): Promise<ApprovalsParts["decided"]> {
   if (!records) return "none";
   const rows: DecidedRow[] = [];
   try {
@@ -181,14 +188,14 @@ async function decidedLately({ records }: ApprovalsScreenDeps, visit: Visit): Pr
   return rows.slice(0, MOST_DECIDED);
 }
 
-function decidedRow({ rights }: Visit, { timeMs, value }: KeptRecord): readonly DecidedRow[] {
+function decidedRow({ rights }: ConsoleRequest, { timeMs, value }: KeptRecord): readonly DecidedRow[] {
   const { action, by, target } = value;
   if ((action !== "approve" && action !== "refuse") || typeof target !== "string") return [];
   // The key of the route stands last; a tool's name may have any words before it.
   const route = target.slice(target.lastIndexOf(" on ") + " on ".length);
   if (!rights.may("viewer", ownerOfRoute(route))) return [];
-  const who = typeof by === "string" ? strange(by) : "";
-  return [{ timeMs, isApproved: action === "approve", by: who, target: strange(target, MAX_TARGET) }];
+  const who = typeof by === "string" ? showUntrusted(by) : "";
+  return [{ timeMs, isApproved: action === "approve", by: who, target: showUntrusted(target, MAX_TARGET) }];
 }
 
 const MAX_TARGET = 400;

@@ -9,9 +9,9 @@ import { readPastSlices } from "../../bundle/past-slices.ts";
 import { readPublication } from "../../bundle/published.ts";
 import type { Drafts } from "../../simulation/drafts.ts";
 import { differenceView } from "./difference-view.ts";
-import type { Screen, ScreenPage, Visit } from "../screen.ts";
+import type { Screen, ScreenPage, ConsoleRequest } from "../screen.ts";
 import { attempt } from "../simulator/deps.ts";
-import { strange } from "../strange.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { goBackView, type GoBackDeps, readWanted, rollbackAction } from "./go-back.ts";
 import { listActions } from "./list-actions.ts";
 import { CHANGES_PATH, changeRow, changesOf, listChanges } from "./list-changes.ts";
@@ -39,7 +39,7 @@ export function changesScreen(deps: ChangesDeps): Screen {
   };
 }
 
-async function changesView(deps: ChangesDeps, visit: Visit): Promise<ChangesView> {
+async function changesView(deps: ChangesDeps, visit: ConsoleRequest): Promise<ChangesView> {
   const { query, rights } = visit;
   const owner = (query.get("owner") ?? "").trim();
   const before = /^\d{1,15}$/.test(query.get("before") ?? "") ? Number(query.get("before")) : undefined;
@@ -66,7 +66,11 @@ async function changesView(deps: ChangesDeps, visit: Visit): Promise<ChangesView
   };
 }
 
-async function oneChange(deps: ChangesDeps, visit: Visit, generation: number): Promise<ScreenPage | undefined> {
+async function oneChange(
+  deps: ChangesDeps,
+  visit: ConsoleRequest,
+  generation: number,
+): Promise<ScreenPage | undefined> {
   const { publication } = await readPublication(deps.store);
   const found = changesOf(publication, generation, (owner) => visit.rights.may("viewer", owner));
   if (found.length === 0) return undefined;
@@ -81,7 +85,7 @@ async function oneChange(deps: ChangesDeps, visit: Visit, generation: number): P
     })),
     ...(isTold
       ? { difference: differenceView(difference.difference) }
-      : { failed: strange(typeof difference === "string" ? difference : "Comparison unavailable", 500) }),
+      : { failed: showUntrusted(typeof difference === "string" ? difference : "Comparison unavailable", 500) }),
     back: CHANGES_PATH,
   });
   return { title: `Generation ${generation}`, body };
@@ -90,7 +94,7 @@ async function oneChange(deps: ChangesDeps, visit: Visit, generation: number): P
 /** With the one before, by what is kept of both, beside the files of now. */
 async function differenceOf(
   { drafts, store }: ChangesDeps,
-  { snapshot, rights }: Visit,
+  { snapshot, rights }: ConsoleRequest,
   publication: Publication,
   generation: number,
 ) {
@@ -105,7 +109,7 @@ async function differenceOf(
   );
 }
 
-async function confirmRollback({ store }: ChangesDeps, visit: Visit): Promise<ScreenPage | undefined> {
+async function confirmRollback({ store }: ChangesDeps, visit: ConsoleRequest): Promise<ScreenPage | undefined> {
   const wanted = readWanted(visit.query);
   if (!wanted || !visit.rights.may("operator", wanted.owner)) return undefined;
   const { publication } = await readPublication(store);
@@ -113,7 +117,7 @@ async function confirmRollback({ store }: ChangesDeps, visit: Visit): Promise<Sc
   const goBack = history && goBackView(history, visit);
   if (!history || goBack?.kind !== "button") return undefined;
   const { owner, to, from } = wanted;
-  const name = strange(owner);
+  const name = showUntrusted(owner);
   const body = confirmForm({
     action: CHANGES_PATH,
     name: "rollback",

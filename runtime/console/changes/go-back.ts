@@ -11,8 +11,8 @@ import type { Publisher } from "../../bundle/publisher.ts";
 import { scopedOutcome } from "../../admin-listener/publish-scope.ts";
 import { formatProblem } from "../../config/load.ts";
 import type { Store } from "../../store/store.ts";
-import type { ScreenAction, Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { ScreenAction, ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { CHANGES_PATH } from "./list-changes.ts";
 
 export interface GoBackDeps {
@@ -27,7 +27,7 @@ const WHY = {
 } as const;
 
 /** @returns undefined where there is nothing to go back to */
-export function goBackView(history: OwnerHistory, { rights }: Visit): GoBackView | undefined {
+export function goBackView(history: OwnerHistory, { rights }: ConsoleRequest): GoBackView | undefined {
   const { owner, versions } = history;
   const [before, last] = versions.slice(-2);
   if (!before || !last) return undefined;
@@ -70,7 +70,7 @@ export function rollbackAction({ store, publisher }: GoBackDeps): ScreenAction {
       const { owner, to, from } = wanted;
       const { publication } = await readPublication(store);
       const history = publication.owners.find((each) => each.owner === owner);
-      if (!history) return { refused: `${strange(owner)} never published a slice.` };
+      if (!history) return { refused: `${showUntrusted(owner)} never published a slice.` };
       const program = ownedBy(history);
       if (program !== undefined) return { refused: WHY[program] };
       if (history.versions.at(-1)?.generation !== from)
@@ -86,10 +86,10 @@ export function rollbackAction({ store, publisher }: GoBackDeps): ScreenAction {
       switch (outcome.reason) {
         case "invalid":
           return {
-            refused: strange(`No longer valid: ${outcome.problems.map(formatProblem).join("; ")}`, 1_000),
+            refused: showUntrusted(`No longer valid: ${outcome.problems.map(formatProblem).join("; ")}`, 1_000),
           };
         case "no-such-generation":
-          return { refused: strange(outcome.message, 500) };
+          return { refused: showUntrusted(outcome.message, 500) };
         case "stale":
           return { refused: "The slice changed. Review the new version." };
       }

@@ -2,7 +2,7 @@
 import type { ActionRow } from "../../pages/console/policy/changes.ts";
 import type { KeptRecord, RecordReader } from "../../record-store/record-reader.ts";
 import type { ConsoleRights } from "../screen.ts";
-import { strange } from "../strange.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 
 export interface ActionsPage {
   readonly rows: readonly ActionRow[];
@@ -46,11 +46,11 @@ function actionRow({ timeMs, value }: KeptRecord): ActionRow {
   const outcome = textOf(value["outcome"]);
   return {
     timeMs,
-    by: strange(textOf(value["by"])),
-    action: strange(textOf(value["action"])) + (outcome === "" ? "" : `, ${strange(outcome)}`),
-    target: strange(textOf(value["target"])),
+    by: showUntrusted(textOf(value["by"])),
+    action: showUntrusted(textOf(value["action"])) + (outcome === "" ? "" : `, ${showUntrusted(outcome)}`),
+    target: showUntrusted(textOf(value["target"])),
     change: before === after ? "" : `${before || "none"} → ${after || "none"}`,
-    reason: strange(textOf(value["reason"]), 500),
+    reason: showUntrusted(textOf(value["reason"]), 500),
   };
 }
 
@@ -61,5 +61,5 @@ function textOf(value: unknown): string {
 /** Digests by their beginning. */
 function shortened(value: unknown): string {
   const text = textOf(value);
-  return /^[0-9a-f]{64}$/.test(text) ? text.slice(0, 12) : strange(text, 80);
+  return /^[0-9a-f]{64}$/.test(text) ? text.slice(0, 12) : showUntrusted(text, 80);
 }

@@ -1,8 +1,8 @@
 /** Publications by owner and generation, newest first. */
 import type { ChangeRow } from "../../pages/console/policy/changes.ts";
 import type { OwnerHistory, Publication, SliceVersion } from "../../bundle/publication.ts";
-import { strange } from "../strange.ts";
-import { CONSOLE_PATH } from "../visits.ts";
+import { showUntrusted } from "../show-untrusted.ts";
+import { CONSOLE_PATH } from "../console-requests.ts";
 
 export const CHANGES_PATH: string = `${CONSOLE_PATH}/changes`;
 const PAGE = 50;
@@ -54,10 +54,10 @@ export function changeRow({ owner, versions }: OwnerHistory, version: SliceVersi
     generation,
     href: `${CHANGES_PATH}/${generation}`,
     atMs: at * 1000,
-    owner: strange(owner),
+    owner: showUntrusted(owner),
     what: isRollback === true ? "went back" : digest === null ? "removed" : "published",
-    by: by === undefined ? "not known" : strange(by),
-    program: program === undefined ? "not known" : strange(program),
+    by: by === undefined ? "not known" : showUntrusted(by),
+    program: program === undefined ? "not known" : showUntrusted(program),
     digest: digest?.slice(0, 12) ?? "",
     isInForce: versions.at(-1) === version && digest !== null,
   };

@@ -6,8 +6,8 @@ import { confirmForm } from "../../pages/console/pieces.ts";
 import { addressOfId, addressOfList, idOfPath } from "../addresses.ts";
 import { readReason } from "../ask-once-more.ts";
 import { doables, doOne, type Doable } from "../objects/do-one.ts";
-import type { ScreenAction, ScreenPage, Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { ScreenAction, ScreenPage, ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { MACHINES_PAGE } from "./list-machines.ts";
 import type { ClientsDeps } from "./deps.ts";
 
@@ -59,7 +59,7 @@ export function clientActions(deps: ClientsDeps): Readonly<Record<string, Screen
 }
 
 /** The page that asks once more. @returns undefined: there is nothing to end, or this person may not */
-export async function confirmEnd(deps: ClientsDeps, visit: Visit): Promise<ScreenPage | undefined> {
+export async function confirmEnd(deps: ClientsDeps, visit: ConsoleRequest): Promise<ScreenPage | undefined> {
   const [list = "", ...rest] = visit.path;
   const ends = ENDS.get(list);
   const [what] = ends?.what ?? [];
@@ -74,7 +74,7 @@ export async function confirmEnd(deps: ClientsDeps, visit: Visit): Promise<Scree
     csrfToken: visit.csrf(what.name),
     fields: [["of", id]],
     button: what.title,
-    text: `${what.effect} It is done to ${strange(found.target, 500)}, ${strange(found.details ?? "", 500)}.`,
+    text: `${what.effect} It is done to ${showUntrusted(found.target, 500)}, ${showUntrusted(found.details ?? "", 500)}.`,
     asksReason: true,
     back: address,
   });

@@ -1,8 +1,8 @@
 /** OAuth clients, service accounts, publish tokens, devices: what acts beside people. They belong to no owner. */
 import { clientBody } from "../../pages/console/people/clients.ts";
 import { idOfPath } from "../addresses.ts";
-import type { Screen, ScreenPage, Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { Screen, ScreenPage, ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { clientActions, confirmEnd } from "./client-actions.ts";
 import { clientsBody, clientView } from "./list-clients.ts";
 import { accountsBody, devicesBody, tokensBody } from "./list-machines.ts";
@@ -24,12 +24,12 @@ export function clientsScreen(deps: ClientsDeps): Screen {
   };
 }
 
-async function showList(deps: ClientsDeps, visit: Visit): Promise<ScreenPage | undefined> {
+async function showList(deps: ClientsDeps, visit: ConsoleRequest): Promise<ScreenPage | undefined> {
   const [list, ...rest] = visit.path;
   if (list === "client") {
     const id = idOfPath(rest);
     const view = id === undefined ? undefined : await clientView(deps, visit, id);
-    return view && { title: `Client ${strange(id ?? "")}`, body: clientBody(view) };
+    return view && { title: `Client ${showUntrusted(id ?? "")}`, body: clientBody(view) };
   }
   if (rest.length > 0) return undefined;
   switch (list) {

@@ -20,8 +20,8 @@ import { addressOfId, addressOfList, placeIn } from "../addresses.ts";
 import { lookThrough, pagesOfSearch, SEARCHED_PAGE } from "../look-through.ts";
 import { objectTable } from "../objects/object-table.ts";
 import { vouchedBy } from "../people/person-view.ts";
-import type { Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { clientTabs } from "./tabs.ts";
 import type { ClientsDeps } from "./deps.ts";
 
@@ -29,7 +29,7 @@ const COUNTED_GRANTS = 20;
 const GRANTS_PAGE = 50;
 const MAX_SEARCH_CHARACTERS = 2048;
 
-export async function clientsBody(deps: ClientsDeps, { query }: Visit): Promise<Html> {
+export async function clientsBody(deps: ClientsDeps, { query }: ConsoleRequest): Promise<Html> {
   const { store, blocks } = deps;
   const search = (query.get("q") ?? "").trim().slice(0, MAX_SEARCH_CHARACTERS);
   const after = placeIn(clientKey(""), query.get("after"));
@@ -79,7 +79,11 @@ async function grantsText({ store }: ClientsDeps, clientId: string): Promise<str
 }
 
 /** @returns undefined: no such client, and nothing was ever granted to it */
-export async function clientView(deps: ClientsDeps, visit: Visit, id: string): Promise<ClientView | undefined> {
+export async function clientView(
+  deps: ClientsDeps,
+  visit: ConsoleRequest,
+  id: string,
+): Promise<ClientView | undefined> {
   const { store } = deps;
   if (!isTagText(id)) return undefined;
   const after = placeIn("grant:", visit.query.get("after"));
@@ -109,10 +113,10 @@ export async function clientView(deps: ClientsDeps, visit: Visit, id: string): P
     grants: {
       rows: grants.found.map((grant) => ({
         id: grant.id,
-        who: strange(emails.get(grant.userId) || grant.userId),
+        who: showUntrusted(emails.get(grant.userId) || grant.userId),
         href: addressOfId("people", grant.userId),
-        server: strange(grant.audience),
-        scope: strange(grant.scope),
+        server: showUntrusted(grant.audience),
+        scope: showUntrusted(grant.scope),
         beganMs: grant.createdAt * 1000,
         endsMs: grant.expiresAt * 1000,
       })),
@@ -133,21 +137,21 @@ function factsOf(id: string, record: ClientRecord | undefined, grantedName: stri
   const time = (seconds: number | undefined) =>
     seconds === undefined ? undefined : consoleTime(seconds * 1000, "minute");
   return [
-    ["Name", `${strange(name)} (${vouched === undefined ? "unverified" : `verified by ${vouched}`})`],
-    ["ID", strange(id, 2048)],
-    ["Issuer", record && strange(record.issuer)],
-    ["Redirect hosts", metadata?.redirect_uris.map((uri) => strange(uri, 500)).join(", ")],
+    ["Name", `${showUntrusted(name)} (${vouched === undefined ? "unverified" : `verified by ${vouched}`})`],
+    ["ID", showUntrusted(id, 2048)],
+    ["Issuer", record && showUntrusted(record.issuer)],
+    ["Redirect hosts", metadata?.redirect_uris.map((uri) => showUntrusted(uri, 500)).join(", ")],
     ["Grant types", record && grantTypesText(record)],
     [
       "Client authentication",
       metadata?.token_endpoint_auth_method === "none" ? "none (public client)" : metadata?.token_endpoint_auth_method,
     ],
-    ["Website (self-reported)", metadata?.client_uri && strange(metadata.client_uri)],
+    ["Website (self-reported)", metadata?.client_uri && showUntrusted(metadata.client_uri)],
     [
       "Software (self-reported)",
-      metadata?.software_id && strange(`${metadata.software_id} ${metadata.software_version ?? ""}`),
+      metadata?.software_id && showUntrusted(`${metadata.software_id} ${metadata.software_version ?? ""}`),
     ],
-    ["Scopes", metadata && strange(metadata.scope)],
+    ["Scopes", metadata && showUntrusted(metadata.scope)],
     ["Registered", time(record?.issuedAt)],
     ["Last used", time(record?.usedAt)],
   ];

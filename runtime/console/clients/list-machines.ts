@@ -13,15 +13,15 @@ import { html, type Html } from "../../pages/html.ts";
 import { addressOfId, addressOfList, placeIn } from "../addresses.ts";
 import { objectTable } from "../objects/object-table.ts";
 import { linkOf } from "../people/person-view.ts";
-import type { Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { clientTabs } from "./tabs.ts";
 import type { ClientsDeps } from "./deps.ts";
 
 export const MACHINES_PAGE = 50;
 const NO_FILTERS: ReadonlyMap<string, string> = new Map();
 
-export async function accountsBody(deps: ClientsDeps, visit: Visit): Promise<Html> {
+export async function accountsBody(deps: ClientsDeps, visit: ConsoleRequest): Promise<Html> {
   const { after, found, next } = await pageOf(deps, visit, SERVICE_ACCOUNT, "service-account:");
   const userHref = (userId: string): string => addressOfId("people", userId);
   const seen = { emails: NO_FILTERS, userHref, link: endLink("accounts", SERVICE_ACCOUNT, visit) };
@@ -32,7 +32,7 @@ export async function accountsBody(deps: ClientsDeps, visit: Visit): Promise<Htm
   });
 }
 
-export async function tokensBody(deps: ClientsDeps, visit: Visit): Promise<Html> {
+export async function tokensBody(deps: ClientsDeps, visit: ConsoleRequest): Promise<Html> {
   const { after, found, next } = await pageOf(deps, visit, PUBLISH_TOKEN, "publish-token:");
   const seen = { emails: NO_FILTERS, link: endLink("tokens", PUBLISH_TOKEN, visit) };
   return tableBody({
@@ -42,7 +42,7 @@ export async function tokensBody(deps: ClientsDeps, visit: Visit): Promise<Html>
   });
 }
 
-export async function devicesBody({ store }: ClientsDeps, visit: Visit): Promise<Html> {
+export async function devicesBody({ store }: ClientsDeps, visit: ConsoleRequest): Promise<Html> {
   const after = placeIn("device:", visit.query.get("after"));
   const { found, next } = await pageDevices({ store }, { after, limit: MACHINES_PAGE });
   const emails = await emailsOf(
@@ -53,7 +53,7 @@ export async function devicesBody({ store }: ClientsDeps, visit: Visit): Promise
     name: "Person",
     isHead: true,
     cell: ({ device: { userId } }: LivingDevice) =>
-      html`<a href="${addressOfId("people", userId)}">${strange(emails.get(userId) || userId)}</a>`,
+      html`<a href="${addressOfId("people", userId)}">${showUntrusted(emails.get(userId) || userId)}</a>`,
   };
   const columns = [who, ...DEVICE.table.columns.map((column) => ({ ...column, isHead: false }))];
   const caption = (): string => "Registered devices";
@@ -68,7 +68,7 @@ export async function devicesBody({ store }: ClientsDeps, visit: Visit): Promise
 
 async function pageOf<T extends object, S>(
   deps: ClientsDeps,
-  { query }: Visit,
+  { query }: ConsoleRequest,
   kind: Kind<T, ClientsDeps, S>,
   prefix: string,
 ) {
@@ -76,7 +76,11 @@ async function pageOf<T extends object, S>(
   return { after, next: undefined, ...(await kind.page(deps, { after, limit: MACHINES_PAGE, filters: NO_FILTERS })) };
 }
 
-function endLink<T extends object, S>(list: string, kind: Kind<T, ClientsDeps, S>, { rights }: Visit): Seen["link"] {
+function endLink<T extends object, S>(
+  list: string,
+  kind: Kind<T, ClientsDeps, S>,
+  { rights }: ConsoleRequest,
+): Seen["link"] {
   return (_, thing, text, of) => {
     const id = kind.idOf(thing as T);
     const href = `${addressOfList(`clients/${list}`, { do: "end", of: id })}#reason`;

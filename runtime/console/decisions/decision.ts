@@ -6,8 +6,8 @@ import { OPERATOR_TEXTS, type RuleTrace } from "../../policy/explain.ts";
 import type { KeptRecord, RecordReader } from "../../record-store/record-reader.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import type { ScreenPage, Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { ScreenPage, ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { reasonText } from "./reasons.ts";
 import { DECISIONS_PATH, fieldText, mayRead, textOf, visibleFields, whatOf } from "./show-record.ts";
 import { type Traced, type TraceDeps, traceRecord } from "./trace.ts";
@@ -21,7 +21,7 @@ const SIMULATOR_PATH = "/.gateway/console/simulator";
 export async function showDecision(
   deps: DecisionPageDeps,
   reader: RecordReader,
-  visit: Visit,
+  visit: ConsoleRequest,
   id: string,
 ): Promise<ScreenPage | undefined> {
   let record: KeptRecord | undefined;
@@ -38,16 +38,16 @@ export async function showDecision(
   const body = decisionPage({
     outcome: record.outcome,
     timeMs: record.timeMs,
-    reason: strange(reasonText(record)),
+    reason: showUntrusted(reasonText(record)),
     facts: factsOf(record),
     result: resultOf(record),
-    fields: fields.map(([name, value]) => [strange(name), fieldText(value)]),
+    fields: fields.map(([name, value]) => [showUntrusted(name), fieldText(value)]),
     withheld: isWithheld ? "Arguments: auditors only." : undefined,
     trace: traced && traceOf(traced, record, seesPeople),
     noTrace: "No policy: no route matched, or the route was removed.",
     links: linksOf(record, seesPeople),
   });
-  return { title: strange(titleOf(record)), body };
+  return { title: showUntrusted(titleOf(record)), body };
 }
 
 function titleOf(record: KeptRecord): string {
@@ -55,7 +55,7 @@ function titleOf(record: KeptRecord): string {
 }
 
 function factsOf(record: KeptRecord): readonly (readonly [string, string])[] {
-  const field = (label: string, name: string) => [label, strange(textOf(record, name) ?? "")] as const;
+  const field = (label: string, name: string) => [label, showUntrusted(textOf(record, name) ?? "")] as const;
   return [
     field("User", "user"),
     field("Email", "email"),
@@ -64,7 +64,7 @@ function factsOf(record: KeptRecord): readonly (readonly [string, string])[] {
     field("Session", "session-id"),
     field("Grant", "grant-id"),
     field("Route", "route"),
-    ["Request", strange(whatOf(record))],
+    ["Request", showUntrusted(whatOf(record))],
     field("Host", "host"),
     field("Client IP", "ip"),
     field("Request ID", "request-id"),
@@ -144,8 +144,8 @@ function ruleOf(
     outcome,
     criteria: criteria.map(({ criterion, wanted, actual, outcome: found }) => ({
       name: criterion,
-      wanted: strange(JSON.stringify(wanted) ?? "", MAX_TRACE_CHARACTERS),
-      actual: seesPeople || !ABOUT_PEOPLE.test(criterion) ? strange(actual, MAX_TRACE_CHARACTERS) : "",
+      wanted: showUntrusted(JSON.stringify(wanted) ?? "", MAX_TRACE_CHARACTERS),
+      actual: seesPeople || !ABOUT_PEOPLE.test(criterion) ? showUntrusted(actual, MAX_TRACE_CHARACTERS) : "",
       outcome: found,
     })),
   };

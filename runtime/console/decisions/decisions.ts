@@ -6,7 +6,7 @@ import type { RecordPage, RecordQuery, RecordReader } from "../../record-store/r
 import type { Clock } from "../../shared/clock.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import type { ConsoleRights, Screen, ScreenPage, Visit } from "../screen.ts";
+import type { ConsoleRights, Screen, ScreenPage, ConsoleRequest } from "../screen.ts";
 import { showDecision, type DecisionPageDeps } from "./decision.ts";
 import { download, FORMATS } from "./download.ts";
 import { type DecisionFilters, filterQuery, NOT_ALLOWED, readFilters, toQuery } from "./filters.ts";
@@ -18,7 +18,7 @@ export interface DecisionDeps extends DecisionPageDeps {
   readonly reader: RecordReader | undefined;
   readonly tails: Tails | undefined;
   /** Undefined: the right has ended. */
-  readonly again: (visit: Visit) => Promise<ConsoleRights | undefined>;
+  readonly again: (visit: ConsoleRequest) => Promise<ConsoleRights | undefined>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -70,7 +70,7 @@ function fileOf(name: string): (typeof FORMATS)[number] | undefined {
 }
 
 /** @param usual status where what is looked for makes sense */
-async function list(deps: DecisionDeps, visit: Visit, usual: number): Promise<ScreenPage> {
+async function list(deps: DecisionDeps, visit: ConsoleRequest, usual: number): Promise<ScreenPage> {
   const filters = readFilters(visit.query);
   const asked = toQuery(filters, visit.rights);
   const cursor = visit.query.get("cursor");

@@ -2,7 +2,7 @@
 import type { Exchange } from "../../http/exchange.ts";
 import type { KeptRecord, RecordPage, RecordQuery, RecordReader } from "../../record-store/record-reader.ts";
 import type { Clock } from "../../shared/clock.ts";
-import type { ConsoleRights, Visit } from "../screen.ts";
+import type { ConsoleRights, ConsoleRequest } from "../screen.ts";
 import { textOf, visibleFields, whatOf } from "./show-record.ts";
 import { reasonText } from "./reasons.ts";
 
@@ -17,7 +17,7 @@ export interface DownloadDeps {
   readonly reader: RecordReader;
   readonly clock: Clock;
   /** Undefined: the right has ended. */
-  readonly again: (visit: Visit) => Promise<ConsoleRights | undefined>;
+  readonly again: (visit: ConsoleRequest) => Promise<ConsoleRights | undefined>;
 }
 
 /** @returns false: the store cannot be asked, and nothing was answered; later the connection ends within the file */
@@ -27,7 +27,7 @@ export async function download(
     visit,
     query,
     format,
-  }: { readonly visit: Visit; readonly query: Omit<RecordQuery, "limit" | "order">; readonly format: Format },
+  }: { readonly visit: ConsoleRequest; readonly query: Omit<RecordQuery, "limit" | "order">; readonly format: Format },
 ): Promise<boolean> {
   const { exchange } = visit;
   const asked = { ...query, order: "newest", limit: PAGE } as const;

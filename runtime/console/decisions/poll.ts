@@ -11,7 +11,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { NOT_ALLOWED } from "./filters.ts";
 import { task } from "../../shared/faults/guard.ts";
 
-export interface News {
+export interface LiveUpdates {
   /** Oldest first; some again, now that they are over. */
   readonly records: readonly KeptRecord[];
   /** Not all that came are there. */
@@ -20,7 +20,7 @@ export interface News {
 
 export interface Poll {
   /** @returns leaves; the poll ends with the last one */
-  follow(listener: (news: News) => void): () => void;
+  follow(listener: (news: LiveUpdates) => void): () => void;
   readonly followers: number;
 }
 
@@ -60,7 +60,7 @@ export async function findNewest(
 }
 
 export function createPoll({ reader, clock, onError, every = everySoOften }: PollDeps, question: Question): Poll {
-  const listeners = new Set<(news: News) => void>();
+  const listeners = new Set<(news: LiveUpdates) => void>();
   /** Ids of the last looks, with whether they were over. */
   let seen = new Map<string, boolean>();
   let startedAtMs = clock.now();

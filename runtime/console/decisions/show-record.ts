@@ -2,7 +2,7 @@
 import { ownerOfRoute } from "../../shared/route-key.ts";
 import type { DecisionRow } from "../../pages/console/decisions.ts";
 import type { KeptRecord } from "../../record-store/record-reader.ts";
-import { strange } from "../strange.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import type { ConsoleRights } from "../screen.ts";
 import { reasonText } from "./reasons.ts";
 
@@ -13,7 +13,7 @@ const MAX_CELL_CHARACTERS = 48;
 
 export function rowOf(record: KeptRecord): DecisionRow {
   const { id, timeMs, outcome, result } = record;
-  const cell = (text: string): string => strange(text, MAX_CELL_CHARACTERS);
+  const cell = (text: string): string => showUntrusted(text, MAX_CELL_CHARACTERS);
   return {
     id,
     timeMs,
@@ -23,7 +23,7 @@ export function rowOf(record: KeptRecord): DecisionRow {
     client: cell(record.clientId?.replace(/^https:\/\//, "") ?? textOf(record, "auth-method") ?? ""),
     route: cell(record.route ?? ""),
     what: cell(record.tool ?? whatOf(record)),
-    reason: strange(reasonText(record)),
+    reason: showUntrusted(reasonText(record)),
     status: result?.status,
     durationMs: result?.durationMs,
   };
@@ -67,5 +67,5 @@ export function visibleFields(
 }
 
 export function fieldText(value: unknown): string {
-  return strange(typeof value === "string" ? value : JSON.stringify(value), MAX_VALUE_CHARACTERS);
+  return showUntrusted(typeof value === "string" ? value : JSON.stringify(value), MAX_VALUE_CHARACTERS);
 }

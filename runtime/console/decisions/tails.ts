@@ -14,15 +14,17 @@ import type { KeptRecord, RecordQuery, RecordReader } from "../../record-store/r
 import type { Clock, Closable } from "../../shared/clock.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import type { ConsoleRights, Visit } from "../screen.ts";
-import { createPoll, findNewest, type News, type Poll, type PollDeps } from "./poll.ts";
+import type { ConsoleRights, ConsoleRequest } from "../screen.ts";
+import { createPoll, findNewest, type LiveUpdates, type Poll, type PollDeps } from "./poll.ts";
 import { rowOf } from "./show-record.ts";
 import { guard } from "../../shared/faults/guard.ts";
+
+type TailQuery = Omit<RecordQuery, "limit" | "order">;
 
 export interface TailDeps {
   readonly reader: RecordReader;
   /** Undefined: the right has ended. */
-  readonly again: (visit: Visit) => Promise<ConsoleRights | undefined>;
+  readonly again: (visit: ConsoleRequest) => Promise<ConsoleRights | undefined>;
   readonly revocations: Pick<Revocations, "subscribe">;
   readonly blocks: Pick<Blocks, "subscribe">;
   readonly snapshots: Pick<Snapshots, "subscribe">;
@@ -33,7 +35,7 @@ export interface TailDeps {
 
 export interface Tails extends Closable {
   /** Answers with a stream. @param after id of the newest record that the page has */
-  open(visit: Visit, query: Omit<RecordQuery, "limit" | "order">, after: string | undefined): Promise<void>;
+  open(visit: ConsoleRequest, query: TailQuery, after: string | undefined): Promise<void>;
   readonly size: number;
 }
 
@@ -85,7 +87,7 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
     snapshots.subscribe(checkAll),
   ];
 
-  const follow = (query: Omit<RecordQuery, "limit" | "order">, listener: (news: News) => void): (() => void) => {
+  const follow = (query: TailQuery, listener: (news: LiveUpdates) => void): (() => void) => {
     const key = JSON.stringify(query);
     const poll = polls.get(key) ?? createPoll({ reader, clock, onError, ...(every && { every }) }, query);
     polls.set(key, poll);
@@ -101,7 +103,7 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
   };
 
   /** What came since the page, or since the connection broke. */
-  const catchUp = async (query: Omit<RecordQuery, "limit" | "order">, after: string): Promise<News | undefined> => {
+  const catchUp = async (query: TailQuery, after: string): Promise<LiveUpdates | undefined> => {
     const last = await reader.get(after);
     if (!last) return { records: [], isSample: true };
     const { records, isFull } = await findNewest(reader, { ...query, sinceMs: last.timeMs });
@@ -127,7 +129,7 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
         // Told once each time.
         if (isSlow) exchange.onDrain(() => (isSlow = false));
       };
-      const take = ({ records, isSample }: News): void => {
+      const take = ({ records, isSample }: LiveUpdates): void => {
         if (isSlow) {
           missed += records.length;
           return;

@@ -1,6 +1,6 @@
 /** What is wrong with those around the gateway: upstreams, certificates, token endpoints, who gets records and events. */
 import type { CertificateReport, ProcessReport } from "../../health/process-report.ts";
-import { strange } from "../strange.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import type { FoundProblem } from "./found.ts";
 
 const DAY_SECONDS = 86_400;
@@ -17,11 +17,11 @@ export function upstreamProblems(of: ProcessReport): readonly FoundProblem[] {
       {
         tone: isAll ? "bad" : "warn",
         text: isAll
-          ? `No upstream of ${strange(route)} takes requests`
-          : `${away.length} of ${upstreams.length} upstreams of ${strange(route)} ${away.length === 1 ? "takes" : "take"} no requests`,
+          ? `No upstream of ${showUntrusted(route)} takes requests`
+          : `${away.length} of ${upstreams.length} upstreams of ${showUntrusted(route)} ${away.length === 1 ? "takes" : "take"} no requests`,
         details: away.map(({ upstream, checks }) => {
-          const reasons = checks.flatMap(({ last_error: error }) => (error === "" ? [] : strange(error)));
-          return [strange(upstream), ...reasons].join(": ");
+          const reasons = checks.flatMap(({ last_error: error }) => (error === "" ? [] : showUntrusted(error)));
+          return [showUntrusted(upstream), ...reasons].join(": ");
         }),
         advice: isAll ? "Requests fail until one is back." : "The remaining upstreams take over.",
         read: "Log messages",
@@ -41,14 +41,14 @@ export function certificateProblems(of: ProcessReport, now: number): readonly Fo
       advice:
         certificate.owner === undefined
           ? "Replace its files. They reload automatically."
-          : `It came with the slice of ${strange(certificate.owner)}, who publishes a new one.`,
+          : `It came with the slice of ${showUntrusted(certificate.owner)}, who publishes a new one.`,
       read: "Log messages",
       of,
     }));
 }
 
 export function certificateNames({ names }: CertificateReport): string {
-  return names.length === 0 ? "no name" : names.map((name) => strange(name)).join(", ");
+  return names.length === 0 ? "no name" : names.map((name) => showUntrusted(name)).join(", ");
 }
 
 /** "ended 3 days ago", "ends in 12 days". */
@@ -66,9 +66,9 @@ export function lengthOf(seconds: number): string {
 export function tokenProblems(of: ProcessReport, now: number): readonly FoundProblem[] {
   const providers = of.providers.flatMap(({ name, problem }): readonly FoundProblem[] => {
     if (problem === undefined) return [];
-    const text = `Identity provider ${strange(name)} does not answer`;
+    const text = `Identity provider ${showUntrusted(name)} does not answer`;
     const advice = "New sign-ins fail. Existing sessions continue.";
-    return [{ tone: "bad", text, details: [strange(problem, 400)], advice, read: "Troubleshoot", of }];
+    return [{ tone: "bad", text, details: [showUntrusted(problem, 400)], advice, read: "Troubleshoot", of }];
   });
   const refreshes = of.refreshes
     .filter(({ lastAt }) => now - lastAt < LATELY_SECONDS)
@@ -87,11 +87,11 @@ export function tokenProblems(of: ProcessReport, now: number): readonly FoundPro
 export function receiverProblems(of: ProcessReport): readonly FoundProblem[] {
   const records = of.records.flatMap(({ name, isAway, lost, lastError }): readonly FoundProblem[] => {
     if (!isAway && lost === 0) return [];
-    const text = isAway ? `“${strange(name)}” takes no records` : `“${strange(name)}” has lost records`;
+    const text = isAway ? `“${showUntrusted(name)}” takes no records` : `“${showUntrusted(name)}” has lost records`;
     const advice = isAway
       ? "Records queue until the spool is full, then they are dropped. The authorization log has all of them."
       : "The queue was full. The authorization log has all of them.";
-    const details = lastError === undefined ? [] : [strange(lastError, 400)];
+    const details = lastError === undefined ? [] : [showUntrusted(lastError, 400)];
     return [{ tone: isAway ? "bad" : "warn", text, details, advice, read: "Log messages", of }];
   });
   const { webhook } = of;
@@ -100,7 +100,7 @@ export function receiverProblems(of: ProcessReport): readonly FoundProblem[] {
   const isFailing = failure !== null && failure.at > (webhook.last_sent_at ?? 0);
   if (!isFailing && webhook.dropped === 0 && webhook.given_up === 0) return records;
   const text = isFailing ? "The webhook endpoint rejects events" : "Webhook events dropped";
-  const details = failure === null ? [] : [strange(failure.reason, 400)];
+  const details = failure === null ? [] : [showUntrusted(failure.reason, 400)];
   const advice = `${webhook.waiting} queued. Each is retried for 24 hours.`;
   return [...records, { tone: "warn", text, details, advice, read: "Webhook notifications", of }];
 }

@@ -2,7 +2,7 @@
 import type { HealthProblem } from "../../pages/console/health/health.ts";
 import type { ProcessReport } from "../../health/process-report.ts";
 import type { FailureCount } from "../../health/rollup.ts";
-import { strange } from "../strange.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { certificateProblems, receiverProblems, tokenProblems, upstreamProblems } from "./problems-outside.ts";
 import type { FoundProblem } from "./found.ts";
 import { SILENT_AFTER_SECONDS } from "../../health/tell-health.ts";
@@ -71,14 +71,16 @@ function configurationProblems(of: ProcessReport): readonly FoundProblem[] {
     tone: "bad",
     text:
       standing === "kept"
-        ? `${strange(owner)}: new slice rejected, previous version active`
-        : `${strange(owner)}: slice rejected, no previous version`,
-    details: problems.map((each) => strange(each, 400)),
+        ? `${showUntrusted(owner)}: new slice rejected, previous version active`
+        : `${showUntrusted(owner)}: slice rejected, no previous version`,
+    details: problems.map((each) => showUntrusted(each, 400)),
     advice: "Other owners are not affected. Ask the owner to fix and republish the slice.",
     read,
     of,
   }));
-  const details = lastError ? [...lastError.problems.map((each) => strange(each, 400)), ...more(lastError.more)] : [];
+  const details = lastError
+    ? [...lastError.problems.map((each) => showUntrusted(each, 400)), ...more(lastError.more)]
+    : [];
   if (lastError && !lastError.isPartial) {
     const advice = "Fix the configuration. Until then no owner's changes take effect.";
     const text = "Configuration rejected, previous version active";
@@ -132,10 +134,10 @@ function failureProblems({ failures }: ProblemFacts): readonly FoundProblem[] {
   return [...byUpstream.values()].slice(0, MAX_NAMED).map((same) => {
     const { route, upstream } = same[0] as FailureCount;
     const total = same.reduce((sum, { count }) => sum + count, 0);
-    const where = upstream === "" ? "" : ` (${strange(upstream)})`;
+    const where = upstream === "" ? "" : ` (${showUntrusted(upstream)})`;
     return {
       tone: "warn",
-      text: `The upstream of ${strange(route)}${where} failed in the last quarter of an hour`,
+      text: `The upstream of ${showUntrusted(route)}${where} failed in the last quarter of an hour`,
       details: same.map(({ failure, count }) => `${count} × ${failure}`),
       advice: `${total} requests failed. The failure names the side to check.`,
       read: "Log messages",

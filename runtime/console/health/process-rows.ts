@@ -3,7 +3,7 @@ import type { ProcessRow } from "../../pages/console/health/health.ts";
 import { shortMs } from "../../pages/console/health/scale.ts";
 import type { ProcessReport } from "../../health/process-report.ts";
 import type { Processes } from "../../health/tell-health.ts";
-import { strange } from "../strange.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { isSilent } from "./problems.ts";
 
 export interface RowFacts {
@@ -21,7 +21,7 @@ const DIGEST_SHOWN = 12;
 /** Host and worker; with what tells them apart where several are of one host. */
 export function processNames(all: readonly { readonly id: string }[]): (id: string) => string {
   const hosts = Map.groupBy(all, ({ id }) => shortName(id));
-  return (id) => strange((hosts.get(shortName(id))?.length ?? 0) > 1 ? id : shortName(id), 80);
+  return (id) => showUntrusted((hosts.get(shortName(id))?.length ?? 0) > 1 ? id : shortName(id), 80);
 }
 
 /** "host-pid-random/2" → "host, worker 2". */
@@ -38,9 +38,9 @@ export function processRows({ reports, others, now, nameOf }: RowFacts): readonl
       name: nameOf(id),
       isOwn: index === 0,
       state: stateOf(report, now),
-      version: strange(version, 40),
+      version: showUntrusted(version, 40),
       upSince: startedAt,
-      digest: strange(digest.slice(0, DIGEST_SHOWN)),
+      digest: showUntrusted(digest.slice(0, DIGEST_SHOWN)),
       loadedAt,
       configuration: configurationOf(report),
       memory: `${Math.round(memoryBytes / 1_048_576)} MiB`,
@@ -57,7 +57,7 @@ export function processRows({ reports, others, now, nameOf }: RowFacts): readonl
       isOwn: false,
       state: ["quiet", "alive, no details"],
       version: "",
-      digest: strange(digest.slice(0, DIGEST_SHOWN)),
+      digest: showUntrusted(digest.slice(0, DIGEST_SHOWN)),
       configuration: isWhole ? ["good", "up to date"] : ["bad", "out of date"],
       ...(published > 0 && { published: `publication ${published}` }),
     };

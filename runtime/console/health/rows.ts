@@ -9,7 +9,7 @@ import type {
 } from "../../pages/console/health/health.ts";
 import type { Tone } from "../../pages/console/pieces.ts";
 import type { CertificateReport, ProcessReport } from "../../health/process-report.ts";
-import { strange } from "../strange.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { certificateNames, lengthOf } from "./problems-outside.ts";
 
 type Reports = readonly ProcessReport[];
@@ -23,11 +23,13 @@ export function upstreamRows(reports: Reports, nameOf: NameOf): Pick<HealthParts
   const groups = [...Map.groupBy(seen, ({ status: s }) => JSON.stringify([s.route, s.upstream, s.healthy])).values()];
   const rows = groups.map((same): UpstreamRow => {
     const { route, upstream, healthy, checks, ejections } = (same[0] as (typeof seen)[number]).status;
-    const reasons = checks.flatMap(({ kind, last_error: error }) => (error === "" ? [] : `${kind}: ${strange(error)}`));
+    const reasons = checks.flatMap(({ kind, last_error: error }) =>
+      error === "" ? [] : `${kind}: ${showUntrusted(error)}`,
+    );
     const ejected = ejections > 0 ? [`left out ${ejections} times for its answers`] : [];
     return {
-      route: strange(route),
-      upstream: strange(upstream),
+      route: showUntrusted(route),
+      upstream: showUntrusted(upstream),
       state: healthy ? ["good", "takes requests"] : ["bad", "away"],
       why: [...reasons, ...ejected].join("; "),
       where: same.length === reports.length ? "all" : same.map(({ id }) => nameOf(id)).join(", "),
@@ -49,7 +51,7 @@ export function certificateRows(reports: Reports, now: number): readonly Certifi
     .map((certificate) => ({
       names: certificateNames(certificate),
       listener: certificate.listener,
-      owner: certificate.owner === undefined ? "" : strange(certificate.owner),
+      owner: certificate.owner === undefined ? "" : showUntrusted(certificate.owner),
       ends: certificate.ends * 1000,
       left: leftOf(certificate, now),
     }));
@@ -77,7 +79,7 @@ export function refreshRows(reports: Reports): readonly RefreshRow[] {
       result: latest.result === "refused" ? "refused" : "could not be asked",
       count: same.reduce((sum, { count }) => sum + count, 0),
       lastAt: latest.lastAt,
-      route: latest.route === undefined ? "" : strange(latest.route),
+      route: latest.route === undefined ? "" : showUntrusted(latest.route),
     };
   });
 }
@@ -88,10 +90,10 @@ export function providerRows(reports: Reports): readonly ProviderRow[] {
   return [...Map.groupBy(all, ({ name }) => name).values()].map((same) => {
     const { name, at, problem } = same.reduce((a, b) => (b.at > a.at ? b : a));
     return {
-      name: strange(name),
+      name: showUntrusted(name),
       state: problem === undefined ? ["good", "answers"] : ["bad", "does not answer"],
       askedAt: at,
-      why: problem === undefined ? "" : strange(problem, 400),
+      why: problem === undefined ? "" : showUntrusted(problem, 400),
     };
   });
 }
@@ -99,12 +101,12 @@ export function providerRows(reports: Reports): readonly ProviderRow[] {
 export function receiverRows(reports: Reports, nameOf: NameOf): readonly ReceiverRow[] {
   const rows = reports.flatMap(({ id, records, webhook }): readonly ReceiverRow[] => [
     ...records.map((each): ReceiverRow => ({
-      name: each.kind === "record_store" ? "record store" : `${strange(each.name)} (${each.kind})`,
+      name: each.kind === "record_store" ? "record store" : `${showUntrusted(each.name)} (${each.kind})`,
       state: each.isAway ? ["bad", "away"] : ["good", "takes records"],
       where: nameOf(id),
       waiting: each.waiting,
       lost: each.lost,
-      lastError: each.lastError === undefined ? "" : strange(each.lastError, 400),
+      lastError: each.lastError === undefined ? "" : showUntrusted(each.lastError, 400),
       ...(each.lastSuccessAt !== undefined && { lastSuccessAt: each.lastSuccessAt }),
     })),
     ...(webhook ? [webhookRow(webhook, nameOf(id))] : []),
@@ -116,12 +118,12 @@ function webhookRow(webhook: NonNullable<ProcessReport["webhook"]>, where: strin
   const { host, waiting, dropped, given_up: givenUp, last_sent_at: sentAt, last_failure: failure } = webhook;
   const isFailing = failure !== null && failure.at > (sentAt ?? 0);
   return {
-    name: `webhook (${strange(host)})`,
+    name: `webhook (${showUntrusted(host)})`,
     state: isFailing ? ["bad", "away"] : ["good", "takes events"],
     where,
     waiting,
     lost: dropped + givenUp,
-    lastError: failure === null ? "" : strange(failure.reason, 400),
+    lastError: failure === null ? "" : showUntrusted(failure.reason, 400),
     ...(sentAt !== null && { lastSuccessAt: sentAt * 1000 }),
   };
 }

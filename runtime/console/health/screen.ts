@@ -6,14 +6,14 @@ import type { HealthReader } from "../../health/health.ts";
 import { ALL, addFailures, ownerScope, routeScope } from "../../health/rollup.ts";
 import type { TrafficStep } from "../../health/read-traffic.ts";
 import { TIERS, type Tier } from "../../health/tiers.ts";
-import type { Screen, ScreenPage, Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { Screen, ScreenPage, ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { gather } from "./gather.ts";
 import { loopPlot, trafficPlots } from "./plots.ts";
 import { findProblems } from "./problems.ts";
 import { processNames, processRows } from "./process-rows.ts";
 import { certificateRows, providerRows, receiverRows, refreshRows, upstreamRows } from "./rows.ts";
-import { seenFailures, seenReport, type Sight, sightOf } from "./sight.ts";
+import { visibleFailures, visibleReport, type VisibleScope, visibleScope } from "./visible-scope.ts";
 
 export interface HealthScreenDeps {
   readonly health: HealthReader;
@@ -43,14 +43,14 @@ export function healthScreen({ health }: HealthScreenDeps): Screen {
 /** For tests without a frame. */
 export async function healthParts(
   health: HealthReader,
-  { snapshot, rights, query, now: nowMs }: Pick<Visit, "snapshot" | "rights" | "query" | "now">,
+  { snapshot, rights, query, now: nowMs }: Pick<ConsoleRequest, "snapshot" | "rights" | "query" | "now">,
 ): Promise<HealthParts> {
   const now = Math.floor(nowMs / 1000);
-  const sight = sightOf(rights, snapshot);
+  const sight = visibleScope(rights, snapshot);
   const tier = TIERS.find(({ name }) => name === query.get("range")) ?? TIERS[0];
   const gathered = await gather(health, tier);
   const { steps, recent, others, isAlone } = gathered;
-  const reports = gathered.reports.map((report) => seenReport(report, sight));
+  const reports = gathered.reports.map((report) => visibleReport(report, sight));
   const nameOf = processNames([...reports, ...others]);
   const routes = routesOf(steps).filter((key) => sight.maySeeRoute(key));
   const route = routes.find((key) => key === query.get("route"));
@@ -60,7 +60,7 @@ export async function healthParts(
   return {
     path: PATH,
     failed: isAlone ? ["The store"] : [],
-    problems: findProblems({ reports, failures: seenFailures(failures, sight), now, nameOf }),
+    problems: findProblems({ reports, failures: visibleFailures(failures, sight), now, nameOf }),
     processes: processRows({ reports, others, now, nameOf }),
     ...upstreamRows(reports, nameOf),
     certificates: certificateRows(reports, now),
@@ -76,7 +76,7 @@ export async function healthParts(
 function filters(tier: Tier, routes: readonly string[], route: string | undefined): readonly FilterField[] {
   // The first is there without being asked for, as without a filter.
   const ranges = TIERS.map(({ name }, index): readonly [string, string] => [index === 0 ? "" : name, RANGES[name]]);
-  const named = routes.map((key): readonly [string, string] => [key, strange(key)]);
+  const named = routes.map((key): readonly [string, string] => [key, showUntrusted(key)]);
   return [
     { name: "range", label: "Range", value: tier === TIERS[0] ? "" : tier.name, options: ranges },
     { name: "route", label: "Busiest routes", value: route ?? "", options: [["", "All routes"], ...named] },
@@ -92,19 +92,19 @@ function routesOf(steps: readonly TrafficStep[]): readonly string[] {
     .toSorted();
 }
 
-function scopesOf(route: string | undefined, { isWhole, owners }: Sight): readonly string[] {
+function scopesOf(route: string | undefined, { isWhole, owners }: VisibleScope): readonly string[] {
   if (route !== undefined) return [routeScope(route)];
   return isWhole ? [ALL] : owners.map(ownerScope);
 }
 
-function plottedText(route: string | undefined, { isWhole, owners }: Sight, isAlone: boolean): string {
+function plottedText(route: string | undefined, { isWhole, owners }: VisibleScope, isAlone: boolean): string {
   const ofWhat =
     route !== undefined
-      ? `Of ${strange(route)}`
+      ? `Of ${showUntrusted(route)}`
       : isWhole
         ? "All routes"
         : `Of the routes of ${owners
-            .map((owner) => strange(owner))
+            .map((owner) => showUntrusted(owner))
             .slice(0, 5)
             .join(", ")}`;
   return `${ofWhat}, ${isAlone ? "This process only" : "of all processes together"}. The current minute is not included.`;

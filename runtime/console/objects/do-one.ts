@@ -2,7 +2,7 @@
 import type { AdminAction } from "../../audit/action-record.ts";
 import type { Asked, Kind } from "../../administration/kind.ts";
 import { GONE, neighbourOf } from "../ask-once-more.ts";
-import type { ActionOutcome, Visit } from "../screen.ts";
+import type { ActionOutcome, ConsoleRequest } from "../screen.ts";
 
 export interface Doable<D> {
   /** Of the form's action: "end-session". */
@@ -22,7 +22,7 @@ export interface FoundObject {
   /** What else identifies it. */
   readonly details?: string;
   /** Records itself. @returns what was done; undefined: it was no longer there */
-  run(visit: Visit, asked: Asked): Promise<string | undefined>;
+  run(visit: ConsoleRequest, asked: Asked): Promise<string | undefined>;
 }
 
 /** @param limit rows of the page */
@@ -46,7 +46,7 @@ export function doables<T extends object, D, S>(kind: Kind<T, D, S>, limit: numb
 }
 
 interface Wanted {
-  readonly visit: Visit;
+  readonly visit: ConsoleRequest;
   /** "": nothing was named. */
   readonly id: string;
   readonly reason: string;
@@ -69,7 +69,7 @@ export async function doOne<D extends { readonly recordAction: (action: AdminAct
 
 /** An administrator's request, whose record names the administrator by ID. */
 export function askedBy(
-  { principal: { user } }: Pick<Visit, "principal">,
+  { principal: { user } }: Pick<ConsoleRequest, "principal">,
   reason: string,
   { recordAction }: { readonly recordAction: (action: AdminAction) => void },
 ): Asked {

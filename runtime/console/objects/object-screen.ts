@@ -18,8 +18,8 @@ import { confirmForm } from "../../pages/console/pieces.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { addressOfList } from "../addresses.ts";
 import { readReason } from "../ask-once-more.ts";
-import type { ActionOutcome, Screen, ScreenAction, ScreenPage, Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { ActionOutcome, Screen, ScreenAction, ScreenPage, ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { askedBy } from "./do-one.ts";
 import { objectTable } from "./object-table.ts";
 
@@ -46,7 +46,7 @@ export function objectScreen(kind: OwnKind, deps: ObjectScreenDeps): Screen {
   const path = addressOfList(kind.plural);
 
   const showCreation = (
-    visit: Visit,
+    visit: ConsoleRequest,
     { name, path: below, title, button = title, effect, inputs }: Creation<KindDeps>,
   ): ScreenPage => ({
     title,
@@ -61,7 +61,10 @@ export function objectScreen(kind: OwnKind, deps: ObjectScreenDeps): Screen {
     }),
   });
 
-  const showAction = async (visit: Visit, action: Action<object, KindDeps>): Promise<ScreenPage | undefined> => {
+  const showAction = async (
+    visit: ConsoleRequest,
+    action: Action<object, KindDeps>,
+  ): Promise<ScreenPage | undefined> => {
     const { id } = namedBy(kind, (name) => visit.query.get(name) ?? "");
     const thing = await kind.find(deps, id);
     if (!thing || !visit.rights.may(action.role, kind.ownerOf(thing))) return undefined;
@@ -97,7 +100,7 @@ export function objectScreen(kind: OwnKind, deps: ObjectScreenDeps): Screen {
           return await run(form, askedBy(visit, reason.value, deps));
         } catch (error) {
           if (!(error instanceof GatewayError) || error.code !== kind.wrong) throw error;
-          return { refused: strange(error.message, 400) };
+          return { refused: showUntrusted(error.message, 400) };
         }
       },
     },
@@ -153,7 +156,12 @@ export function objectScreen(kind: OwnKind, deps: ObjectScreenDeps): Screen {
   };
 }
 
-async function listFor(kind: Kind, deps: KindDeps, { rights, query }: Visit, text: string): Promise<readonly object[]> {
+async function listFor(
+  kind: Kind,
+  deps: KindDeps,
+  { rights, query }: ConsoleRequest,
+  text: string,
+): Promise<readonly object[]> {
   const filters = new Map(kind.filters.flatMap((name) => (query.get(name) ? [[name, query.get(name) ?? ""]] : [])));
   const wanted = text.toLowerCase();
   const isMeant = (thing: object): boolean =>
@@ -169,7 +177,7 @@ async function listFor(kind: Kind, deps: KindDeps, { rights, query }: Visit, tex
   return shown;
 }
 
-async function showList(kind: OwnKind, deps: KindDeps, visit: Visit): Promise<ScreenPage> {
+async function showList(kind: OwnKind, deps: KindDeps, visit: ConsoleRequest): Promise<ScreenPage> {
   const { creation, screen: own } = kind;
   const text = (visit.query.get("text") ?? "").slice(0, 256);
   const selected = visit.query.get("kind") ?? "";
@@ -209,7 +217,7 @@ async function showList(kind: OwnKind, deps: KindDeps, visit: Visit): Promise<Sc
   };
 }
 
-function linkOf(kind: Kind, { rights }: Visit): Seen["link"] {
+function linkOf(kind: Kind, { rights }: ConsoleRequest): Seen["link"] {
   return (name, thing, text, about) => {
     const action = kind.actions.find((each) => each.name === name);
     if (!action || !rights.may(action.role, kind.ownerOf(thing))) return undefined;
@@ -222,7 +230,7 @@ function valuesOf({ inputs }: Creation<KindDeps>, form: Form): Form {
   return new Map(inputs.map(({ name }) => [name, form.get(name)?.trim() ?? ""]));
 }
 
-function mayMake({ rights }: Visit, { role }: Creation<KindDeps>): boolean {
+function mayMake({ rights }: ConsoleRequest, { role }: Creation<KindDeps>): boolean {
   return rights.may(role) || [...rights.byOwner.keys()].some((owner) => rights.may(role, owner));
 }
 

@@ -2,8 +2,8 @@
 import { blockTimes } from "../../pages/console/people/block-times.ts";
 import { confirmForm } from "../../pages/console/pieces.ts";
 import { addressOfId } from "../addresses.ts";
-import type { ScreenPage, Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { ScreenPage, ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { DOABLE, emailOf } from "./do-one.ts";
 import { BLOCK_TIMES } from "./person-actions.ts";
 import type { PeopleDeps } from "./deps.ts";
@@ -18,7 +18,7 @@ interface Asking {
 /** @param what name of the action @returns undefined: there is nothing to do it to, or this person may not */
 export async function confirmPage(
   deps: PeopleDeps,
-  visit: Visit,
+  visit: ConsoleRequest,
   userId: string,
   what: string,
 ): Promise<ScreenPage | undefined> {
@@ -35,7 +35,7 @@ export async function confirmPage(
     csrfToken: visit.csrf(what),
     fields: [["of", of]],
     button: title,
-    text: `${effect} Target: ${strange(target)}. User: ${strange(person)}.`,
+    text: `${effect} Target: ${showUntrusted(target)}. User: ${showUntrusted(person)}.`,
     asksReason: true,
     more: what === "block" ? blockTimes(BLOCK_TIMES) : undefined,
     back: addressOfId("people", userId),

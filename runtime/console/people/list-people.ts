@@ -13,8 +13,8 @@ import { type PageOf, pageOf, type PageRequest } from "../../store/page-of.ts";
 import type { StoredRecord } from "../../store/store.ts";
 import { addressOfId, addressOfList, placeIn } from "../addresses.ts";
 import { lookThrough, pagesOfSearch, SEARCHED_PAGE } from "../look-through.ts";
-import type { Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import type { PeopleDeps } from "./deps.ts";
 
 const MAX_SEARCH_CHARACTERS = 256;
@@ -22,7 +22,7 @@ const SHOWN_GROUPS = 5;
 const COUNTED_SESSIONS = 20;
 const PREFIX = "identity:";
 
-export async function peopleView(deps: PeopleDeps, { query }: Visit): Promise<PeopleView> {
+export async function peopleView(deps: PeopleDeps, { query }: ConsoleRequest): Promise<PeopleView> {
   const { store } = deps;
   const search = (query.get("q") ?? "").trim().slice(0, MAX_SEARCH_CHARACTERS);
   const after = placeIn(PREFIX, query.get("after"));
@@ -67,11 +67,11 @@ async function personRow({ store, blocks }: PeopleDeps, record: IdentityRecord):
   const more = groups.length > SHOWN_GROUPS ? ` and ${groups.length - SHOWN_GROUPS} more` : "";
   return {
     href: addressOfId("people", userId),
-    who: strange(email === "" ? userId : email),
-    id: strange(userId),
-    name: strange(name),
-    provider: strange(providerNameOf(userId)),
-    groups: strange(groups.slice(0, SHOWN_GROUPS).join(", ")) + more,
+    who: showUntrusted(email === "" ? userId : email),
+    id: showUntrusted(userId),
+    name: showUntrusted(name),
+    provider: showUntrusted(providerNameOf(userId)),
+    groups: showUntrusted(groups.slice(0, SHOWN_GROUPS).join(", ")) + more,
     isBlocked: blocks.find({ user: { id: userId, email } }) !== undefined,
     isRefused: refusedAt !== undefined,
     sessions: next === undefined ? String(found.length) : `${found.length} or more`,

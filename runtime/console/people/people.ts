@@ -3,7 +3,7 @@ import { peopleBody } from "../../pages/console/people/people.ts";
 import { personBody } from "../../pages/console/people/person.ts";
 import { idOfPath } from "../addresses.ts";
 import type { Screen } from "../screen.ts";
-import { strange } from "../strange.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { confirmPage } from "./confirm-person.ts";
 import { emailOf } from "./do-one.ts";
 import { peopleView } from "./list-people.ts";
@@ -27,7 +27,7 @@ export function peopleScreen(deps: PeopleDeps): Screen {
       if (what !== undefined) return confirmPage(deps, visit, userId, what);
       const view = await personView(deps, visit, userId);
       const title = (await emailOf(deps.store, userId)) || userId;
-      return view && { title: strange(title), body: personBody(view) };
+      return view && { title: showUntrusted(title), body: personBody(view) };
     },
     actions: personActions(deps),
   };

@@ -12,7 +12,7 @@ import { isNamedByEmail } from "../../shared/user-id.ts";
 import { blockTarget, unblockTarget, type BlockingDeps, type NamedTarget } from "../../administration/blocking.ts";
 import { addressOfId, idOfPath } from "../addresses.ts";
 import { GONE, readReason } from "../ask-once-more.ts";
-import type { ActionOutcome, ScreenAction, Visit } from "../screen.ts";
+import type { ActionOutcome, ScreenAction, ConsoleRequest } from "../screen.ts";
 import { doOne } from "../objects/do-one.ts";
 import { DOABLE, emailOf } from "./do-one.ts";
 import { anchorOf, MOST_SHOWN } from "./person-view.ts";
@@ -30,7 +30,7 @@ export const BLOCK_TIMES = [
 const MAX_PAGES = 100;
 
 interface Asking {
-  readonly visit: Visit;
+  readonly visit: ConsoleRequest;
   readonly userId: string;
   /** Target. */
   readonly of: string;
@@ -118,7 +118,11 @@ async function namedTarget({ store }: PeopleDeps, userId: string): Promise<Named
   return { kind: "user", name: userId, ...(isNamedByEmail(email) ? { email } : {}) };
 }
 
-function blockingDeps({ store, clock, recordAction }: PeopleDeps, { principal }: Visit, reason: string): BlockingDeps {
+function blockingDeps(
+  { store, clock, recordAction }: PeopleDeps,
+  { principal }: ConsoleRequest,
+  reason: string,
+): BlockingDeps {
   const by = principal.user.id;
   return { store, clock, record: (action) => recordAction({ reason, ...action, by }) };
 }

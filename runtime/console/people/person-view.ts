@@ -18,8 +18,8 @@ import { describeBlock } from "../../policy/blocks.ts";
 import type { KeptRecord } from "../../record-store/record-reader.ts";
 import { parseUserId, providerNameOf } from "../../shared/user-id.ts";
 import { addressOfId, addressOfList } from "../addresses.ts";
-import type { Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { callWords } from "../call-words.ts";
 import { objectTable } from "../objects/object-table.ts";
 import type { PeopleDeps } from "./deps.ts";
@@ -55,7 +55,11 @@ export function anchorOf(of: string, id: string): string {
 }
 
 /** @returns undefined when nothing is known of anybody by this id */
-export async function personView(deps: PeopleDeps, visit: Visit, userId: string): Promise<PersonView | undefined> {
+export async function personView(
+  deps: PeopleDeps,
+  visit: ConsoleRequest,
+  userId: string,
+): Promise<PersonView | undefined> {
   const { store } = deps;
   const page = { limit: MOST_SHOWN, filters: new Map([["user", userId]]) };
   const [identity, pages, devices, decisions] = await Promise.all([
@@ -144,18 +148,18 @@ function factsOf(
     const kind = parseUserId(userId)?.kind ?? "person";
     const text = kind === "person" ? "Profile data has expired" : "Service account";
     return [
-      ["ID", strange(userId)],
+      ["ID", showUntrusted(userId)],
       ["Status", text],
     ];
   }
   const { confirmedAt, refusedAt, refreshDueAt } = identity.value;
-  const groups = facts.groups.slice(0, MAX_GROUPS).map((group) => strange(group));
+  const groups = facts.groups.slice(0, MAX_GROUPS).map((group) => showUntrusted(group));
   const more = facts.groups.length > groups.length ? ` and ${facts.groups.length - groups.length} more` : "";
   return [
-    ["Email", strange(facts.email)],
-    ["Name", strange(facts.name)],
-    ["ID", strange(userId)],
-    ["Identity provider", strange(providerNameOf(userId))],
+    ["Email", showUntrusted(facts.email)],
+    ["Name", showUntrusted(facts.name)],
+    ["ID", showUntrusted(userId)],
+    ["Identity provider", showUntrusted(providerNameOf(userId))],
     [
       "Groups",
       facts.leftOut?.groups === true
@@ -176,7 +180,7 @@ function factsOf(
 
 function blockText({ reason, since, until, by }: ReturnType<typeof describeBlock>): string {
   const end = until === "" ? "until that is lifted" : `until ${until}`;
-  return strange(`Since ${since}, ${end}, by ${by}${reason === "" ? "" : `: ${reason}`}`, LONG);
+  return showUntrusted(`Since ${since}, ${end}, by ${by}${reason === "" ? "" : `: ${reason}`}`, LONG);
 }
 
 /** Those that are registered here. */
@@ -193,7 +197,7 @@ async function clientRecords(
 
 /** @returns undefined: its name is its own word */
 export function vouchedBy(clientId: string, clients: ReadonlyMap<string, ClientRecord>): string | undefined {
-  if (isClientIdUrl(clientId)) return strange(URL.canParse(clientId) ? new URL(clientId).host : clientId);
+  if (isClientIdUrl(clientId)) return showUntrusted(URL.canParse(clientId) ? new URL(clientId).host : clientId);
   return clients.get(clientId)?.preRegistered === true ? "an administrator" : undefined;
 }
 
@@ -216,7 +220,7 @@ function lastAddresses(decisions: Decisions): ReadonlyMap<string, string> {
     for (const { value } of decisions) {
       const { "session-id": session, ip } = value;
       if (typeof session === "string" && typeof ip === "string" && !addresses.has(session))
-        addresses.set(session, strange(ip));
+        addresses.set(session, showUntrusted(ip));
     }
   return addresses;
 }
@@ -228,9 +232,9 @@ function decisionsView(decisions: Decisions, userId: string): PersonView["decisi
       href: addressOfId("decisions", record.id),
       timeMs: record.timeMs,
       outcome: record.outcome,
-      route: strange(record.route ?? ""),
+      route: showUntrusted(record.route ?? ""),
       what: callWords(record),
-      from: typeof record.value["ip"] === "string" ? strange(record.value["ip"]) : "",
+      from: typeof record.value["ip"] === "string" ? showUntrusted(record.value["ip"]) : "",
     })),
     all: addressOfList("decisions", { user: userId }),
   };

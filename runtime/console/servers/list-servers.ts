@@ -5,8 +5,8 @@ import type { ConnectionCounts } from "../../oauth/client/list-connections.ts";
 import type { ServerRow, ServersView } from "../../pages/console/servers/servers.ts";
 import { policyLine } from "../../policy/words/policy-words.ts";
 import { addressOfId, addressOfList } from "../addresses.ts";
-import type { Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { addressOf, kindOf, kindText, ROUTE_KINDS } from "./route-words.ts";
 import type { ServersDeps } from "./deps.ts";
 
@@ -14,13 +14,16 @@ const PAGE = 50;
 const MAX_SEARCH_CHARACTERS = 256;
 
 /** Those that this person may see. */
-export function visibleRoutes({ snapshot, rights }: Pick<Visit, "snapshot" | "rights">): readonly CompiledRoute[] {
+export function visibleRoutes({
+  snapshot,
+  rights,
+}: Pick<ConsoleRequest, "snapshot" | "rights">): readonly CompiledRoute[] {
   return rights.owners === undefined
     ? snapshot.routes
     : snapshot.routes.filter(({ owner }) => rights.may("viewer", owner));
 }
 
-export async function serversView(deps: ServersDeps, visit: Visit): Promise<ServersView> {
+export async function serversView(deps: ServersDeps, visit: ConsoleRequest): Promise<ServersView> {
   const { query } = visit;
   const search = (query.get("q") ?? "").trim().slice(0, MAX_SEARCH_CHARACTERS);
   const kind = ROUTE_KINDS.find(([each]) => each === query.get("kind"))?.[0] ?? "";
@@ -56,7 +59,7 @@ function isFound(route: CompiledRoute, search: string): boolean {
 
 function serverRow(
   deps: ServersDeps,
-  { rights }: Visit,
+  { rights }: ConsoleRequest,
   route: CompiledRoute,
   { counts, unwell }: { readonly counts: ConnectionCounts | undefined; readonly unwell: number },
 ): ServerRow {
@@ -64,13 +67,13 @@ function serverRow(
   const isServer = route.mcp?.kind === "server";
   return {
     href: addressOfId("servers", route.key),
-    key: strange(route.key),
-    name: strange(route.name),
-    owner: strange(route.owner),
-    address: strange(addressOf(route)),
+    key: showUntrusted(route.key),
+    name: showUntrusted(route.name),
+    owner: showUntrusted(route.owner),
+    address: showUntrusted(addressOf(route)),
     kind: kindText(kindOf(route)),
     isBlocked: deps.blocks.find({ routeKey: route.key }) !== undefined,
-    policy: strange(policyLine(route.policy), 250),
+    policy: showUntrusted(policyLine(route.policy), 250),
     tools: lock && { locked: lock.items.size, changed: deps.toolLocks.differences(route).changed.size },
     upstreams:
       rights.may("operator", route.owner) && route.to.length > 0 ? { all: route.to.length, unwell } : undefined,

@@ -21,8 +21,8 @@ import { policyWords, type Rules, type RuleWords } from "../../policy/words/poli
 import type { KeptRecord } from "../../record-store/record-reader.ts";
 import { addressOfId, addressOfList, placeIn } from "../addresses.ts";
 import { callWords } from "../call-words.ts";
-import type { Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { headerLines } from "./header-lines.ts";
 import { peopleRows, subjectRows } from "./reach-view.ts";
 import { addressOf, kindOf, kindText, routeFacts } from "./route-words.ts";
@@ -35,7 +35,7 @@ const SHOWN_CALLS = 10;
 const LONG = 1000;
 const MAX_POLICY_LINES = 500;
 
-export async function routeView(deps: ServersDeps, visit: Visit, route: CompiledRoute): Promise<RouteView> {
+export async function routeView(deps: ServersDeps, visit: ConsoleRequest, route: CompiledRoute): Promise<RouteView> {
   const { snapshot, rights } = visit;
   const lock = toolLockOf(route);
   const locked = lock ? [...lock.items.keys()] : [];
@@ -52,13 +52,13 @@ export async function routeView(deps: ServersDeps, visit: Visit, route: Compiled
   ]);
   return {
     facts: [...routeFacts(route), ...toolNotes(deps, route)].map(([label, text]) => [
-      strange(label),
-      strange(text, LONG),
+      showUntrusted(label),
+      showUntrusted(text, LONG),
     ]),
-    address: strange(addressOf(route), LONG),
+    address: showUntrusted(addressOf(route), LONG),
     kind: kindText(kindOf(route)),
-    owner: strange(route.owner),
-    key: strange(route.key),
+    owner: showUntrusted(route.owner),
+    key: showUntrusted(route.key),
     block: block && blockText(describeBlock(block)),
     rules: policyWords(route.policy).map(ruleView),
     written: writtenPolicy(route),
@@ -84,14 +84,14 @@ export async function routeView(deps: ServersDeps, visit: Visit, route: Compiled
 /** YAML, in which only ends of lines have no look of their own. */
 function writtenPolicy({ policy }: CompiledRoute): string {
   const lines = stringify(policy.doc, { lineWidth: 0 }).trimEnd().split("\n");
-  const shown = lines.slice(0, MAX_POLICY_LINES).map((line) => strange(line, LONG));
+  const shown = lines.slice(0, MAX_POLICY_LINES).map((line) => showUntrusted(line, LONG));
   return [...shown, ...(lines.length > shown.length ? [`… (${lines.length - shown.length} more lines)`] : [])].join(
     "\n",
   );
 }
 
 function ruleView({ action, lead, clauses }: RuleWords): RouteRuleView {
-  return { action, lead: strange(lead, LONG), clauses: clauses.map((clause) => strange(clause, LONG)) };
+  return { action, lead: showUntrusted(lead, LONG), clauses: clauses.map((clause) => showUntrusted(clause, LONG)) };
 }
 
 /** A rule on trial is judged with all those in force: what it adds. */
@@ -121,25 +121,25 @@ function asApprove(rules: Rules["allow"]): Rules["approve"] {
 
 function blockText({ reason, since, until, by }: ReturnType<typeof describeBlock>): string {
   const end = until === "" ? "until that is lifted" : `until ${until}`;
-  return strange(`Since ${since}, ${end}, by ${by}${reason === "" ? "" : `: ${reason}`}`, LONG);
+  return showUntrusted(`Since ${since}, ${end}, by ${by}${reason === "" ? "" : `: ${reason}`}`, LONG);
 }
 
 function shownReach<T extends ReachRow>(row: T): T {
   return {
     ...row,
-    who: strange(row.who),
-    why: strange(row.why, LONG),
-    ...(row.tools === undefined ? {} : { tools: strange(row.tools, LONG) }),
+    who: showUntrusted(row.who),
+    why: showUntrusted(row.why, LONG),
+    ...(row.tools === undefined ? {} : { tools: showUntrusted(row.tools, LONG) }),
   };
 }
 
 function shownHeader({ name, how, value }: HeaderLine): HeaderLine {
-  return { name: strange(name), how, value: strange(value, LONG) };
+  return { name: showUntrusted(name), how, value: showUntrusted(value, LONG) };
 }
 
 async function peopleOf(
   deps: ServersDeps,
-  { snapshot, rights, query }: Visit,
+  { snapshot, rights, query }: ConsoleRequest,
   route: CompiledRoute,
   tools: readonly string[],
 ): Promise<RouteView["people"]> {
@@ -171,7 +171,7 @@ async function connectionsOf({ connections }: ServersDeps, route: CompiledRoute)
   }
 }
 
-async function needOf({ store }: ServersDeps, visit: Visit, route: CompiledRoute): Promise<RouteView["need"]> {
+async function needOf({ store }: ServersDeps, visit: ConsoleRequest, route: CompiledRoute): Promise<RouteView["need"]> {
   if (route.mcp?.kind !== "server") return undefined;
   try {
     const need = await findNeed(store, route.key);
@@ -187,7 +187,11 @@ async function needOf({ store }: ServersDeps, visit: Visit, route: CompiledRoute
   }
 }
 
-async function callsOf({ records }: ServersDeps, { rights }: Visit, route: CompiledRoute): Promise<RouteView["calls"]> {
+async function callsOf(
+  { records }: ServersDeps,
+  { rights }: ConsoleRequest,
+  route: CompiledRoute,
+): Promise<RouteView["calls"]> {
   if (!records) return undefined;
   const { owners } = rights;
   try {
@@ -209,7 +213,7 @@ export function callsView(records: readonly KeptRecord[]): CallsView {
     rows: records.slice(0, SHOWN_CALLS).map(({ id, timeMs, outcome, userId, email, result, ...record }) => ({
       href: addressOfId("decisions", id),
       timeMs,
-      who: strange(email ?? userId ?? "nobody"),
+      who: showUntrusted(email ?? userId ?? "nobody"),
       what: callWords(record),
       outcome,
       status: result?.status,
@@ -249,7 +253,7 @@ function toolsOf(
     ...locked.filter((key) => !changed.has(key)).map((name) => ({ name, state: "reviewed" as const })),
   ];
   return {
-    rows: rows.slice(0, MAX_TOOLS).map(({ name, state }) => ({ name: strange(keyLabel(name)), state })),
+    rows: rows.slice(0, MAX_TOOLS).map(({ name, state }) => ({ name: showUntrusted(keyLabel(name)), state })),
     onDrift: ON_DRIFT[onDrift],
     leftOut: Math.max(0, rows.length - MAX_TOOLS),
   };
@@ -270,9 +274,9 @@ function upstreamsOf({ upstreams }: ServersDeps, route: CompiledRoute): readonly
       ...(status && status.ejections > 0 ? [`left out ${status.ejections} times`] : []),
     ];
     return {
-      address: strange(upstreamAddress(upstream)),
+      address: showUntrusted(upstreamAddress(upstream)),
       isWell: status?.healthy,
-      notes: notes.map((note) => strange(note, LONG)),
+      notes: notes.map((note) => showUntrusted(note, LONG)),
     };
   });
 }

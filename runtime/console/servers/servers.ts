@@ -1,13 +1,13 @@
 /** Servers and routes: what there is, who may what there, and how it goes. */
 import { serversBody } from "../../pages/console/servers/servers.ts";
 import { idOfPath, addressOfId } from "../addresses.ts";
-import type { Screen, ActionOutcome, Visit } from "../screen.ts";
+import type { Screen, ActionOutcome, ConsoleRequest } from "../screen.ts";
 import { serversView, visibleRoutes } from "./list-servers.ts";
 import type { ServersDeps } from "./deps.ts";
 import { findNeed, forgetNeed, needText } from "../../oauth/client/learned-needs.ts";
 import { routeBody } from "../../pages/console/servers/route.ts";
 import { GONE } from "../ask-once-more.ts";
-import { strange } from "../strange.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { routeView } from "./route-view.ts";
 
 export function serversScreen(deps: ServersDeps): Screen {
@@ -21,7 +21,7 @@ export function serversScreen(deps: ServersDeps): Screen {
       if (key === undefined) return { title: "Servers and routes", body: serversBody(await serversView(deps, visit)) };
       // Somebody else's route is as if it were not there.
       const route = visibleRoutes(visit).find((each) => each.key === key);
-      return route && { title: strange(route.name), body: routeBody(await routeView(deps, visit, route)) };
+      return route && { title: showUntrusted(route.name), body: routeBody(await routeView(deps, visit, route)) };
     },
     actions: {
       "forget-need": {
@@ -35,7 +35,7 @@ export function serversScreen(deps: ServersDeps): Screen {
   };
 }
 
-async function forget({ store, recordAction }: ServersDeps, visit: Visit): Promise<ActionOutcome> {
+async function forget({ store, recordAction }: ServersDeps, visit: ConsoleRequest): Promise<ActionOutcome> {
   const route = visibleRoutes(visit).find(({ key }) => key === idOfPath(visit.path));
   const need = route && (await findNeed(store, route.key));
   if (!route || !need || !(await forgetNeed(store, route.key))) return GONE;

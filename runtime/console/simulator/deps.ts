@@ -2,8 +2,8 @@
 import type { KnownPeople } from "../../identity/users/known-people.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Drafts } from "../../simulation/drafts.ts";
-import type { Visit } from "../screen.ts";
-import { CONSOLE_PATH } from "../visits.ts";
+import type { ConsoleRequest } from "../screen.ts";
+import { CONSOLE_PATH } from "../console-requests.ts";
 import type { InForceDeps } from "./ask-in-force.ts";
 
 export interface SimulatorDeps extends InForceDeps {
@@ -17,7 +17,7 @@ export const SIMULATOR_PATH: string = `${CONSOLE_PATH}/simulator`;
 export const DRAFTS_PATH: string = `${SIMULATOR_PATH}/drafts`;
 
 /** People are nobody's routes: only who sees everything sees them. */
-export function mayNamePeople({ rights }: Visit): boolean {
+export function mayNamePeople({ rights }: ConsoleRequest): boolean {
   return rights.owners === undefined;
 }
 

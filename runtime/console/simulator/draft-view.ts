@@ -3,10 +3,10 @@ import type { Html } from "../../pages/html.ts";
 import { draftBody, type DraftView } from "../../pages/console/policy/draft.ts";
 import { EXPORT_FORMATS } from "../../simulation/export-draft.ts";
 import type { KeptDraft } from "../../simulation/draft-records.ts";
-import type { Task, ToldProblem } from "../../simulation/protocol.ts";
+import type { Task, ReportedProblem } from "../../simulation/protocol.ts";
 import { differenceView } from "../changes/difference-view.ts";
-import type { Visit } from "../screen.ts";
-import { strange, strangeLines } from "../strange.ts";
+import type { ConsoleRequest } from "../screen.ts";
+import { showUntrusted, showUntrustedLines } from "../show-untrusted.ts";
 import { addressOf } from "./read-fields.ts";
 import { attempt, DRAFTS_PATH, mayNamePeople, SIMULATOR_PATH, type SimulatorDeps } from "./deps.ts";
 
@@ -15,7 +15,7 @@ const MAX_PEOPLE = 10_000;
 const MAX_SHOWN_TEXT = 20_000;
 const FORMAT_NAMES = { yaml: "Export as YAML", hcl: "Export as HCL", typescript: "Export as TypeScript" } as const;
 
-export async function draftView(deps: SimulatorDeps, visit: Visit, draft: KeptDraft): Promise<Html> {
+export async function draftView(deps: SimulatorDeps, visit: ConsoleRequest, draft: KeptDraft): Promise<Html> {
   const { id, author, owner, route, text, at, expiresAt } = draft;
   const { principal, rights, snapshot } = visit;
   const about = { draft: id, scope: rights.owners, people: mayNamePeople(visit) };
@@ -29,12 +29,12 @@ export async function draftView(deps: SimulatorDeps, visit: Visit, draft: KeptDr
   const isTold = typeof told !== "string" && told.kind === "draft";
   return draftBody({
     kind: draft.kind,
-    owner: strange(owner),
-    route: route && strange(route),
-    author: isOwn ? "you" : strange(author),
+    owner: showUntrusted(owner),
+    route: route && showUntrusted(route),
+    author: isOwn ? "you" : showUntrusted(author),
     atMs: at * 1000,
     untilMs: expiresAt * 1000,
-    text: strangeLines(text, MAX_SHOWN_TEXT),
+    text: showUntrustedLines(text, MAX_SHOWN_TEXT),
     problems: [],
     changeHref: `${SIMULATOR_PATH}/draft?${new URLSearchParams({ from: id }).toString()}`,
     exports: EXPORT_FORMATS.map(
@@ -57,23 +57,25 @@ function toldView(
     isGood,
     problems: problems.map(({ severity, message, ...placed }) => ({
       severity,
-      place: strange(placeOf(placed)),
-      message: strange(message, 1_000),
+      place: showUntrusted(placeOf(placed)),
+      message: showUntrusted(message, 1_000),
     })),
     ...(difference && { difference: differenceView(difference, id) }),
     ...(isGood && { tryHref: addressOf(SIMULATOR_PATH, { route: route ?? "" }, id) }),
   };
 }
 
-function placeOf({ path, line }: Pick<ToldProblem, "path" | "line">): string {
+function placeOf({ path, line }: Pick<ReportedProblem, "path" | "line">): string {
   return [path, ...(line === undefined ? [] : [`line ${line}`])].filter((part) => part !== "").join(", ");
 }
 
 function failureOf(told: Awaited<ReturnType<SimulatorDeps["drafts"]["ask"]>> | string): string {
-  if (typeof told === "string") return strange(told, 500);
-  return told.kind === "none" ? strange(told.why, 500) : "There is no answer";
+  if (typeof told === "string") return showUntrusted(told, 500);
+  return told.kind === "none" ? showUntrusted(told.why, 500) : "There is no answer";
 }
 
 export function draftTitle({ owner, route }: Pick<KeptDraft, "owner" | "route">): string {
-  return route === undefined ? `Draft of the slice of ${strange(owner)}` : `Draft of the policy of ${strange(route)}`;
+  return route === undefined
+    ? `Draft of the slice of ${showUntrusted(owner)}`
+    : `Draft of the policy of ${showUntrusted(route)}`;
 }

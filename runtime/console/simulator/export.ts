@@ -2,13 +2,13 @@
 import { respondBytes } from "../../http/respond.ts";
 import { EXPORT_FORMATS } from "../../simulation/export-draft.ts";
 import type { KeptDraft } from "../../simulation/draft-records.ts";
-import type { Visit } from "../screen.ts";
+import type { ConsoleRequest } from "../screen.ts";
 import { attempt, type SimulatorDeps } from "./deps.ts";
 
 /** @returns false: there is no such export, or none now */
 export async function respondExport(
   deps: SimulatorDeps,
-  { exchange, query }: Visit,
+  { exchange, query }: ConsoleRequest,
   draft: KeptDraft,
 ): Promise<boolean> {
   const format = EXPORT_FORMATS.find((each) => each === query.get("as"));

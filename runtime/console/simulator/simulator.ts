@@ -10,8 +10,8 @@ import type { VerdictView } from "../../pages/console/policy/verdict.ts";
 import type { UserFacts } from "../../policy/facts.ts";
 import { MAX_DRAFT_BYTES } from "../../simulation/draft.ts";
 import type { KeptDraft } from "../../simulation/draft-records.ts";
-import type { Screen, ScreenAction, ScreenPage, Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { Screen, ScreenAction, ScreenPage, ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { askInForce } from "./ask-in-force.ts";
 import { attempt, DRAFTS_PATH, mayNamePeople, SIMULATOR_PATH, type SimulatorDeps } from "./deps.ts";
 import { draftTitle, draftView } from "./draft-view.ts";
@@ -30,12 +30,12 @@ type Form = ReadonlyMap<string, string>;
 export function simulatorScreen(deps: SimulatorDeps): Screen {
   const { drafts } = deps;
 
-  const findDraft = async (visit: Visit, id: string | undefined): Promise<KeptDraft | undefined> => {
+  const findDraft = async (visit: ConsoleRequest, id: string | undefined): Promise<KeptDraft | undefined> => {
     const draft = id === undefined ? undefined : await drafts.records.get(id);
     return draft && visit.rights.may("viewer", draft.owner) ? draft : undefined;
   };
 
-  const simulator = async (visit: Visit, given: Form): Promise<ScreenPage> => {
+  const simulator = async (visit: ConsoleRequest, given: Form): Promise<ScreenPage> => {
     const fields = readFields(given);
     const draft = await findDraft(visit, given.get("draft"));
     const answer = isAsked(fields) ? await answerTo(deps, visit, fields, draft) : { verdicts: [] };
@@ -55,7 +55,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
     return { title: "Simulator", body };
   };
 
-  const draftForm = async (visit: Visit): Promise<ScreenPage | undefined> => {
+  const draftForm = async (visit: ConsoleRequest): Promise<ScreenPage | undefined> => {
     const from = await findDraft(visit, visit.query.get("from"));
     const key = from ? from.route : visit.query.get("route");
     const form = { action: SIMULATOR_PATH, csrfToken: visit.csrf("draft"), maxBytes: MAX_DRAFT_BYTES };
@@ -72,7 +72,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
     if (!route || !visit.rights.may("viewer", route.owner)) return undefined;
     const text = from?.text ?? (await currentPolicy(deps, key));
     const body = draftFormBody({ ...form, route: key, owners, owner: route.owner, text });
-    return { title: `Draft of the policy of ${strange(key)}`, script: "draft-file", body };
+    return { title: `Draft of the policy of ${showUntrusted(key)}`, script: "draft-file", body };
   };
 
   return {
@@ -156,7 +156,7 @@ interface Answer {
 
 async function answerTo(
   deps: SimulatorDeps,
-  visit: Visit,
+  visit: ConsoleRequest,
   fields: SimulatorFields,
   draft: KeptDraft | undefined,
 ): Promise<Answer> {
@@ -181,7 +181,7 @@ async function answerTo(
   }
   return {
     verdicts,
-    ...(problems.length > 0 && { problem: strange(problems.join(". "), 1_000) }),
+    ...(problems.length > 0 && { problem: showUntrusted(problems.join(". "), 1_000) }),
     ...(typeof found !== "string" && {
       changeHref: `${SIMULATOR_PATH}/draft?${new URLSearchParams({ route: found.route.key }).toString()}`,
     }),
@@ -193,7 +193,11 @@ function nameOf(question: string, known: UserFacts | undefined): string {
 }
 
 /** @returns in words why there is none */
-async function findPerson({ people }: SimulatorDeps, visit: Visit, named: string): Promise<UserFacts | string> {
+async function findPerson(
+  { people }: SimulatorDeps,
+  visit: ConsoleRequest,
+  named: string,
+): Promise<UserFacts | string> {
   if (!mayNamePeople(visit)) return "Your role allows hypothetical users only";
   const found = await people.find(named, visit.snapshot.settings);
   if (found.length > 1) return `Several have this address: ${found.map(({ id }) => id).join(", ")}`;
@@ -205,14 +209,14 @@ async function currentPolicy({ drafts }: SimulatorDeps, route: string): Promise<
   return typeof read !== "string" && read.kind === "policy" ? read.yaml : "";
 }
 
-function ownerAsked({ snapshot, rights }: Visit, form: Form): string | undefined {
+function ownerAsked({ snapshot, rights }: ConsoleRequest, form: Form): string | undefined {
   const asked = readAsked(readFields(form));
   const route = asked.ok ? findRouteOf(snapshot, asked.route) : undefined;
   // A question that makes no sense is answered so; it is about nobody's.
   return route?.owner ?? rights.owners?.[0];
 }
 
-async function ownDrafts({ drafts }: SimulatorDeps, { principal, rights }: Visit) {
+async function ownDrafts({ drafts }: SimulatorDeps, { principal, rights }: ConsoleRequest) {
   const own = await drafts.records.list(principal.user.id);
   return own
     .filter(({ owner }) => rights.may("viewer", owner))
@@ -224,7 +228,7 @@ async function ownDrafts({ drafts }: SimulatorDeps, { principal, rights }: Visit
     }));
 }
 
-function visibleRoutes({ snapshot, rights }: Visit): readonly string[] {
+function visibleRoutes({ snapshot, rights }: ConsoleRequest): readonly string[] {
   const keys: string[] = [];
   for (const { key, owner } of snapshot.routes) {
     if (keys.length >= MAX_ROUTES) break;
@@ -233,6 +237,6 @@ function visibleRoutes({ snapshot, rights }: Visit): readonly string[] {
   return keys;
 }
 
-function ownersOf({ snapshot, rights }: Visit): readonly string[] {
+function ownersOf({ snapshot, rights }: ConsoleRequest): readonly string[] {
   return rights.owners ?? [...new Set(snapshot.routes.map(({ owner }) => owner))].slice(0, MAX_ROUTES);
 }

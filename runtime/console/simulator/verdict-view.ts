@@ -3,7 +3,7 @@ import { formatExplanation, OPERATOR_TEXTS, type Explanation } from "../../polic
 import type { RuleView, TraceView, VerdictView } from "../../pages/console/policy/verdict.ts";
 import type { Explained, ExplainedVerdict } from "../../simulation/explain/explain-request.ts";
 import { candidateText, explainedText } from "../../simulation/explain/explain-request.ts";
-import { strange, strangeLines } from "../strange.ts";
+import { showUntrusted, showUntrustedLines } from "../show-untrusted.ts";
 import type { AskedInForce } from "./ask-in-force.ts";
 
 /** A trace of everything that a long policy has is no longer read by anybody. */
@@ -19,7 +19,7 @@ const VERDICTS: Readonly<Record<ExplainedVerdict, VerdictView["verdict"]>> = {
 
 export function inForceView({ question, explained, deniedBy, besides }: AskedInForce, digest: string): VerdictView {
   const view = verdictView("Active configuration", question, explained);
-  const own = besides.map(([what, text]) => [what, strange(text, 1_000)] as const);
+  const own = besides.map(([what, text]) => [what, showUntrusted(text, 1_000)] as const);
   if (deniedBy === undefined) return { ...view, digest, besides: own };
   const text = deniedBy === "block" ? "Denied by a block" : "Denied by the tool lock";
   return { ...view, digest, besides: own, verdict: { tone: "bad", text } };
@@ -30,16 +30,16 @@ export function verdictView(title: string, question: string, explained: Explaine
   return {
     title,
     verdict: VERDICTS[verdict],
-    question: strange(question, 500),
+    question: showUntrusted(question, 500),
     reasons: reasonsOf(explanation),
     trace: traceView(explanation, explainedText(question, { ...explained, candidates: [] })),
     candidates: candidates.map((each) => ({
-      title: strange(candidateText(each)),
+      title: showUntrusted(candidateText(each)),
       verdict: each.outcome,
       trace: traceView(each.explanation, formatExplanation(candidateText(each), each.explanation)),
     })),
     besides: [],
-    notes: notes.map((note) => strange(note, 500)),
+    notes: notes.map((note) => showUntrusted(note, 500)),
   };
 }
 
@@ -48,7 +48,7 @@ function reasonsOf({ decision }: Explanation): string {
 }
 
 function traceView({ rules }: Explanation, text: string): TraceView {
-  return { rules: rules.slice(0, MAX_RULES).map(ruleView), text: strangeLines(text, MAX_TEXT) };
+  return { rules: rules.slice(0, MAX_RULES).map(ruleView), text: showUntrustedLines(text, MAX_TEXT) };
 }
 
 function ruleView({ action, operator, outcome, criteria }: Explanation["rules"][number]): RuleView {
@@ -57,8 +57,8 @@ function ruleView({ action, operator, outcome, criteria }: Explanation["rules"][
     outcome,
     criteria: criteria.slice(0, MAX_CRITERIA).map(({ criterion, wanted, actual, outcome: found, reasons }) => ({
       outcome: found,
-      asked: strange(`${criterion} ${JSON.stringify(wanted)}`, 500),
-      actual: strange(actual, 500),
+      asked: showUntrusted(`${criterion} ${JSON.stringify(wanted)}`, 500),
+      actual: showUntrusted(actual, 500),
       reasons: reasons.join(", "),
     })),
   };

@@ -14,8 +14,8 @@ import { respondText } from "../../http/respond.ts";
 import { parseExactJson } from "../../shared/json/exact-json.ts";
 import { addressOfId, idOfPath } from "../addresses.ts";
 import { visibleRoutes } from "../servers/list-servers.ts";
-import type { Screen, ScreenPage, Visit } from "../screen.ts";
-import { strange } from "../strange.ts";
+import type { Screen, ScreenPage, ConsoleRequest } from "../screen.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 
 export interface ToolLockScreenDeps {
   readonly toolLocks: Pick<ToolLocks, "differences" | "definitionOf" | "stateOf">;
@@ -37,14 +37,14 @@ interface Locked {
 }
 
 export function toolLockScreen({ toolLocks }: ToolLockScreenDeps): Screen {
-  const showList = (visit: Visit): ScreenPage => {
+  const showList = (visit: ConsoleRequest): ScreenPage => {
     const all = lockedRoutes(visit);
     const rows = all.slice(0, MOST_ROUTES).map(({ route, lock, address }) => {
       const { changed, unlocked } = toolLocks.differences(route);
       return {
         href: addressOfId(SCREEN, route.key),
-        route: strange(route.key),
-        address: strange(address),
+        route: showUntrusted(route.key),
+        address: showUntrusted(address),
         locked: lock.items.size,
         changed: changed.size,
         added: unlocked.size,
@@ -63,22 +63,22 @@ export function toolLockScreen({ toolLocks }: ToolLockScreenDeps): Screen {
       return toolLocks.stateOf(route, lock, key, "") === "unseen" ? "missing" : "locked";
     };
     const rows: LockedToolRow[] = [
-      ...[...unlocked].sort().map((key) => ({ tool: strange(keyLabel(key)), state: "new" as const })),
-      ...keys.map((key) => ({ tool: strange(keyLabel(key)), state: stateOf(key) })),
+      ...[...unlocked].sort().map((key) => ({ tool: showUntrusted(keyLabel(key)), state: "new" as const })),
+      ...keys.map((key) => ({ tool: showUntrusted(keyLabel(key)), state: stateOf(key) })),
     ].toSorted((a, b) => ORDER[a.state] - ORDER[b.state]);
     const listed = listedNow(toolLocks, locked);
     return {
-      title: `Tools of ${strange(route.name)}`,
+      title: `Tools of ${showUntrusted(route.name)}`,
       body: lockRouteBody({
-        address: strange(address),
+        address: showUntrusted(address),
         onDrift: lock.onDrift,
         rows: rows.slice(0, MOST_TOOLS),
         isCut: rows.length > MOST_TOOLS,
         difference: differenceOf(locked, listed),
         hasReviewed: lock.reviewed !== undefined,
         isWhole: listed.unknown.length === 0,
-        unknown: listed.unknown.slice(0, 20).map((key) => strange(keyLabel(key))),
-        command: `gateway tools diff FILE --url ${strange(address)}`,
+        unknown: listed.unknown.slice(0, 20).map((key) => showUntrusted(keyLabel(key))),
+        command: `gateway tools diff FILE --url ${showUntrusted(address)}`,
         exportHref: canExport(locked, listed) ? `${addressOfId(SCREEN, route.key)}/${FILE}` : undefined,
         back: `/.gateway/console/${SCREEN}`,
       }),
@@ -116,7 +116,7 @@ export function toolLockScreen({ toolLocks }: ToolLockScreenDeps): Screen {
 
 const ORDER: Readonly<Record<LockedToolRow["state"], number>> = { changed: 0, new: 1, missing: 2, locked: 3 };
 
-function lockedRoutes(visit: Visit): readonly Locked[] {
+function lockedRoutes(visit: ConsoleRequest): readonly Locked[] {
   return visibleRoutes(visit)
     .flatMap((route) => {
       const lock = toolLockOf(route);

@@ -27,7 +27,7 @@ import type { Store } from "../../store/store.ts";
 import { finishCeremony, type BrowserCaller, type CeremonyRefusal } from "./ceremonies.ts";
 import { DEVICE_FORM } from "./forms.ts";
 import { renderDevicePage } from "./offer.ts";
-import { createTickets, type DeviceJourney } from "./tickets.ts";
+import { createTickets, type DeviceFlow } from "./tickets.ts";
 import { createDeviceSection, REMOVE_PATH } from "./user-section.ts";
 import type { DeviceSession } from "./deps.ts";
 import { isLoopbackHost } from "../../settings/values.ts";
@@ -104,7 +104,7 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
     const query = parseQuery(exchange.query);
     const request = query.ok ? query.values.get("request") : undefined;
     const journey = request === undefined ? undefined : tickets.openJourney(request);
-    if (request !== undefined && !journey) return refuseJourney(exchange);
+    if (request !== undefined && !journey) return rejectDeviceFlow(exchange);
     const caller = await callerOf(exchange, snapshot);
     if (!caller) return undefined;
     const html = await renderDevicePage(
@@ -178,7 +178,7 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
 }
 
 /** Back to the address that asked, if it is still one of ours. */
-function wayBack(snapshot: Snapshot, journey: DeviceJourney, caller: BrowserCaller): string | undefined {
+function wayBack(snapshot: Snapshot, journey: DeviceFlow, caller: BrowserCaller): string | undefined {
   const target = findSite(snapshot, journey.host);
   if (target?.authenticateOrigin !== caller.party.origin) return undefined;
   if (journey.sessionId === caller.sessionId) return target.origin + journey.returnTo;
@@ -230,7 +230,7 @@ function refuseCeremony(exchange: Exchange, reason: CeremonyRefusal, request: st
   });
 }
 
-function refuseJourney(exchange: Exchange): void {
+function rejectDeviceFlow(exchange: Exchange): void {
   respondError(exchange, 400, {
     code: "device.request",
     message: "This took too long. Please open the page that you wanted again.",

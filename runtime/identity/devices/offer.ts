@@ -8,7 +8,7 @@ import type { Store } from "../../store/store.ts";
 import type { BrowserCaller } from "./ceremonies.ts";
 import { listDevices, MAX_DEVICES } from "./devices.ts";
 import { DEVICE_FORM } from "./forms.ts";
-import type { Challenge, DeviceJourney, DeviceTickets } from "./tickets.ts";
+import type { Challenge, DeviceFlow, DeviceTickets } from "./tickets.ts";
 import { proofOptions, registrationOptions } from "./webauthn.ts";
 
 export interface OfferDeps {
@@ -19,7 +19,7 @@ export interface OfferDeps {
 
 export interface Offer {
   readonly caller: BrowserCaller;
-  readonly journey: DeviceJourney | undefined;
+  readonly journey: DeviceFlow | undefined;
   /** The sealed journey, to travel with the form. */
   readonly request: string | undefined;
   readonly action: string;

@@ -9,7 +9,7 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { DeviceRecord } from "../identity-records.ts";
 
 /** Where somebody wanted to go who has to prove a device first. */
-export interface DeviceJourney {
+export interface DeviceFlow {
   /** Host of a route. */
   readonly host: string;
   /** Path and query on it. */
@@ -34,9 +34,9 @@ export interface Challenge {
 }
 
 export interface DeviceTickets {
-  sealJourney(journey: Omit<DeviceJourney, "expiresAt">): string;
+  sealJourney(journey: Omit<DeviceFlow, "expiresAt">): string;
   /** @returns undefined when forged, changed or past its end */
-  openJourney(text: string): DeviceJourney | undefined;
+  openJourney(text: string): DeviceFlow | undefined;
   mintChallenge(of: Pick<Challenge, "purpose" | "sessionId" | "host" | "type">): Challenge;
   sealChallenge(challenge: Challenge): string;
   openChallenge(text: string): Challenge | undefined;
@@ -55,7 +55,7 @@ export function createTickets({ keys, clock }: { readonly keys: Keys; readonly c
   };
   return {
     sealJourney: (journey) => journeys.seal(JSON.stringify({ ...journey, expiresAt: ends() }), "journey"),
-    openJourney: (text) => open(journeys.open(text, "journey")) as DeviceJourney | undefined,
+    openJourney: (text) => open(journeys.open(text, "journey")) as DeviceFlow | undefined,
     mintChallenge: (of) => ({ ...of, challenge: randomSecret(), expiresAt: ends() }),
     sealChallenge: (challenge) => challenges.seal(JSON.stringify(challenge), "challenge"),
     openChallenge: (text) => open(challenges.open(text, "challenge")) as Challenge | undefined,

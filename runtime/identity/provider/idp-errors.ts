@@ -29,7 +29,7 @@ export function isRefusedRefresh(_status: number, error: string): boolean {
 /** They are about the gateway: no user is signed out for them. */
 const ABOUT_GATEWAY = new Set(["invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope"]);
 
-/** Other answers that name no temporary condition: mostly about the user (Dex: 400 `invalid_request` for a revoked token), see standing.ts. */
+/** Other answers that name no temporary condition: mostly about the user (Dex: 400 `invalid_request` for a revoked token), see provider-verdicts.ts. */
 export function isDeniedRefresh(status: number, error: string): boolean {
   return status >= 400 && !isPassingError(error, status) && !ABOUT_GATEWAY.has(error);
 }

@@ -1,6 +1,6 @@
 /** Where a user wanted to go, while they are at the provider: in the `state`, or in the store where that would get too long. */
 import type { Exchange } from "../../http/exchange.ts";
-import { createStrangerLimit } from "../../shared/rate-limit.ts";
+import { createUntrustedLimit } from "../../shared/rate-limit.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { SIGN_IN_SECONDS } from "../cookie.ts";
 import type { SessionRecords } from "../identity-records.ts";
@@ -24,7 +24,7 @@ export function createLongAddresses(deps: {
   readonly clock: Clock;
 }): LongAddresses {
   const { records, clock } = deps;
-  const limit = createStrangerLimit({ clock }, LONG_ADDRESSES);
+  const limit = createUntrustedLimit({ clock }, LONG_ADDRESSES);
   return {
     async carried(exchange, ticket) {
       const { signInId, host, returnTo } = ticket;

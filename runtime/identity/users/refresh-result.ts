@@ -8,7 +8,7 @@ export type RefreshResult = Awaited<ReturnType<Identities["refresh"]>>;
 
 export const REFUSED: RefreshResult = { ok: false, reason: "refused" };
 export const UNAVAILABLE: RefreshResult = { ok: false, reason: "unavailable" };
-/** The same for callers; metrics tell them apart (provider/standing.ts). */
+/** The same for callers; metrics tell them apart (provider/provider-verdicts.ts). */
 export const UNCONFIRMED: RefreshResult = { ...REFUSED };
 export const OUTAGE: RefreshResult = { ...UNAVAILABLE };
 

@@ -28,7 +28,7 @@ import type { Revocations } from "../interfaces.ts";
 import type { User } from "../principal.ts";
 import type { IdentityProvider, ProviderTokenSet } from "../provider/idp.ts";
 import { withEarlierUnverified } from "../provider/provider-claims.ts";
-import { createProviderStanding, type ProviderStanding } from "../provider/standing.ts";
+import { createProviderVerdicts, type ProviderVerdicts } from "../provider/provider-verdicts.ts";
 import type { TellIdentities } from "../tell-identities.ts";
 import { createIdentityProof, type IdentityProof, putProven, readProven } from "./identity-proof.ts";
 import { countedAs, OUTAGE, REFUSED, UNAVAILABLE, UNCONFIRMED, type RefreshResult } from "./refresh-result.ts";
@@ -94,7 +94,7 @@ export class UserRefreshes {
   readonly #deps: IdentityDeps;
   readonly #kept: KeptIdentities;
   readonly #tell: TellIdentities;
-  readonly #standing: ProviderStanding;
+  readonly #standing: ProviderVerdicts;
   readonly #refreshes = createLeasedRefreshes<RefreshResult>();
   /** Users about whom an unreachable provider is not asked again yet. */
   readonly #cooldowns: Cooldowns;
@@ -105,7 +105,7 @@ export class UserRefreshes {
     this.#deps = deps;
     this.#kept = kept;
     this.#tell = tell;
-    this.#standing = createProviderStanding(deps.clock);
+    this.#standing = createProviderVerdicts(deps.clock);
     this.#cooldowns = createCooldowns(deps.clock);
   }
 

@@ -110,11 +110,11 @@ export interface FlowRecord {
   readonly redirectUri: string;
   /** Sealed PKCE verifier. */
   readonly verifier: string;
-  readonly journey: Journey;
+  readonly journey: ConnectFlow;
 }
 
 /** Where the browser goes when all is connected. */
-export interface Journey {
+export interface ConnectFlow {
   /** Checked when the journey began. */
   readonly returnTo: string;
   /** Routes that are still to be connected, by key, the one under way first. */

@@ -27,7 +27,7 @@ import { respondClientDocument } from "./connect/client-document.ts";
 import { callback, connect, type FindServers } from "./connect/connect.ts";
 import { respondFailure } from "./connect/failure-page.ts";
 import { createFlows, type FlowDeps } from "./connect/flow.ts";
-import { createTickets } from "./connect/journey.ts";
+import { createTickets } from "./connect/connect-flow.ts";
 import { DirectTokens } from "./direct/direct-tokens.ts";
 import { createNeeds } from "./need.ts";
 import { needKey, type UpstreamTokenRecord } from "./connection-records.ts";

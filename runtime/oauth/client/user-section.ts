@@ -13,7 +13,7 @@ import type { BrowserSessions, Csrf } from "../../identity/interfaces.ts";
 import { findSite } from "../../identity/sites.ts";
 import { readUserForm } from "../../identity/users/user-form.ts";
 import { respondFailure } from "./connect/failure-page.ts";
-import type { ConnectTickets } from "./connect/journey.ts";
+import type { ConnectTickets } from "./connect/connect-flow.ts";
 import { findTarget } from "./target.ts";
 
 export const DISCONNECT_PATH = "/.gateway/mcp/disconnect";

@@ -11,7 +11,7 @@ import type { Html } from "../../pages/html.ts";
 import type { Closable } from "../../shared/clock.ts";
 import type { Principal } from "../../identity/principal.ts";
 import { createLeasedRefreshes } from "../../shared/leased-refresh.ts";
-import { createRateLimit, createStrangerLimit } from "../../shared/rate-limit.ts";
+import { createRateLimit, createUntrustedLimit } from "../../shared/rate-limit.ts";
 import { respondUnavailable } from "./answer.ts";
 import { authorize } from "./authorize/authorize.ts";
 import { showAddress } from "./address-page.ts";
@@ -72,7 +72,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
   const documents = remote && createClientDocuments({ documents: remote });
   const clientKeys = createClientKeys({ documents: remote });
   const clients = { store, clock, documents };
-  const requests = createRequestStates({ store, keys, clock, limit: createStrangerLimit({ clock }, LONG_REQUESTS) });
+  const requests = createRequestStates({ store, keys, clock, limit: createUntrustedLimit({ clock }, LONG_REQUESTS) });
   const common = {
     store,
     session,
@@ -87,7 +87,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
     clock,
     revocations: session.revocations,
   };
-  const rateLimit = createStrangerLimit({ clock }, REGISTRATIONS);
+  const rateLimit = createUntrustedLimit({ clock }, REGISTRATIONS);
   const refreshes: TokenDeps["refreshes"] = createLeasedRefreshes();
 
   const endpoint = (methods: readonly string[], path: string, cors: boolean, handle: Endpoint["handle"]): Endpoint =>

@@ -1,4 +1,4 @@
-/** What screens of the console are made of. Texts of strangers come here visible and bounded (console/strange.ts). */
+/** What screens of the console are made of. Texts of strangers come here visible and bounded (console/show-untrusted.ts). */
 import { html, type Html, type HtmlValue } from "../html.ts";
 
 export type Tone = "good" | "bad" | "warn" | "quiet";

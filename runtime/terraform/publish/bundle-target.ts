@@ -5,12 +5,12 @@ import { parseMode } from "../resource/bundle-rules.ts";
 import type { Diagnostic } from "../protocol/diagnostics.ts";
 import { gatewayTls } from "./gateway-tls.ts";
 import { createHttpTarget } from "./publish-http.ts";
-import { createFileTarget, type PublishTarget, type ToldProblem } from "./publish.ts";
+import { createFileTarget, type PublishTarget, type ResponseProblem } from "./publish.ts";
 import { isMap, type Value, type ValueMap } from "../protocol/value.ts";
 
 export interface PublishedBundle {
   /** What the gateway says of it. */
-  readonly warnings: readonly ToldProblem[];
+  readonly warnings: readonly ResponseProblem[];
   readonly diagnostics: readonly Diagnostic[];
 }
 

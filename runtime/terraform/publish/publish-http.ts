@@ -17,7 +17,7 @@ import {
   readSliceText,
   type Published,
   type PublishTarget,
-  type ToldProblem,
+  type ResponseProblem,
 } from "./publish.ts";
 
 export interface HttpTargetOptions {
@@ -32,9 +32,9 @@ export interface HttpTargetOptions {
 
 /** The gateway validated the slice and will not have it. Code `publish.refused`. */
 export class PublishRefusal extends GatewayError {
-  readonly parts: readonly ToldProblem[];
+  readonly parts: readonly ResponseProblem[];
 
-  constructor(message: string, parts: readonly ToldProblem[]) {
+  constructor(message: string, parts: readonly ResponseProblem[]) {
     super("publish.refused", message);
     this.parts = parts;
   }
@@ -42,9 +42,9 @@ export class PublishRefusal extends GatewayError {
 
 /** The slice is published all the same, and not served by every process. Code `publish.not-live`. */
 export class NotLive extends GatewayError {
-  readonly warnings: readonly ToldProblem[];
+  readonly warnings: readonly ResponseProblem[];
 
-  constructor(message: string, warnings: readonly ToldProblem[]) {
+  constructor(message: string, warnings: readonly ResponseProblem[]) {
     super("publish.not-live", message);
     this.warnings = warnings;
   }
@@ -196,7 +196,7 @@ function refusal(owner: string, base: string, answer: GatewayAnswer): PublishRef
 }
 
 /** Untrusted: another server may respond instead of a gateway. So the problems are as many and as long as a gateway's are. */
-function toldProblems({ body, said }: GatewayAnswer, wanted: "error" | "warning"): readonly ToldProblem[] {
+function toldProblems({ body, said }: GatewayAnswer, wanted: "error" | "warning"): readonly ResponseProblem[] {
   const told: unknown = body?.[wanted === "error" ? "problems" : "warnings"];
   const problems: readonly unknown[] = Array.isArray(told) ? told : [];
   return problems

@@ -41,7 +41,7 @@ export type Published =
   | { readonly kind: "unreadable"; readonly reason: string };
 
 /** One problem that a gateway has with a slice. */
-export interface ToldProblem {
+export interface ResponseProblem {
   /** `routes["app"].from`; "" when it concerns the whole slice. */
   readonly path: string;
   readonly message: string;
@@ -69,7 +69,7 @@ export interface PublishTarget {
    *   `publish.not-live` it is published all the same
    * @returns warnings of the gateway, bounded and printable
    */
-  write(text: string, expected: string | null, claim?: string): Promise<readonly ToldProblem[]>;
+  write(text: string, expected: string | null, claim?: string): Promise<readonly ResponseProblem[]>;
   /**
    * Removes the owner's slice; it is fine when there is none.
    *

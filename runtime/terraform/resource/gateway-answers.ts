@@ -8,7 +8,7 @@ import type { StateOutcome } from "../protocol/provider.ts";
 import type { AdminConnection } from "../publish/admin-token.ts";
 import { publishedDigest, targetOf } from "../publish/bundle-target.ts";
 import { NotLive, PublishRefusal } from "../publish/publish-http.ts";
-import type { ToldProblem } from "../publish/publish.ts";
+import type { ResponseProblem } from "../publish/publish.ts";
 import { equalValues, type ValueMap } from "../protocol/value.ts";
 
 const NOT_LIVE_SUMMARY = "Not live everywhere";
@@ -90,7 +90,7 @@ const MOST_WARNINGS = 10;
  * @param known what this side has said already
  */
 export function gatewayWarnings(
-  told: readonly ToldProblem[],
+  told: readonly ResponseProblem[],
   state: ValueMap,
   known: readonly Diagnostic[],
 ): readonly Diagnostic[] {
@@ -110,7 +110,7 @@ export function gatewayWarnings(
   return [{ severity: "warning", summary: "Warning from the gateway", detail: lines.join("\n"), ...at }];
 }
 
-function refused(subject: string, { path, message }: ToldProblem, state: ValueMap): Diagnostic {
+function refused(subject: string, { path, message }: ResponseProblem, state: ValueMap): Diagnostic {
   const place = attributePath(parsePath(path), state);
   const detail = `${subject}: ${path === "" ? message : `"${path}" ${message}`}.`;
   return { severity: "error", summary: "Refused by the gateway", detail, path: place, pointAt: placeToPointAt(place) };

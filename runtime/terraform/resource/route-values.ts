@@ -34,7 +34,7 @@ export function valuesOfObject(
     }
   }
   for (const name of Object.keys(object)) {
-    if (!Object.hasOwn(values, name)) report([...path, { attribute: name }], strangerMessage(name, fields));
+    if (!Object.hasOwn(values, name)) report([...path, { attribute: name }], unknownFieldMessage(name, fields));
   }
   return values;
 }
@@ -44,7 +44,7 @@ export function namesInRoutes({ kind, name }: Field): readonly string[] {
   return kind === "secret" ? secretNames(name).slice(1) : [name];
 }
 
-function strangerMessage(name: string, fields: readonly Field[]): string {
+function unknownFieldMessage(name: string, fields: readonly Field[]): string {
   const secret = fields.find((field) => field.kind === "secret" && attributeNames(field).includes(name));
   if (secret) {
     const [reference, sealed] = namesInRoutes(secret);

@@ -5,7 +5,7 @@
 import { recordPublished } from "../../records/record-published.ts";
 import { readBoot } from "../../bundle/boot.ts";
 import { createCandidateValidation } from "../../bundle/validation/validate-candidates.ts";
-import { createKeptStore } from "../../bundle/kept-store.ts";
+import { createPreviousSliceStore } from "../../bundle/previous-slice-store.ts";
 import type { Publication, RollbackRequest } from "../../bundle/publication.ts";
 import { Publisher, type PublishOutcome } from "../../bundle/publisher.ts";
 import { Validator } from "../../bundle/validation/validator.ts";
@@ -42,7 +42,7 @@ async function withPublisher<T>(config: string, use: (publisher: Publisher) => P
   }
   const store = await openRecords(settings.storageUrl, { clock: systemClock, log: silentLog() });
   const validator = new Validator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") });
-  const kept = createKeptStore({ store });
+  const kept = createPreviousSliceStore({ store });
   try {
     const validate = createCandidateValidation(
       validator,

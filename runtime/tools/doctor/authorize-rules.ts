@@ -1,7 +1,7 @@
 /** Authorization and token endpoint, as far as one gets without signing in. */
 import type { DoctorAnswer } from "./ask.ts";
 import { broken, describe, HOLDS, holdsIf, short, unknown, type Rule, type RuleVerdict } from "./rule.ts";
-import { LOOPBACK_REDIRECT, STATE, type DoctorVisit } from "./visit.ts";
+import { LOOPBACK_REDIRECT, STATE, type DoctorCheck } from "./visit.ts";
 
 const NO_CLIENT = "no client could be registered";
 
@@ -139,7 +139,7 @@ export const refreshRefusedCleanly: Rule = {
   check: (visit) => tokenRefuses(visit, { grant_type: "refresh_token", refresh_token: "gateway-doctor-no-token" }),
 };
 
-async function tokenRefuses(visit: DoctorVisit, form: Readonly<Record<string, string>>): Promise<RuleVerdict> {
+async function tokenRefuses(visit: DoctorCheck, form: Readonly<Record<string, string>>): Promise<RuleVerdict> {
   const clientId = await visit.clientId();
   if (clientId === undefined) return unknown(NO_CLIENT);
   const answer = await visit.token({ ...form, client_id: clientId });
@@ -196,7 +196,7 @@ export function acceptsDocument(
     },
   };
   if (!needsIss) return judged;
-  const check = async (visit: DoctorVisit): Promise<RuleVerdict> =>
+  const check = async (visit: DoctorCheck): Promise<RuleVerdict> =>
     (await visit.server())?.["authorization_response_iss_parameter_supported"] === true
       ? judged.check(visit)
       : unknown("without iss in answers it comes with a document whose address cannot be guessed");

@@ -2,13 +2,13 @@
 import { metadataHeaders } from "./challenge-rules.ts";
 import type { DoctorAnswer } from "./ask.ts";
 import { broken, describe, HOLDS, holdsIf, unknown, type Rule, type RuleVerdict } from "./rule.ts";
-import { MCP_HEADERS, type DoctorVisit } from "./visit.ts";
+import { MCP_HEADERS, type DoctorCheck } from "./visit.ts";
 
 /** Where the Inspector's web page is served. */
 const ORIGIN = "http://localhost:6274";
 const MCP_REQUEST_HEADERS = "authorization,content-type,mcp-protocol-version";
 
-async function preflight(visit: DoctorVisit, url: unknown, method: string, headers: string): Promise<RuleVerdict> {
+async function preflight(visit: DoctorCheck, url: unknown, method: string, headers: string): Promise<RuleVerdict> {
   if (typeof url !== "string") return unknown("there is no such endpoint");
   const answer = await visit.ask({
     method: "OPTIONS",

@@ -1,6 +1,6 @@
 /** The 401 that starts everything: clients sign in only when it comes, and only where it points. */
 import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule } from "./rule.ts";
-import { MCP_HEADERS, type DoctorVisit } from "./visit.ts";
+import { MCP_HEADERS, type DoctorCheck } from "./visit.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 const LARGE_BODY_BYTES = 65_536;
@@ -145,7 +145,7 @@ export const resourceMatches: Rule = {
 export function foundRule(
   id: string,
   says: string,
-  addressOf: (visit: DoctorVisit) => string | Promise<string>,
+  addressOf: (visit: DoctorCheck) => string | Promise<string>,
   fix: string,
   orRefused = false,
 ): Rule {
@@ -194,7 +194,7 @@ export function isRefusal(status: number): boolean {
 }
 
 /** @returns the address of the server's path below a well-known name, and of the name below the path */
-export function pathForms(visit: DoctorVisit): readonly string[] {
+export function pathForms(visit: DoctorCheck): readonly string[] {
   const path = trimSlash(visit.url.pathname);
   if (path === "") return [];
   const { origin } = visit.url;

@@ -11,7 +11,7 @@ import * as enterprise from "./enterprise-rules.ts";
 import * as registration from "./registration-rules.ts";
 import type { Rule } from "./rule.ts";
 import * as server from "./server-rules.ts";
-import type { DoctorVisit } from "./visit.ts";
+import type { DoctorCheck } from "./visit.ts";
 
 export interface ClientSequence {
   /** Stable, kebab-case. */
@@ -27,7 +27,7 @@ export interface ClientSequence {
   /** Without these it connects, but something is worse than it need be. */
   readonly wants: readonly Rule[];
   /** Servers offer it or not, and both are well; absent = every server is for it. */
-  readonly isOffered?: (visit: DoctorVisit) => Promise<boolean>;
+  readonly isOffered?: (visit: DoctorCheck) => Promise<boolean>;
   /** Why it is not offered, and what would. */
   readonly notOffered?: string;
 }

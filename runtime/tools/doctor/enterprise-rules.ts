@@ -3,7 +3,7 @@ import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule } from "./r
 import { serverRule } from "./server-rules.ts";
 import type { JsonObject } from "./ask.ts";
 import { metadataHeaders } from "./challenge-rules.ts";
-import type { DoctorVisit } from "./visit.ts";
+import type { DoctorCheck } from "./visit.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 const PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
@@ -16,7 +16,7 @@ const NOT_GOOD = ['{"alg":"ES256","typ":"oauth-id-jag+jwt"}', '{"iss":"https://g
   .join(".");
 
 /** Clients read one or the other, and never both. */
-async function bothDocuments(visit: DoctorVisit): Promise<readonly JsonObject[]> {
+async function bothDocuments(visit: DoctorCheck): Promise<readonly JsonObject[]> {
   const { origin, pathname } = new URL(await visit.issuer());
   const found: JsonObject[] = [];
   for (const name of ["oauth-authorization-server", "openid-configuration"]) {
@@ -34,7 +34,7 @@ const namesProfile = (document: JsonObject): boolean =>
   lists(document["authorization_grant_profiles_supported"], PROFILE);
 
 /** Whether anything says that such clients are served here: without it they go on to the sign-in page. */
-export async function isOffered(visit: DoctorVisit): Promise<boolean> {
+export async function isOffered(visit: DoctorCheck): Promise<boolean> {
   return (await bothDocuments(visit)).some(namesProfile);
 }
 

@@ -1,7 +1,7 @@
 /** What a rule is: one thing that clients rely on, and how to see whether it holds. */
 import { foreignText } from "../../shared/json/foreign-text.ts";
 import type { DoctorAnswer } from "./ask.ts";
-import type { DoctorVisit } from "./visit.ts";
+import type { DoctorCheck } from "./visit.ts";
 
 export type RuleVerdict =
   | { readonly outcome: "holds" }
@@ -15,7 +15,7 @@ export interface Rule {
   readonly id: string;
   /** The statement that holds when all is well. */
   readonly says: string;
-  readonly check: (visit: DoctorVisit) => Promise<RuleVerdict>;
+  readonly check: (visit: DoctorCheck) => Promise<RuleVerdict>;
 }
 
 export const HOLDS: RuleVerdict = { outcome: "holds" };

@@ -2,14 +2,14 @@
 import { foundRule, isRefusal, metadataHeaders, pathForms } from "./challenge-rules.ts";
 import type { JsonObject } from "./ask.ts";
 import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule, type RuleVerdict } from "./rule.ts";
-import type { DoctorVisit } from "./visit.ts";
+import type { DoctorCheck } from "./visit.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 /** A rule about one member of the metadata. */
 export function serverRule(
   id: string,
   says: string,
-  validate: (metadata: JsonObject, visit: DoctorVisit) => RuleVerdict | Promise<RuleVerdict>,
+  validate: (metadata: JsonObject, visit: DoctorCheck) => RuleVerdict | Promise<RuleVerdict>,
 ): Rule {
   return {
     id,
@@ -54,7 +54,7 @@ export const pathFormsAnswered: Rule = {
   check: (visit) => sameServerOr4xx(visit, pathForms(visit)),
 };
 
-async function sameServerOr4xx(visit: DoctorVisit, urls: readonly string[]): Promise<RuleVerdict> {
+async function sameServerOr4xx(visit: DoctorCheck, urls: readonly string[]): Promise<RuleVerdict> {
   const metadata = await visit.server();
   if (!metadata) return unknown("there is no authorization server metadata");
   for (const url of urls) {

@@ -18,7 +18,7 @@ const INITIALIZE = JSON.stringify({
   },
 });
 
-export interface DoctorVisit {
+export interface DoctorCheck {
   /** The MCP server's address as a user types it. */
   readonly url: URL;
   readonly ask: Ask;
@@ -46,7 +46,7 @@ export interface DoctorVisit {
 
 export const MCP_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 
-export function createVisit(address: string, ask: Ask): DoctorVisit {
+export function createVisit(address: string, ask: Ask): DoctorCheck {
   const url = new URL(address);
   const path = url.pathname === "/" ? "" : url.pathname.replace(/\/$/, "");
 
@@ -61,7 +61,7 @@ export function createVisit(address: string, ask: Ask): DoctorVisit {
     return ask({ method: "POST", url: endpoint, headers: { "content-type": type, accept: "application/json" }, body });
   };
 
-  const visit: DoctorVisit = {
+  const visit: DoctorCheck = {
     url,
     ask,
     initialize: (headers = {}, padding = 0) =>

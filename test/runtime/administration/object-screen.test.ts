@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { BLOCK } from "../../../runtime/administration/kinds/block.ts";
 import type { ShownKind } from "../../../runtime/administration/kind.ts";
 import { objectScreen, type ObjectScreenDeps } from "../../../runtime/console/objects/object-screen.ts";
-import type { Visit } from "../../../runtime/console/screen.ts";
+import type { ConsoleRequest } from "../../../runtime/console/screen.ts";
 
 test("an operator of one owner can act on that owner's objects, also of a kind that forms name by ID", async () => {
   const { byForm: _none, ...block } = BLOCK;
@@ -14,6 +14,6 @@ test("an operator of one owner can act on that owner's objects, also of a kind t
     ownerOf: () => "team-a",
   } as unknown as Parameters<typeof objectScreen>[0] & ShownKind<object>;
   const { actions } = objectScreen(kind, {} as ObjectScreenDeps);
-  const ownerOf = (of: string) => actions?.["unblock"]?.ownerOf?.({} as Visit, new Map([["of", of]]));
+  const ownerOf = (of: string) => actions?.["unblock"]?.ownerOf?.({} as ConsoleRequest, new Map([["of", of]]));
   expect([await ownerOf("1"), await ownerOf("2")]).toEqual(["team-a", undefined]);
 });

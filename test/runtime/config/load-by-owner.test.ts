@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import * as fc from "fast-check";
 
 import {
-  type KeptSlice,
+  type PreviousSlice,
   loadByOwner,
   type OwnersInput,
   type OwnersOutcome,
@@ -26,7 +26,7 @@ function slice(owner: string, routes: Readonly<Record<string, object>>, settings
   return { file: `${owner}.json`, boot: false, text: JSON.stringify({ version: 1, owner, settings, routes }) };
 }
 
-function kept(since: number | undefined, ...sources: readonly SliceSource[]): readonly [string, KeptSlice] {
+function kept(since: number | undefined, ...sources: readonly SliceSource[]): readonly [string, PreviousSlice] {
   const { owner = "default" } = JSON.parse(sources[0]?.text ?? "{}") as { owner?: string };
   const files = sources.map(({ file, text }) => ({ file, text }));
   return [owner, { owner, sources: files, ...(since !== undefined && { since }) }];
@@ -328,7 +328,7 @@ describe("loadByOwner()", () => {
       "what was in force and cannot be read any more keeps no place",
       {
         sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
-        kept: new Map<string, KeptSlice>([
+        kept: new Map<string, PreviousSlice>([
           ["a", { owner: "a", since: 1, sources: [{ file: "a.json", text: "{" }] }],
           kept(2, slice("b", { r: route("x") })),
         ]),

@@ -9,7 +9,7 @@ import type { AdminAction } from "../../../runtime/audit/action-record.ts";
 import { approvalsScreen } from "../../../runtime/console/approvals/approvals-screen.ts";
 import { objectScreens } from "../../../runtime/console/objects/object-screen.ts";
 import { consoleEndpoints } from "../../../runtime/console/console.ts";
-import { createVisits } from "../../../runtime/console/visits.ts";
+import { createConsoleRequests } from "../../../runtime/console/console-requests.ts";
 import { compileConsole } from "../../../runtime/features/access/console.ts";
 import { readBlocks } from "../../../runtime/identity/block-records.ts";
 import type { Principal } from "../../../runtime/identity/principal.ts";
@@ -53,7 +53,7 @@ beforeAll(async () => {
       const publishTokens = createMintedTokens({ store, clock });
       const objects = { store, clock, log, revocations: session.revocations, publishTokens, recordAction };
       const screens = [approvalsScreen({ approvals, records }), ...objectScreens(objects)];
-      return consoleEndpoints({ ...deps, recordAction, visits: createVisits(deps), screens });
+      return consoleEndpoints({ ...deps, recordAction, visits: createConsoleRequests(deps), screens });
     },
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AdminAction } from "../../../runtime/audit/action-record.ts";
 import { consoleEndpoints } from "../../../runtime/console/console.ts";
 import type { Screen } from "../../../runtime/console/screen.ts";
-import { createVisits } from "../../../runtime/console/visits.ts";
+import { createConsoleRequests } from "../../../runtime/console/console-requests.ts";
 import { compileConsole } from "../../../runtime/features/access/console.ts";
 import { respondText } from "../../../runtime/http/respond.ts";
 import { html } from "../../../runtime/pages/html.ts";
@@ -78,7 +78,7 @@ beforeAll(async () => {
     endpoints: ({ session, keys, clock, log }) => {
       const deps = { ...session, settings, keys, clock, log, deviceProofs: { addressOf: () => undefined } };
       const recordAction = (action: AdminAction): void => void records.push(action);
-      return consoleEndpoints({ ...deps, recordAction, visits: createVisits(deps), screens: [things] });
+      return consoleEndpoints({ ...deps, recordAction, visits: createConsoleRequests(deps), screens: [things] });
     },
   });
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 
 import { download } from "../../../runtime/console/decisions/download.ts";
-import type { ConsoleRights, Visit } from "../../../runtime/console/screen.ts";
+import type { ConsoleRights, ConsoleRequest } from "../../../runtime/console/screen.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createFakeExchange } from "../../support/fake-exchange.ts";
 import { createMemoryReader, keptDecision } from "../../support/record-reader.ts";
@@ -35,7 +35,7 @@ test.each([
     abort: () => void ends.push("abort"),
   };
   const again = () => Promise.resolve(later);
-  const visit = { exchange, rights } as unknown as Visit;
+  const visit = { exchange, rights } as unknown as ConsoleRequest;
   expect(await download({ reader, clock, again }, { visit, query: {}, format: "ndjson" })).toBe(true);
   expect([ends, lines, closes]).toEqual([[end], end === "end" ? 700 : 200, 1]);
 });

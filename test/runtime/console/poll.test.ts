@@ -1,7 +1,7 @@
 /** What is new, asked once for all who follow it. */
 import { expect, test } from "vitest";
 
-import { createPoll, findNewest, type News } from "../../../runtime/console/decisions/poll.ts";
+import { createPoll, findNewest, type LiveUpdates } from "../../../runtime/console/decisions/poll.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createMemoryReader, keptDecision, type MemoryReader } from "../../support/record-reader.ts";
 
@@ -24,9 +24,9 @@ function startPoll() {
     },
     { kind: "decision" },
   );
-  const heard: News[] = [];
+  const heard: LiveUpdates[] = [];
   /** A second later. */
-  const tick = async (): Promise<News | undefined> => {
+  const tick = async (): Promise<LiveUpdates | undefined> => {
     clock.advance(1_000);
     heard.length = 0;
     look();

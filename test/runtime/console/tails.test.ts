@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 
 import { createTails } from "../../../runtime/console/decisions/tails.ts";
-import type { Visit } from "../../../runtime/console/screen.ts";
+import type { ConsoleRequest } from "../../../runtime/console/screen.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createFakeExchange } from "../../support/fake-exchange.ts";
@@ -43,7 +43,7 @@ test("a reader who stopped for a while, and for another one, is told what they m
   };
   const rights = { roles: new Set(), byOwner: new Map(), owners: undefined, may: () => true };
   const principal = { user: { id: "u-alice" }, revocationKeys: [] };
-  await tails.open({ exchange, rights, principal, query: new Map() } as unknown as Visit, {}, undefined);
+  await tails.open({ exchange, rights, principal, query: new Map() } as unknown as ConsoleRequest, {}, undefined);
 
   const come = async (): Promise<string> => {
     clock.advance(5_000);
@@ -89,7 +89,7 @@ test("a user has the newest six streams, and a process 32 of all users", async (
     };
     const rights = { roles: new Set(), byOwner: new Map(), owners: undefined, may: () => true };
     const principal = { user: { id: user }, revocationKeys: [] };
-    await tails.open({ exchange, rights, principal, query: new Map() } as unknown as Visit, {}, undefined);
+    await tails.open({ exchange, rights, principal, query: new Map() } as unknown as ConsoleRequest, {}, undefined);
     return seen;
   };
   const own = [];

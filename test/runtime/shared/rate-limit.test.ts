@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { createRateLimit, createStrangerLimit, networkOf } from "../../../runtime/shared/rate-limit.ts";
+import { createRateLimit, createUntrustedLimit, networkOf } from "../../../runtime/shared/rate-limit.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 describe("createRateLimit()", () => {
@@ -39,7 +39,7 @@ describe("createStrangerLimit()", () => {
 
   test("bounds one peer, and all of them together", () => {
     const clock = createTestClock();
-    const limit = createStrangerLimit({ clock }, rates);
+    const limit = createUntrustedLimit({ clock }, rates);
     expect([limit.take("1.1.1.1"), limit.take("1.1.1.1"), limit.take("1.1.1.1")]).toEqual([0, 0, 1]);
     const others = Array.from({ length: 100 }, (_, index) => limit.take(`2.2.2.${index}`));
     expect(others.filter((seconds) => seconds === 0)).toHaveLength(3);
@@ -48,7 +48,7 @@ describe("createStrangerLimit()", () => {
   });
 
   test("takes the addresses of one IPv6 network for one peer", () => {
-    const limit = createStrangerLimit({ clock: createTestClock() }, rates);
+    const limit = createUntrustedLimit({ clock: createTestClock() }, rates);
     const waits = ["2001:db8::1", "2001:db8::2", "2001:db8:0:0:ffff::3"].map((peer) => limit.take(peer));
     expect(waits).toEqual([0, 0, 1]);
     expect(limit.take("2001:db8:0:1::1")).toBe(0);

@@ -11,7 +11,7 @@ import { createAnswerTask } from "../../../runtime/simulation/answer-task.ts";
 import type { Draft } from "../../../runtime/simulation/draft.ts";
 import { createDraftRecords } from "../../../runtime/simulation/draft-records.ts";
 import { createDraftThread } from "../../../runtime/simulation/draft-thread.ts";
-import type { DraftGround, Scope, TaskAnswer, ToldDraft } from "../../../runtime/simulation/protocol.ts";
+import type { DraftBase, Scope, TaskAnswer, ReportedDraft } from "../../../runtime/simulation/protocol.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
 
 const BOOT = `runtime_flags: { mcp: true }
@@ -43,7 +43,7 @@ const SLICE_B = sliceOf("team-b", {
     policy: [{ allow: { and: [{ email: "bob@example.com" }] } }],
   },
 });
-const GROUND: DraftGround = {
+const GROUND: DraftBase = {
   published: publishedSources([
     { owner: "team-a", digest: "a", text: SLICE_A },
     { owner: "team-b", digest: "b", text: SLICE_B },
@@ -66,7 +66,7 @@ afterAll(() => rm(directory, { recursive: true }));
 const answer = (...of: Parameters<ReturnType<typeof createAnswerTask>>): Promise<TaskAnswer> =>
   createAnswerTask({ path: directory, keptKeys: [Buffer.alloc(32)] })(...of);
 
-async function compared(draft: Draft, scope?: Scope, ground = GROUND): Promise<ToldDraft> {
+async function compared(draft: Draft, scope?: Scope, ground = GROUND): Promise<ReportedDraft> {
   const answered = await answer({ kind: "compare-draft", draft, people: [], scope }, ground);
   if (answered.kind !== "draft") throw new Error(JSON.stringify(answered));
   return answered.told;
@@ -154,7 +154,7 @@ describe("a draft of a slice", () => {
   test("of the operator's file may be its routes, not its settings", async () => {
     const routes =
       "routes: [{ name: wiki, from: https://wiki.example.com, to: http://wiki.example.net, policy: [{ allow: { and: [{ accept: true }] } }] }]";
-    const of = (text: string): Promise<ToldDraft> => compared({ kind: "slice", owner: "default", text });
+    const of = (text: string): Promise<ReportedDraft> => compared({ kind: "slice", owner: "default", text });
     expect((await of(routes)).difference?.statements.map(({ kind }) => kind)).toContain("gains");
     expect((await of(`shared_secret: x\n${routes}`)).isGood).toBe(false);
   });

@@ -54,7 +54,7 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
       );
     } else problems.push(ingressError({ annotation: name }, unknownAnnotation(name)));
   }
-  problems.push(...strangeAnnotations(annotations));
+  problems.push(...unknownAnnotations(annotations));
   for (const { name, path } of denied) {
     const [filler] = [...places]
       .filter(([place]) => place.startsWith(`${formatPath(path)}.`))
@@ -134,7 +134,7 @@ const MOST_STRANGE = 5;
  * Annotations of other Ingress controllers, and of a misspelt prefix: whoever wrote them believes that they do something.
  * Those of tools that deploy, issue certificates or only describe are nobody's business here.
  */
-function strangeAnnotations(annotations: Readonly<Record<string, unknown>>): readonly DraftProblem[] {
+function unknownAnnotations(annotations: Readonly<Record<string, unknown>>): readonly DraftProblem[] {
   const strange = Object.keys(annotations).filter(isOfOtherController).toSorted();
   if (strange.length === 0) return [];
   const rest = strange.length - MOST_STRANGE;

@@ -19,8 +19,8 @@ import type { Principal } from "../../../identity/principal.ts";
 import type { TokenAttacher } from "../attach-token.ts";
 import { respondFailure, respondConnectFailure, type Way } from "./failure-page.ts";
 import type { BeginResult, CompleteResult, Flows } from "./flow.ts";
-import { allowedConnectRedirect, wayBack, type ConnectTickets } from "./journey.ts";
-import type { Journey } from "../connection-records.ts";
+import { allowedConnectRedirect, wayBack, type ConnectTickets } from "./connect-flow.ts";
+import type { ConnectFlow } from "../connection-records.ts";
 import { findTarget, type UpstreamTarget } from "../target.ts";
 
 /** The MCP server routes of a host that a client's `resource` names. */
@@ -58,7 +58,7 @@ export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: S
   const redirectUrl = query.values.get("redirect_url");
   const returnTo = allowedConnectRedirect(redirectUrl, snapshot, named.length === 0 ? routes : named);
   if (ticket === undefined && returnTo === undefined) return respondFailure(exchange, "bad-redirect");
-  const asked = returnTo === undefined ? undefined : journeyOf(returnTo, named);
+  const asked = returnTo === undefined ? undefined : connectFlowOf(returnTo, named);
   if (named.length === 0) return respondFailure(exchange, "unknown-server", asked);
 
   // Somebody must be signed in.
@@ -82,7 +82,7 @@ export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: S
 }
 
 /** @param returnTo an application's address, already validated */
-function journeyOf(returnTo: string, routes: readonly CompiledRoute[]): Journey {
+function connectFlowOf(returnTo: string, routes: readonly CompiledRoute[]): ConnectFlow {
   return { returnTo, routes: routes.map(({ key }) => key), back: "Back to the application", tellsErrors: true };
 }
 
@@ -115,7 +115,7 @@ interface Travelling {
   readonly exchange: Exchange;
   readonly snapshot: Snapshot;
   readonly principal: Principal;
-  readonly journey: Journey;
+  readonly journey: ConnectFlow;
 }
 
 /** To the next upstream that has to be connected, or back. */
@@ -167,7 +167,7 @@ function wayOf(
   deps: ConnectDeps,
   principal: Principal,
   route: CompiledRoute | undefined,
-  journey: Journey,
+  journey: ConnectFlow,
   failure: string,
 ): Way {
   return {

@@ -3,8 +3,8 @@ import type { ErrorCode, StatusOf } from "../../../http/codes.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { acceptsHtml, AGAIN_LATER, respondError } from "../../../http/respond.ts";
 import type { CompleteFailure } from "./flow.ts";
-import { wayBack } from "./journey.ts";
-import type { Journey } from "../connection-records.ts";
+import { wayBack } from "./connect-flow.ts";
+import type { ConnectFlow } from "../connection-records.ts";
 
 /** What stands behind "upstream." in codes. */
 type FailureWord = ErrorCode extends infer Code ? (Code extends `upstream.${infer Word}` ? Word : never) : never;
@@ -71,7 +71,7 @@ const REQUESTS = {
 export type RequestFailure = keyof typeof REQUESTS;
 
 /** @param journey where the person came from, once that is known to be a good address */
-export function respondFailure(exchange: Exchange, failure: RequestFailure, journey?: Journey): void {
+export function respondFailure(exchange: Exchange, failure: RequestFailure, journey?: ConnectFlow): void {
   const { status, title, message } = REQUESTS[failure];
   const headers = status === 503 ? AGAIN_LATER : [];
   const links = journey === undefined ? [] : [{ href: wayBack(journey, failure), text: journey.back }];

@@ -18,7 +18,7 @@ import type { ClientChooser, ClientChoiceDeps } from "./client-choice.ts";
 import type { DiscoverDeps, DiscoverFailure } from "../discovery/discover.ts";
 import { type AuthorizationServer, configuredServer, referenceOf } from "../discovery/metadata.ts";
 import type { Needs } from "../need.ts";
-import { FLOW_SECONDS, flowContext, flowKey, type FlowRecord, type Journey } from "../connection-records.ts";
+import { FLOW_SECONDS, flowContext, flowKey, type FlowRecord, type ConnectFlow } from "../connection-records.ts";
 import { chooseScopes, joinScopes, scopeSet } from "../scopes.ts";
 import { callbackUrl, findTarget, sentResource, type UpstreamTarget } from "../target.ts";
 import { isPassingError, oauthRefusalText } from "../../../shared/http/oauth-error.ts";
@@ -71,7 +71,7 @@ export type CompleteResult =
       readonly ok: false;
       readonly failure: CompleteFailure;
       /** Of the flow, once it is known to belong to this browser. */
-      readonly journey?: Journey;
+      readonly journey?: ConnectFlow;
       /** Error code of the server, when it is one. */
       readonly code?: string;
       readonly detail: string;
@@ -79,7 +79,12 @@ export type CompleteResult =
 
 export interface Flows {
   /** @returns the address of the server that the browser should go to */
-  begin(principal: Principal, target: UpstreamTarget, settings: LiveSettings, journey: Journey): Promise<BeginResult>;
+  begin(
+    principal: Principal,
+    target: UpstreamTarget,
+    settings: LiveSettings,
+    journey: ConnectFlow,
+  ): Promise<BeginResult>;
   complete(
     principal: Principal,
     host: string,
@@ -286,6 +291,6 @@ function readAnswer(flow: FlowRecord, state: string, parameters: ReadonlyMap<str
   }
 }
 
-function fail(failure: CompleteFailure, detail: string, journey?: Journey): Extract<CompleteResult, { ok: false }> {
+function fail(failure: CompleteFailure, detail: string, journey?: ConnectFlow): Extract<CompleteResult, { ok: false }> {
   return { ok: false, failure, detail, ...(journey === undefined ? {} : { journey }) };
 }

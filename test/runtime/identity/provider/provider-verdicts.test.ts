@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { createProviderStanding } from "../../../../runtime/identity/provider/standing.ts";
+import { createProviderVerdicts } from "../../../../runtime/identity/provider/provider-verdicts.ts";
 import { GatewayError } from "../../../../runtime/shared/errors.ts";
 import { createTestClock } from "../../../support/clock.ts";
 
@@ -10,7 +10,7 @@ const UNAVAILABLE = new GatewayError("idp.unavailable", "500");
 
 test("a user behind ten thousand without a usable response is known as well", () => {
   const clock = createTestClock();
-  const standing = createProviderStanding(clock);
+  const standing = createProviderVerdicts(clock);
   for (let index = 0; index < 10_000; index += 1) standing.failed(ISSUER, `u-${index}`, UNAVAILABLE, HOUR_MS);
   expect(standing.failed(ISSUER, "mallory", UNAVAILABLE, HOUR_MS)).toBe("unavailable");
   clock.advance(HOUR_MS);
@@ -22,7 +22,7 @@ const DENIED = new GatewayError("idp.denied", "400 invalid_request");
 
 test("a user who is refused again loses access where others are confirmed in between, however rarely it is looked", () => {
   const clock = createTestClock();
-  const standing = createProviderStanding(clock);
+  const standing = createProviderVerdicts(clock);
   const look = () => standing.failed(ISSUER, "mallory", DENIED, 2 * HOUR_MS);
   expect(look()).toBe("unavailable");
   clock.advance(15 * 60_000);
@@ -35,7 +35,7 @@ test("a user who is refused again loses access where others are confirmed in bet
 
 test("the first refusal is forgotten once the user is confirmed, and after an hour", () => {
   const clock = createTestClock();
-  const standing = createProviderStanding(clock);
+  const standing = createProviderVerdicts(clock);
   const look = () => standing.failed(ISSUER, "alice", DENIED, 2 * HOUR_MS);
   expect(look()).toBe("unavailable");
   standing.confirmed(ISSUER, "alice");

@@ -2,16 +2,16 @@
  * The kept slices in the store that all replicas share: what each owner was served from last, for a process that starts
  * while an owner's slice is bad.
  *
- * Sealed where they come from (kept-slices.ts). A running process goes by what it has in force itself, and only writes.
+ * Sealed where they come from (previous-slices.ts). A running process goes by what it has in force itself, and only writes.
  */
 import type { Store } from "../store/store.ts";
-import type { KeptChanges, SealedSlice } from "./validation/protocol.ts";
+import type { PreviousSliceChanges, SealedSlice } from "./validation/protocol.ts";
 
-export interface KeptStore {
+export interface PreviousSliceStore {
   /** @throws GatewayError `store.unavailable` */
   read(): Promise<readonly SealedSlice[]>;
   /** Writes these changes, and those that could not be written before. @throws GatewayError `store.unavailable` */
-  write(changes: KeptChanges): Promise<void>;
+  write(changes: PreviousSliceChanges): Promise<void>;
 }
 
 interface KeptRecord extends SealedSlice {
@@ -22,7 +22,7 @@ interface KeptRecord extends SealedSlice {
 const SCHEMA = 1;
 const KEPT_TAG = "kept";
 
-export function createKeptStore({ store }: { readonly store: Store }): KeptStore {
+export function createPreviousSliceStore({ store }: { readonly store: Store }): PreviousSliceStore {
   const known = new Map<string, SealedSlice>();
   const unwritten = new Set<string>();
 

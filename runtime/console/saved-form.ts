@@ -9,9 +9,9 @@ import type { Clock } from "../shared/clock.ts";
 import type { Keys } from "../shared/keys.ts";
 
 /** Of the address. */
-export const KEPT_PARAMETER = "again";
+export const SAVED_FORM_PARAMETER = "again";
 
-export interface KeptForms {
+export interface SavedForms {
   /** @returns path and query to come back to; without the form where it is too long for an address */
   seal(path: string, principal: Principal, form: ReadonlyMap<string, string>): string;
   /** @returns undefined when it is not this user's or not of this page, or too old; empty where it was too long */
@@ -20,11 +20,11 @@ export interface KeptForms {
 
 const MINUTES = 20;
 
-export function createKeptForms(deps: { readonly keys: Keys; readonly clock: Clock }): KeptForms {
+export function createSavedForms(deps: { readonly keys: Keys; readonly clock: Clock }): SavedForms {
   const sealer = deps.keys.sealer("console");
   const address = (path: string, principal: Principal, entries: readonly (readonly [string, string])[]): string => {
     const text = JSON.stringify([deps.clock.now() + MINUTES * 60_000, entries]);
-    return `${path}?${KEPT_PARAMETER}=${sealer.seal(text, aad(path, principal))}`;
+    return `${path}?${SAVED_FORM_PARAMETER}=${sealer.seal(text, aad(path, principal))}`;
   };
   return {
     seal(path, principal, form) {

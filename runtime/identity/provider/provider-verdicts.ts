@@ -21,13 +21,13 @@ const MAX_USERS = 10_000;
  * "refused": the provider no longer confirms the user. "unconfirmed": it has given no usable answer about the user for too
  * long, and confirmed others. "outage": it refuses many users. "unavailable": nothing is known.
  */
-export type StandingVerdict = "refused" | "unconfirmed" | "outage" | "unavailable";
+export type ProviderVerdict = "refused" | "unconfirmed" | "outage" | "unavailable";
 
-export interface ProviderStanding {
+export interface ProviderVerdicts {
   /** The provider confirmed the user, at a refresh or a sign-in. */
   confirmed(providerUrl: string, userId: string): void;
   /** @param limitMs of the setting `unconfirmed_user_limit` */
-  failed(providerUrl: string, userId: string, error: unknown, limitMs: number): StandingVerdict;
+  failed(providerUrl: string, userId: string, error: unknown, limitMs: number): ProviderVerdict;
 }
 
 interface Known {
@@ -48,7 +48,7 @@ function remember<T>(users: Map<string, T>, userId: string, what: T): void {
   if (users.size > MAX_USERS) users.delete(oldest);
 }
 
-export function createProviderStanding(clock: Clock): ProviderStanding {
+export function createProviderVerdicts(clock: Clock): ProviderVerdicts {
   const providers = new Map<string, Known>();
   const knownOf = (url: string): Known => {
     const known = providers.get(url) ?? {
@@ -66,7 +66,7 @@ export function createProviderStanding(clock: Clock): ProviderStanding {
     { refused: users, denied, confirmedMs }: Known,
     userId: string,
     isCertain: boolean,
-  ): StandingVerdict => {
+  ): ProviderVerdict => {
     const now = clock.now();
     const known = denied.get(userId);
     const earlier = known && now - known.sinceMs <= LAST_LOOK_MS ? known : { sinceMs: now, lastMs: now };

@@ -6,27 +6,27 @@
  */
 import { gunzipSync, gzipSync } from "node:zlib";
 
-import type { KeptSlice, OwnerStanding } from "../config/load-by-owner.ts";
+import type { PreviousSlice, OwnerStatus } from "../config/load-by-owner.ts";
 import { createSealer } from "../shared/keys.ts";
-import type { KeptChanges, SealedSlice } from "./validation/protocol.ts";
+import type { PreviousSliceChanges, SealedSlice } from "./validation/protocol.ts";
 
-export interface KeptSlices {
-  readonly byOwner: ReadonlyMap<string, KeptSlice>;
+export interface PreviousSlices {
+  readonly byOwner: ReadonlyMap<string, PreviousSlice>;
   /** Takes over what the other side has. */
   open(sealed: readonly SealedSlice[]): void;
   /** What these owners are served from is in force now. @param at epoch milliseconds */
-  keep(standings: readonly OwnerStanding[], at: number): KeptChanges;
+  keep(standings: readonly OwnerStatus[], at: number): PreviousSliceChanges;
 }
 
 /** Far above what the files of one owner may have. */
 const MAX_TEXT_BYTES = 256 * 1024 * 1024;
 
 /** @param keys 32 bytes each, current first */
-export function createKeptSlices(keys: readonly Uint8Array[]): KeptSlices {
+export function createPreviousSlices(keys: readonly Uint8Array[]): PreviousSlices {
   const sealer = createSealer(keys.map((key) => Buffer.from(key)));
-  const byOwner = new Map<string, KeptSlice>();
+  const byOwner = new Map<string, PreviousSlice>();
   /** Owner → the sources of which the other side has the seal. */
-  const sealed = new Map<string, KeptSlice["sources"]>();
+  const sealed = new Map<string, PreviousSlice["sources"]>();
   const aad = (owner: string): string => `kept:${owner}`;
 
   return {
@@ -55,7 +55,10 @@ export function createKeptSlices(keys: readonly Uint8Array[]): KeptSlices {
     },
   };
 
-  function update({ owner, standing, sources }: OwnerStanding, at: number): KeptChanges["changed"][number] | undefined {
+  function update(
+    { owner, standing, sources }: OwnerStatus,
+    at: number,
+  ): PreviousSliceChanges["changed"][number] | undefined {
     const before = owner === undefined ? undefined : byOwner.get(owner);
     if (owner === undefined || (standing === "absent" && !before)) return undefined;
     const isSame = before && (standing === "absent" || sameSources(before.sources, sources));
@@ -73,16 +76,18 @@ export function createKeptSlices(keys: readonly Uint8Array[]): KeptSlices {
 /** Six bytes of key id begin a seal, see keys.ts. */
 const KEY_ID_LENGTH = 8;
 
-function pack(sources: KeptSlice["sources"]): Buffer {
+function pack(sources: PreviousSlice["sources"]): Buffer {
   return gzipSync(JSON.stringify(sources), { level: 1 });
 }
 
-function unpack(packed: Buffer | undefined): KeptSlice["sources"] | undefined {
+function unpack(packed: Buffer | undefined): PreviousSlice["sources"] | undefined {
   if (!packed) return undefined;
-  return JSON.parse(gunzipSync(packed, { maxOutputLength: MAX_TEXT_BYTES }).toString("utf8")) as KeptSlice["sources"];
+  return JSON.parse(
+    gunzipSync(packed, { maxOutputLength: MAX_TEXT_BYTES }).toString("utf8"),
+  ) as PreviousSlice["sources"];
 }
 
-function sameSources(before: KeptSlice["sources"], now: KeptSlice["sources"]): boolean {
+function sameSources(before: PreviousSlice["sources"], now: PreviousSlice["sources"]): boolean {
   return (
     before.length === now.length &&
     before.every(({ file, text }, index) => now[index]?.file === file && now[index].text === text)

@@ -15,14 +15,14 @@ import { parseQuery } from "../shared/http/query.ts";
 import type { Clock } from "../shared/clock.ts";
 import { createRateLimit } from "../shared/rate-limit.ts";
 import { isAdmitted, rightsOf, rolesText } from "./rights.ts";
-import type { ConsoleRights, Screen, Visit } from "./screen.ts";
+import type { ConsoleRights, Screen, ConsoleRequest } from "./screen.ts";
 
 export const CONSOLE_PATH = "/.gateway/console";
 
 /** Of one person: somebody who reads quickly, with some tabs open. */
 const RATE = { burst: 60, perSecond: 3 };
 
-export interface VisitDeps {
+export interface ConsoleRequestDeps {
   readonly settings: ConsoleSettings;
   readonly authenticator: Pick<Authenticator, "cookieAgain">;
   readonly browser: BrowserSessions;
@@ -36,7 +36,7 @@ export interface Visitor {
   readonly rights: ConsoleRights;
 }
 
-export interface Visits {
+export interface ConsoleRequests {
   /** Undefined when the exchange is answered. */
   admit(exchange: Exchange, snapshot: Snapshot): Promise<Visitor | undefined>;
   /** Who asks, without an answer of ours: for records of what is refused before anybody is admitted. */
@@ -45,10 +45,16 @@ export interface Visits {
   admitAgain(exchange: Exchange, snapshot: Snapshot): Promise<Visitor | undefined>;
   /** Part of the user page; undefined for users without a role. */
   readonly userSection: UserSection;
-  visit(exchange: Exchange, snapshot: Snapshot, visitor: Visitor, screen: Screen, path: readonly string[]): Visit;
+  visit(
+    exchange: Exchange,
+    snapshot: Snapshot,
+    visitor: Visitor,
+    screen: Screen,
+    path: readonly string[],
+  ): ConsoleRequest;
 }
 
-export function createVisits(deps: VisitDeps): Visits {
+export function createConsoleRequests(deps: ConsoleRequestDeps): ConsoleRequests {
   const { settings, browser, csrf, clock } = deps;
   const limit = createRateLimit({ clock }, RATE.burst, RATE.perSecond);
   const policies = [settings.roles, ...settings.owners.values()].flatMap((roles) => [...roles.values()]);

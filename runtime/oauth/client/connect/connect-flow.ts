@@ -9,18 +9,18 @@ import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Keys } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { oneOfEachOwner, reaches } from "../../../identity/application-reach.ts";
-import { FLOW_SECONDS, type Journey } from "../connection-records.ts";
+import { FLOW_SECONDS, type ConnectFlow } from "../connection-records.ts";
 import { CONNECT_PATH } from "../target.ts";
 
 export interface ConnectTickets {
   /** Address on the routes' host that begins, or begins again, this journey for this user. */
-  url(origin: string, userId: string, journey: Journey): string;
-  open(ticket: string, userId: string): Journey | undefined;
+  url(origin: string, userId: string, journey: ConnectFlow): string;
+  open(ticket: string, userId: string): ConnectFlow | undefined;
 }
 
 interface Wire {
   readonly user: string;
-  readonly journey: Journey;
+  readonly journey: ConnectFlow;
   readonly expiresAt: number;
 }
 
@@ -71,7 +71,7 @@ export function allowedConnectRedirect(
  *
  * @param failure one of our own words, never text of others
  */
-export function wayBack({ returnTo, tellsErrors }: Journey, failure: string): string {
+export function wayBack({ returnTo, tellsErrors }: ConnectFlow, failure: string): string {
   if (tellsErrors !== true) return returnTo;
   const url = new URL(returnTo);
   // Of an earlier attempt, when an application names the address that it was called with. Else the query stays as written.

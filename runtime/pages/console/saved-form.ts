@@ -11,7 +11,7 @@ export function askAgainPage(parts: { readonly address: string; readonly minutes
   </div>`;
 }
 
-export function keptFormPage(parts: {
+export function savedFormPage(parts: {
   readonly form: ActionForm;
   /** What was chosen, as people read it. */
   readonly shown: readonly (readonly [name: string, value: string])[];

@@ -6,7 +6,7 @@ import type { Site } from "../identity/sites.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Keys } from "../shared/keys.ts";
 
-export interface Told {
+export interface FlashMessage {
   /** Set-Cookie. */
   set(text: string, principal: Principal, site: Site): string;
   take(exchange: Exchange, principal: Principal): string | undefined;
@@ -19,7 +19,7 @@ const PATH = "/.gateway/console";
 const SECONDS = 60;
 const MAX_CHARACTERS = 600;
 
-export function createTold(deps: { readonly keys: Keys; readonly clock: Clock }): Told {
+export function createFlashMessage(deps: { readonly keys: Keys; readonly clock: Clock }): FlashMessage {
   const sealer = deps.keys.sealer("console");
   const cookie = (value: string, { secure }: Site, maxAgeSeconds: number): string =>
     serializeCookie(NAME, value, { path: PATH, secure, maxAgeSeconds, sameSite: "strict" });

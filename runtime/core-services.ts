@@ -8,7 +8,7 @@ import { startRecords } from "./records/start-records.ts";
 import { createMetrics } from "./admin-listener/metrics.ts";
 import { readBoot, saysWait } from "./bundle/boot.ts";
 import { openBundle } from "./bundle/bundle.ts";
-import { createKeptStore } from "./bundle/kept-store.ts";
+import { createPreviousSliceStore } from "./bundle/previous-slice-store.ts";
 import { processName } from "./bundle/presence.ts";
 import { createPublishedSlices } from "./bundle/published.ts";
 import { reportFaults } from "./admin-listener/process-facts.ts";
@@ -39,9 +39,9 @@ import { traceSeries, webhookSeries } from "./admin-listener/part-series.ts";
 /** Takes a part to be closed with the gateway; the last one first. */
 export type Own = <T extends Closable>(part: T) => T;
 
-export type Ground = Awaited<ReturnType<typeof openGround>>;
+export type CoreServices = Awaited<ReturnType<typeof openCoreServices>>;
 
-export async function openGround({ config, worker, clock = systemClock, ...options }: GatewayOptions, own: Own) {
+export async function openCoreServices({ config, worker, clock = systemClock, ...options }: GatewayOptions, own: Own) {
   const onWait = saysWait(() => options.log ?? createLog());
   const start = await readBoot(config, { env: process.env, starts: true, onWait });
   if (start.vault) own(start.vault);
@@ -57,7 +57,7 @@ export async function openGround({ config, worker, clock = systemClock, ...optio
   const published = createPublishedSlices({ store });
   const onReload = tracing?.reloaded;
   // What lives in this process alone outlives it nowhere.
-  const kept = boot.storageUrl === "memory:" ? undefined : createKeptStore({ store });
+  const kept = boot.storageUrl === "memory:" ? undefined : createPreviousSliceStore({ store });
   const keptKeys = keys.derive("kept-slice");
   const bundle = own(await openBundle({ path: config, boot: start, published, kept, keptKeys, log, clock, onReload }));
   const redaction: RedactorOptions = { key: boot.digestKey ?? (keys.derive("record-arguments")[0] as Buffer) };

@@ -4,7 +4,7 @@ import type { ProcessReport } from "../../health/process-report.ts";
 import type { FailureCount } from "../../health/rollup.ts";
 import type { ConsoleRights } from "../screen.ts";
 
-export interface Sight {
+export interface VisibleScope {
   /** Sees all owners' things, and what belongs to nobody. */
   readonly isWhole: boolean;
   readonly owners: readonly string[];
@@ -16,7 +16,7 @@ export interface Sight {
 
 const ownersByRoute = new WeakMap<Snapshot, ReadonlyMap<string, string>>();
 
-export function sightOf(rights: ConsoleRights, snapshot: Snapshot): Sight {
+export function visibleScope(rights: ConsoleRights, snapshot: Snapshot): VisibleScope {
   const { owners } = rights;
   const maySeeUpstreams = (key: string): boolean => rights.may("operator", ownersOf(snapshot).get(key));
   if (owners === undefined)
@@ -34,7 +34,7 @@ function ownersOf(snapshot: Snapshot): ReadonlyMap<string, string> {
 }
 
 /** What concerns the gateway as a whole, or others, is left out for who sees some owners' things alone. */
-export function seenReport(whole: ProcessReport, sight: Sight): ProcessReport {
+export function visibleReport(whole: ProcessReport, sight: VisibleScope): ProcessReport {
   const report = withoutAddresses(whole, sight);
   if (sight.isWhole) return report;
   const { lastError, ...configuration } = report.configuration;
@@ -57,14 +57,14 @@ export function seenReport(whole: ProcessReport, sight: Sight): ProcessReport {
   };
 }
 
-export function seenFailures(failures: readonly FailureCount[], sight: Sight): readonly FailureCount[] {
+export function visibleFailures(failures: readonly FailureCount[], sight: VisibleScope): readonly FailureCount[] {
   return failures
     .filter(({ route }) => sight.maySeeRoute(route))
     .map((each) => (sight.maySeeUpstreams(each.route) ? each : { ...each, upstream: "" }));
 }
 
 /** They stand in what checks say, too. The same upstream has the same number in every process. */
-function withoutAddresses(report: ProcessReport, sight: Sight): ProcessReport {
+function withoutAddresses(report: ProcessReport, sight: VisibleScope): ProcessReport {
   const { shown } = report.upstreams;
   const hidden = shown.filter(({ route }) => !sight.maySeeUpstreams(route));
   if (hidden.length === 0) return report;
