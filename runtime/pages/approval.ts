@@ -78,11 +78,11 @@ export function approvalPage(parts: ApprovalPageParts): string {
       ${
         parts.isAfterUnknown &&
         html`<p class="warning" role="note">
-          <strong>The same call was approved before.</strong> Nobody knows whether it was carried out: look at the
-          server before you approve it again.
+          <strong>The same call was approved before.</strong> The outcome is unknown. Check the server before you
+          approve it again.
         </p>`
       }
-      ${!mayApprove && html`<p>${whoMay(parts.approvers)} Give them the address of this page.</p>`}
+      ${!mayApprove && html`<p>${whoMay(parts.approvers)} Send that user the address of this page.</p>`}
       ${
         (mayApprove || isAsker) &&
         html`<form method="post" action="${form.action}">
@@ -99,9 +99,9 @@ export function approvalPage(parts: ApprovalPageParts): string {
 function whoMay(approvers: ApprovalPageParts["approvers"]): Html {
   const lists = approvers.map((groups, index) => {
     const names = groups.map((group, at) => html`${at > 0 && " or "}<code><bdi>${group}</bdi></code>`);
-    return html`${index > 0 && ", and in "}${names}`;
+    return html`${index > 0 && ", and of "}${names}`;
   });
-  return html`Somebody else has to approve it, who is in ${lists}.`;
+  return html`Another user must approve it: a member of ${lists}.`;
 }
 
 /** Everything that a call sends. */
@@ -133,10 +133,10 @@ export function approvalDonePage(decision: "approved" | "refused", parts: { read
       decision === "approved"
         ? html`<p>
             The call of <code><bdi>${parts.tool}</bdi></code> may be made once, within ten minutes. Return to the
-            application: it goes on by itself, or repeats the call when you ask it to.
+            application. It continues automatically, or repeats the call when you ask it to.
           </p>`
         : html`<p>
-            The call of <code><bdi>${parts.tool}</bdi></code> is not made. The application is told so when it asks
+            The call of <code><bdi>${parts.tool}</bdi></code> was refused. The application learns this when it asks
             again.
           </p>`,
   });

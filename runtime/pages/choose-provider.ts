@@ -42,7 +42,7 @@ function emailForm({ path, ticket, typed }: NonNullable<ChooseProviderParts["byE
   return html`<form method="get" action="${path}">
       <input type="hidden" name="ticket" value="${ticket}" />
       <p>
-        <label for="email">Your e-mail address at work</label>
+        <label for="email">Work email address</label>
         <input
           id="email"
           name="login_hint"

@@ -71,7 +71,7 @@ export function consentPage(parts: ConsentParts): string {
         <dt>Application</dt>
         <dd>${parts.clientName}</dd>
         <dt>Identified by</dt>
-        <dd>${parts.clientHost ?? "its own registration; nobody has verified the name"}</dd>
+        <dd>${parts.clientHost ?? "its own registration; the name is not verified"}</dd>
         <dt>Result goes to</dt>
         <dd>${redirectText(parts)}</dd>
         <dt>${parts.servers.length === 1 ? "MCP server" : "MCP servers"}</dt>
@@ -122,7 +122,7 @@ export function noAccessPage(parts: NoAccessParts): string {
         ${parts.servers.length === 1 ? "this server" : "any of these servers"}:
       </p>
       ${serverList(parts.servers)}
-      <p>Ask your administrator for access, or sign in as somebody else.</p>
+      <p>Ask your administrator for access, or sign in as another user.</p>
       <dl>
         <dt>Application</dt>
         <dd>${parts.clientName}</dd>

@@ -89,7 +89,7 @@ describe("the page", () => {
     expect(page.status).toBe(200);
     for (const text of [
       "Shiny &#38; Co",
-      "nobody has verified the name",
+      "the name is not verified",
       "app.example.com",
       "tools",
       RESOURCE,

@@ -112,7 +112,7 @@ describe.skipIf(missing !== undefined)("the choice of a provider in Chromium", (
   test("is made by a typed address, by keyboard and without JavaScript", async () => {
     await withVisitor({ javaScript: false }, async ({ page, consoleErrors }) => {
       await choose(page);
-      const field = page.getByRole("textbox", { name: "Your e-mail address at work" });
+      const field = page.getByRole("textbox", { name: "Work email address" });
       await field.fill("vera@elsewhere.example");
       await page.keyboard.press("Enter");
       await expect.poll(() => page.getByRole("status").innerText()).toContain("No organization here");

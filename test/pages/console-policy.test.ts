@@ -409,7 +409,7 @@ describe("changes", () => {
   test("name who published what, and what it changed", async () => {
     const rows = generations(await open(ALICE));
     expect(rows.find((row) => row.includes("team-a"))).toMatch(
-      /^2 of team-a .* team-a published in force admin_token gateform-terraform [0-9a-f]{12}$/,
+      /^2 of team-a .* team-a published active admin_token gateform-terraform [0-9a-f]{12}$/,
     );
     expect(rows.filter((row) => row.includes("team-b"))[1]).toMatch(/team-b published admin_token release-job/);
     const one = textOf(await open(ALICE, "/4"));

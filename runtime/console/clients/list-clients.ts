@@ -133,11 +133,11 @@ export async function clientView(
 function factsOf(id: string, record: ClientRecord | undefined, grantedName: string | undefined): ClientView["facts"] {
   const metadata = record?.metadata;
   const name = metadata?.client_name ?? grantedName ?? "";
-  const vouched = vouchedBy(id, record ? new Map([[id, record]]) : new Map());
+  const verifiedBy = vouchedBy(id, record ? new Map([[id, record]]) : new Map());
   const time = (seconds: number | undefined) =>
     seconds === undefined ? undefined : consoleTime(seconds * 1000, "minute");
   return [
-    ["Name", `${showUntrusted(name)} (${vouched === undefined ? "unverified" : `verified by ${vouched}`})`],
+    ["Name", `${showUntrusted(name)} (${verifiedBy === undefined ? "unverified" : `verified by ${verifiedBy}`})`],
     ["ID", showUntrusted(id, 2048)],
     ["Issuer", record && showUntrusted(record.issuer)],
     ["Redirect hosts", metadata?.redirect_uris.map((uri) => showUntrusted(uri, 500)).join(", ")],

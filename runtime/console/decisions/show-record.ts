@@ -19,7 +19,7 @@ export function rowOf(record: KeptRecord): DecisionRow {
     timeMs,
     outcome,
     href: `${DECISIONS_PATH}/${id}`,
-    who: cell(record.email || record.userId || "nobody"),
+    who: cell(record.email || record.userId || "not signed in"),
     client: cell(record.clientId?.replace(/^https:\/\//, "") ?? textOf(record, "auth-method") ?? ""),
     route: cell(record.route ?? ""),
     what: cell(record.tool ?? whatOf(record)),

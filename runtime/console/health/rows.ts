@@ -26,11 +26,11 @@ export function upstreamRows(reports: Reports, nameOf: NameOf): Pick<HealthParts
     const reasons = checks.flatMap(({ kind, last_error: error }) =>
       error === "" ? [] : `${kind}: ${showUntrusted(error)}`,
     );
-    const ejected = ejections > 0 ? [`left out ${ejections} times for its answers`] : [];
+    const ejected = ejections > 0 ? [`ejected ${ejections} times for failed responses`] : [];
     return {
       route: showUntrusted(route),
       upstream: showUntrusted(upstream),
-      state: healthy ? ["good", "takes requests"] : ["bad", "away"],
+      state: healthy ? ["good", "available"] : ["bad", "unavailable"],
       why: [...reasons, ...ejected].join("; "),
       where: same.length === reports.length ? "all" : same.map(({ id }) => nameOf(id)).join(", "),
     };
@@ -102,7 +102,7 @@ export function receiverRows(reports: Reports, nameOf: NameOf): readonly Receive
   const rows = reports.flatMap(({ id, records, webhook }): readonly ReceiverRow[] => [
     ...records.map((each): ReceiverRow => ({
       name: each.kind === "record_store" ? "record store" : `${showUntrusted(each.name)} (${each.kind})`,
-      state: each.isAway ? ["bad", "away"] : ["good", "takes records"],
+      state: each.isAway ? ["bad", "unavailable"] : ["good", "accepts records"],
       where: nameOf(id),
       waiting: each.waiting,
       lost: each.lost,
@@ -119,7 +119,7 @@ function webhookRow(webhook: NonNullable<ProcessReport["webhook"]>, where: strin
   const isFailing = failure !== null && failure.at > (sentAt ?? 0);
   return {
     name: `webhook (${showUntrusted(host)})`,
-    state: isFailing ? ["bad", "away"] : ["good", "takes events"],
+    state: isFailing ? ["bad", "unavailable"] : ["good", "accepts events"],
     where,
     waiting,
     lost: dropped + givenUp,

@@ -213,7 +213,7 @@ export function callsView(records: readonly KeptRecord[]): CallsView {
     rows: records.slice(0, SHOWN_CALLS).map(({ id, timeMs, outcome, userId, email, result, ...record }) => ({
       href: addressOfId("decisions", id),
       timeMs,
-      who: showUntrusted(email ?? userId ?? "nobody"),
+      who: showUntrusted(email ?? userId ?? "not signed in"),
       what: callWords(record),
       outcome,
       status: result?.status,
@@ -270,8 +270,8 @@ function upstreamsOf({ upstreams }: ServersDeps, route: CompiledRoute): readonly
     const notes = [
       ...(route.to.length > 1 && weight !== 1 ? [`weight ${weight}`] : []),
       ...failing.map(({ kind, last_error: error }) => `${kind} check fails: ${error}`),
-      ...(status?.left_out_until ? [`left out until ${new Date(status.left_out_until * 1000).toISOString()}`] : []),
-      ...(status && status.ejections > 0 ? [`left out ${status.ejections} times`] : []),
+      ...(status?.left_out_until ? [`ejected until ${new Date(status.left_out_until * 1000).toISOString()}`] : []),
+      ...(status && status.ejections > 0 ? [`ejected ${status.ejections} times`] : []),
     ];
     return {
       address: showUntrusted(upstreamAddress(upstream)),

@@ -89,11 +89,11 @@ function row(label: string, text: string): readonly [string, string] {
 function pathText(match: CompiledRoute["match"]): string {
   switch (match.kind) {
     case "exact":
-      return `${match.path} alone`;
+      return `only ${match.path}`;
     case "prefix":
       return match.prefix === "/" ? "all" : `${match.prefix} and below`;
     case "regex":
-      return `those that match ${match.pattern}`;
+      return `matching ${match.pattern}`;
   }
   return match satisfies never;
 }

@@ -47,7 +47,7 @@ export function readAsked(fields: SimulatorFields): FieldsReading {
   const isKnown = who === "known" && fields.person !== "";
   if (who === "known" && !isKnown) return { ok: false, problem: "Enter an email or a user ID" };
   const question: Question = {
-    user: fields.user || fields.email || "somebody",
+    user: fields.user || fields.email || "any-user",
     email: fields.email,
     groups: fields.groups
       .split(",")

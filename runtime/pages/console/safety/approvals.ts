@@ -157,9 +157,9 @@ function decideForm(form: WaitingCallParts["form"], name: string, button: string
 
 function approversText(approvers: WaitingCallParts["approvers"]): Html {
   if (approvers.length === 0) return html`the requester confirms it`;
-  return html`somebody else, who is in
+  return html`another user: a member of
   ${approvers.map((groups, index) => {
     const names = groups.map((group, at) => html`${at > 0 && " or "}<code><bdi>${group}</bdi></code>`);
-    return html`${index > 0 && ", and in "}${names}`;
+    return html`${index > 0 && ", and of "}${names}`;
   })}`;
 }

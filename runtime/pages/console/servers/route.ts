@@ -103,7 +103,7 @@ function peoplePart({ rows, pages }: PeopleOfRoute): Html {
 }
 
 const REACH_COLUMNS: readonly TableColumn[] = [
-  { name: "Who", isHead: true, kind: "wide" },
+  { name: "User", isHead: true, kind: "wide" },
   { name: "May", kind: "short" },
   { name: "Tools", kind: "wide" },
   { name: "By this rule", kind: "wide" },
@@ -214,10 +214,10 @@ function callsPart({ calls, decisions }: RouteView): Html | undefined {
       columns: [
         { name: "Time", kind: "short" },
         { name: "Outcome", kind: "short" },
-        { name: "Who", isHead: true },
-        { name: "What" },
+        { name: "User", isHead: true },
+        { name: "Request" },
         { name: "Status", kind: "number" },
-        { name: "Took", kind: "number" },
+        { name: "Duration", kind: "number" },
       ],
       rows: rows.map(({ href, timeMs, who, what, outcome, status, durationMs }) => [
         href === undefined ? consoleTime(timeMs) : html`<a href="${href}">${consoleTime(timeMs)}</a>`,
