@@ -99,7 +99,7 @@ export async function openCoreServices({ config, worker, clock = systemClock, ..
     own(startTellingBehind({ store, notify, clock, log }));
     if (records.thread && boot.recordSinks.length > 0) own(startTellingSinks(records.thread, notify, clock));
   }
-  const onError = (error: GatewayError): void => log.error({ err: error }, "an action is not recorded");
+  const onError = (error: GatewayError): void => log.error({ err: error }, "cannot record publication");
   const actions = {
     recordAction,
     recordPublished: recordsActions ? recordPublished({ store, clock, onError }) : undefined,

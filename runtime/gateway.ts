@@ -137,7 +137,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         }),
       );
     }
-    log.info({ address: server.origin, admin: admin?.origin, digest: bundle.current().digest }, "gateway is ready");
+    log.info({ address: server.origin, admin: admin?.origin, digest: bundle.current().digest }, "gateway ready");
 
     return {
       origin: server.origin,

@@ -106,7 +106,7 @@ export async function createAdminListener(deps: AdminListenerDeps): Promise<Admi
         })
         .then((ready) => write(request, response, ready))
         .catch((error: unknown) => {
-          deps.log.error({ err: error }, "admin answer failed");
+          deps.log.error({ err: error }, "cannot send admin response");
           response.destroy();
         });
     },

@@ -34,8 +34,8 @@ export function reportFaults(log: Log): FaultReports {
   const report = ({ scope, error: err, request, what }: Fault): void => {
     faults.add({ scope });
     if (scope === "request") log.error({ request, what, err }, "request failed");
-    else if (scope === "task") log.error({ task: what, err }, "a task failed, it goes on");
-    else log.error({ err }, "an error that nobody caught: the process drains and ends");
+    else if (scope === "task") log.error({ task: what, err }, "background task failed");
+    else log.error({ err }, "uncaught error, process drains and exits");
   };
   const stop = onFault(report);
   return { series: faults.series, close: () => Promise.resolve(stop()) };

@@ -48,7 +48,7 @@ export function publishTokenEndpoint(
         if (method !== "DELETE") return notAllowed("DELETE, POST");
         const ended = await tokens.end(id, isCovered);
         if (ended) {
-          log.info({ id }, "publish token ended");
+          log.info({ id }, "publish token revoked");
           const target = `publish token ${id}`;
           await record?.({ action: "revoke", by: callerOf(request).by, target, before: "good", after: null });
         }
@@ -72,7 +72,7 @@ export function publishTokenEndpoint(
       const message = `this token has minted ${MOST_MINTED} that have not ended: end those that no run needs`;
       return json(429, { error: "too-many", message });
     }
-    log.info({ owner: minted.owner, id: minted.id, seconds: wanted.lifetimeSeconds }, "publish token minted");
+    log.info({ owner: minted.owner, id: minted.id, seconds: wanted.lifetimeSeconds }, "publish token issued");
     const target = `publish token ${minted.id} of ${minted.owner}`;
     await record?.({ action: "create", by: callerOf(request).by, target, before: null, after: endText(minted) });
     return json(201, { token: minted.token, ...described(minted) });

@@ -58,7 +58,7 @@ export function createPublishWorkloads(
         else
           log.info(
             { workload: workload.name, reason: verified.ok ? "other claims" : verified.detail },
-            "a workload's token is refused",
+            "workload token rejected",
           );
       }
       return found;

@@ -53,7 +53,7 @@ export function createAdminServer(
   server.on("tlsClientError", (error, socket) =>
     guardSocket(socket, () => {
       socket.destroy();
-      log.debug({ reason: error.message, peer: socket.remoteAddress }, "TLS handshake of the admin listener failed");
+      log.debug({ reason: error.message, peer: socket.remoteAddress }, "admin TLS handshake failed");
     })(),
   );
   const open = new Set<Socket>();

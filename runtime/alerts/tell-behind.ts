@@ -41,7 +41,7 @@ export function startTellingBehind(deps: TellBehindDeps): Closable {
       await tellBehind(deps);
     } catch (error) {
       // The store says so itself.
-      deps.log.debug({ reason: errorText(error) }, "replicas are not looked at");
+      deps.log.debug({ reason: errorText(error) }, "cannot check replicas");
     }
   }
 }

@@ -106,7 +106,7 @@ class StoredApprovals implements Approvals {
     try {
       return await this.#inTurn(principal.user.id, () => this.#look(call));
     } catch (error) {
-      this.#deps.log.error({ route: call.route.key, reason: errorText(error) }, "an approval cannot be looked for");
+      this.#deps.log.error({ route: call.route.key, reason: errorText(error) }, "cannot look up approval");
       return { state: "unavailable" };
     }
   }
@@ -125,10 +125,7 @@ class StoredApprovals implements Approvals {
       if (found?.value.outcome !== "unknown") return;
       await this.#put(id, { ...found.value, outcome: "answered" }, found.expiresAt ?? 0, found.version);
     } catch (error) {
-      this.#deps.log.warn(
-        { approval: id, reason: errorText(error) },
-        "it cannot be stored that an approved call was answered",
-      );
+      this.#deps.log.warn({ approval: id, reason: errorText(error) }, "cannot store outcome of approved call");
     }
   }
 
@@ -151,7 +148,7 @@ class StoredApprovals implements Approvals {
         clearTimeout(timer);
       }
     } catch (error) {
-      this.#deps.log.warn({ approval: id, reason: errorText(error) }, "a call cannot wait for its approval");
+      this.#deps.log.warn({ approval: id, reason: errorText(error) }, "cannot store pending call");
     } finally {
       unsubscribe();
       signal.removeEventListener("abort", stop);
@@ -188,7 +185,7 @@ class StoredApprovals implements Approvals {
       if (found.value.state === "waiting" || found.value.state === "approved")
         await this.#settle(id, found, principal, "refused");
     } catch (error) {
-      this.#deps.log.warn({ approval: id, reason: errorText(error) }, "a call cannot be withdrawn");
+      this.#deps.log.warn({ approval: id, reason: errorText(error) }, "cannot withdraw pending call");
     }
   }
 
@@ -233,7 +230,7 @@ class StoredApprovals implements Approvals {
       await store.delete(approvalKey(id));
       return "again";
     }
-    log.info({ approval: id, user: user.id, client: clientId, route: route.key, tool }, "a call waits for an approval");
+    log.info({ approval: id, user: user.id, client: clientId, route: route.key, tool }, "call pending approval");
     this.#deps.onEvent?.("asked");
     const data = {
       page: pageOf(call, id),
@@ -289,7 +286,7 @@ class StoredApprovals implements Approvals {
     const { userId, clientId: client, routeKey: route, tool } = value;
     this.#deps.log.info(
       { approval: id, by: user.id, user: userId, client, route, tool, decision },
-      "a call was decided about",
+      "pending call decided",
     );
     this.#deps.onEvent?.(decision);
     this.#deps.recordAction?.(decisionAction(id, value, user.id, decision));

@@ -82,7 +82,7 @@ export async function resolveBoot(doc: BootDoc, options: BootOptions): Promise<B
 export function saysWait(openLog: () => Pick<Log, "warn">): OnWait {
   return (reason) => {
     const log = openLog();
-    log.warn({ reason }, "the start waits for the server of secrets");
+    log.warn({ reason }, "waiting for secret store");
   };
 }
 

@@ -40,7 +40,7 @@ export class BundleListeners {
         await work(snapshot);
       } catch (error) {
         // It only makes the change slower.
-        this.#log.error({ err: error }, "a configuration change could not be prepared");
+        this.#log.error({ err: error }, "cannot prepare configuration change");
       }
     }
   }
@@ -51,7 +51,7 @@ export class BundleListeners {
         listener(next, previous);
       } catch (error) {
         // One listener's bug must not keep the others on the old snapshot.
-        this.#log.error({ err: error }, "listener of configuration changes failed");
+        this.#log.error({ err: error }, "configuration change listener failed");
       }
     }
   }

@@ -245,7 +245,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     } catch (error) {
       if (!this.#current) throw error;
       if (!this.#isStoreAway)
-        log.warn({ reason: errorText(error) }, "published slices cannot be read, the last ones stay");
+        log.warn({ reason: errorText(error) }, "cannot read published slices, previous ones stay active");
       this.#isStoreAway = true;
     }
   }
@@ -281,11 +281,11 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     const { log, kept } = this.#deps;
     try {
       await kept?.write(changes);
-      if (this.#isKeptAway) log.info("the slices in force are kept again");
+      if (this.#isKeptAway) log.info("saving of active slices recovered");
       this.#isKeptAway = false;
     } catch (error) {
       // What could not be written goes with the next changes, or at the next look.
-      if (!this.#isKeptAway) log.warn({ reason: errorText(error) }, "the slices in force are not kept over a restart");
+      if (!this.#isKeptAway) log.warn({ reason: errorText(error) }, "cannot save active slices for the next start");
       this.#isKeptAway = true;
     }
   }

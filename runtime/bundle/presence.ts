@@ -146,7 +146,7 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
           expiresAt: nowSeconds() + EXPIRES_AFTER_SECONDS,
         });
       } catch (error) {
-        log.debug({ reason: errorText(error) }, "sign of life not written");
+        log.debug({ reason: errorText(error) }, "cannot write heartbeat");
       }
     }));
   }
@@ -157,7 +157,7 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
       for (const each of await readAllPresence(store))
         if (hasEnded(each, nowSeconds(), id)) await store.delete(presenceKey(each.id));
     } catch (error) {
-      log.debug({ reason: errorText(error) }, "records of ended processes not removed");
+      log.debug({ reason: errorText(error) }, "cannot remove entries of ended processes");
     }
   }
 

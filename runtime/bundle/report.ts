@@ -95,18 +95,18 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
     failed(problems) {
       slices = validated.slices.map((slice) => withProblems(slice, problems));
       const lines = problems.map(formatProblem);
-      if (ok === 0) tell(lines, "configuration rejected, the gateway does not start");
-      else tell(lines, "configuration refused, the last good one stays");
+      if (ok === 0) tell(lines, "configuration rejected, gateway not started");
+      else tell(lines, "configuration rejected, previous valid version stays active");
     },
     loaded({ digest, generation, routes }, stale, tookMs) {
       ok++;
       loadedAt = epochSeconds(clock);
-      log.info({ digest, generation, routes: routes.length, ms: Math.round(tookMs) }, "configuration in force");
+      log.info({ digest, generation, routes: routes.length, ms: Math.round(tookMs) }, "configuration active");
       updateDegraded(stale);
     },
     recovered: updateDegraded,
     restartNeeded(needed) {
-      if (needed && !needsRestart) log.warn("boot settings changed, they take effect at the next start");
+      if (needed && !needsRestart) log.warn("static settings changed, restart required");
       needsRestart = needed;
     },
     status: (current) => ({
@@ -140,8 +140,8 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
     const added = degraded.slice(validated.degraded.length).filter(({ owner }) => owner !== HAND_WRITTEN_OWNER);
     currentOwners = validated.currentOwners - added.length;
     const lines = found.flatMap((each) => each.problems.map(formatProblem));
-    if (lines.length > 0) return tell(lines, "not every owner is served as written, the others are", { partial: true });
-    if (lastError) log.info("configuration is again what is in force");
+    if (lines.length > 0) return tell(lines, "configuration of some owners out of date", { partial: true });
+    if (lastError) log.info("rejected configuration withdrawn");
     lastError = undefined;
   }
 

@@ -70,7 +70,7 @@ export async function startSecretUse({ store, ids, clock, log }: SecretUseDeps):
       await store.put(secretKey(id), use, { tags: [SECRET_TAG], expiresAt: now + KEPT_SECONDS });
       await compare();
     } catch (error) {
-      log.debug({ reason: errorText(error) }, "the use of the shared secret is not written");
+      log.debug({ reason: errorText(error) }, "cannot write use of shared secret");
     }
   }
 
@@ -79,7 +79,7 @@ export async function startSecretUse({ store, ids, clock, log }: SecretUseDeps):
       const secret = row.secrets?.[0];
       if (secret === undefined || ids.includes(secret) || told.has(secret)) continue;
       told.add(secret);
-      log.warn({ secret, process: row.id }, "another process uses a shared secret that this one does not have");
+      log.warn({ secret, process: row.id }, "shared secret of another process missing here");
     }
   }
 }

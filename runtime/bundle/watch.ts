@@ -72,7 +72,7 @@ export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryM
       changed();
     } catch (error) {
       // Most often the limit of inotify watches; logged once, tried again at every poll.
-      if (!warned.has(directory)) log.warn({ directory, reason: errorText(error) }, "directory cannot be watched");
+      if (!warned.has(directory)) log.warn({ directory, reason: errorText(error) }, "cannot watch directory");
       warned.add(directory);
     }
   }

@@ -66,7 +66,7 @@ export function createForms(deps: FormDeps): Forms {
     reason: string,
   ) => {
     recordAction({ action: "console", by: user.id, target, outcome, reason });
-    log.warn({ user: user.id, target, request: exchange.id, reason }, "an action in the console was not done");
+    log.warn({ user: user.id, target, request: exchange.id, reason }, "console action failed");
   };
 
   const showRefused = async (visit: ConsoleRequest, site: Site, screen: Screen, status: number, refused: string) => {

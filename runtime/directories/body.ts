@@ -51,7 +51,7 @@ export function noteChange(
   ),
 ): void {
   const from = { request: exchange.id, peer: exchange.remoteAddress, directory: directory.name };
-  log.info({ ...from, ...what }, "a directory changed what it says");
+  log.info({ ...from, ...what }, "directory entry changed");
 }
 
 /** What the SCIM endpoints need of others, and one request to them. */

@@ -70,7 +70,7 @@ export function createDirectories(
     ending: deps,
     findByObjectId,
     onEnded({ name }, users) {
-      deps.log.info({ directory: name, users }, "a directory ended everything of a user");
+      deps.log.info({ directory: name, users }, "access of user ended by directory");
       for (const user of users) deps.onEnded?.(name, user);
     },
   });

@@ -80,7 +80,7 @@ function noteRename({ log, directory, exchange }: ScimRequest, earlier: Resource
   if (before === after) return;
   log.warn(
     { request: exchange.id, directory: directory.name, group: now.id, before, after },
-    "a directory renamed a group",
+    "directory group renamed",
   );
 }
 

@@ -84,10 +84,7 @@ async function handle(
   const authorized = authorize(deps.failures, exchange, directories, name);
   if (!authorized.ok) {
     const { seconds } = authorized;
-    deps.log.warn(
-      { request: exchange.id, peer: exchange.remoteAddress },
-      "a SCIM client was refused: its token is wrong",
-    );
+    deps.log.warn({ request: exchange.id, peer: exchange.remoteAddress }, "SCIM token rejected");
     if (seconds > 0)
       return respondRefusal(exchange, new ScimRefusal(429, "Too many requests"), ["retry-after", String(seconds)]);
     return respondRefusal(exchange, new ScimRefusal(401, "The token is missing or wrong"), [
@@ -159,6 +156,6 @@ function isForClient(error: unknown): error is ScimRefusal | GatewayError {
 
 function toRefusal(log: Log, exchange: Exchange, error: ScimRefusal | GatewayError): ScimRefusal {
   if (error instanceof ScimRefusal) return error;
-  log.warn({ request: exchange.id, reason: errorText(error) }, "a directory's request could not be carried out");
+  log.warn({ request: exchange.id, reason: errorText(error) }, "SCIM request failed");
   return new ScimRefusal(503, "This cannot be done at the moment");
 }

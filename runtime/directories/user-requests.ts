@@ -61,10 +61,7 @@ function respondChanged(request: ScimRequest, user: Resource): Promise<void> {
   noteChange(request, { did: "changed", user: user.id, active });
   if (!active && subjectOf(directory, user.attributes) === undefined) {
     const attribute = directory.subjectAttribute;
-    log.warn(
-      { directory: directory.name, user: user.id, attribute },
-      "a directory deactivated a user whom it does not name",
-    );
+    log.warn({ directory: directory.name, user: user.id, attribute }, "cannot identify deactivated directory user");
   }
   return respondUser(request, user, 200);
 }

@@ -119,7 +119,7 @@ export function keepTraffic({ traffic, id, store, takeLoopMs, clock, log }: Keep
       }
       isAway = false;
     } catch (error) {
-      if (!isAway) log.warn({ reason: errorText(error) }, "what was counted for the console waits for the store");
+      if (!isAway) log.warn({ reason: errorText(error) }, "cannot write traffic counts");
       isAway = true;
     }
   }

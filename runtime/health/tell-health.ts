@@ -60,7 +60,7 @@ export function startTellingHealth({ store, id, report, clock, log }: TellHealth
         const expiresAt = epochSeconds(clock) + EXPIRES_AFTER_SECONDS;
         await store.put(healthKey(id), await report(), { tags: [TAG], expiresAt });
       } catch (error) {
-        log.debug({ reason: errorText(error) }, "health is not told");
+        log.debug({ reason: errorText(error) }, "cannot write health report");
       }
     }));
   }

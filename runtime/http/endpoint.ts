@@ -37,7 +37,7 @@ export function endpointOverStore(
       } catch (error) {
         if (!(error instanceof GatewayError && error.code === "store.unavailable") || exchange.started) throw error;
         const reason = errorText(error);
-        log.error({ request: exchange.id, path: endpoint.path, reason }, "the store cannot be reached");
+        log.error({ request: exchange.id, path: endpoint.path, reason }, "store unavailable");
         respondStoreAway(exchange);
       }
     },

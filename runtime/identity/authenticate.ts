@@ -139,7 +139,7 @@ class Readings {
           if (this.#goesOn(known)) return known.result;
           cache.delete(key);
         }
-        log.warn({ reason: errorText(error) }, "a credential cannot be verified now");
+        log.warn({ reason: errorText(error) }, "cannot verify credential");
         return refusal("unavailable");
       },
     );

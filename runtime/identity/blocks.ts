@@ -68,15 +68,14 @@ export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blo
     if (added.length === 0 && gone.length === 0) return;
     index = next;
     blocks.size = next.size;
-    for (const block of gone)
-      log.warn(logged(block), isOver(block) ? "a block has ended" : "a block was lifted or replaced");
+    for (const block of gone) log.warn(logged(block), isOver(block) ? "block expired" : "block removed or replaced");
     for (const block of added) log.warn(logged(block), "blocked by an administrator");
     if (added.length === 0) return;
     for (const listener of listeners) {
       try {
         listener();
       } catch (error) {
-        log.error({ err: error }, "a listener of blocks failed");
+        log.error({ err: error }, "block listener failed");
       }
     }
   };
@@ -86,7 +85,7 @@ export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blo
     if (keys.length > 0 && !serves)
       throw new GatewayError("blocks.unreadable", `Cannot read what is blocked: not understood: ${keys.join(", ")}`);
     const news = keys.filter((key) => !unreadable.has(key));
-    if (news.length > 0) log.error({ keys: news }, "blocks are not in force: their records cannot be understood");
+    if (news.length > 0) log.error({ keys: news }, "cannot parse blocks, they are not active");
     unreadable = new Set(keys);
   };
 
@@ -119,7 +118,7 @@ export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blo
       if (index.all.some(isOver)) apply(index.all);
       if (!isStale && performance.now() - readAtMs < READ_AGAIN_MS) return;
       // Tried again at the next reading of the feed.
-      readOnce().catch((error: unknown) => log.warn({ reason: errorText(error) }, "what is blocked cannot be read"));
+      readOnce().catch((error: unknown) => log.warn({ reason: errorText(error) }, "cannot read blocks"));
     },
   });
   const blocks: Blocks & Closable & { size: number } = {

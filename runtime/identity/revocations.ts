@@ -173,7 +173,7 @@ function tell(listeners: Iterable<(key: string) => void>, key: string, log: Log)
     try {
       listener(key);
     } catch (error) {
-      log.error({ err: error }, "a listener of the revocation feed failed");
+      log.error({ err: error }, "revocation listener failed");
     }
   }
 }

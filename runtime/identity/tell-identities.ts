@@ -25,36 +25,35 @@ export function createTellIdentities(log: Log): TellIdentities {
   const leftOut: TellIdentities["leftOut"] = (earlier, { userId, leftOut: omitted }) => {
     if (!omitted || isDeepStrictEqual(earlier?.leftOut, omitted)) return;
     if (omitted.others === true) {
-      log.warn({ user: userId }, "userinfo could not be asked at a sign-in: further claims of the user are unknown");
+      log.warn({ user: userId }, "cannot read userinfo at sign-in, further claims unknown");
       return;
     }
     // The outcome of a query elsewhere is logged there.
     if (omitted.resolver !== undefined && omitted.claims.every((name) => name === "groups")) return;
     const claims = [...omitted.claims, ...(omitted.groups && !omitted.claims.includes("groups") ? ["groups"] : [])];
-    log.warn({ user: userId, claims }, "the identity provider left out claims of a user: rules on them do not decide");
+    log.warn({ user: userId, claims }, "claims omitted by identity provider, rules on them cannot decide");
   };
 
   return {
     leftOut,
     failed(user, verdict, error) {
       const fields = { user, reason: errorText(error) };
-      if (verdict === "outage")
-        log.warn({ ...fields }, "the identity provider refuses many users and confirms none: taken for an outage");
+      if (verdict === "outage") log.warn({ ...fields }, "identity provider rejects every user, treated as outage");
       else if (errorCode(error) === "idp.misconfigured")
-        log.error({ ...fields }, "the identity provider cannot confirm a user now");
-      else log.warn({ ...fields }, "the identity provider cannot confirm a user now");
+        log.error({ ...fields }, "cannot confirm user with identity provider");
+      else log.warn({ ...fields }, "cannot confirm user with identity provider");
     },
     ended(user, verdict, reason) {
       if (verdict === "refused")
-        log.info({ user, reason }, "the identity provider refused a user; sessions and grants end");
-      else log.warn({ user, reason }, "the identity provider confirms others and not a user; sessions and grants end");
+        log.info({ user, reason }, "user rejected by identity provider, sessions and grants ended");
+      else log.warn({ user, reason }, "user not confirmed by identity provider, sessions and grants ended");
     },
     signedIn(earlier, now, { refreshToken, providerUrl, clientId }) {
       leftOut(earlier, now);
       const key = JSON.stringify([providerUrl, clientId]);
       if (refreshToken !== undefined || withoutRefresh.has(key)) return;
       withoutRefresh.add(key);
-      log.warn({ idp: providerNameOf(now.userId) }, "the identity provider grants no refresh token");
+      log.warn({ idp: providerNameOf(now.userId) }, "no refresh token from identity provider");
     },
   };
 }

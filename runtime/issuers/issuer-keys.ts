@@ -99,7 +99,7 @@ export function createIssuerKeys({
         return true;
       }
       state.problem = read.problem;
-      log.warn({ issuer: issuer.name, reason: read.problem }, "the keys of an issuer cannot be read");
+      log.warn({ issuer: issuer.name, reason: read.problem }, "cannot read issuer keys");
       return false;
     });
     state.reading = reading;

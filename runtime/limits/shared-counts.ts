@@ -64,11 +64,11 @@ export function createSharedCounts(deps: SharedCountsDeps): SharedCounts {
       underWay.add(work);
       try {
         const allotment = await work;
-        if (isAway) log.info("rate limits are counted together again");
+        if (isAway) log.info("shared rate limits recovered");
         isAway = false;
         return allotment;
       } catch (error) {
-        if (!isAway) log.warn({ reason: errorText(error) }, "rate limits cannot be counted together");
+        if (!isAway) log.warn({ reason: errorText(error) }, "cannot share rate limit counts");
         isAway = true;
         leftAloneAtMs = clock.now();
         askAgainAtMs = leftAloneAtMs + LEFT_ALONE_MS;

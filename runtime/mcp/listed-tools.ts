@@ -61,7 +61,7 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
     if (rule === undefined || uncovered.size >= MAX_NOTES) return;
     uncovered.set(tool, rule);
     const about = { route: route.key, tool, rule };
-    if (isNew(about)) log.warn(about, "a rule does not cover a tool whose name differs only by case or spelling");
+    if (isNew(about)) log.warn(about, "tool not covered by rule, name differs only in case or spelling");
   };
 
   const notesOf = (routeKey: string): ToolNotes | undefined => {
@@ -101,7 +101,7 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
       if (of.unclear.size >= MAX_NOTES) return;
       of.unclear.add(tool);
       const about = { route: route.key, tool };
-      if (isNew(about)) log.warn(about, "a tool is hidden: its name can be read as another one that a rule names");
+      if (isNew(about)) log.warn(about, "tool hidden, name can be mistaken for one in a rule");
     },
     follow(routes) {
       const earlier = new Map(known);

@@ -72,7 +72,7 @@ export function serverListEndpoints(deps: ServerListDeps): readonly Endpoint[] {
         await answer(exchange, snapshot, caller.principal);
       } catch (error) {
         if (!(error instanceof GatewayError && error.code === "store.unavailable")) throw error;
-        deps.log.error({ request: exchange.id, path, reason: errorText(error) }, "the store cannot be reached");
+        deps.log.error({ request: exchange.id, path, reason: errorText(error) }, "store unavailable");
         refuse(exchange, "unavailable");
       }
     },

@@ -97,7 +97,7 @@ async function answerForOperator(
   const { exchange, prepared } = context;
   deps.log.warn(
     { request: exchange.id, route: prepared.route.key },
-    "an upstream wants credentials that nobody can give it by signing in: see upstream_oauth2, set_request_headers and mcp_allowed_as_metadata_domains",
+    "upstream requires credentials that no sign-in provides",
   );
   return { retry: false, status: respondUnauthorized(context) };
 }

@@ -44,11 +44,11 @@ export function sinkReceiver(
     fileName: `sink-${name}`,
     maxBytes: spoolMaxBytes,
     legacyDirectory: join(spool, name),
-    onLosing: ({ reason, lost }) => log.error({ sink: name, reason, lost }, "a record sink loses records"),
+    onLosing: ({ reason, lost }) => log.error({ sink: name, reason, lost }, "record sink drops records"),
     onLost({ reason, lost, sinceMs, untilMs }) {
       log.error(
         { sink: name, reason, lost, since: isoTime(sinceMs), until: isoTime(untilMs) },
-        "records were lost to a record sink",
+        "record sink lost records",
       );
     },
   };
@@ -69,12 +69,12 @@ export function openRecordSink(options: RecordSinkOptions, deps: RecordSinkDeps)
     onTaken(count) {
       taken += count;
       lastSuccessAt = clock.now();
-      if (isAway) log.info({ sink: name, waiting: receiver.waiting }, "a record sink takes records again");
+      if (isAway) log.info({ sink: name, waiting: receiver.waiting }, "record sink recovered");
       isAway = false;
     },
     onAway(reason) {
       lastError = reason;
-      if (!isAway) log.warn({ sink: name, reason }, "a record sink takes no records");
+      if (!isAway) log.warn({ sink: name, reason }, "record sink unavailable, records queued");
       isAway = true;
     },
   });

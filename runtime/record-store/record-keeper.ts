@@ -48,9 +48,8 @@ export function storeReceiver(isDurable: boolean, log: ConsumerLog, maxBytes?: n
     name: NAME,
     fileName: "store",
     maxBytes: maxBytes ?? (isDurable ? MAX_SPOOL_BYTES : MAX_MEMORY_BYTES),
-    onLosing: ({ reason, lost }) =>
-      log.error({ reason, lost }, "records are lost to the record store, the log has them"),
-    onLost: ({ reason, lost }) => log.warn({ reason, lost }, "records are no longer lost to the record store"),
+    onLosing: ({ reason, lost }) => log.error({ reason, lost }, "record store drops records, log is complete"),
+    onLost: ({ reason, lost }) => log.warn({ reason, lost }, "record store no longer drops records"),
   };
 }
 
@@ -196,7 +195,7 @@ export class RecordKeeper implements RecordConsumer {
 
   #succeeded(): void {
     const { log, clock, receiver } = this.#deps;
-    if (this.#isAway) log.info({ lost: receiver.lost }, "the record store is back");
+    if (this.#isAway) log.info({ lost: receiver.lost }, "record store recovered");
     this.#isAway = false;
     this.#busySince = this.#lastError = undefined;
     this.#lastSuccessAt = clock.now();
@@ -208,8 +207,7 @@ export class RecordKeeper implements RecordConsumer {
     this.#busySince ??= performance.now();
     if (isBusy && performance.now() - this.#busySince < BUSY_MS) return BUSY_RETRY_MS;
     this.#lastError = errorText(error);
-    if (!this.#isAway)
-      this.#deps.log.error({ reason: this.#lastError }, "the record store cannot be written, records wait");
+    if (!this.#isAway) this.#deps.log.error({ reason: this.#lastError }, "record store unavailable, records queued");
     this.#isAway = true;
     return this.#backoff.next();
   }
@@ -253,7 +251,7 @@ export class RecordKeeper implements RecordConsumer {
       await new Promise((resolve) => setTimeout(resolve, BUSY_RETRY_MS));
     if (receiver.waiting > 0 && !receiver.isDurable) {
       const fields = { lost: receiver.waiting, reason: this.#lastError };
-      log.error(fields, "records are lost to the record store, the log has them");
+      log.error(fields, "record store drops records, log is complete");
     }
     for (const { resolve } of this.#flushes) resolve();
     await this.#tending;

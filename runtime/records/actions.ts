@@ -73,7 +73,7 @@ export function startActions(deps: {
         await lease.release();
       }
     } catch (error) {
-      log.warn({ reason: errorText(error) }, "actions of administrators are not recorded yet");
+      log.warn({ reason: errorText(error) }, "cannot record administrative actions, retrying");
     }
   }
 
@@ -95,7 +95,7 @@ export function startActions(deps: {
     try {
       return formatAction(timeMs, key.slice("audit-action:".length), action);
     } catch (error) {
-      log.warn({ reason: errorText(error) }, "actions of administrators are not recorded yet");
+      log.warn({ reason: errorText(error) }, "cannot record administrative actions, retrying");
       return undefined;
     }
   }

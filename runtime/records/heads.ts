@@ -53,7 +53,7 @@ export async function readHeads({ store, log }: Pick<HeadsDeps, "store" | "log">
       .slice(0, MAX_SEEN)
       .map(({ value }) => value.note);
   } catch (error) {
-    log.warn({ err: errorText(error) }, "how far other audits came is not known");
+    log.warn({ err: errorText(error) }, "cannot read audit heads of other processes");
     return [];
   }
 }
@@ -76,7 +76,7 @@ export function keepHeads(instance: string, { store, clock, log }: HeadsDeps): H
     try {
       await put(note);
     } catch (error) {
-      log.warn({ err: errorText(error) }, "how far this audit came is not kept in the store");
+      log.warn({ err: errorText(error) }, "cannot store audit head");
     }
   }
 

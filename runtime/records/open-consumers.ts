@@ -48,14 +48,13 @@ export function openConsumers(
 /** What the operator is told of the queue. */
 export function queueLog(log: ConsumerLog): Pick<QueueOptions, "onCut" | "onFailing" | "onUnreadable" | "onUnwritten"> {
   return {
-    onCut: () => log.info({}, "the spool of a record sink ended in half a record, which is cut off"),
+    onCut: () => log.info({}, "incomplete record removed from record spool"),
     onFailing(error) {
-      if (error === undefined) log.info({}, "the spool of a record sink is written again");
-      else log.error({ reason: errorText(error) }, "the spool of a record sink cannot be written");
+      if (error === undefined) log.info({}, "record spool recovered");
+      else log.error({ reason: errorText(error) }, "cannot write record spool");
     },
-    onUnreadable: (error) =>
-      log.warn({ reason: errorText(error) }, "what other processes left for a record sink cannot be read"),
-    onUnwritten: (lost) => log.error({ lost }, "a record sink loses records"),
+    onUnreadable: (error) => log.warn({ reason: errorText(error) }, "cannot read record spools of ended processes"),
+    onUnwritten: (lost) => log.error({ lost }, "record sink drops records"),
   };
 }
 

@@ -126,7 +126,7 @@ class RecordServer implements EntryTaker {
       return copyOf(line, extra, { instance, seq }, redactor);
     } catch (error) {
       // Its lines are our own; should one be broken all the same, the others go on.
-      this.#log.error({ seq, reason: errorText(error) }, "a record has no copy");
+      this.#log.error({ seq, reason: errorText(error) }, "cannot copy record");
       return { value: { level: "error", message: "unreadable record", instance, seq } };
     }
   }

@@ -43,7 +43,7 @@ export async function startRecords(options: RecordsOptions, deps: RecordsDeps): 
   const { authorizeLog, audit, auditRequired, recordSinks, recordSpool, tracing } = options;
   const { store, keys, clock, log, worker, redaction, recordStore } = deps;
   const onError = (error: GatewayError, queued: number): void =>
-    log.error({ err: error, queued }, "authorization records are not written");
+    log.error({ err: error, queued }, "cannot write authorization records");
   const hasCopies = recordSinks.length > 0 || recordStore !== undefined;
   if (!audit && !auditRequired && !hasCopies) return createRecordWriter({ destination: authorizeLog, onError });
 
@@ -71,7 +71,7 @@ export async function startRecords(options: RecordsOptions, deps: RecordsDeps): 
         heads?.put(note);
       },
       onDeath(error) {
-        log.error({ err: error }, "authorization records cannot be written any more");
+        log.error({ err: error }, "record writer ended, process exits");
         throw error;
       },
     },

@@ -68,12 +68,12 @@ export function followFeed({ store, log, feed, onEntry, onRead }: FollowOptions)
     if (closed) return;
     catchUp().then(
       () => {
-        if (down) log.info({ feed }, "a feed can be read again");
+        if (down) log.info({ feed }, "feed recovered");
         down = false;
         onRead?.();
       },
       (error: unknown) => {
-        if (!down && !closed) log.warn({ feed, reason: errorText(error) }, "a feed cannot be read");
+        if (!down && !closed) log.warn({ feed, reason: errorText(error) }, "cannot read feed");
         down = true;
       },
     );

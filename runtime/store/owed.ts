@@ -41,16 +41,14 @@ export function createOwed({ clock, log, what, lifetime, act }: OwedOptions): Ow
       if ((held.get(key) ?? 0) > epochSeconds(clock)) await act(key);
       held.delete(key);
     }
-    log.info({ what, count: keys.length }, "the store has taken what was owed to it");
+    log.info({ what, count: keys.length }, "pending store writes completed");
   };
 
   const retry = (keys = [...held.keys()].filter((key) => !attempted.has(key))): Promise<void> => {
     if (keys.length === 0) return Promise.resolve();
     retrying ??= retryAll(keys)
       // Tried again at the next reading of the feed.
-      .catch((error: unknown) =>
-        log.warn({ what, count: held.size, reason: errorText(error) }, "the store is still owed"),
-      )
+      .catch((error: unknown) => log.warn({ what, count: held.size, reason: errorText(error) }, "store writes pending"))
       .finally(() => (retrying = undefined));
     return retrying;
   };
@@ -71,7 +69,7 @@ export function createOwed({ clock, log, what, lifetime, act }: OwedOptions): Ow
     async close() {
       await retrying;
       await retry([...held.keys()]);
-      if (held.size > 0) log.error({ what, count: held.size }, "the store was not told, and this process stops");
+      if (held.size > 0) log.error({ what, count: held.size }, "store writes lost on shutdown");
     },
   };
 }

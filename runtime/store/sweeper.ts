@@ -40,7 +40,7 @@ export function startSweeper({ store, log, everyMs = 60_000 }: SweeperDeps): Clo
       const removed = await store.sweep();
       if (removed > 0) log.debug({ removed }, "expired records removed");
     } catch (error) {
-      log.warn({ reason: errorText(error) }, "expired records not removed");
+      log.warn({ reason: errorText(error) }, "cannot remove expired records");
     }
     schedule();
   }

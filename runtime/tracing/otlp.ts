@@ -63,8 +63,8 @@ export function openOtlpSink(options: OtlpOptions, { log }: { readonly log: Log 
           if (fails) failed += spans.length;
           else exported += spans.length;
           // The first of a row; the count tells of the others.
-          if (fails && !isFailing) log.warn({ reason: result.error?.name }, "traces are not exported");
-          if (!fails && isFailing) log.info("traces are exported again");
+          if (fails && !isFailing) log.warn({ reason: result.error?.name }, "cannot export traces");
+          if (!fails && isFailing) log.info("trace export recovered");
           isFailing = fails;
           done(result);
         };

@@ -47,7 +47,7 @@ export function createTally(host: string, log: Log) {
   const failed = (event: EventType, id: string, at: number, reason: string): void => {
     count(event, "failed");
     lastFailure = { at, reason };
-    if (!isFailing) log.warn({ event, id, reason }, "the webhook's receiver does not take an event");
+    if (!isFailing) log.warn({ event, id, reason }, "webhook delivery failed, retrying");
     isFailing = true;
   };
 
@@ -56,7 +56,7 @@ export function createTally(host: string, log: Log) {
     found(number: number, oldest: number | undefined): void {
       waiting = number;
       oldestAt = oldest ?? null;
-      if (isAway) log.info("the webhook's events are kept again");
+      if (isAway) log.info("webhook event storage recovered");
       isAway = false;
     },
     added(at: number): void {
@@ -69,7 +69,7 @@ export function createTally(host: string, log: Log) {
       waiting = Math.max(0, waiting - 1);
       if (waiting === 0) oldestAt = null;
       lastSentAt = at;
-      if (isFailing) log.info("the webhook's receiver takes events again");
+      if (isFailing) log.info("webhook recovered");
       isFailing = false;
     },
     failed,
@@ -77,15 +77,15 @@ export function createTally(host: string, log: Log) {
       failed(event, id, at, reason);
       count(event, "given-up");
       waiting = Math.max(0, waiting - 1);
-      log.error({ event, id, reason }, "an event was not taken within a day and is given up");
+      log.error({ event, id, reason }, "webhook event dropped after 24 hours");
     },
     dropped(event: EventType): void {
       count(event, "dropped");
-      if (!isFull) log.error({ event, waiting }, "events are dropped: too many wait to be sent");
+      if (!isFull) log.error({ event, waiting }, "webhook queue full, events dropped");
       isFull = true;
     },
     away(reason: string): void {
-      if (!isAway) log.warn({ reason }, "the webhook's events cannot be kept");
+      if (!isAway) log.warn({ reason }, "cannot store webhook events");
       isAway = true;
     },
     status: (): WebhookStatus => ({

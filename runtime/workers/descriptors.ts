@@ -14,8 +14,8 @@ export function watchDescriptors(log: Log): Closable {
     task("the count of descriptors", () => {
       const were = areLeft;
       areLeft = canOpen();
-      if (were && !areLeft) log.error("no descriptors are left: connections are closed as they come");
-      else if (!were && areLeft) log.warn("there are descriptors again");
+      if (were && !areLeft) log.error("out of file descriptors, new connections closed");
+      else if (!were && areLeft) log.warn("file descriptors available again");
     }),
     LOOK_MS,
   );

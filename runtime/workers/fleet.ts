@@ -166,7 +166,7 @@ export class Fleet {
             case "ready":
               member.serving = true;
               this.#origin = message.origin;
-              this.#deps.log.info({ worker: member.name, pid: worker.process.pid }, "worker serves");
+              this.#deps.log.info({ worker: member.name, pid: worker.process.pid }, "worker started");
               resolve();
               break;
             case "failed":
@@ -198,7 +198,7 @@ export class Fleet {
       );
       // A message to a worker that ends at this moment.
       worker.on("error", (error) =>
-        this.#deps.log.debug({ worker: member.name, reason: error.message }, "worker not reached"),
+        this.#deps.log.debug({ worker: member.name, reason: error.message }, "cannot reach worker"),
       );
     });
   }
@@ -206,7 +206,7 @@ export class Fleet {
   #restartLater(member: Member, why: object): void {
     const pauseMs = pauseAfter(member.failures, PAUSES);
     member.failures++;
-    this.#deps.log.error({ worker: member.name, ...why, restartInMs: pauseMs }, "worker ended");
+    this.#deps.log.error({ worker: member.name, ...why, restartInMs: pauseMs }, "worker exited");
     const pause = setTimeout(
       task("the start of a worker", () => {
         this.#cooldowns.delete(pause);

@@ -102,7 +102,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       log,
     });
     own({ close: () => fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS) });
-    const onError = (error: GatewayError): void => log.error({ err: error }, "an action is not recorded");
+    const onError = (error: GatewayError): void => log.error({ err: error }, "cannot record publication");
     // As each worker does it, see core-services.ts.
     const recordsActions = settings.audit || settings.console !== undefined;
     const recording = { store, clock: systemClock, onError };
@@ -148,7 +148,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
         log,
       }),
     );
-    log.info({ address: fleet.origin, admin: admin.origin, workers }, "gateway is ready");
+    log.info({ address: fleet.origin, admin: admin.origin, workers }, "gateway ready");
 
     return {
       origin: fleet.origin,

@@ -165,7 +165,7 @@ describe.skipIf("missing" in found)(
       const leader = (): string => (named(api, "leases", "gateway-ingress-controller")["spec"] as Lease).holderIdentity;
       const first = leader();
       // The other one takes over, and has the same to say of the mistake.
-      const [ending] = controllers.filter((each) => each.said().includes("this controller leads"));
+      const [ending] = controllers.filter((each) => each.said().includes("controller became leader"));
       ending?.process.kill("SIGTERM");
       expect(await ending?.ended).toBe(0);
       await api.until(() => leader() !== first && leader() !== "" && events(api, "mistake")[0]?.["count"] === 2);

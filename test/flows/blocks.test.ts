@@ -214,7 +214,7 @@ describe("gateway block", () => {
     expect([refused.status, new URL(refused.url).pathname]).toEqual([403, "/.gateway/callback"]);
     expect(refused.text).toContain("Access is blocked");
     expect(anew.cookieHeader("localhost")).not.toContain("gateway_session=");
-    expect(a.log()).toContain("a sign-in was refused: the user is blocked");
+    expect(a.log()).toContain("sign-in denied, user is blocked");
     const answer = await refresh(alice);
     expect([answer.status, answer.json()["error"]]).toEqual([400, "access_denied"]);
     expect(await authorize(alice)).toMatchObject({ at: "page", page: { status: 403 } });
@@ -426,7 +426,7 @@ describe("gateway block", () => {
     clock.advance(11 * 60_000);
     expect((await page(b, "/app/", bob.oauth.browser)).status).toBe(200);
     await expect.poll(within2s(() => Promise.all([a, b].map(blocksOf)))).toEqual([[], []]);
-    await expect.poll(within2s(() => b.log())).toContain("a block has ended");
+    await expect.poll(within2s(() => b.log())).toContain("block expired");
   });
 
   test.each([

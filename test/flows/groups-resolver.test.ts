@@ -138,7 +138,7 @@ const causes = (name: Name): readonly string[] =>
   gateway
     .log()
     .split("\n")
-    .filter((line) => line.includes("the groups of a user are unknown") && line.includes(`sub-${name}`));
+    .filter((line) => line.includes("cannot resolve groups of user") && line.includes(`sub-${name}`));
 
 /** The upstream's view of the last request. */
 function seen(): { readonly headers: Readonly<Record<string, unknown>>; readonly claims: Record<string, unknown> } {

@@ -318,7 +318,7 @@ test("a client document that cannot be read leaves its reason in the log, and no
   expect(answer.text).not.toContain("CERT_HAS_EXPIRED");
   const records = lines.map((line) => JSON.parse(line) as { msg: string; detail?: string });
   expect(records.map(({ msg, detail }) => [msg, detail])).toEqual([
-    ["authorization request refused", `document-unavailable: ${reason}`],
-    ["token request refused", `document-unavailable: ${reason}`],
+    ["authorization request rejected", `document-unavailable: ${reason}`],
+    ["token request rejected", `document-unavailable: ${reason}`],
   ]);
 });

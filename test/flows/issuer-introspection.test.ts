@@ -516,7 +516,7 @@ describe("what is no question", () => {
     });
     expect([html.status, html.headers["content-type"]]).toEqual([400, "application/json"]);
     const said = refused.map(({ text, headers }) => text + JSON.stringify(headers)).join("") + lines.join("");
-    expect(lines.join("")).toContain("introspection refused");
+    expect(lines.join("")).toContain("introspection rejected");
     for (const secret of [token, token.slice(4, 40), proof["client_secret"] ?? "?"]) expect(said).not.toContain(secret);
   });
 

@@ -167,7 +167,7 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
       // Of before it knows the session and not what is sealed in the records since: it changes nothing of them.
       await world.ask(alice, by);
       for (const person of [alice, idle, bob]) await world.goesOn(person);
-      expect(behind.log()).toContain("another process uses a shared secret that this one does not have");
+      expect(behind.log()).toContain("shared secret of another process missing here");
       await behind.close();
       await auditIsWhole(world, before);
     },

@@ -53,7 +53,7 @@ test.each(["SIGUSR2", "SIGPWR"] as const)("a single process drains and exits wit
     answer.contains("HTTP/1.1 ").then(() => expect(answer.text).toBe("")),
   ]);
   gateway.process.kill(signal);
-  await expect.poll(() => gateway.log()).toContain("an error that nobody caught");
+  await expect.poll(() => gateway.log()).toContain("uncaught error");
   waiting[0]?.end("finished");
   await answer.contains("finished");
   expect(await gateway.ended).toBe(1);

@@ -211,7 +211,7 @@ describe("whoever leaves", () => {
       expect([back.status, back.json()["active"]]).toEqual([200, true]);
       for (const port of ports()) expect(await call(token, port)).toBe(401);
       expect(await call(await tokenOf(sub, 6), ports()[1])).toBe(200);
-      expect(world.gateway.log()).toContain("a directory ended everything of a user");
+      expect(world.gateway.log()).toContain("access of user ended by directory");
       await expect
         .poll(() => world.gateway.records())
         .toContainEqual(

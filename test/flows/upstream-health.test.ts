@@ -111,5 +111,5 @@ routes:
   expect(await admin(gateway, "/metrics")).toContain(
     `gateway_upstream_ejections_total{route="default/app",upstream="${a.origin}"} 1`,
   );
-  expect(gateway.log()).toContain("upstream is left out for a while");
+  expect(gateway.log()).toContain("upstream ejected");
 });

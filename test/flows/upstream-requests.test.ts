@@ -162,7 +162,7 @@ describe("an upstream's 401", () => {
     await bench.gateway.reconfigure(bench.yaml(withKey));
     expectOperatorsMatter(await bench.call("auto", token));
     expect(bench.service.mcpRequests.at(-1)?.authorization).toBe("Bearer wrong-key");
-    expect(bench.gateway.log()).toContain("nobody can give it by signing in");
+    expect(bench.gateway.log()).toContain("upstream requires credentials that no sign-in provides");
   });
 
   test("is the only answer that is changed: 400, 403, 404 and 405 pass as they are, since clients tell eras by them", async () => {

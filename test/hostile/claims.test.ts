@@ -209,7 +209,7 @@ describe("groups that the provider left out because they are too many", () => {
     expect(await lastRecord()).toMatchObject({ allow: false, deny: false, "allow-why-false": ["claim-unknown"] });
     await statusOf(email, "/deny-group");
     expect(await lastRecord()).toMatchObject({ allow: false, deny: false, "allow-why-false": ["groups-unknown"] });
-    expect(gateway.log()).toContain("the identity provider left out claims of a user");
+    expect(gateway.log()).toContain("claims omitted by identity provider");
   });
 
   test.each(LEFT_OUT)("are not told to upstreams as none for %s", async (email) => {

@@ -237,7 +237,7 @@ test("no answer, ticket or key stands in the log", async () => {
   const ceremony = { ...world.party, challenge: form.options.challenge };
   await alice.answer(form, registerWith(key, { ...ceremony, origin: "https://evil.example\n{}" }));
   const text = world.gateway.log() + (await world.gateway.recordText());
-  expect(text).toContain("a device was refused");
+  expect(text).toContain("device rejected");
   expect(text).not.toContain(form.fields["ticket"]);
   expect(text).not.toContain(key.credentialId.toString("base64url"));
 });

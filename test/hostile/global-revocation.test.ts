@@ -105,7 +105,7 @@ describe("a good revocation", () => {
       expect(identity?.value).not.toHaveProperty("refreshToken");
       expect(identity?.value).not.toHaveProperty("accessToken");
       expect(await bench.session.identities.find("u-alice")).toBeUndefined();
-      expect(bench.logged()).toContain("an issuer ended everything of a user");
+      expect(bench.logged()).toContain("access of user ended by issuer");
       await untilNextSecond();
       expect(await isSignedIn(await signIn())).toBe(true);
     },

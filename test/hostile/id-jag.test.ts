@@ -206,7 +206,7 @@ describe("what is known of the sign-in at the issuer", () => {
   });
 
   function grantLine(): Readonly<Record<string, unknown>> {
-    const lines = logged.split("\n").filter((line) => line.includes("grant created by an issuer's assertion"));
+    const lines = logged.split("\n").filter((line) => line.includes("grant created from issuer assertion"));
     return JSON.parse(lines.at(-1) ?? "{}") as Record<string, unknown>;
   }
 });

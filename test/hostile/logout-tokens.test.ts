@@ -404,7 +404,7 @@ test("nothing of a token is logged, and what ended is, by issuer", async () => {
   await postLogout(bench.firstPort, await signLogout(claimsOf({ sub: "u-alice", jti: marked, nonce: marked }), key));
   const said = bench.logged().slice(before);
   for (const part of [marked, ...token.split(".")]) expect(said).not.toContain(part);
-  const line = said.split("\n").find((each) => each.includes("an issuer signed a user out"));
+  const line = said.split("\n").find((each) => each.includes("user signed out by issuer"));
   expect(JSON.parse(line ?? "{}")).toMatchObject({ issuer: "company", users: ["u-alice"], sessions, grants: 0 });
   expect(said).toContain("jti used before");
   expect(said).toContain("nonce is present");

@@ -205,7 +205,7 @@ describe("a token for minutes", () => {
     const texts = [gateway.log(), ...(await Promise.all(files))];
     expect(minted.length).toBeGreaterThan(5);
     for (const token of minted) expect(texts.filter((text) => text.includes(token))).toEqual([]);
-    expect(gateway.log()).toContain("publish token minted");
+    expect(gateway.log()).toContain("publish token issued");
   });
 });
 

@@ -99,7 +99,7 @@ test("refuses with 503 and a time to come back, over connections that stay good,
     expect(headers.get("cache-control")).toEqual(["no-store"]);
     expect(JSON.parse(body)).toMatchObject({ error: "request.overloaded" });
   }
-  expect(logged).toMatchObject([{ msg: "overload: requests are answered 503", reason: "queue-timeout" }]);
+  expect(logged).toMatchObject([{ msg: "overloaded, requests get 503", reason: "queue-timeout" }]);
 
   const again = clients[all.findIndex(({ status }) => status === 503)] as Socket;
   const answer = answerOn(again);

@@ -64,7 +64,7 @@ describe("the token of a job", () => {
     expect((await ask(job, "DELETE", `/publish-tokens/${id}`)).body).toEqual({ ended: true });
     expect((await team.get("/config/slices")).status).toBe(401);
     // Who was let in stands in the log, and nothing of the token.
-    expect(gateway.log()).toContain("publish token minted");
+    expect(gateway.log()).toContain("publish token issued");
     for (const part of platform.issued.flatMap((text) => text.split("."))) expect(gateway.log()).not.toContain(part);
   });
 

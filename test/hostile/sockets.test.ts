@@ -267,12 +267,12 @@ test.skipIf(!existsSync(PRLIMIT))(
         .toBe(true);
       // What they hold open.
       limitTo("1");
-      await expect.poll(() => gateway.log(), soon).toContain("no descriptors are left");
+      await expect.poll(() => gateway.log(), soon).toContain("out of file descriptors");
       limitTo(limit);
-      await expect.poll(() => gateway.log(), soon).toContain("there are descriptors again");
+      await expect.poll(() => gateway.log(), soon).toContain("file descriptors available again");
       const last = arrive();
       await expect.poll(last.text, soon).toContain("HTTP/1.1 200 ");
-      expect(gateway.log().split("no descriptors are left")).toHaveLength(2);
+      expect(gateway.log().split("out of file descriptors")).toHaveLength(2);
     } finally {
       limitTo(limit);
       for (const { socket } of strangers) socket.destroy();

@@ -667,7 +667,7 @@ describe("every kind of credential at every door: only its own passes", () => {
       await send({ method: "POST", url, headers, body: query });
     }
     const log = world.gateway.log() + (await world.gateway.recordText());
-    expect(log).toContain("introspection refused");
+    expect(log).toContain("introspection rejected");
     // Public by what they are.
     const isPublic = (kind: string): boolean => kind === "client id";
     const written = Object.keys(kinds).filter((kind) => !isPublic(kind) && log.includes(kinds[kind] ?? ""));

@@ -90,7 +90,7 @@ describe("the issuer of a configured client", () => {
   test("is the one that was used first: another one gets neither the user nor the client secret", async () => {
     expect(await bench.connect(await bench.person(), "found")).toMatchObject({ left: true, url: bench.application });
     expect(honest.tokenRequests).toHaveLength(1);
-    expect(bench.gateway.log()).toContain("is bound to the issuer that its upstream named first");
+    expect(bench.gateway.log()).toContain("bound to the first issuer that its upstream named");
 
     names(server);
     const bob = await bench.person("bob@example.com");

@@ -78,7 +78,7 @@ describe("subjects of the first provider", () => {
       .logged()
       .split("\n")
       .find((each) => each.includes(JSON.stringify(reason).slice(1, -1)));
-    expect(line && JSON.parse(line)).toMatchObject({ failure: "idp.subject", msg: "a sign-in failed" });
+    expect(line && JSON.parse(line)).toMatchObject({ failure: "idp.subject", msg: "sign-in failed" });
     expect(await bench.store.store.get(`identity:${subject}`)).toBeUndefined();
   });
 

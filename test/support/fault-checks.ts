@@ -41,7 +41,7 @@ export async function strikeChecks(world: World): Promise<Outcome> {
   await ask(gateway, {});
   gateway.process.kill("SIGTERM");
   if ((await gateway.ended) !== 0) problems.push("the process did not end as it should");
-  if (gateway.log().includes("an error that nobody caught")) problems.push("an error reached the last resort");
+  if (gateway.log().includes("uncaught error")) problems.push("an error reached the last resort");
   await gateway.close();
   return { struck, thrown: struck.length, problems };
 }

@@ -143,7 +143,7 @@ export async function strikeAll(kind: Kind, world: World): Promise<Outcome> {
   gateway.process.kill("SIGTERM");
   if ((await gateway.ended) !== 0) problems.push("the process did not end as it should");
   const log = gateway.log();
-  if (log.includes("an error that nobody caught")) problems.push("an error reached the last resort");
+  if (log.includes("uncaught error")) problems.push("an error reached the last resort");
   const told = log.split(THROWN).length - 1;
   if (told < strikes.length) problems.push(`${strikes.length} thrown, ${told} in the log`);
   problems.push(...wrongRecords(strikes, readFileSync(join(gateway.directory, "authorize.log"), "utf8"), world));

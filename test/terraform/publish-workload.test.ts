@@ -129,7 +129,7 @@ resource "gateway_bundle" "main" {
     for (const secret of [...platform.issued, REQUEST_TOKEN, "gateway-publish-"]) {
       expect(said + state).not.toContain(secret);
     }
-    expect(gateway.log()).toContain("publish token ended");
+    expect(gateway.log()).toContain("publish token revoked");
   });
 
   test("of others is read from a file or the environment", async () => {

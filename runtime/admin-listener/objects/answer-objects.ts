@@ -173,7 +173,7 @@ async function change(
     reason,
     record(action) {
       // Also where there is no audit.
-      log.info({ action: action.action, target: action.target, by, reason }, "changed by the admin API");
+      log.info({ action: action.action, target: action.target, by, reason }, "changed through the admin API");
       return record?.({ ...action, reason, by });
     },
   };

@@ -28,7 +28,7 @@ export async function showDecision(
   try {
     record = await reader.get(id);
   } catch (error) {
-    deps.log.warn({ reason: errorText(error) }, "the console cannot ask the record store");
+    deps.log.warn({ reason: errorText(error) }, "console cannot query record store");
     return { title: "Decision", status: 503, body: html`${sourceFailed("The record store")}` };
   }
   if (!record || !mayRead(visit.rights, record)) return undefined;

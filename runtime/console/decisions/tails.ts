@@ -99,7 +99,7 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
   };
 
   const onError = (error: unknown): void => {
-    log.warn({ reason: errorText(error) }, "new records cannot be shown in the console");
+    log.warn({ reason: errorText(error) }, "cannot show new records in console");
   };
 
   /** What came since the page, or since the connection broke. */

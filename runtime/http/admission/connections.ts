@@ -27,8 +27,8 @@ export interface ConnectionBounds {
  */
 export function boundConnections(server: Server, { max, perClient, log }: ConnectionBounds): { close(): void } {
   const episode = createEpisode<{ reason: "all" | "client"; peer?: string | undefined }>({
-    begins: (facts) => log.warn(facts, "connections are closed: there are as many as may be"),
-    isOver: ({ count: closed, seconds }) => log.info({ closed, seconds }, "there is room for connections again"),
+    begins: (facts) => log.warn(facts, "connection limit reached, new connections closed"),
+    isOver: ({ count: closed, seconds }) => log.info({ closed, seconds }, "connections accepted again"),
   });
   if (max === undefined) return episode;
   server.maxConnections = max;

@@ -24,8 +24,8 @@ const MAX_RETRY_SECONDS = 4;
 export function createShedding({ log, onShed }: ShedDeps): Shedding {
   let count = 0;
   const episode = createEpisode<{ reason: ShedReason }>({
-    begins: (facts) => log.warn(facts, "overload: requests are answered 503"),
-    isOver: ({ count: shed, seconds }) => log.info({ shed, seconds }, "overload is over"),
+    begins: (facts) => log.warn(facts, "overloaded, requests get 503"),
+    isOver: ({ count: shed, seconds }) => log.info({ shed, seconds }, "overload ended"),
   });
 
   const note = (reason: ShedReason): void => {

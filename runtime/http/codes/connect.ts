@@ -77,7 +77,7 @@ export const CONNECT_CODES = {
   "upstream.wrong-issuer": {
     status: 400,
     means: "The answer names another authorization server than the upstream's: perhaps an attack",
-    remedy: "Read `an upstream was not connected` in the log; tell the upstream's operator",
+    remedy: "Read `upstream account not connected` in the log; tell the upstream's operator",
   },
   "upstream.denied": {
     status: 403,
@@ -88,12 +88,12 @@ export const CONNECT_CODES = {
     status: 502,
     means: "The upstream's authorization server responded with an error that trying again does not change",
     remedy:
-      "Read `an upstream was not connected` in the log: `reason` has the error, and the setting where it is known",
+      "Read `upstream account not connected` in the log: `reason` has the error, and the setting where it is known",
   },
   "upstream.code-refused": {
     status: 502,
     means: "The upstream's token endpoint refused the authorization code",
-    remedy: "Try again; read `an upstream was not connected` in the log",
+    remedy: "Try again; read `upstream account not connected` in the log",
   },
   "upstream.client-refused": {
     status: 502,
@@ -120,6 +120,6 @@ export const CONNECT_CODES = {
   "upstream.not-set-up": {
     status: 502,
     means: "The upstream cannot be connected as the route is set up",
-    remedy: "Read `an upstream cannot be connected` in the log",
+    remedy: "Read `cannot connect upstream account` in the log",
   },
 } as const satisfies Readonly<Record<string, CodeEntry>>;

@@ -15,6 +15,6 @@ export const CONSOLE_CODES = {
   "console.unavailable": {
     status: 503,
     means: "The console cannot be shown: the store cannot be reached",
-    remedy: "Ask `/readyz`; look for `a credential cannot be verified now` in the log",
+    remedy: "Ask `/readyz`; look for `cannot verify credential` in the log",
   },
 } as const satisfies Readonly<Record<string, CodeEntry>>;

@@ -2,7 +2,7 @@
 import type { CodeEntry } from "./entry.ts";
 
 const BEGIN_AGAIN = "Begin again from the application";
-const AS_TOKEN_ENDPOINT = "Correct the application; `authorization request refused` in the log says what";
+const AS_TOKEN_ENDPOINT = "Correct the application; `authorization request rejected` in the log says what";
 
 export const OAUTH_PAGE_CODES = {
   invalid_request: {

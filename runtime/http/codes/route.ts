@@ -48,7 +48,7 @@ export const ROUTE_CODES = {
   "session.unavailable": {
     status: 503,
     means: "The session cannot be checked: the store or the identity provider cannot be reached",
-    remedy: "Ask `/readyz`; look for `a credential cannot be verified now` in the log",
+    remedy: "Ask `/readyz`; look for `cannot verify credential` in the log",
   },
   "streams.too-many": {
     status: 429,
@@ -168,7 +168,7 @@ export const ROUTE_CODES = {
   "upstream.not-permitted": {
     status: 403,
     means: "The identity provider, or the upstream's authorization server, gives this user no access (`id_jag`)",
-    remedy: "Assign the user at the identity provider; read `an upstream token was refused to a user` in the log",
+    remedy: "Assign the user at the identity provider; read `upstream token denied to user` in the log",
   },
   "upstream.sign-in-needed": {
     status: 403,
@@ -184,6 +184,6 @@ export const ROUTE_CODES = {
   "upstream.token-unavailable": {
     status: 503,
     means: "The user's token at the upstream cannot be renewed now",
-    remedy: "Look for `an upstream token cannot be refreshed now` in the log",
+    remedy: "Look for `cannot refresh upstream token, server unavailable` in the log",
   },
 } as const satisfies Readonly<Record<string, CodeEntry>>;

@@ -44,12 +44,12 @@ export const SIGN_IN_CODES = {
   "sign-in.refused": {
     status: 403,
     means: "The identity provider or the person refused, or the provider's answer does not fit",
-    remedy: "Read `a sign-in failed` in the log",
+    remedy: "Read `sign-in failed` in the log",
   },
   "sign-in.misconfigured": {
     status: 502,
     means: "The identity provider does not accept the gateway as it is configured, or `idp_provider_url` is wrong",
-    remedy: "Read `a sign-in failed` in the log: `reason` has the provider's error, and the setting where it is known",
+    remedy: "Read `sign-in failed` in the log: `reason` has the provider's error, and the setting where it is known",
   },
   "sign-in.subject": {
     status: 403,
@@ -59,7 +59,7 @@ export const SIGN_IN_CODES = {
   "sign-in.unavailable": {
     status: 503,
     means: "The store or the identity provider cannot be reached, so nobody can sign in",
-    remedy: "Ask `/readyz`; read `a sign-in failed` in the log; allow egress to the provider",
+    remedy: "Ask `/readyz`; read `sign-in failed` in the log; allow egress to the provider",
   },
   "sign-out.unavailable": {
     status: 503,
@@ -124,7 +124,7 @@ export const SIGN_IN_CODES = {
   "device.answer": {
     status: 400,
     means: "The browser's answer cannot be accepted",
-    remedy: "Read `a device was refused` in the log",
+    remedy: "Read `device rejected` in the log",
   },
   "device.unknown-device": {
     status: 400,

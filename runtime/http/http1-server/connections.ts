@@ -95,7 +95,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     },
     unreadable(detail, reason) {
       if (reason !== undefined) deps.onRefused?.(reason);
-      log.debug({ detail }, "request could not be read");
+      log.debug({ detail }, "cannot read request");
     },
     turnedHttp2(connection, first) {
       connections.delete(connection);
@@ -123,7 +123,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     writers: sockets,
     progressOf: (socket) => socket.bytesWritten - socket.writableLength,
     onStall(socket) {
-      log.debug({ peer: socket.remoteAddress }, "client takes nothing of what is sent to it");
+      log.debug({ peer: socket.remoteAddress }, "client stopped reading, connection closed");
       breakOff(socket);
     },
   });

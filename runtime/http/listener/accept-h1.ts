@@ -94,7 +94,7 @@ export function refuseRequest(
   reason: RequestRefusal,
 ): void {
   deps.onRefused?.(reason);
-  deps.log.debug({ request: exchange.id, reason, peer: exchange.remoteAddress }, "request refused");
+  deps.log.debug({ request: exchange.id, reason, peer: exchange.remoteAddress }, "request rejected");
   respondError(exchange, status, {
     code: `request.${reason}`,
     message: "The gateway cannot understand this request",

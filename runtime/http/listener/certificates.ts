@@ -109,7 +109,7 @@ export async function openCertificates(
         return true;
       } catch (error) {
         const reason = errorText(error);
-        if (reason !== lastReason) log.error({ reason }, "certificates cannot be reloaded, the earlier ones stay");
+        if (reason !== lastReason) log.error({ reason }, "cannot reload certificates, previous ones stay active");
         lastReason = reason;
         return false;
       }
@@ -142,7 +142,7 @@ export async function openCertificates(
       return made;
     } catch (error) {
       // It was tried when it was loaded; whatever else may come must not end the process in the middle of a handshake.
-      log.error({ host: certificate.host, reason: errorText(error) }, "certificate of a slice cannot be used");
+      log.error({ host: certificate.host, reason: errorText(error) }, "cannot use certificate of slice");
       return undefined;
     }
   }

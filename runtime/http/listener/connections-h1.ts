@@ -84,7 +84,7 @@ export function takeInTurn(
     // As node does it for clients that end between two requests: nobody waits for the answers.
     else if (error.code === ENDED_WITHIN && connections.get(socket as Socket)?.isBusy === true) closeLingering(socket);
     else if (connections.get(socket as Socket)?.stopTaking() !== true) refuseConnection(socket, status);
-    log.debug({ failure: error.code }, "request could not be read");
+    log.debug({ failure: error.code }, "cannot read request");
   }
   return { add };
 }

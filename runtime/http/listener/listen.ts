@@ -49,9 +49,7 @@ export function listen(server: Server, address: string, log: Log): Promise<void>
 
 /** The system may fail to accept a connection (no memory for it, a filter's rule); without a listener that would end the process. */
 export function goOnAfterErrors(server: Server, log: Log): void {
-  server.on("error", (error: NodeJS.ErrnoException) =>
-    log.warn({ failure: error.code }, "a connection cannot be accepted"),
-  );
+  server.on("error", (error: NodeJS.ErrnoException) => log.warn({ failure: error.code }, "cannot accept connection"));
 }
 
 export function isEveryAddress(address: string): boolean {

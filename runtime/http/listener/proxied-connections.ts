@@ -66,7 +66,7 @@ export function expectProxyHeaders(server: Server, log: Log, timeoutMs = HEADER_
       settle();
       socket.on("error", ignore);
       socket.destroy();
-      log.debug({ peer, reason }, "connection has no good PROXY head");
+      log.debug({ peer, reason }, "invalid PROXY protocol header");
     };
     const onData = guardSocket(socket, (chunk: Buffer): void => {
       bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);

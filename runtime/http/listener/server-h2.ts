@@ -71,7 +71,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
     // HTTP/2 tells no count of bytes that were taken. What is left shrinks with each that is, and then has room for more.
     progressOf: (stream) => `${drains.get(stream)} ${stream.writableLength}`,
     onStall(stream) {
-      deps.log.debug({ peer: stream.session?.socket.remoteAddress }, "client takes nothing of what is sent to it");
+      deps.log.debug({ peer: stream.session?.socket.remoteAddress }, "client stopped reading, connection closed");
       if (stream.session) stalled.add(stream.session);
       abortStream(stream);
     },
@@ -192,7 +192,7 @@ function accept(
   const { status, reason } = head;
   deps.onRefused?.(reason);
   const exchange = new Http2Exchange(stream, peer, { ...NO_HEAD, ...formOf(raw) }, hasBody);
-  deps.log.debug({ request: exchange.id, reason, peer: peer.remoteAddress }, "request refused");
+  deps.log.debug({ request: exchange.id, reason, peer: peer.remoteAddress }, "request rejected");
   // Its client may go on sending a body, and take no answer.
   exchange.party = deps.parties.of(peer.remoteAddress);
   if (!exchange.hold(REQUEST_BYTES)) {

@@ -71,7 +71,7 @@ export async function finishCeremony(
   // 4. A registration is a proof too: the device signed this session's challenge.
   if (!(await proveToSession(deps, caller.sessionId, done))) return refuse("session-ended");
   const fields = { user: caller.principal.user.id, device: done.id, request: caller.requestId };
-  deps.log.info(fields, challenge.purpose === "register" ? "device registered" : "device proven");
+  deps.log.info(fields, challenge.purpose === "register" ? "device registered" : "device verified");
   return { ok: true, purpose: challenge.purpose, proof: done };
 }
 
@@ -140,7 +140,7 @@ function tellRefused(
 ): void {
   // What a browser sent may be long, and holds line ends where somebody wants them to.
   const fields = reason.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
-  deps.log.warn({ user: principal.user.id, device, request: requestId, reason: fields }, "a device was refused");
+  deps.log.warn({ user: principal.user.id, device, request: requestId, reason: fields }, "device rejected");
 }
 
 function refuse(reason: CeremonyRefusal): CeremonyResult {

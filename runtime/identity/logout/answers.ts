@@ -26,7 +26,7 @@ interface NotNow {
 
 /** Nothing has ended. */
 export function respondNotNow(log: Log, exchange: Exchange, { issuer, detail, seconds }: NotNow): void {
-  log.warn({ request: exchange.id, issuer, reason: detail }, "an issuer's logout cannot be taken now");
+  log.warn({ request: exchange.id, issuer, reason: detail }, "cannot process issuer logout");
   if (seconds === undefined) respondAgain(exchange);
   else respondJson(exchange, 429, UNAVAILABLE, ["retry-after", String(seconds)]);
 }

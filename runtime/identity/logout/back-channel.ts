@@ -32,7 +32,7 @@ export async function handleBackChannelLogout(deps: LogoutDeps, exchange: Exchan
   const site = findSite(snapshot, exchange.host);
   if (site?.authenticates !== true || logoutIssuers(settings).length === 0) return respondNotThere(exchange);
   const refuse = (detail: string, issuer?: string): void => {
-    deps.log.warn({ request: exchange.id, issuer, reason: detail }, "a back-channel logout was refused");
+    deps.log.warn({ request: exchange.id, issuer, reason: detail }, "back-channel logout rejected");
     // "If the logout failed … MUST respond with 400", with an optional JSON body as in RFC 6749 §5.2 (OpenID
     // Connect Back-Channel Logout 1.0 §2.8).
     respondJson(exchange, 400, { error: "invalid_request", error_description: "Invalid logout token" });
@@ -61,7 +61,7 @@ export async function handleBackChannelLogout(deps: LogoutDeps, exchange: Exchan
   const { issuer, name, logoutEndsGrants: endsGrants } = entry;
   const { state } = await once(deps.store, { kind: "back-channel", issuer, statement }, async (hash) => {
     const ended = await endByLogout(deps, { ...statement, issuer, endsGrants });
-    deps.log.info({ request: exchange.id, issuer: name, logout: hash, ...ended }, "an issuer signed a user out");
+    deps.log.info({ request: exchange.id, issuer: name, logout: hash, ...ended }, "user signed out by issuer");
   });
   if (state === "used") return refuse("jti used before", name);
   if (state === "busy") return respondNotNow(deps.log, exchange, { issuer: name, detail: BUSY });

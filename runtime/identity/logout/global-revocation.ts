@@ -40,7 +40,7 @@ export async function handleGlobalRevocation(
   const site = findSite(snapshot, exchange.host);
   if (site?.authenticates !== true || logoutIssuers(settings).length === 0) return respondNotThere(exchange);
   const refuse = ({ status, error }: Refusal, detail: string, issuer?: string): void => {
-    deps.log.warn({ request: exchange.id, issuer, status, reason: detail }, "a global token revocation was refused");
+    deps.log.warn({ request: exchange.id, issuer, status, reason: detail }, "global token revocation rejected");
     const challenge = status === 401 ? ["www-authenticate", 'Bearer error="invalid_token"'] : [];
     respondJson(exchange, status, { error }, challenge);
   };
@@ -76,7 +76,7 @@ export async function handleGlobalRevocation(
     const ended: UserId[] = [];
     for (const user of meant) if (await endUser(deps, user, statement.issuedAt)) ended.push(user);
     const facts = { request: exchange.id, issuer: name, revocation: hash, users: ended };
-    deps.log.info(facts, "an issuer ended everything of a user");
+    deps.log.info(facts, "access of user ended by issuer");
     return ended;
   });
   if (outcome.state === "used") return refuse(BAD_BEARER, "jti used before", name);

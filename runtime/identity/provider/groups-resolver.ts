@@ -31,10 +31,7 @@ export function createGroupsResolver({ entra, log }: GroupsResolverDeps): Groups
         const groups = [...new Set(await entra(groupsResolver, claims))].sort();
         return { ...facts, groups, leftOut: { ...leftOut, groups: false, resolver: "answered" } };
       } catch (error) {
-        log.warn(
-          { user: userId, reason: errorText(error) },
-          "the groups of a user are unknown: they cannot be asked for",
-        );
+        log.warn({ user: userId, reason: errorText(error) }, "cannot resolve groups of user");
         return { ...facts, leftOut: { ...leftOut, resolver: "failed" } };
       }
     },

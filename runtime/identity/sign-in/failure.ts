@@ -15,8 +15,8 @@ export function createRespondFailure(deps: { readonly log: Log }): RespondFailur
     const isMisconfigured = error.code === "idp.misconfigured";
     const fields = { reason: error.message, failure: error.code, request: exchange.id };
     // Every sign-in fails until an operator has changed something.
-    if (isMisconfigured) deps.log.error({ ...fields }, "a sign-in failed");
-    else deps.log.warn({ ...fields }, "a sign-in failed");
+    if (isMisconfigured) deps.log.error({ ...fields }, "sign-in failed");
+    else deps.log.warn({ ...fields }, "sign-in failed");
     if (isMisconfigured) {
       const message =
         "The identity provider does not accept this gateway as it is set up. Tell your administrator, who finds the reason in the gateway's log.";

@@ -75,7 +75,7 @@ export function createOfflineStep(deps: OfflineDeps): OfflineStep {
       } catch (error) {
         log.info(
           { user: userId, reason: errorText(error) },
-          "the identity provider gives no tokens that outlive its session: grants end with it",
+          "no offline tokens from identity provider, grants end with its session",
         );
       }
       const sealed = refreshToken === undefined ? undefined : tokenSeal.seal(userId, "refresh", refreshToken);

@@ -159,7 +159,7 @@ async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Pr
     return restart(deps, exchange, target, ticket);
   // "Clients MUST store, for each authorization request, the issuer they sent the authorization request to" (RFC 9700 §4.4.2).
   if (!isSameProvider(begun.provider, idp)) {
-    deps.log.warn({ idp: providerName(idp), request: exchange.id }, "an answer came for a sign-in at another provider");
+    deps.log.warn({ idp: providerName(idp), request: exchange.id }, "sign-in response from unexpected provider");
     return refuse(exchange, 400, "sign-in.callback", "This answer belongs to a sign-in elsewhere.", done);
   }
   const isChosen = settings.providers.length > 1;
@@ -192,7 +192,7 @@ async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Pr
   const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
   // Nothing of a blocked user is stored: once the block is lifted they sign in anew.
   if (deps.blocks.find({ user: { id: userId, email: facts.email } })) {
-    deps.log.warn({ user: userId, request: exchange.id }, "a sign-in was refused: the user is blocked");
+    deps.log.warn({ user: userId, request: exchange.id }, "sign-in denied, user is blocked");
     return respondBlocked(exchange, done);
   }
   // 4. Identity, session, cookie of this host, and the way back.

@@ -129,7 +129,7 @@ export class PresentedTokens {
       (error: unknown) => {
         // Nobody is let in on an old word: unlike a session, such a token has no record of ours behind it.
         this.#known.delete(key);
-        this.#deps.log.warn({ reason: errorText(error) }, "a token of the identity provider cannot be verified now");
+        this.#deps.log.warn({ reason: errorText(error) }, "cannot verify identity provider token");
         return refusal("unavailable");
       },
     );

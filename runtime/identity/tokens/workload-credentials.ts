@@ -65,7 +65,7 @@ export function createWorkloadCredentials(deps: WorkloadCredentialDeps): Workloa
     // Reading keys takes a while: the rules of now decide.
     if (deps.snapshots.current().settings.identityIssuers !== issuers) return verify(token, key, origin, base);
     if (!verified.ok) {
-      log.info({ reason: verified.detail }, "a workload's token is refused");
+      log.info({ reason: verified.detail }, "workload token rejected");
       return { result: refusal(verified.reason === "bad" ? "malformed" : "unavailable"), issuers };
     }
     const { workload } = verified;

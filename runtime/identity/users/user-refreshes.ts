@@ -112,7 +112,7 @@ export class UserRefreshes {
   refresh(userId: string): Promise<RefreshResult> {
     return this.#refreshes.once(userId, () =>
       this.#refreshShared(userId).catch((error: unknown): RefreshResult => {
-        this.#deps.log.warn({ user: userId, reason: errorText(error) }, "a user cannot be refreshed now");
+        this.#deps.log.warn({ user: userId, reason: errorText(error) }, "cannot refresh user");
         return UNAVAILABLE;
       }),
     );

@@ -129,14 +129,14 @@ export class Controller implements Closable {
         if (round.unwritten === undefined) this.#backoff.reset();
         else {
           const waitMs = Math.round(this.#backoff.next());
-          log.error({ ...why(round.unwritten), waitMs }, "cannot write the status of ingresses, trying again");
+          log.error({ ...why(round.unwritten), waitMs }, "cannot write ingress status, retrying");
           await this.#pauseAfterFailure(waitMs);
         }
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         onRound?.({ outcome: "failed" });
         const waitMs = Math.round(this.#backoff.next());
-        log.error({ ...why(error), place: publisher.place, waitMs }, "ingresses not published, trying again");
+        log.error({ ...why(error), place: publisher.place, waitMs }, "cannot publish ingresses, retrying");
         await this.#pauseAfterFailure(waitMs);
       }
     }

@@ -80,7 +80,7 @@ export function createElection(options: ElectionOptions): Election {
         if (isStatus(error, 409)) {
           seen = undefined;
           problem = undefined;
-          log.debug({ reason: errorText(error) }, "lease not taken");
+          log.debug({ reason: errorText(error) }, "lease not acquired");
         } else failed(error);
       }
       return isLeader();
@@ -93,7 +93,7 @@ export function createElection(options: ElectionOptions): Election {
         if (lease.spec?.holderIdentity !== identity) return;
         await write(lease, { holderIdentity: "", leaseDurationSeconds: 1, renewTime: microTime(clock.now()) });
       } catch (error) {
-        log.debug({ reason: errorText(error) }, "lease not given back");
+        log.debug({ reason: errorText(error) }, "cannot release lease");
       }
     },
   };
@@ -105,10 +105,7 @@ export function createElection(options: ElectionOptions): Election {
     if (problem === reason) return;
     problem = reason;
     const right = isStatus(error, 403) ? { right: `get, create and update leases in namespace ${namespace}` } : {};
-    log.warn(
-      { lease: `${namespace}/${name}`, reason, ...right },
-      "lease not read or written, this controller cannot lead",
-    );
+    log.warn({ lease: `${namespace}/${name}`, reason, ...right }, "cannot read or write lease, controller cannot lead");
   }
 
   function isLeader(): boolean {
@@ -150,7 +147,7 @@ export function createElection(options: ElectionOptions): Election {
     const wasLeader = isLeader();
     // Two thirds: the rest is the margin for clocks and for what is under way.
     holdsUntilMs = atMs + (leaseSeconds * 1000 * 2) / 3;
-    if (!wasLeader) log.info({ identity, lease: `${namespace}/${name}` }, "this controller leads");
+    if (!wasLeader) log.info({ identity, lease: `${namespace}/${name}` }, "controller became leader");
   }
 
   function held(atMs: number): NonNullable<Lease["spec"]> {

@@ -65,7 +65,7 @@ export function createEventWriter({ client, clock, log }: EventOptions): EventWr
         // Events go with their namespace.
         if (error instanceof KubeError && error.reason === NAMESPACE_ENDS) return;
         // The next translation tells it again.
-        log.warn({ ingress: keyOf(ingress), reason: errorText(error), ...missingRight(error) }, "event not written");
+        log.warn({ ingress: keyOf(ingress), reason: errorText(error), ...missingRight(error) }, "cannot write event");
       }
     },
     keepOnly(uids) {

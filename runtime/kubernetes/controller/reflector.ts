@@ -103,7 +103,7 @@ export class Reflector<T extends KubeObject> {
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         if (error instanceof Expired || isStatus(error, 410)) {
-          log.debug({ path, reason: errorText(error) }, "watch expired, listing anew");
+          log.debug({ path, reason: errorText(error) }, "watch expired, listing again");
           this.#version = "";
           // A server that says so each time must not be asked without pauses.
           await this.#pause(this.#backoff.next());
@@ -114,9 +114,9 @@ export class Reflector<T extends KubeObject> {
         const { right } = missingRight(error);
         const about = { path, fieldSelector, reason, waitMs };
         if (reason !== this.#lastReason && right === undefined)
-          log.warn({ ...about }, "cluster not reached, trying again");
+          log.warn({ ...about }, "cannot reach cluster, retrying");
         else if (reason !== this.#lastReason)
-          log.warn({ ...about, right }, "a right to read the cluster is missing, trying again");
+          log.warn({ ...about, right }, "permission to read cluster missing, retrying");
         this.#lastReason = reason;
         this.#problem = right === undefined ? `${this.#collection} cannot be read` : `right missing: ${right}`;
         if (isStatus(error, 403) && !this.#forbidden) {
@@ -188,7 +188,7 @@ export class Reflector<T extends KubeObject> {
     } catch (error) {
       // Neither data nor end: the connection is dead, or nothing happens there. The version stays good, and the next watch shows which.
       if (!patience.aborted && !(error instanceof SilentWatch)) throw error;
-      log.debug({ path }, "watch fell silent, starting anew");
+      log.debug({ path }, "watch timed out, restarting");
       return true;
     }
     return lived || performance.now() - startedMs >= (watchSeconds * 1000) / 2;

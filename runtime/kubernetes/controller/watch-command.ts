@@ -73,7 +73,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
     ...(command.kubeconfig !== undefined && { kubeconfigFile: command.kubeconfig }),
     onConnectionLost() {
       health?.connectionLost();
-      log.warn({}, "connection to the cluster lost without an end, making another one");
+      log.warn({}, "cluster connection lost, reconnecting");
     },
     onForbidden: (right) => health?.forbidden(right),
   });

@@ -49,7 +49,7 @@ export function createLeftAloneLog(log: Log): LeftAloneLog {
       if (fresh.length === 0) return;
       const more = fresh.length - MOST_NAMED;
       const ingresses = fresh.slice(0, MOST_NAMED).map(leftAloneText);
-      log.info({ ingresses, ...(more > 0 && { more }) }, "ingresses of other classes are left alone");
+      log.info({ ingresses, ...(more > 0 && { more }) }, "ingresses of other classes ignored");
     },
   };
 }

@@ -109,7 +109,7 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
       await writeAll();
       if (isStale) await readAll();
     })()
-      .catch((error: unknown) => log.warn({ reason: errorText(error) }, "drift of locked tools is not shared"))
+      .catch((error: unknown) => log.warn({ reason: errorText(error) }, "cannot share drift of locked tools"))
       .finally(() => (working = undefined));
   };
 

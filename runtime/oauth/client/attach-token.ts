@@ -125,7 +125,7 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
         },
         (error: unknown): Attachment => {
           entry.readAtMs = clock.now() - SOFT_MS;
-          log.warn({ route: target.route.key, reason: errorText(error) }, "an upstream connection cannot be read now");
+          log.warn({ route: target.route.key, reason: errorText(error) }, "cannot read upstream account");
           const isGood = clock.now() < entry.endsAtMs && steady.now() - entry.verifiedAtMs < WITHOUT_STORE_MS;
           return isGood ? entry.attachment : UNAVAILABLE;
         },
@@ -147,7 +147,7 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
           return loaded.attachment;
         },
         (error: unknown): Attachment => {
-          log.warn({ route: target.route.key, reason: errorText(error) }, "an upstream connection cannot be read now");
+          log.warn({ route: target.route.key, reason: errorText(error) }, "cannot read upstream account");
           // Where no token may be needed the upstream says so itself.
           return target.mode === "discovery" ? NOTHING : UNAVAILABLE;
         },

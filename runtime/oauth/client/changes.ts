@@ -66,7 +66,7 @@ export function createConnectionChanges(deps: {
       try {
         await owed.settle(JSON.stringify({ userId, routeKey } satisfies ConnectionChange));
       } catch (error) {
-        log.warn({ route: routeKey, reason: errorText(error) }, "other replicas are not told of a connection's change");
+        log.warn({ route: routeKey, reason: errorText(error) }, "cannot notify replicas of upstream account change");
       }
     },
     subscribe: (listener) => void listeners.add(listener),

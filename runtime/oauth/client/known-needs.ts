@@ -46,7 +46,7 @@ export class KnownNeeds {
     return writing.catch((error: unknown) =>
       this.#deps.log.warn(
         { route: target.route.key, reason: errorText(error) },
-        "what an upstream wants cannot be kept now",
+        "cannot store upstream authorization requirements",
       ),
     );
   }

@@ -91,7 +91,7 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
 
     if (answer.status === 403) {
       const wanted = await tokenStore.wantScopes(userId, target, scopeSet(challenge.scope));
-      log.info({ route: route.key, user: userId, outcome: wanted }, "an upstream asks for more scope");
+      log.info({ route: route.key, user: userId, outcome: wanted }, "upstream requires more scopes");
       return wanted === "connect" ? connect(userId, target, challenge.scope) : FORBIDDEN;
     }
 
@@ -132,7 +132,7 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
       try {
         return await decide(userId, route, answer, attempt);
       } catch (error) {
-        log.warn({ route: route.key, reason: errorText(error) }, "an upstream's refusal cannot be handled now");
+        log.warn({ route: route.key, reason: errorText(error) }, "cannot handle upstream rejection");
         return UNAVAILABLE;
       }
     },

@@ -25,7 +25,7 @@ export async function revoke(deps: RevokeDeps, exchange: Exchange, snapshot: Sna
   const answerRefusal = (refusal: OAuthRefusal): void => {
     deps.log.info(
       { request: exchange.id, reason: refusal.error, detail: refusal.detail ?? refusal.description },
-      "revocation refused",
+      "revocation rejected",
     );
     respondClientRefusal(endpoint, refusal);
   };

@@ -159,12 +159,12 @@ export const OAUTH_CODES: Readonly<Record<OAuthErrorCode, readonly [status: stri
   invalid_client: [
     "401; 400 for an assertion without a client",
     "Unknown client, wrong secret or assertion, or invalid document",
-    "The client registers again; `token request refused` in the log has the reason",
+    "The client registers again; `token request rejected` in the log has the reason",
   ],
   invalid_grant: [
     "400",
     "Code or refresh token used, expired, revoked or of another client; or an assertion was rejected",
-    "The user signs in again. If it repeats, the client uses refresh tokens twice. For assertions see `token request refused` in the log",
+    "The user signs in again. If it repeats, the client uses refresh tokens twice. For assertions see `token request rejected` in the log",
   ],
   invalid_target: ["400", "`resource` is not an MCP server here, or was not granted", "Fix the address in the client"],
   invalid_scope: ["400", "`scope` with an assertion contains no known scope", "Fix the client"],

@@ -97,7 +97,7 @@ export function useApproval(deps: DecideDeps & ApproveDeps & { readonly log: Log
         return "next";
       },
       (error: unknown) => {
-        deps.log.error({ approval: state.id, reason: errorText(error) }, "an approval cannot be used");
+        deps.log.error({ approval: state.id, reason: errorText(error) }, "cannot use approval");
         return refuseUsed(deps, context);
       },
     );

@@ -221,7 +221,7 @@ export class StreamAdmission implements OpenStream {
 
   #reportLeftOut({ origin }: Upstream): void {
     const route = this.#context.prepared.route.key;
-    this.#deps.log.warn({ route, upstream: origin }, "upstream is left out for a while");
+    this.#deps.log.warn({ route, upstream: origin }, "upstream ejected");
   }
 }
 

@@ -31,7 +31,7 @@ export function keepsFor(
       const fields = { request: exchange.id, route: route.key, criteria };
       // Once for each list.
       if (judged - criteria <= MAX_JUDGED)
-        log.warn(fields, "list too long for the rules of its route, its end is hidden");
+        log.warn(fields, "list too long for rules of its route, remaining entries hidden");
       return false;
     };
     // A call by an unclear name is rejected. Such a name is compared as it is and as servers may read it.

@@ -171,7 +171,7 @@ export function listen(
         backoff.reset();
         onNotify();
         await lost;
-        if (!stop.signal.aborted) log.warn("store notifications lost, polling meanwhile");
+        if (!stop.signal.aborted) log.warn("store notifications lost, polling instead");
       } catch (error) {
         log.debug({ reason: reasonOf(error) }, "store notifications unavailable");
       }

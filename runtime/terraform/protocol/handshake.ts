@@ -55,7 +55,7 @@ export async function servePlugin(provider: Provider, process: NodeJS.Process): 
 
   // Ctrl-C reaches the whole process group; Terraform decides what becomes of the running apply.
   process.on("SIGINT", () => {
-    log.debug({}, "interrupt left to Terraform");
+    log.debug({}, "interrupt ignored, Terraform stops the provider");
   });
   process.on("SIGTERM", leave);
   const parent = process.ppid;

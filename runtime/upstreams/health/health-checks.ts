@@ -161,7 +161,7 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
       own.longest = isShorter ? stretch : Math.max(own.longest, stretch);
       const factor = Math.round(stretch * 10) / 10;
       if (factor > 1 && own.told !== factor)
-        deps.log.warn({ owner, factor }, "health checks are made less often than written");
+        deps.log.warn({ owner, factor }, "too many health checks, intervals extended");
       own.told = factor;
     }
     return hurried;

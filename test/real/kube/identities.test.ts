@@ -68,7 +68,7 @@ describe("the controller's kubeconfig", () => {
     return controller;
   }
   const refused = (controller: RunningController): unknown =>
-    controller.logged("cluster not reached, trying again").map(({ reason }) => reason);
+    controller.logged("cannot reach cluster, retrying").map(({ reason }) => reason);
 
   test("with `tokenFile`: a token that is not good is said, and the next one in the file is used", async () => {
     await writeFile(join(cluster.directory, "token"), "a.b.c");

@@ -10,9 +10,9 @@ import { type Cluster, startCluster } from "./cluster.ts";
 import { type ControllerCommand, type RunningController, startController } from "./controller.ts";
 import { ACCOUNT, followReadme } from "./readme.ts";
 
-const LOST = "connection to the cluster lost without an end, making another one";
-const NO_LEASE = "lease not read or written, this controller cannot lead";
-const NO_RIGHT = "a right to read the cluster is missing, trying again";
+const LOST = "cluster connection lost, reconnecting";
+const NO_LEASE = "cannot read or write lease, controller cannot lead";
+const NO_RIGHT = "permission to read cluster missing, retrying";
 const INGRESSES = "/apis/networking.k8s.io/v1/namespaces/shop/ingresses";
 const ROLES = "/apis/rbac.authorization.k8s.io/v1";
 /** Longer than any pause between two tries. */
@@ -217,10 +217,10 @@ describe("a missing right", () => {
     await cluster.apply(ingress("wrong", { host: "wrong.example.com", annotations: { timeuot: "1s" } }));
     await expect.poll(() => controller.hosts()).toEqual(["first.example.com"]);
     await expect.poll(() => ready(controller)).toEqual(["right missing: update ingresses/status"]);
-    expect(controller.logged("cannot write the status of ingresses, trying again")[0]).toMatchObject({
+    expect(controller.logged("cannot write ingress status, retrying")[0]).toMatchObject({
       right: "update ingresses/status",
     });
-    await expect.poll(() => controller.logged("event not written")[0]).toMatchObject({ right: "create events" });
+    await expect.poll(() => controller.logged("cannot write event")[0]).toMatchObject({ right: "create events" });
     await restoreEvents();
     await restoreStatus();
     await expect.poll(() => ready(controller), LONG).toEqual([]);

@@ -100,13 +100,13 @@ describe("openBundle()", () => {
         .flatMap(({ level, msg }) => (level === 50 ? [msg] : []));
     files.write("gateway.yaml", bootFile("adress: x"));
     await open(files.path("gateway.yaml"), { log }).catch(() => undefined);
-    expect(errors()).toEqual(["configuration rejected, the gateway does not start"]);
+    expect(errors()).toEqual(["configuration rejected, gateway not started"]);
 
     files.replace("gateway.yaml", bootFile());
     const opened = await open(files.path("gateway.yaml"), { log });
     files.replace("gateway.yaml", bootFile("adress: x"));
     await opened.reload();
-    expect(errors().slice(1)).toEqual(["configuration refused, the last good one stays"]);
+    expect(errors().slice(1)).toEqual(["configuration rejected, previous valid version stays active"]);
   });
 
   test("fails with every problem of every file", async () => {

@@ -163,7 +163,7 @@ describe("secrets", () => {
 
     expect(secrets.size).toBeGreaterThan(15);
     const logged = bench.logged();
-    for (const line of ["signed in", "cannot confirm a user", "refused a user"]) expect(logged).toContain(line);
+    for (const line of ["signed in", "cannot confirm user", "user rejected by"]) expect(logged).toContain(line);
     for (const secret of secrets) {
       expect(secret.length).toBeGreaterThan(15);
       expect(logged).not.toContain(secret);

@@ -41,7 +41,7 @@ test("a tool that a rule does not cover is reported once, also over reloads", ()
     unclear: [],
     uncovered: [{ tool: "DELETE_SECRET", rule: "delete_secret" }],
   });
-  expect(messages()).toEqual([["a rule does ", "DELETE_SECRET", "delete_secret"]]);
+  expect(messages()).toEqual([["tool not cov", "DELETE_SECRET", "delete_secret"]]);
 });
 
 test("what was listed before is compared with new rules when they are loaded", () => {
@@ -68,7 +68,7 @@ test("an unclear name is reported, and no longer once rules have changed until i
   listed.found(route, "Delete Secret", false);
   listed.found(route, "Delete Secret", false);
   expect(listed.notesOf(route.key)).toEqual({ unclear: ["Delete Secret"], uncovered: [] });
-  expect(messages()).toEqual([["a tool is hi", "Delete Secret", undefined]]);
+  expect(messages()).toEqual([["tool hidden,", "Delete Secret", undefined]]);
   const next = follow('{ mcp_tool: { in: [delete_secret, "Delete Secret"] } }');
   expect(listed.notesOf(route.key)).toBeUndefined();
   // A request that began under the earlier rules.

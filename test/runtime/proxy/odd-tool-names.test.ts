@@ -142,8 +142,8 @@ describe("next to a rule that denies delete_secret", () => {
     });
     const ours = logged.filter(({ route }) => String(route).endsWith("denied"));
     expect(ours.map(({ msg, tool }) => [msg ?? "", tool])).toEqual([
-      ["a tool is hidden: its name can be read as another one that a rule names", "Delete Secret"],
-      ["a rule does not cover a tool whose name differs only by case or spelling", "DELETE_SECRET"],
+      ["tool hidden, name can be mistaken for one in a rule", "Delete Secret"],
+      ["tool not covered by rule, name differs only in case or spelling", "DELETE_SECRET"],
     ]);
   });
 });

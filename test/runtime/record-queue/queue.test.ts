@@ -150,9 +150,7 @@ test("a process that is killed leaves all that it had flushed; another one sends
   // Each at least once: what a killed process had written beyond its last word may be there twice.
   const sent = new Set(numbersOf(sender));
   expect(upTo(known).filter((n) => !sent.has(n))).toEqual([]);
-  expect(log.map(({ message }) => message)).toEqual([
-    "the spool of a record sink ended in half a record, which is cut off",
-  ]);
+  expect(log.map(({ message }) => message)).toEqual(["incomplete record removed from record spool"]);
 });
 
 describe("several processes", () => {
@@ -224,7 +222,7 @@ describe("a spool that is full", () => {
     expect(sink.status()).toMatchObject({ isAway: true, waiting: kept, lost: beyond - kept + 25 });
     expect(sizeOf(spool)).toBeLessThanOrEqual((1 << 20) + 1_000);
     expect(log.filter(({ level }) => level === "error").map(({ message }) => message)).toEqual([
-      "a record sink loses records",
+      "record sink drops records",
     ]);
 
     sender.answer = { outcome: "taken" };
@@ -277,8 +275,8 @@ test("while the disk takes nothing nothing can be kept; it goes on by itself, wi
   await expect.poll(() => numbersOf(sender)).toEqual(upTo(5));
   expect(sink.status().lost).toBe(0);
   expect(seen).toEqual([
-    ["the spool of a record sink cannot be written", false],
-    ["the spool of a record sink is written again", true],
+    ["cannot write record spool", false],
+    ["record spool recovered", true],
   ]);
 });
 

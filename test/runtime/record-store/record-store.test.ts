@@ -151,7 +151,7 @@ describe("SQLite record store", () => {
     await expect.poll(() => store.status().isAway).toBe(true);
     expect(store.canKeep).toBe(false);
     expect(store.status().lastError).toMatch(/is damaged: move it away/);
-    expect(told.join()).toMatch(/^the record store cannot be written, records wait/);
+    expect(told.join()).toMatch(/^record store unavailable, records queued/);
     await expect(readerOf(path).find({ order: "newest", limit: 1 })).rejects.toMatchObject({
       code: "records.unavailable",
     });
@@ -159,7 +159,7 @@ describe("SQLite record store", () => {
     await store.flush();
     expect(store.status()).toMatchObject({ isAway: false, waiting: 0, lost: 0 });
     expect(store.status().lastError).toBeUndefined();
-    expect(told.at(-1)).toMatch(/^the record store is back/);
+    expect(told.at(-1)).toMatch(/^record store recovered/);
   });
 
   test("a file of a newer program, or of another one, is left alone", async () => {
@@ -252,10 +252,10 @@ describe("the store while its database is away", () => {
       { message: "record gap", sink: "record_store", reason: "spool-full", lost: 6 },
     ]);
     expect(told.toSorted()).toEqual([
-      "error records are lost to the record store, the log has them",
-      "error the record store cannot be written, records wait",
-      "info the record store is back",
-      "warn records are no longer lost to the record store",
+      "error record store drops records, log is complete",
+      "error record store unavailable, records queued",
+      "info record store recovered",
+      "warn record store no longer drops records",
     ]);
   });
 

@@ -67,8 +67,8 @@ describe("followFeed()", () => {
       .toBeGreaterThan(6);
     breakable.broken = false;
     await expect.poll(() => seen, { timeout: 4_000 }).toEqual(["first", "second"]);
-    await expect.poll(() => text).toContain("a feed can be read again");
-    expect(text.match(/a feed cannot be read/g)).toHaveLength(1);
+    await expect.poll(() => text).toContain("feed recovered");
+    expect(text.match(/cannot read feed/g)).toHaveLength(1);
   });
 
   test("reads no more once it is closed", async () => {

@@ -33,5 +33,5 @@ test("what is under way is not done a second time when the feed is read meanwhil
   attempts[1]?.resolve();
   await again;
   expect(owed.has("session:a")).toBe(false);
-  expect(lines).toMatchObject([{ count: 1, msg: "the store has taken what was owed to it" }]);
+  expect(lines).toMatchObject([{ count: 1, msg: "pending store writes completed" }]);
 });

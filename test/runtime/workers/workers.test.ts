@@ -158,7 +158,7 @@ describe("a worker", { timeout: LONG_MS }, () => {
       ]);
     expect((await gateway.workers())[0]?.pid).not.toBe(victim?.pid);
     expect(new Set((await ask(gateway)).map(({ mark }) => mark))).toEqual(new Set(["2"]));
-    expect(gateway.log()).toContain('"msg":"worker ended"');
+    expect(gateway.log()).toContain('"msg":"worker exited"');
     await gateway.admin.remove("team");
   });
 
@@ -273,7 +273,7 @@ describe("the supervisor", { timeout: LONG_MS }, () => {
         .on("close", () => (closed += 1)),
     );
     await expect.poll(() => closed, soon).toBeGreaterThanOrEqual(10);
-    expect(gateway.log()).toContain("connections are closed: there are as many as may be");
+    expect(gateway.log()).toContain("connection limit reached, new connections closed");
     for (const socket of sockets) socket.destroy();
     const isServed = async (): Promise<boolean> =>
       (await ask(gateway).catch(() => [])).filter(({ status }) => status === 200).length === 8;

@@ -130,7 +130,7 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
     // Another replica may have been faster; both registrations work.
     await deps.store.put(currentKey, next, { ifVersion: current?.version ?? 0, expiresAt });
     const about = { route: route.key, issuer, method: answer.authMethod };
-    deps.log.info({ ...about }, "registered with an upstream's authorization server");
+    deps.log.info({ ...about }, "registered with upstream authorization server");
     return { ok: true, client: referenceOf(record, key) };
   };
 
@@ -181,7 +181,7 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
       if (client.registration === undefined) return;
       // It stays: tokens of other users need it, and new flows where the server registers no other one.
       await change(deps, client, (current) => ({ ...current, unanswered: MAX_UNANSWERED }));
-      deps.log.warn({ client: client.clientId }, "an upstream's authorization server has forgotten us");
+      deps.log.warn({ client: client.clientId }, "upstream client registration lost");
     },
   };
 }

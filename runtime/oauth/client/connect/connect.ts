@@ -137,7 +137,7 @@ async function goOn(deps: ConnectDeps, { exchange, snapshot, principal, journey 
     if (begun.isOfUser !== true) deps.noteFailure(target);
     deps.log.warn(
       { request: exchange.id, route: key, failure: begun.failure, reason: begun.detail },
-      "an upstream cannot be connected",
+      "cannot connect upstream account",
     );
     const failure = failureOf(begun.failure);
     // The upstream may serve this user all the same: whether it does, the first request shows.
@@ -156,7 +156,7 @@ function respondIncomplete(
   result: Extract<CompleteResult, { ok: false }>,
 ): void {
   const { failure, journey, code } = result;
-  deps.log.warn({ request: exchange.id, failure, reason: result.detail }, "an upstream was not connected");
+  deps.log.warn({ request: exchange.id, failure, reason: result.detail }, "upstream account not connected");
   const route = findRoute(snapshot, journey?.routes[0]);
   if (!journey || !route) return respondFailure(exchange, failure === "foreign" ? "foreign" : "over");
   respondConnectFailure(exchange, route.name, failure, wayOf(deps, principal, route, journey, failure), code);

@@ -210,7 +210,7 @@ export function createFlows(deps: FlowDeps): Flows {
       // Before the browser goes on: a token that only this process knew would be lost with it.
       await deps.tokenStore.keep(flow, target, result.tokens);
       const about = { route: route.key, user: flow.userId, issuer: flow.server.issuer, scopes: flow.scopes };
-      deps.log.info({ ...about }, "an upstream is connected");
+      deps.log.info({ ...about }, "upstream account connected");
       return { ok: true, flow, target };
     },
   };

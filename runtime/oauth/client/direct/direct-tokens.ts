@@ -138,10 +138,10 @@ export class DirectTokens {
 
   #tellRefusal(userId: string, target: UpstreamTarget, why: Refused | "unavailable", reason: string): void {
     const fields = { route: target.route.key, user: userId, reason };
-    if (why === "unavailable") this.#deps.log.warn(fields, "an upstream token cannot be obtained now");
+    if (why === "unavailable") this.#deps.log.warn(fields, "cannot obtain upstream token, server unavailable");
     else if (why === "misconfigured" || why === "issuer-changed")
-      this.#deps.log.error(fields, "an upstream token cannot be obtained as the route is set up");
-    else this.#deps.log.info({ ...fields, why }, "an upstream token was refused to a user");
+      this.#deps.log.error(fields, "cannot obtain upstream token, route settings rejected");
+    else this.#deps.log.info({ ...fields, why }, "upstream token denied to user");
   }
 
   #heldOf(key: string, record: UpstreamTokenRecord): Held {

@@ -61,7 +61,7 @@ export function createBoundIssuers(deps: BoundIssuersDeps): BoundIssuers {
       if (!(await put(key, issuer, known.version)).ok) return (await read(key)).issuer ?? "";
       log.warn(
         { route: target.route.key, issuer },
-        "the configured client of a route is bound to the issuer that its upstream named first",
+        "upstream client bound to the first issuer that its upstream named",
       );
       return issuer;
     },

@@ -110,15 +110,15 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     if (result.failure === "unavailable" || isOurs) {
       // A wrong secret is the operator's to correct; it must not cost every user the connection.
       const fields = { route: record.routeKey, reason: result.detail };
-      if (isOurs) log.error({ ...fields }, "an upstream token cannot be refreshed as the route is set up");
-      else log.warn({ ...fields }, "an upstream token cannot be refreshed now");
+      if (isOurs) log.error({ ...fields }, "cannot refresh upstream token, route settings rejected");
+      else log.warn({ ...fields }, "cannot refresh upstream token, server unavailable");
       cooldowns.begin(key, RETRY_MS);
       if (isOurs) misconfigured.begin(key, RETRY_MS);
       else misconfigured.end(key);
       return isExpired(record) ? withoutToken(key) : held(key, record);
     }
     if (result.failure === "client-refused") await deps.clients.forget(record.client);
-    log.info({ route: record.routeKey, user: record.userId, reason: result.detail }, "an upstream connection ended");
+    log.info({ route: record.routeKey, user: record.userId, reason: result.detail }, "upstream account disconnected");
     await end(key, stored, "refused");
     return NONE;
   };
@@ -171,7 +171,10 @@ export function createRefresher(deps: RefreshDeps): Refresher {
       turns
         .take(target, () => replaceShared(key, target, accessToken, isRefused))
         .catch((error: unknown): Held => {
-          log.warn({ route: target.route.key, reason: errorText(error) }, "an upstream token cannot be refreshed now");
+          log.warn(
+            { route: target.route.key, reason: errorText(error) },
+            "cannot refresh upstream token, server unavailable",
+          );
           return UNAVAILABLE;
         }),
     );

@@ -173,8 +173,8 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
         (await revokeToken(deps, asks, { value: tokens.refresh, hint: "refresh_token" }));
       const accessRevoked = await revokeToken(deps, asks, { value: tokens.access, hint: "access_token" });
       const fields = { route: target.route.key, user: userId, revoked: refreshRevoked || accessRevoked };
-      if (by === undefined) log.info({ ...fields }, "an upstream connection was ended by its user");
-      else log.info({ ...fields, by }, "an upstream connection was ended by an administrator");
+      if (by === undefined) log.info({ ...fields }, "upstream account disconnected by its user");
+      else log.info({ ...fields, by }, "upstream account disconnected by an administrator");
       return true;
     },
     close: () => refresher.close(),

@@ -48,7 +48,7 @@ type Parameters = ReadonlyMap<string, string>;
 
 export async function authorize(deps: AuthorizeDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
   const refusePage = (page: RefusalPage, detail: string): void => {
-    deps.log.info({ request: exchange.id, reason: page.code, detail }, "authorization request refused");
+    deps.log.info({ request: exchange.id, reason: page.code, detail }, "authorization request rejected");
     respondPage(exchange, page);
   };
 
@@ -84,7 +84,7 @@ export async function authorize(deps: AuthorizeDeps, exchange: Exchange, snapsho
     const { refusal } = request;
     deps.log.info(
       { request: exchange.id, client: client.id, reason: refusal.error, detail: refusal.description },
-      "authorization request refused",
+      "authorization request rejected",
     );
     const target = { redirectUri, state: safeState(parameters), issuer: issuer.origin };
     if (mayRedirectUnseen(client, redirectUri)) return redirectRefusal(exchange, target, refusal);

@@ -86,7 +86,7 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
   if (!mayReach(waiting, principal)) {
     deps.log.info(
       { request: exchange.id, user: principal.user.id, client: waiting.client.id },
-      "consent refused: no access",
+      "consent not offered, user has no access",
     );
     const { id: requestId, supportUrl } = exchange;
     const page = noAccessPage({ ...commonParts(deps, waiting, principal), requestId, supportUrl });

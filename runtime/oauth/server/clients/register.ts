@@ -59,7 +59,7 @@ export async function register(deps: RegisterDeps, exchange: Exchange, snapshot:
   if (!metadata.ok) {
     deps.log.info(
       { request: exchange.id, issuer: issuer.origin, error: metadata.refusal.error, detail: metadata.refusal.detail },
-      "client registration refused",
+      "client registration rejected",
     );
     return respondRefusal(exchange, metadata.refusal);
   }

@@ -41,6 +41,6 @@ export async function grantToClient(deps: TokenDeps, request: TokenRequest): Pro
     accessExpiresAt,
     { clientId: client.id, ...toolScopesIn(scope) },
   );
-  deps.log.info({ client: client.id, account: account.value.name, audience }, "token given to a service account");
+  deps.log.info({ client: client.id, account: account.value.name, audience }, "token issued to service account");
   return pass({ accessToken, accessExpiresAt, audience, scope });
 }

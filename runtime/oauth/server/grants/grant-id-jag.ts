@@ -194,7 +194,7 @@ async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allo
       assertion: jtiHash,
       ...allowed.authentication,
     },
-    "grant created by an issuer's assertion",
+    "grant created from issuer assertion",
   );
   return pass({ ...mintAccessToken(deps.session.externalTokens, request, grantId, grant, audience), scope });
 }

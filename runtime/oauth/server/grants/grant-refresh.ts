@@ -212,7 +212,7 @@ async function renewSession(
   // "The new session is evaluated under current policy": nobody gets one to knock on closed doors.
   const routes = routesOfAudience(request.issuer, grant.audience);
   if (!routes.some((route) => mayReachSomething(route.policy, identity.user))) return badToken("denied by policy");
-  deps.log.info({ grant: grantId, user: grant.userId }, "session re-created");
+  deps.log.info({ grant: grantId, user: grant.userId }, "session recreated");
   return pass(request.now + request.snapshot.settings.cookie.expirationSeconds);
 }
 

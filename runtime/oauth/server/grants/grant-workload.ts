@@ -147,7 +147,7 @@ async function createGrant(
       rules: rules.map(({ name }) => name),
       assertion: hash,
     },
-    "grant created by a workload's token",
+    "grant created from workload token",
   );
   const accessToken = deps.session.externalTokens.mint({
     kind: "workload",

@@ -52,7 +52,7 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
   const answerRefusal = (refusal: OAuthRefusal, clientId?: string): void => {
     deps.log.info(
       { request: exchange.id, client: clientId, reason: refusal.error, detail: refusal.detail ?? refusal.description },
-      "token request refused",
+      "token request rejected",
     );
     respondClientRefusal(endpoint, refusal);
   };

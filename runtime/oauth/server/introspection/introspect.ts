@@ -41,7 +41,7 @@ export async function introspect(deps: IntrospectDeps, exchange: Exchange, snaps
   const answerRefusal = (refusal: OAuthRefusal, clientId?: string): void => {
     deps.log.info(
       { request: exchange.id, client: clientId, reason: refusal.error, detail: refusal.detail ?? refusal.description },
-      "introspection refused",
+      "introspection rejected",
     );
     respondClientRefusal(endpoint, refusal);
   };

@@ -47,7 +47,7 @@ test("boundConnections() gives a client as many as are free, and there is room f
   expect(connectMany(server, BOB, 20)).toHaveLength(MAX / 4);
   expect(connectMany(server, "192.0.2.3", 1)).toHaveLength(1);
   expect(server.logged).toMatchObject([
-    { msg: "connections are closed: there are as many as may be", reason: "client", peer: ALICE },
+    { msg: "connection limit reached, new connections closed", reason: "client", peer: ALICE },
   ]);
 });
 
@@ -79,5 +79,5 @@ test("a connection that the system cannot accept ends nothing", () => {
   const log = createLog({ destination: { write: (line: string) => void logged.push(JSON.parse(line)) } });
   goOnAfterErrors(server, log);
   server.emit("error", Object.assign(new Error("accept ENOBUFS"), { code: "ENOBUFS" }));
-  expect(logged).toMatchObject([{ failure: "ENOBUFS", msg: "a connection cannot be accepted" }]);
+  expect(logged).toMatchObject([{ failure: "ENOBUFS", msg: "cannot accept connection" }]);
 });

@@ -178,7 +178,7 @@ describe("Controller", () => {
     ]);
     expect(eventsOf(api, "foreign")).toEqual([]);
     expect(said("has annotations that are not read")).toBe(1);
-    expect(said("ingresses of other classes are left alone")).toBe(1);
+    expect(said("ingresses of other classes ignored")).toBe(1);
     expect(said("shop/theirs (pomerium)")).toBe(1);
 
     api.apply({ ...foreign, metadata: { ...foreign.metadata, generation: 2 } });
@@ -235,7 +235,7 @@ describe("Controller", () => {
     await round(({ outcome }) => outcome === "published");
 
     expect(lines.join("")).toContain("ingress has a problem");
-    expect(lines.join("")).not.toContain("event not written");
+    expect(lines.join("")).not.toContain("cannot write event");
   });
 
   test("tries again when somebody else wrote the Ingress at the same time (409)", async () => {

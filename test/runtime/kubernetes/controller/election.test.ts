@@ -150,7 +150,7 @@ describe("createElection()", () => {
       level: 40,
       lease: "gateway/controller",
       right: "get, create and update leases in namespace gateway",
-      msg: "lease not read or written, this controller cannot lead",
+      msg: "cannot read or write lease, controller cannot lead",
     });
     expect(a.problem()).toContain("Forbidden");
     lift();

@@ -91,15 +91,15 @@ test("a missing right is named in the log, in /readyz and in /metrics, until it 
     lines.map((line) => JSON.parse(line) as Record<string, unknown>).find(({ msg }) => msg === message);
 
   await expect.poll(problems).toContain("right missing: list services");
-  expect(logged("a right to read the cluster is missing, trying again")).toMatchObject({ right: "list services" });
+  expect(logged("permission to read cluster missing, retrying")).toMatchObject({ right: "list services" });
   expect(await get("/metrics")).toMatch(/^gateway_ingress_refused_total\{right="list services"\} [1-9]/m);
 
   lifts.services();
   await expect.poll(problems).toEqual(["right missing: update ingresses/status"]);
   // They are published all the same.
   expect(logged("ingresses published")).toMatchObject({ served: 1 });
-  expect(logged("ingresses not published, trying again")).toBeUndefined();
-  expect(logged("cannot write the status of ingresses, trying again")).toMatchObject({
+  expect(logged("cannot publish ingresses, retrying")).toBeUndefined();
+  expect(logged("cannot write ingress status, retrying")).toMatchObject({
     right: "update ingresses/status",
   });
 

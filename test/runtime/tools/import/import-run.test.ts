@@ -45,7 +45,7 @@ routes:
       ask: () => Promise.resolve(),
     });
     expect(output).toContain("good: 1 route, 0 errors, 0 warnings");
-    expect(output).toMatch(/"routes":1,.*"configuration in force"/);
+    expect(output).toMatch(/"routes":1,.*"configuration active"/);
   } finally {
     shell.close();
   }

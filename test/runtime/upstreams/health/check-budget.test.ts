@@ -74,7 +74,7 @@ test("2,000 checks a second are spread over 20 seconds, with a warning, and go b
     expect(perSecond.size).toBe(20);
     expect(Math.max(...[...perSecond.values()].map(({ length }) => length))).toBeLessThanOrEqual(101);
     checks.follow(snapshotFrom(yaml(2_000)));
-    const said = [{ owner: "default", factor: 20 }, "health checks are made less often than written"];
+    const said = [{ owner: "default", factor: 20 }, "too many health checks, intervals extended"];
     expect(warned.mock.calls).toEqual([said]);
 
     waits.length = 0;
