@@ -52,8 +52,8 @@ export class BackEndError extends Error {
   }
 }
 
-/** Of the tables; a newer one is left alone. */
-export const SCHEMA_VERSION = 1;
+/** Of the tables; a newer one is left alone. 2: the column `request`. */
+export const SCHEMA_VERSION = 2;
 
 export function newerVersion(version: number): BackEndError {
   return new BackEndError(

@@ -13,7 +13,16 @@ export interface Criterion {
   readonly isScanned: boolean;
 }
 
-export function criteriaOf({ user, route, tool, client, outcomes, owners, kind }: RecordQuery): readonly Criterion[] {
+export function criteriaOf({
+  user,
+  route,
+  tool,
+  client,
+  request,
+  outcomes,
+  owners,
+  kind,
+}: Omit<RecordQuery, "order" | "limit">): readonly Criterion[] {
   const criteria: Criterion[] = [];
   if (user !== undefined) {
     const usr = nameNumber(user);
@@ -28,8 +37,8 @@ export function criteriaOf({ user, route, tool, client, outcomes, owners, kind }
       isScanned: false,
     });
   }
-  const named = { client, tool, route };
-  for (const column of ["client", "tool", "route"] as const) {
+  const named = { request, client, tool, route };
+  for (const column of ["request", "client", "tool", "route"] as const) {
     const name = named[column];
     if (name !== undefined) criteria.push(oneOf(column, [nameNumber(name)]));
   }

@@ -8,8 +8,11 @@ export interface KeptRecord {
   readonly timeMs: number;
   /** decision: an authorization check; action: an administrator's; other: drift of tools and what else is recorded. */
   readonly kind: "decision" | "action" | "other";
-  /** error: allowed, but the gateway or the upstream failed (status 500 or above). */
-  readonly outcome: "allowed" | "denied" | "limited" | "waiting" | "error";
+  /**
+   * error: allowed, but the gateway or the upstream failed (status 500 or above); sign-in: not allowed, because the caller
+   * sent no credentials, and was asked to sign in.
+   */
+  readonly outcome: "allowed" | "denied" | "limited" | "waiting" | "error" | "sign-in";
   readonly userId?: string;
   readonly email?: string;
   /** Key, "owner/name". */
@@ -41,6 +44,8 @@ export interface RecordQuery {
   readonly route?: string;
   readonly tool?: string;
   readonly client?: string;
+  /** Request ID. */
+  readonly request?: string;
   readonly outcomes?: readonly KeptRecord["outcome"][];
   /** Only records of routes of these owners (route keys are "owner/name"); absent: all. */
   readonly owners?: readonly string[];
@@ -59,7 +64,24 @@ export interface RecordPage {
   readonly isPartial: boolean;
 }
 
+/** A question about numbers of records over time. */
+export interface CountQuery extends Omit<RecordQuery, "order" | "limit" | "cursor"> {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  /** Equal parts of that time, 1 to 200. */
+  readonly slots: number;
+}
+
+export interface RecordCounts {
+  /** Oldest first. */
+  readonly slots: readonly Readonly<Partial<Record<KeptRecord["outcome"], number>>>[];
+  /** Bounded work was done: earlier records are not counted, or not all of them. */
+  readonly countedSinceMs?: number;
+}
+
 export interface RecordReader extends Closable {
+  /** @throws GatewayError `records.unavailable` */
+  count(query: CountQuery): Promise<RecordCounts>;
   /** @throws GatewayError `records.cursor` (not one of ours), `records.unavailable` */
   find(query: RecordQuery): Promise<RecordPage>;
   /** @throws GatewayError `records.unavailable` */

@@ -14,7 +14,7 @@ import { formatId, recordId, timeOf } from "./record-id.ts";
 import type { KeptRecord, RecordQuery } from "./record-reader.ts";
 
 /** Columns that questions go by; each has an index of its rows that have it. */
-export const COLUMNS = ["usr", "mail", "route", "owner", "tool", "client", "outcome", "kind"] as const;
+export const COLUMNS = ["usr", "mail", "route", "owner", "tool", "client", "outcome", "kind", "request"] as const;
 export type Column = (typeof COLUMNS)[number];
 
 export interface Row {
@@ -32,12 +32,13 @@ export interface Row {
 }
 
 const KINDS = ["decision", "action", "other"] as const satisfies readonly KeptRecord["kind"][];
-const OUTCOMES = [
+export const OUTCOMES = [
   "allowed",
   "denied",
   "limited",
   "waiting",
   "error",
+  "sign-in",
 ] as const satisfies readonly KeptRecord["outcome"][];
 
 export function kindNumber(kind: KeptRecord["kind"]): number | null {
@@ -55,11 +56,12 @@ interface Fields {
   readonly route: string | undefined;
   readonly tool: string | undefined;
   readonly clientId: string | undefined;
+  readonly requestId: string | undefined;
 }
 
 /** @param text of the value, JSON @param now for a record without a time */
 export function toRow(value: Readonly<Record<string, unknown>>, text: string, now: number): Row {
-  const { userId, email, route, tool, clientId } = fieldsOf(value);
+  const { userId, email, route, tool, clientId, requestId } = fieldsOf(value);
   const { time, instance, seq } = value;
   const written = Date.parse(String(time));
   const timeMs = Number.isNaN(written) ? now : written;
@@ -76,6 +78,7 @@ export function toRow(value: Readonly<Record<string, unknown>>, text: string, no
       tool: numberOf(tool),
       client: numberOf(clientId),
       kind: kindNumber(kindOf(value)),
+      request: numberOf(requestId),
     },
     outcome: outcomeNumber(outcomeOf(value)),
     text,
@@ -93,12 +96,14 @@ export function toKept(row: {
   const value = parseObject(row.text);
   if (value === undefined) return undefined;
   const { userId, email, route, tool, clientId } = fieldsOf(value);
+  const outcome = OUTCOMES[row.outcome] ?? "allowed";
   const result = row.result === null ? undefined : (parseObject(row.result) as KeptRecord["result"]);
   return {
     id: formatId(row.id),
     timeMs: timeOf(row.id),
     kind: kindOf(value),
-    outcome: OUTCOMES[row.outcome] ?? "allowed",
+    // Rows of version 1 have no outcome of their own for it.
+    outcome: outcome === "denied" ? outcomeOf(value) : outcome,
     ...(userId !== undefined && { userId }),
     ...(email !== undefined && { email }),
     ...(route !== undefined && { route }),
@@ -110,13 +115,18 @@ export function toKept(row: {
 }
 
 /** Whether its names are those that the question has, and not others of the same number. */
-export function isAskedFor(record: KeptRecord, { user, route, tool, client, owners }: RecordQuery): boolean {
+export function isAskedFor(
+  record: KeptRecord,
+  { user, route, tool, client, owners, request, outcomes }: RecordQuery,
+): boolean {
   const isUser = user === undefined || record.userId === user || lowerAscii(record.email ?? "") === lowerAscii(user);
   return (
     isUser &&
     (route === undefined || record.route === route) &&
     (tool === undefined || record.tool === tool) &&
     (client === undefined || record.clientId === client) &&
+    (request === undefined || record.value["request-id"] === request) &&
+    (outcomes === undefined || outcomes.includes(record.outcome)) &&
     (owners === undefined || (record.route !== undefined && owners.includes(ownerOfRoute(record.route))))
   );
 }
@@ -146,6 +156,7 @@ function fieldsOf(value: Readonly<Record<string, unknown>>): Fields {
     route: textOf(value["route"]),
     tool: textOf(value["mcp-tool"]),
     clientId: textOf(value["client-id"]),
+    requestId: textOf(value["request-id"]),
   };
 }
 
@@ -159,7 +170,18 @@ function outcomeOf(value: Readonly<Record<string, unknown>>): KeptRecord["outcom
   const isAllowed = value["allow"] === true && value["deny"] !== true;
   if (isAllowed) return value["limited"] === undefined ? "allowed" : "limited";
   const approval: unknown = value["approval"];
-  return isRecord(approval) && approval["state"] === "waiting" ? "waiting" : "denied";
+  if (isRecord(approval) && approval["state"] === "waiting") return "waiting";
+  return isSignIn(value) ? "sign-in" : "denied";
+}
+
+/** Why a caller without credentials is asked to sign in. A credential that is not accepted is a denial. */
+const SIGN_IN_REASONS = new Set<unknown>(["credential-missing", "user-unauthenticated"]);
+
+function isSignIn({ user, deny, "allow-why-false": reasons }: Readonly<Record<string, unknown>>): boolean {
+  const isAnonymous = user === undefined && deny !== true;
+  return (
+    isAnonymous && Array.isArray(reasons) && reasons.length > 0 && reasons.every((each) => SIGN_IN_REASONS.has(each))
+  );
 }
 
 function textOf(value: unknown): string | undefined {

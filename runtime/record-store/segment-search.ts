@@ -65,6 +65,31 @@ export interface SegmentSearch {
   ): Promise<readonly { readonly id: bigint; readonly record: KeptRecord | undefined }[]>;
 }
 
+/** Rows of a segment that a question finds, by each alternative of what leads; their ids are apart. */
+export interface RowsPart {
+  /** Without an order. */
+  readonly sql: string;
+  values(range: Range): readonly Value[];
+}
+
+export function rowsOf(
+  { prefix }: Pick<SegmentReader, "prefix">,
+  { number }: Segment,
+  criteria: readonly Criterion[],
+  leading: Criterion | undefined,
+): readonly RowsPart[] {
+  const rest = criteria.filter((criterion) => criterion !== leading);
+  const filter = rest.map(({ condition }) => ` AND ${condition}`).join("");
+  const values = rest.flatMap((criterion) => criterion.values);
+  const select = `SELECT id, outcome FROM ${prefix}facts_${number} WHERE `;
+  if (leading === undefined)
+    return [{ sql: `${select}id >= ? AND id < ?${filter}`, values: (range) => [range.low, range.high, ...values] }];
+  return leading.alternatives.map(({ column, value, but }) => ({
+    sql: `${select}${column} = ? AND id >= ? AND id < ?${but === undefined ? "" : ` AND ${but}`}${filter}`,
+    values: (range) => [value, range.low, range.high, ...values],
+  }));
+}
+
 export function searchIn(
   db: SegmentReader,
   { number }: Segment,

@@ -74,6 +74,13 @@ export function createSegment(prefix: string, number: number, isPostgres: boolea
   ];
 }
 
+/** Statements that bring a segment of version 1 up to date. */
+export function updateSegment(prefix: string, number: number, isPostgres: boolean): readonly string[] {
+  const column = isPostgres ? "IF NOT EXISTS request bigint" : "request integer";
+  const indexes = indexesOf(prefix, number, isPostgres);
+  return [`ALTER TABLE ${prefix}facts_${number} ADD COLUMN ${column}`, indexes[COLUMNS.indexOf("request")] ?? ""];
+}
+
 /** One at a time: each takes a moment in which others cannot write. */
 export function indexesOf(prefix: string, number: number, isPostgres: boolean): readonly string[] {
   // SQLite's indexes end in the id by themselves.

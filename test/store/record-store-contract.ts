@@ -28,7 +28,7 @@ interface Made {
   readonly route: string;
   readonly tool: string | undefined;
   readonly client: string;
-  readonly outcome: "allowed" | "denied" | "limited" | "waiting" | "error";
+  readonly outcome: "allowed" | "denied" | "limited" | "waiting" | "error" | "sign-in";
 }
 
 const made = fc.record({
@@ -36,7 +36,7 @@ const made = fc.record({
   route: fc.constantFrom(...ROUTES),
   tool: fc.constantFrom(...TOOLS),
   client: fc.constantFrom(...CLIENTS),
-  outcome: fc.constantFrom("allowed", "allowed", "denied", "limited", "waiting", "error"),
+  outcome: fc.constantFrom("allowed", "allowed", "denied", "limited", "waiting", "error", "sign-in"),
 });
 const question = fc.record(
   {
@@ -44,7 +44,7 @@ const question = fc.record(
     route: fc.constantFrom(...ROUTES),
     tool: fc.constantFrom("read", "write"),
     client: fc.constantFrom(...CLIENTS),
-    outcomes: fc.subarray(["allowed", "denied", "limited", "waiting", "error"] as const),
+    outcomes: fc.subarray(["allowed", "denied", "limited", "waiting", "error", "sign-in"] as const),
     owners: fc.subarray(["team-a", "team-b", "team-x"]),
     since: fc.nat(400),
     until: fc.nat(400),
@@ -93,7 +93,12 @@ export function recordStoreContract(fresh: () => Promise<RecordPlace>): void {
     const clock = createTestClock(from);
     const store = writer(place, clock);
     const random = fc.sample(made, { numRuns: 400, seed: 17 });
-    const all: readonly Made[] = random.map((each, at) => ({ ...each, at }));
+    const all: readonly Made[] = random.map((each, at) => ({
+      ...each,
+      at,
+      // Callers who are asked to sign in are not known.
+      user: each.outcome === "sign-in" ? "" : each.user,
+    }));
     // Late ones among them: they come up to twenty behind.
     const arriving = all.toSorted((a, b) => a.at + (a.at % 7 === 0 ? 20.5 : 0) - (b.at + (b.at % 7 === 0 ? 20.5 : 0)));
     for (const [index, each] of arriving.entries()) {
@@ -101,8 +106,9 @@ export function recordStoreContract(fresh: () => Promise<RecordPlace>): void {
       const isAllowed = each.outcome === "allowed" || each.outcome === "limited" || each.outcome === "error";
       const extra = {
         allow: isAllowed,
-        user: each.user,
-        email: `${each.user}@example.com`,
+        ...(each.user === ""
+          ? { "allow-why-false": ["credential-missing"] }
+          : { user: each.user, email: `${each.user}@example.com` }),
         route: each.route,
         "mcp-tool": each.tool,
         "client-id": each.client,
@@ -148,10 +154,29 @@ export function recordStoreContract(fresh: () => Promise<RecordPlace>): void {
           // With hardly any work a page: as many pages, and nothing left out.
           const some = limit >= 7 ? reader : small;
           expect(requestIds(await findAll(some, query))).toEqual(wanted);
+          const times = { sinceMs: from + (since ?? 0) * 1000, untilMs: from + (until ?? 400) * 1000 };
+          if (times.untilMs <= times.sinceMs) return;
+          const { slots, countedSinceMs } = await reader.count({ ...asked, ...times, slots: 7 });
+          expect(countedSinceMs).toBeUndefined();
+          const counted = slots.flatMap((slot) => Object.entries(slot));
+          const number = (outcome: string): number =>
+            counted.reduce((sum, [name, count]) => sum + (name === outcome ? count : 0), 0);
+          for (const outcome of ["allowed", "denied", "limited", "waiting", "error", "sign-in"])
+            expect(number(outcome)).toBe(expected.filter((each) => each.outcome === outcome).length);
         },
       ),
       { numRuns: 60, seed: 5 },
     );
+    const one = await reader.find({ request: "123", order: "newest", limit: 10 });
+    expect(requestIds(one.records)).toEqual(["123"]);
+    const [first, last] = await Promise.all(
+      [all[0], all.at(-1)].map((each) =>
+        reader.count({ sinceMs: from, untilMs: from + 400_000, slots: 4, request: String(each?.at) }),
+      ),
+    );
+    expect([first, last].map((found) => found?.slots.findIndex((slot) => Object.keys(slot).length > 0))).toEqual([
+      0, 3,
+    ]);
     const partial = await small.find({ user: "nobody", order: "newest", limit: 10 });
     expect(partial).toEqual({ records: [], isPartial: true, next: expect.any(String) });
   });

@@ -27,6 +27,16 @@ export function createMemoryReader(records: KeptRecord[] = []): MemoryReader {
         return Promise.reject(error);
       }
     },
+    count({ slots, sinceMs, untilMs, ...query }) {
+      if (reader.isAway) return Promise.reject(new GatewayError("records.unavailable", "Cannot ask the record store"));
+      const counts = Array.from({ length: slots }, () => ({}) as Record<string, number>);
+      const all = findIn(records, { ...query, sinceMs, untilMs, order: "oldest", limit: Infinity });
+      for (const { timeMs, outcome } of all.records) {
+        const slot = counts[Math.floor(((timeMs - sinceMs) * slots) / (untilMs - sinceMs))];
+        if (slot) slot[outcome] = (slot[outcome] ?? 0) + 1;
+      }
+      return Promise.resolve({ slots: counts });
+    },
     get(id) {
       return reader.isAway
         ? Promise.reject(new GatewayError("records.unavailable", "Cannot ask the record store"))
@@ -49,6 +59,7 @@ function findIn(
     route,
     tool,
     client,
+    request,
     kind,
     outcomes,
     owners,
@@ -66,6 +77,7 @@ function findIn(
         (route === undefined || each.route === route) &&
         (tool === undefined || each.tool === tool) &&
         (client === undefined || each.clientId === client) &&
+        (request === undefined || each.value["request-id"] === request) &&
         (outcomes === undefined || outcomes.includes(each.outcome)) &&
         (owners === undefined || owners.includes(each.route?.split("/")[0] ?? "")),
     )

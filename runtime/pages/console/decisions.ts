@@ -1,5 +1,6 @@
 /** The screen of decisions: who was let in or not, and why. */
 import { html, type Html, type HtmlValue } from "../html.ts";
+import { type DecisionOutcome, outcomeMark } from "./outcome.ts";
 import {
   badge,
   card,
@@ -33,21 +34,6 @@ export interface DecisionRow {
   readonly durationMs?: number | undefined;
 }
 
-export type DecisionOutcome = "allowed" | "denied" | "limited" | "waiting" | "error";
-
-const OUTCOMES: Readonly<Record<DecisionOutcome, readonly [Tone, string]>> = {
-  allowed: ["good", "Allowed"],
-  denied: ["bad", "Denied"],
-  limited: ["warn", "Rate limited"],
-  waiting: ["warn", "Pending approval"],
-  error: ["warn", "Error"],
-};
-
-export function outcomeBadge(outcome: DecisionOutcome): Html {
-  const [tone, text] = OUTCOMES[outcome];
-  return badge(tone, text);
-}
-
 const COLUMNS: readonly TableColumn[] = [
   { name: "Time", kind: "short", isHead: true },
   { name: "Outcome", kind: "short" },
@@ -69,7 +55,7 @@ function cellsOf(row: DecisionRow): readonly HtmlValue[] {
   const { status, durationMs } = row;
   return [
     html`<a href="${row.href}">${consoleTime(row.timeMs)}</a>`,
-    outcomeBadge(row.outcome),
+    outcomeMark(row.outcome),
     row.who,
     row.route,
     html`<code>${row.what}</code>`,
@@ -187,7 +173,7 @@ export interface TraceRule {
 
 export function decisionPage(parts: DecisionParts): Html {
   const { outcome, timeMs, reason, facts, result, fields, withheld, trace, noTrace, links } = parts;
-  return html`<p>${outcomeBadge(outcome)} ${consoleTime(timeMs)}: ${reason}.</p>
+  return html`<p>${outcomeMark(outcome)} ${consoleTime(timeMs)}: ${reason}.</p>
     <p class="bar">${links.map(({ href, text }) => html`<a class="button" href="${href}">${text}</a>`)}</p>
     <div class="cards">
       ${card("Request", definitions(facts))} ${result.length > 0 && card("Response", definitions(result))}

@@ -1,8 +1,8 @@
 /**
  * Criteria of a policy as clauses of English: 'the user is in group "staff"'.
  *
- * Promise: nothing is left out silently. Lists that are too long say how many more there are; a criterion, or a part of one,
- * for which there are no words comes out as it is written.
+ * Promise: nothing is omitted silently. Long lists say how many more entries there are. A criterion, or a part of one, without
+ * words here is shown as written.
  */
 import type { CertificateMatch } from "../certificate-match.ts";
 import type { DeviceMatch } from "../device-match.ts";
@@ -12,7 +12,7 @@ import type { Leaf } from "../tree.ts";
 
 type Said = Pick<Leaf, "key" | "subPath" | "data"> & { readonly criterion: Pick<Leaf["criterion"], "name"> };
 
-/** Names of one list; the policy as it is written has them all. */
+/** Names of one list. */
 const MAX_NAMES = 20;
 
 /** @returns a clause without a full stop */
@@ -20,27 +20,27 @@ export function criterionWords(leaf: Said): string {
   return clauseOf(leaf) ?? asWritten(leaf);
 }
 
-/** @returns undefined for what has no words */
+/** @returns undefined without words for it */
 function clauseOf({ criterion: { name }, subPath, data }: Said): string | undefined {
   switch (name) {
     case "accept":
-      return "it is any request, by anybody";
+      return "the request is any request";
     case "reject":
       return "never";
     case "authenticated_user":
-      return "somebody is signed in";
+      return "the user is signed in";
     case "cors_preflight":
-      return "it is a CORS preflight";
+      return "the request is a CORS preflight";
     case "invalid_client_certificate":
-      return "there is no client certificate, or none that an authority of ours has signed";
+      return "the client presents no valid certificate";
     case "user":
-      return textWords("the user's id", data);
+      return textWords("the user ID", data);
     case "idp":
       return providerWords(data);
     case "email":
-      return textWords("the e-mail address", data);
+      return textWords("the email", data);
     case "domain":
-      return textWords("the domain of the e-mail address", data);
+      return textWords("the email domain", data);
     case "groups":
       return listWords(data, {
         has: (group) => `the user is in group ${group}`,
@@ -56,13 +56,13 @@ function clauseOf({ criterion: { name }, subPath, data }: Said): string | undefi
     case "device":
       return deviceWords(data);
     case "mcp_tool":
-      return textWords("a tool is called whose name", data);
+      return textWords("the tool", data);
     case "mcp_tool_argument":
       return argumentWords(data);
     case "mcp_prompt":
-      return textWords("a prompt is asked for whose name", data);
+      return textWords("the prompt", data);
     case "mcp_resource":
-      return textWords("a resource is asked for whose address", data);
+      return textWords("the resource URI", data);
     case "mcp_method":
       return textWords("the MCP method", data);
     case "http_method":
@@ -70,7 +70,7 @@ function clauseOf({ criterion: { name }, subPath, data }: Said): string | undefi
     case "http_path":
       return textWords("the path", data);
     case "source_ip":
-      return isTexts(data) ? `the caller's address is in ${someOf(data, "or")}` : undefined;
+      return isTexts(data) ? `the client IP is in ${someOf(data, "or")}` : undefined;
     case "client_certificate":
       return certificateWords(data);
     default:
@@ -83,25 +83,25 @@ function asWritten({ key, data }: Pick<Said, "key" | "data">): string {
   return `${/^[A-Za-z0-9_/-]+$/.test(key) ? key : quoted(key)}: ${JSON.stringify(data)}`;
 }
 
-/** By operator, what is said of the subject; the words of all that are written are joined by "and". */
+/** Words about the subject, by operator. Several operators are joined by "and". */
 const TEXT_WORDS: Readonly<Record<keyof StringMatch, (operand: unknown) => string | undefined>> = {
   is: (operand) => one(operand, (text) => `is ${text}`),
   not: (operand) => one(operand, (text) => `is not ${text}`),
-  contains: (operand) => one(operand, (text) => `has ${text} in it`),
-  starts_with: (operand) => one(operand, (text) => `begins with ${text}`),
+  contains: (operand) => one(operand, (text) => `contains ${text}`),
+  starts_with: (operand) => one(operand, (text) => `starts with ${text}`),
   ends_with: (operand) => one(operand, (text) => `ends with ${text}`),
   in: (operand) => (isTexts(operand) ? isAmong(operand) : undefined),
   not_in: (operand) => (isTexts(operand) ? isNotAmong(operand) : undefined),
-  fold_case: (operand) => (operand === true ? "is compared without case" : undefined),
+  fold_case: (operand) => (operand === true ? "ignoring case" : undefined),
 };
 
 function isAmong(texts: readonly unknown[]): string {
-  if (texts.length === 0) return "is one of an empty list, which is never";
+  if (texts.length === 0) return "is one of an empty list, which is never true";
   return `is ${someOf(texts, "or")}`;
 }
 
 function isNotAmong(texts: readonly unknown[]): string {
-  if (texts.length === 0) return "is none of an empty list, which is always";
+  if (texts.length === 0) return "is none of an empty list, which is always true";
   return texts.length === 1 ? `is not ${quoted(texts[0])}` : `is none of ${someOf(texts, "and")}`;
 }
 
@@ -110,7 +110,7 @@ function textWords(subject: string, data: unknown): string | undefined {
   return words && `${subject} ${words.join(" and ")}`;
 }
 
-/** `undefined` when a member is unknown, or the data is no object. */
+/** `undefined` if a member is unknown, or the data is not an object. */
 function operatorWords(
   data: unknown,
   known: Readonly<Record<string, (operand: unknown) => string | undefined>>,
@@ -134,27 +134,22 @@ function listWords(
   return words?.join(" and ");
 }
 
-/** Machines come from none: "" stands for that. */
+/** Service accounts have no provider, which is "". */
 function providerWords(data: unknown): string | undefined {
   const { is, not, ...rest } = (data ?? {}) as StringMatch;
-  if (Object.keys(rest).length === 0 && is === "" && not === undefined) return "the caller is a machine";
-  if (Object.keys(rest).length === 0 && not === "" && is === undefined) return "the caller is no machine";
+  if (Object.keys(rest).length === 0 && is === "" && not === undefined) return "the caller is a service account";
+  if (Object.keys(rest).length === 0 && not === "" && is === undefined) return "the caller is not a service account";
   return textWords("the identity provider", data);
 }
 
 function deviceWords(data: unknown): string | undefined {
   const words = operatorWords(data, {
-    is: (id) => one(id, (text) => `whose id is ${text}`),
-    approved: (is) =>
-      typeof is === "boolean" ? `that ${is ? "an administrator has" : "no administrator has"} approved` : undefined,
+    is: (id) => one(id, (text) => `whose ID is ${text}`),
+    approved: (is) => (typeof is === "boolean" ? `that ${is ? "is" : "is not"} approved` : undefined),
     type: (type) =>
-      type === "any"
-        ? "of any type"
-        : type === "enclave_only"
-          ? "that keeps its key and asks for its person"
-          : undefined,
+      type === "any" ? "of any type" : type === "enclave_only" ? "that is bound to its hardware" : undefined,
   } satisfies Record<keyof DeviceMatch, (operand: unknown) => string | undefined>);
-  return words && `the browser has proven a registered device ${words.join(" and ")}`;
+  return words && `the browser has a verified device ${words.join(" and ")}`;
 }
 
 function certificateWords(data: unknown): string | undefined {
@@ -164,22 +159,22 @@ function certificateWords(data: unknown): string | undefined {
   const words = operatorWords(data, {
     fingerprint: hashes("fingerprint"),
     spki_hash: hashes("key's hash"),
-    san_email: names("e-mail addresses"),
+    san_email: names("email addresses"),
     san_dns: names("host names"),
     san_uri: names("URIs"),
   } satisfies Record<keyof CertificateMatch, (operand: unknown) => string | undefined>);
-  return words && `there is a valid client certificate: ${words.join(", and ")}`;
+  return words && `the client presents a valid certificate: ${words.join(", and ")}`;
 }
 
 const VALUE_WORDS: Readonly<Record<keyof ValueMatch, (operand: unknown) => string | undefined>> = {
   is: (operand) => scalar(operand, (text) => `is ${text}`),
-  not: (operand) => scalar(operand, (text) => `is another than ${text}`),
+  not: (operand) => scalar(operand, (text) => `is not ${text}`),
   in: (operand) => (Array.isArray(operand) ? isAmong(operand) : undefined),
   not_in: (operand) => (Array.isArray(operand) ? isNotAmong(operand) : undefined),
-  contains: (operand) => one(operand, (text) => `has ${text} in it`),
-  starts_with: (operand) => one(operand, (text) => `begins with ${text}`),
+  contains: (operand) => one(operand, (text) => `contains ${text}`),
+  starts_with: (operand) => one(operand, (text) => `starts with ${text}`),
   ends_with: (operand) => one(operand, (text) => `ends with ${text}`),
-  matches: (operand) => one(operand, (text) => `matches the pattern ${text} as a whole`),
+  matches: (operand) => one(operand, (text) => `matches the pattern ${text}`),
   gt: (operand) => number(operand, "above"),
   gte: (operand) => number(operand, "at least"),
   lt: (operand) => number(operand, "below"),
@@ -194,7 +189,7 @@ const VALUE_WORDS: Readonly<Record<keyof ValueMatch, (operand: unknown) => strin
 
 const ARGUMENT_WORDS: Readonly<Record<string, (operand: unknown) => string | undefined>> = {
   ...VALUE_WORDS,
-  exists: (operand) => (operand === true ? "is there" : operand === false ? "is not there" : undefined),
+  exists: (operand) => (operand === true ? "is present" : operand === false ? "is absent" : undefined),
   some: (operand) => {
     const words = operatorWords(operand, VALUE_WORDS);
     return words && `is a list with an element that ${words.join(" and ")}`;
@@ -207,11 +202,16 @@ const ARGUMENT_WORDS: Readonly<Record<string, (operand: unknown) => string | und
 
 function argumentWords(data: unknown): string | undefined {
   const { tool, argument, ...rest } = (data ?? {}) as Partial<ArgumentMatch>;
-  const called = textWords("a tool is called whose name", tool);
+  const called = textWords("the tool", tool);
   const words = operatorWords(rest, ARGUMENT_WORDS);
   if (called === undefined || words === undefined || argument === undefined) return undefined;
-  const what = argument === "" ? "with arguments of which the whole" : `with an argument ${quoted(argument)} that`;
-  return `${called}, ${what} ${words.join(" and ")}`;
+  const what = argument === "" ? "the whole of its arguments" : `its argument ${argumentName(argument)}`;
+  return `${called} and ${what} ${words.join(" and ")}`;
+}
+
+/** "amount" for "/amount"; pointers that lead deeper stay pointers. */
+export function argumentName(pointer: string): string {
+  return quoted(/^\/[^/~]+$/.test(pointer) ? pointer.slice(1) : pointer);
 }
 
 function one(operand: unknown, say: (text: string) => string): string | undefined {
@@ -222,7 +222,7 @@ function scalar(operand: unknown, say: (text: string) => string): string | undef
   return ["string", "number", "boolean"].includes(typeof operand) ? say(quoted(operand)) : undefined;
 }
 
-/** Numbers may stand as text, to be exact. */
+/** Numbers can be text, to be exact. */
 function number(operand: unknown, relation: string): string | undefined {
   return typeof operand === "number" || typeof operand === "string" ? `is ${relation} ${operand}` : undefined;
 }
@@ -231,7 +231,7 @@ function isTexts(data: unknown): data is readonly string[] {
   return Array.isArray(data) && data.every((each) => typeof each === "string");
 }
 
-/** '"a", "b" or "c"'; of long lists the first ones, and how many more there are. */
+/** '"a", "b" or "c"'; long lists end in the number of further entries. */
 export function someOf(values: readonly unknown[], joint: "and" | "or"): string {
   const shown = values.slice(0, MAX_NAMES).map(quoted);
   const more = values.length - shown.length;
@@ -240,7 +240,7 @@ export function someOf(values: readonly unknown[], joint: "and" | "or"): string 
   return all.length < 2 ? last : `${all.slice(0, -1).join(", ")} ${joint} ${last}`;
 }
 
-/** Texts in quotation marks, numbers and flags as they are. */
+/** Text in quotation marks; numbers and booleans without. */
 export function quoted(value: unknown): string {
   return JSON.stringify(value) ?? "";
 }

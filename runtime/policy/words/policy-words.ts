@@ -1,4 +1,4 @@
-/** A policy in words: each rule as a sentence, and all of it in one line. For people who decide by reading it. */
+/** A policy in words: each rule as a sentence, and all rules in one line. */
 import type { PolicyAction, Operator } from "../parse.ts";
 import type { ApproveRule, OperatorRule, PolicyTree } from "../tree.ts";
 import { criterionWords, someOf } from "./criterion-words.ts";
@@ -7,13 +7,13 @@ export type Rules = Pick<PolicyTree, "allow" | "deny" | "approve">;
 
 export interface RuleWords {
   readonly action: PolicyAction;
-  /** What stands before the clauses: "Denied when one of these is true". */
+  /** Text before the clauses: "Denied when one of these is true". */
   readonly lead: string;
   /** At least one. With one of them lead and clause are one sentence. */
   readonly clauses: readonly string[];
 }
 
-/** Deny rules first, approve rules next: in the order in which they win. [] = nobody may anything. */
+/** Deny rules first, then approve rules: in the order in which they win. [] denies all requests. */
 export function policyWords({ allow, deny, approve }: Rules): readonly RuleWords[] {
   return [
     ...deny.map((rule) => ruleWords("deny", rule)),
@@ -27,16 +27,16 @@ export function ruleWords(action: PolicyAction, rule: OperatorRule | ApproveRule
   return { action, lead: `${outcomeOf(action, rule)} ${conditionOf(rule.operator, clauses.length)}`, clauses };
 }
 
-/** "Allowed when somebody is signed in." */
+/** "Allowed when the user is signed in". */
 export function ruleSentence({ lead, clauses }: RuleWords): string {
   return clauses.length === 1 ? `${lead} ${clauses[0]}` : `${lead}: ${clauses.join("; ")}`;
 }
 
 const MAX_LINE = 240;
 
-/** All of it, cut when it is long: 'the user is in group "staff"; never when …'. */
+/** All rules, truncated to one line: 'the user is in group "staff"; never when …'. */
 export function policyLine({ allow, deny, approve }: Rules): string {
-  if (allow.length === 0) return "nobody: there is no allow rule";
+  if (allow.length === 0) return "all requests are denied: no allow rule";
   const parts = [
     allow.map(shortOf).join(", or "),
     ...deny.map((rule) => `never when ${shortOf(rule)}`),
@@ -72,8 +72,8 @@ function outcomeOf(action: PolicyAction, rule: OperatorRule | ApproveRule): stri
     case "approve": {
       const approvers = "approvers" in rule ? rule.approvers : undefined;
       return approvers === undefined
-        ? "A tool call needs its caller's confirmation"
-        : `A tool call needs the approval of somebody else who is in ${approvers.length > 1 ? "one of the groups" : "the group"} ${someOf(approvers, "or")}`;
+        ? "A tool call needs confirmation by its user"
+        : `A tool call needs approval by another user in ${approvers.length > 1 ? "one of the groups" : "group"} ${someOf(approvers, "or")}`;
     }
   }
   return action satisfies never;

@@ -3,7 +3,7 @@ import { Pool } from "pg";
 
 import { errorText } from "../../shared/errors.ts";
 import { BackEndError, newerVersion, SCHEMA_VERSION } from "../back-end.ts";
-import type { Segment } from "../segments.ts";
+import { type Segment, updateSegment } from "../segments.ts";
 
 export const PREFIX = "gateform_records.";
 /** First half of our advisory locks' names: "gatr". Shared by those who write, alone for who adds and drops segments. */
@@ -16,6 +16,7 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 12_000;
 const UNDEFINED_TABLE = "42P01";
 const INVALID_SCHEMA = "3F000";
+const UNDEFINED_COLUMN = "42703";
 
 export type Query = (text: string, values?: readonly unknown[]) => Promise<readonly (readonly unknown[])[]>;
 
@@ -27,7 +28,7 @@ export interface RecordPool {
   readonly close: () => Promise<void>;
 }
 
-/** A table is not there: it was dropped meanwhile, or nothing was written yet. */
+/** A table or column is not there: it was dropped meanwhile, nothing was written yet, or it is of an earlier version. */
 export class NoTableError extends BackEndError {}
 
 export function openRecordPool(url: string, connections: number): RecordPool {
@@ -92,7 +93,21 @@ export async function prepareSchema({ query, transaction }: RecordPool): Promise
       // Earlier versions number their writers by it.
       await run(`CREATE SEQUENCE IF NOT EXISTS ${PREFIX}writers`);
     });
-  }
+  } else await update({ query, transaction });
+}
+
+/** From version 1. A program of that version may still begin segments, so each is checked. */
+async function update({ query, transaction }: Pick<RecordPool, "query" | "transaction">): Promise<void> {
+  const old = `SELECT substr(table_name, 7) FROM information_schema.tables t
+     WHERE table_schema = 'gateform_records' AND table_name LIKE 'facts\\_%' AND NOT EXISTS (SELECT 1
+       FROM information_schema.columns c WHERE c.table_schema = t.table_schema AND c.table_name = t.table_name AND column_name = 'request')`;
+  if ((await query(old)).length === 0 && (await readVersion(query)) === SCHEMA_VERSION) return;
+  await transaction(async (run) => {
+    await lockAlone(run);
+    for (const [number] of await run(old))
+      for (const sql of updateSegment(PREFIX, Number(number), true)) await run(sql);
+    await run(`UPDATE ${PREFIX}version SET version = ${SCHEMA_VERSION}`);
+  });
 }
 
 /** @returns undefined when nothing was written yet @throws BackEndError */
@@ -131,7 +146,7 @@ async function guarded<T>(run: () => Promise<T>): Promise<T> {
     if (error instanceof BackEndError) throw error;
     const code = (error as { code?: unknown }).code;
     const options = { cause: error };
-    if (code === UNDEFINED_TABLE || code === INVALID_SCHEMA)
+    if (code === UNDEFINED_TABLE || code === INVALID_SCHEMA || code === UNDEFINED_COLUMN)
       throw new NoTableError("failed", errorText(error), options);
     const errors: unknown[] = error instanceof AggregateError ? error.errors : [];
     const text = errors.length > 0 ? errors.map(errorText).join(", ") : errorText(error);

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 
 import { errorText } from "../../shared/errors.ts";
 import { BackEndError, newerVersion, SCHEMA_VERSION } from "../back-end.ts";
+import { updateSegment } from "../segments.ts";
 
 /** "GfRc": the file is one of ours. */
 const APPLICATION = 0x47665263;
@@ -28,7 +29,7 @@ export function openForWriting(path: string, waitMs: number): DatabaseSync {
       database.exec(`PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST;
         PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192`);
       database.exec("BEGIN IMMEDIATE");
-      checkVersion(database);
+      if (checkVersion(database) === 1) update(database);
       database.exec(`CREATE TABLE IF NOT EXISTS segments
         (number integer PRIMARY KEY, first_id integer NOT NULL, records integer NOT NULL, is_indexed integer NOT NULL) STRICT`);
       // Earlier versions number their writers by it.
@@ -90,6 +91,12 @@ function checkVersion(database: DatabaseSync): number {
   if (isOther) throw new BackEndError("failed", "the file is a database of something else");
   if (version > SCHEMA_VERSION) throw newerVersion(version);
   return version;
+}
+
+/** From version 1, in the transaction that writes the new version. */
+function update(database: DatabaseSync): void {
+  for (const { number } of database.prepare("SELECT number FROM segments").all())
+    for (const sql of updateSegment("", Number(number), false)) database.exec(sql);
 }
 
 /** Before SQLite would make it as the umask says; its side files copy the mode. */

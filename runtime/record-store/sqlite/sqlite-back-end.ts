@@ -112,9 +112,10 @@ function insert(open: Open, segments: readonly Segment[], row: Row): number | un
   // Two processes of one name, or a clock that was set back, make one id more than once.
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const number = segmentOf(segments, row.id)?.number ?? 1;
-    const { usr, mail, route, owner, tool, client, kind } = row.columns;
-    const facts = `INSERT OR IGNORE INTO facts_${number} (id, ${COLUMNS.join(", ")}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-    const { changes } = statement(open, facts).run(row.id, usr, mail, route, owner, tool, client, row.outcome, kind);
+    const { usr, mail, route, owner, tool, client, kind, request } = row.columns;
+    const facts = `INSERT OR IGNORE INTO facts_${number} (id, ${COLUMNS.join(", ")}) VALUES (?${", ?".repeat(COLUMNS.length)})`;
+    const values = [usr, mail, route, owner, tool, client, row.outcome, kind, request];
+    const { changes } = statement(open, facts).run(row.id, ...values);
     if (changes === 1n) {
       statement(open, `INSERT INTO texts_${number} VALUES (?, ?, ?)`).run(row.id, row.text, row.result);
       return number;

@@ -16,7 +16,7 @@ export function describeServers(world: () => ConsoleWorld): void {
       expect(await rows.allInnerTexts()).toEqual([expect.stringContaining(`${world().gateway.origin}/team-b/mcp`)]);
       expect(new URL(page.url()).search).toBe("?q=team-b&kind=server");
       await rows.first().getByRole("link").click();
-      await page.getByText('the domain of the e-mail address is "example.com"').first().waitFor();
+      await page.getByText('the email domain is "example.com"').first().waitFor();
       expect(
         await page.getByRole("region", { name: "Subjects named in rules" }).getByRole("rowheader").allInnerTexts(),
       ).toContain("any user at example.com");

@@ -106,7 +106,7 @@ describe("the list of routes", () => {
   test("says who may in words, how many tools differ, and of upstreams only to operators", async () => {
     const text = textOfMarkup(await show("?q=tools"));
     expect(text).toContain(
-      'the user is in group "staff"; never when a tool is called whose name is "merge" and the user is not in group "admins"',
+      'the user is in group "staff"; never when the tool is "merge" and the user is not in group "admins"',
     );
     expect(text).toContain("2 reviewed");
     expect(text).not.toContain("Upstreams");
@@ -138,7 +138,7 @@ describe("the page of a route", () => {
       "Denied when all of these are true",
       'Allowed when the user is in group "staff"',
       "Shadow policy, not enforced: policy[2]",
-      'Denied when a tool is called whose name begins with "delete"',
+      'Denied when the tool starts with "delete"',
       'group &quot;staff"'.replace("&quot;", '"'),
       "5 in 10 s; for each user; per process while the store is unavailable",
       "repo:write for merge, push_*",

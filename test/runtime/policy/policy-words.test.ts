@@ -16,50 +16,46 @@ const sentences = (doc: PolicyDoc): readonly string[] => policyWords(compilePoli
 
 describe("criterionWords()", () => {
   test.each<[string, CriterionDoc, string]>([
-    ["accept", { accept: true }, "it is any request, by anybody"],
+    ["accept", { accept: true }, "the request is any request"],
     ["reject", { reject: true }, "never"],
-    ["authenticated_user", { authenticated_user: true }, "somebody is signed in"],
-    ["user", { user: "alice" }, 'the user\'s id is "alice"'],
+    ["authenticated_user", { authenticated_user: true }, "the user is signed in"],
+    ["user", { user: "alice" }, 'the user ID is "alice"'],
     ["idp", { idp: { in: ["a", "b"] } }, 'the identity provider is "a" or "b"'],
-    ["idp, for machines", { idp: "" }, "the caller is a machine"],
-    ["email", { email: { not: "a@b.c" } }, 'the e-mail address is not "a@b.c"'],
-    ["domain", { domain: "example.com" }, 'the domain of the e-mail address is "example.com"'],
+    ["idp, for service accounts", { idp: "" }, "the caller is a service account"],
+    ["email", { email: { not: "a@b.c" } }, 'the email is not "a@b.c"'],
+    ["domain", { domain: "example.com" }, 'the email domain is "example.com"'],
     ["groups", { groups: "staff" }, 'the user is in group "staff"'],
     ["groups, none", { groups: { exclude: "staff" } }, 'the user is not in group "staff"'],
     ["claim", { "claim/a/b": { is: 5 } }, 'the user\'s claim "a/b" has "5" and nothing else'],
     [
       "device",
       { device: { approved: true, type: "enclave_only" } },
-      "the browser has proven a registered device that an administrator has approved and that keeps its key and asks for its person",
+      "the browser has a verified device that is approved and that is bound to its hardware",
     ],
-    ["mcp_tool", { mcp_tool: { starts_with: "get_" } }, 'a tool is called whose name begins with "get_"'],
+    ["mcp_tool", { mcp_tool: { starts_with: "get_" } }, 'the tool starts with "get_"'],
     [
       "mcp_tool_argument",
       { mcp_tool_argument: { tool: "pay", argument: "/sum", lte: "500.00", gt: 0 } },
-      'a tool is called whose name is "pay", with an argument "/sum" that is above 0 and is at most 500.00',
+      'the tool is "pay" and its argument "sum" is above 0 and is at most 500.00',
     ],
     [
       "mcp_tool_argument, of lists",
       { mcp_tool_argument: { tool: "t", argument: "", some: { in: [true, 2] }, every: { matches: "a+" } } },
-      'a tool is called whose name is "t", with arguments of which the whole is a list with an element that is 2 or true and is a list of which every element matches the pattern "a+" as a whole',
+      'the tool is "t" and the whole of its arguments is a list with an element that is 2 or true and is a list of which every element matches the pattern "a+"',
     ],
-    ["mcp_prompt", { mcp_prompt: "x" }, 'a prompt is asked for whose name is "x"'],
-    ["mcp_resource", { mcp_resource: "file:///a" }, 'a resource is asked for whose address is "file:///a"'],
+    ["mcp_prompt", { mcp_prompt: "x" }, 'the prompt is "x"'],
+    ["mcp_resource", { mcp_resource: "file:///a" }, 'the resource URI is "file:///a"'],
     ["mcp_method", { mcp_method: "ping" }, 'the MCP method is "ping"'],
     ["http_method", { http_method: { not_in: ["PUT", "POST"] } }, 'the HTTP method is none of "POST" and "PUT"'],
-    ["http_path", { http_path: { starts_with: "/a", not: "/a/b" } }, 'the path is not "/a/b" and begins with "/a"'],
-    ["source_ip", { source_ip: ["10.0.0.1"] }, 'the caller\'s address is in "10.0.0.1/32"'],
-    ["cors_preflight", { cors_preflight: true }, "it is a CORS preflight"],
+    ["http_path", { http_path: { starts_with: "/a", not: "/a/b" } }, 'the path is not "/a/b" and starts with "/a"'],
+    ["source_ip", { source_ip: ["10.0.0.1"] }, 'the client IP is in "10.0.0.1/32"'],
+    ["cors_preflight", { cors_preflight: true }, "the request is a CORS preflight"],
     [
       "client_certificate",
       { client_certificate: { spki_hash: `${"A".repeat(43)}=`, san_dns: { ends_with: ".b" } } },
-      `there is a valid client certificate: its key's hash is "${"A".repeat(43)}=", and one of its host names ends with ".b"`,
+      `the client presents a valid certificate: its key's hash is "${"A".repeat(43)}=", and one of its host names ends with ".b"`,
     ],
-    [
-      "invalid_client_certificate",
-      { invalid_client_certificate: true },
-      "there is no client certificate, or none that an authority of ours has signed",
-    ],
+    ["invalid_client_certificate", { invalid_client_certificate: true }, "the client presents no valid certificate"],
   ])("says %s", (_, doc, words) => {
     expect(wordsOf(doc)).toBe(words);
   });
@@ -124,17 +120,17 @@ describe("criterionWords()", () => {
 describe("policyWords()", () => {
   test.each<[string, PolicyDoc, readonly string[]]>([
     ["nothing", [], []],
-    ["one criterion", { allow: { and: [{ authenticated_user: true }] } }, ["Allowed when somebody is signed in"]],
+    ["one criterion", { allow: { and: [{ authenticated_user: true }] } }, ["Allowed when the user is signed in"]],
     [
       "deny rules first",
       { allow: { or: [{ accept: true }] }, deny: { not: [{ groups: "a" }] } },
-      ['Denied when this is not true: the user is in group "a"', "Allowed when it is any request, by anybody"],
+      ['Denied when this is not true: the user is in group "a"', "Allowed when the request is any request"],
     ],
     ...OPERATORS.map((operator): [string, PolicyDoc, readonly string[]] => [
       operator,
       { allow: { [operator]: [{ user: "a" }, { user: "b" }] } },
       [
-        `Allowed when ${{ and: "all of these are true", or: "one of these is true", not: "none of these is true", nor: "at least one of these is not true" }[operator]}: the user's id is "a"; the user's id is "b"`,
+        `Allowed when ${{ and: "all of these are true", or: "one of these is true", not: "none of these is true", nor: "at least one of these is not true" }[operator]}: the user ID is "a"; the user ID is "b"`,
       ],
     ]),
     [
@@ -144,9 +140,9 @@ describe("policyWords()", () => {
         { approve: { or: [{ mcp_tool: "mail" }] }, allow: { or: [{ user: "x" }] } },
       ],
       [
-        'A tool call needs the approval of somebody else who is in one of the groups "a" or "b" when a tool is called whose name is "pay"',
-        'A tool call needs its caller\'s confirmation when a tool is called whose name is "mail"',
-        'Allowed when the user\'s id is "x"',
+        'A tool call needs approval by another user in one of the groups "a" or "b" when the tool is "pay"',
+        'A tool call needs confirmation by its user when the tool is "mail"',
+        'Allowed when the user ID is "x"',
       ],
     ],
   ])("says %s", (_, doc, expected) => {
@@ -157,14 +153,14 @@ describe("policyWords()", () => {
 describe("policyLine()", () => {
   test("says all of a policy in one line, and cuts it at its length with a mark", () => {
     const line = (doc: PolicyDoc): string => policyLine(compilePolicy(doc));
-    expect(line([])).toBe("nobody: there is no allow rule");
+    expect(line([])).toBe("all requests are denied: no allow rule");
     expect(
       line([
         { allow: { or: [{ groups: "a" }, { groups: "b" }] }, deny: { or: [{ mcp_tool: "x" }] } },
         { allow: { nor: [{ user: "u" }, { user: "v" }], not: [{ user: "w" }] } },
       ]),
     ).toBe(
-      `the user is in group "a" or the user is in group "b", or not: the user's id is "w", or not all of (the user's id is "u"; the user's id is "v"); never when a tool is called whose name is "x"`,
+      `the user is in group "a" or the user is in group "b", or not: the user ID is "w", or not all of (the user ID is "u"; the user ID is "v"); never when the tool is "x"`,
     );
     const long = line({ allow: { or: [{ user: { in: Array.from({ length: 99 }, (_, at) => `user-${at}`) } }] } });
     expect(long).toHaveLength(241);

@@ -162,9 +162,28 @@ describe("SQLite record store", () => {
     expect(told.at(-1)).toMatch(/^record store recovered/);
   });
 
+  test("a file of version 1 gets the column of request IDs, and its rows are found as before", async () => {
+    const path = freshPath();
+    const first = opened(path);
+    first.take([copyOf(Date.now(), "old", { user: "alice" })]);
+    await first.flush();
+    await first.close();
+    const old = new DatabaseSync(path);
+    old.exec("ALTER TABLE facts_1 DROP COLUMN request; UPDATE segments SET is_indexed = 1; PRAGMA user_version = 1");
+    old.close();
+    const next = opened(path);
+    next.take([copyOf(Date.now(), "new", { user: "alice" })]);
+    await next.flush();
+    const reader = readerOf(path);
+    const idsOf = async (query: Partial<RecordQuery>): Promise<readonly unknown[]> =>
+      (await reader.find({ order: "newest", limit: 9, ...query })).records.map(({ value }) => value["request-id"]);
+    expect(await idsOf({ user: "alice" })).toEqual(["new", "old"]);
+    expect(await idsOf({ request: "new" })).toEqual(["new"]);
+  });
+
   test("a file of a newer program, or of another one, is left alone", async () => {
     for (const [pragma, text] of [
-      ["application_id = 1197888099; PRAGMA user_version = 9", /version 9, this program knows versions up to 1/],
+      ["application_id = 1197888099; PRAGMA user_version = 9", /version 9, this program knows versions up to 2/],
       ["user_version = 3", /a database of something else/],
     ] as const) {
       const path = freshPath();

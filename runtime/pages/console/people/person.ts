@@ -1,8 +1,9 @@
 /** The console's page of one person: what acts in their name, and how each of it is ended. */
+import { type DecisionOutcome, outcomeMark } from "../outcome.ts";
 import { fullTable } from "../columns.ts";
 import { html, type Html, type HtmlValue } from "../../html.ts";
 import { actionLink, type ActionLink } from "../objects.ts";
-import { badge, card, consoleTime, definitions, emptyState, sourceFailed, type Tone } from "../pieces.ts";
+import { card, consoleTime, definitions, emptyState, sourceFailed } from "../pieces.ts";
 
 export interface Listed<T> {
   readonly rows: readonly T[];
@@ -22,7 +23,7 @@ export interface Section {
 export interface DecisionRow {
   readonly href: string;
   readonly timeMs: number;
-  readonly outcome: "allowed" | "denied" | "limited" | "waiting" | "error";
+  readonly outcome: DecisionOutcome;
   readonly route: string;
   readonly what: string;
   readonly from: string;
@@ -60,14 +61,6 @@ export function clientName(name: string, href: string | undefined, vouchedBy: st
     >`;
 }
 
-const OUTCOMES: Readonly<Record<DecisionRow["outcome"], Tone>> = {
-  allowed: "good",
-  denied: "bad",
-  limited: "warn",
-  waiting: "warn",
-  error: "bad",
-};
-
 function decisionsPart(decisions: PersonView["decisions"]): Html | undefined {
   if (decisions === undefined) return undefined;
   if (decisions === "failed")
@@ -86,7 +79,7 @@ function decisionsPart(decisions: PersonView["decisions"]): Html | undefined {
       ],
       rows: decisions.rows.map(({ href, timeMs, outcome, route, what, from }) => [
         html`<a href="${href}">${consoleTime(timeMs)}</a>`,
-        badge(OUTCOMES[outcome], outcome),
+        outcomeMark(outcome),
         route,
         what,
         from,

@@ -1,4 +1,5 @@
 /** What the page of one route shows; texts of strangers are visible and bounded already. */
+import type { DecisionOutcome } from "../outcome.ts";
 import type { ClientRecipe } from "../../client-recipe.ts";
 import type { PagerParts } from "../pieces.ts";
 
@@ -41,7 +42,7 @@ export interface CallRow {
   readonly timeMs: number;
   readonly who: string;
   readonly what: string;
-  readonly outcome: "allowed" | "denied" | "limited" | "waiting" | "error";
+  readonly outcome: DecisionOutcome;
   readonly status: number | undefined;
   readonly durationMs: number | undefined;
 }

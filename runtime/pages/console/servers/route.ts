@@ -1,4 +1,5 @@
 /** The console's page of one route: who may what, what is sent, and how it goes. */
+import { outcomeMark } from "../outcome.ts";
 import type { ClientRecipe } from "../../client-recipe.ts";
 import { fullTable } from "../columns.ts";
 import { html, type Html, type HtmlValue } from "../../html.ts";
@@ -193,14 +194,6 @@ function toolsPart(tools: RouteView["tools"]): Html | undefined {
     ${leftOut > 0 && html`<p class="dim">${leftOut} more.</p>`}`;
 }
 
-const OUTCOMES: Readonly<Record<CallRow["outcome"], Tone>> = {
-  allowed: "good",
-  denied: "bad",
-  limited: "warn",
-  waiting: "warn",
-  error: "bad",
-};
-
 function callsPart({ calls, decisions }: RouteView): Html | undefined {
   if (calls === undefined) return undefined;
   if (calls === "failed")
@@ -221,7 +214,7 @@ function callsPart({ calls, decisions }: RouteView): Html | undefined {
       ],
       rows: rows.map(({ href, timeMs, who, what, outcome, status, durationMs }) => [
         href === undefined ? consoleTime(timeMs) : html`<a href="${href}">${consoleTime(timeMs)}</a>`,
-        badge(OUTCOMES[outcome], outcome),
+        outcomeMark(outcome),
         who,
         what,
         status === undefined || status === 0 ? "" : status,
