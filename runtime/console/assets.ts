@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 
 import type { Exchange } from "../http/exchange.ts";
 import { respondBytes } from "../http/respond.ts";
+import { CHART_SCRIPT } from "../pages/console/charts/script.ts";
 import { DRAFT_FILE_SCRIPT } from "../pages/console/policy/draft-file-script.ts";
 import { LIVE_SCRIPT } from "../pages/console/live-script.ts";
 import { CONSOLE_STYLE } from "../pages/console/style.ts";
@@ -29,6 +30,7 @@ const script = (name: string, text: string): readonly [path: string, asset: Asse
 
 const assets: ReadonlyMap<string, Asset> = new Map([
   script("time", TIME_SCRIPT),
+  script("chart", CHART_SCRIPT),
   script("live", LIVE_SCRIPT),
   script("draft-file", DRAFT_FILE_SCRIPT),
   [

@@ -18,10 +18,10 @@ export interface Pages {
 
 export function createPages(deps: { readonly screens: readonly Screen[]; readonly told: FlashMessage }): Pages {
   return {
-    show(visit, site, screen, { title, body, status = 200, script, stream }, refused) {
+    show(visit, site, screen, { title, body, status = 200, scripts: more = [], stream }, refused) {
       const { exchange, principal, rights } = visit;
       const told = deps.told.take(exchange, principal);
-      const scripts = ["time", ...(script === undefined ? [] : [script])].map(scriptPath);
+      const scripts = ["time", ...more].map(scriptPath);
       const page = consolePage({
         title,
         body,

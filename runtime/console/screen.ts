@@ -45,9 +45,9 @@ export interface ScreenPage {
   readonly body: Html;
   /** Default 200. */
   readonly status?: number;
-  /** Name of a script beside that of times, see `assets.ts`. */
-  readonly script?: string;
-  /** Path of the stream that the script opens. */
+  /** Names of scripts in addition to that of times, see `assets.ts`. */
+  readonly scripts?: readonly string[];
+  /** Path of the stream that a script opens. */
   readonly stream?: string;
 }
 

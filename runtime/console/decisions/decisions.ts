@@ -113,7 +113,7 @@ async function list(deps: DecisionDeps, visit: ConsoleRequest, usual: number): P
     title: "Decisions",
     body,
     status: problem === undefined ? usual : 400,
-    ...(stream !== undefined && { script: "live", stream: `${DECISIONS_PATH}/${STREAM}` }),
+    ...(stream !== undefined && { scripts: ["live"], stream: `${DECISIONS_PATH}/${STREAM}` }),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The rows of processes, and how they are called. */
 import type { ProcessRow } from "../../pages/console/health/health.ts";
-import { shortMs } from "../../pages/console/health/scale.ts";
+import { shortMs } from "../../pages/console/charts/scale.ts";
 import type { ProcessReport } from "../../health/process-report.ts";
 import type { Processes } from "../../health/tell-health.ts";
 import { showUntrusted } from "../show-untrusted.ts";

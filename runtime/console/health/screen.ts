@@ -9,7 +9,7 @@ import { TIERS, type Tier } from "../../health/tiers.ts";
 import type { Screen, ScreenPage, ConsoleRequest } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { gather } from "./gather.ts";
-import { loopPlot, trafficPlots } from "./plots.ts";
+import { loopChart, trafficCharts } from "./charts.ts";
 import { findProblems } from "./problems.ts";
 import { processNames, processRows } from "./process-rows.ts";
 import { certificateRows, providerRows, receiverRows, refreshRows, upstreamRows } from "./rows.ts";
@@ -35,7 +35,7 @@ export function healthScreen({ health }: HealthScreenDeps): Screen {
     name: "Health",
     async show(visit): Promise<ScreenPage | undefined> {
       if (visit.path.length > 0) return undefined;
-      return { title: "Health", body: healthBody(await healthParts(health, visit)) };
+      return { title: "Health", body: healthBody(await healthParts(health, visit)), scripts: ["chart"] };
     },
   };
 }
@@ -67,7 +67,7 @@ export async function healthParts(
     refreshes: refreshRows(reports),
     providers: providerRows(reports),
     receivers: receiverRows(reports, nameOf),
-    plots: [...trafficPlots(tier, steps, scopes), loopPlot(tier, steps, nameOf)],
+    charts: [...trafficCharts(tier, steps, scopes), loopChart(tier, steps, nameOf)],
     plotted: plottedText(route, sight, isAlone),
     filters: filters(tier, routes, route),
   };

@@ -64,7 +64,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
       const owner = from?.owner ?? visit.query.get("owner") ?? (owners.length === 1 ? owners[0] : undefined) ?? "";
       return {
         title: "Slice draft",
-        script: "draft-file",
+        scripts: ["draft-file"],
         body: draftFormBody({ ...form, owners, owner, text: from?.text ?? "" }),
       };
     }
@@ -72,7 +72,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
     if (!route || !visit.rights.may("viewer", route.owner)) return undefined;
     const text = from?.text ?? (await currentPolicy(deps, key));
     const body = draftFormBody({ ...form, route: key, owners, owner: route.owner, text });
-    return { title: `Draft of the policy of ${showUntrusted(key)}`, script: "draft-file", body };
+    return { title: `Draft of the policy of ${showUntrusted(key)}`, scripts: ["draft-file"], body };
   };
 
   return {

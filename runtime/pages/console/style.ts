@@ -3,7 +3,7 @@
  *
  * It is a file of its own whose address has its hash, so that browsers load it once (`console/assets.ts`).
  */
-import { PLOT_STYLE } from "./health/plot.ts";
+import { CHART_STYLE } from "./charts/style.ts";
 
 const TOKENS = `
 :root {
@@ -20,7 +20,7 @@ const TOKENS = `
   --bad: #b1221b; --bad-soft: #fdebe9; --bad-line: #f0bcb7;
   --warn: #7d4a00; --warn-soft: #fdf1d9; --warn-line: #ecd09a;
   /* Charts: at least 3:1 on --surface */
-  --c-limited: #7b50c8;
+  --c-allowed: #6a8ad9; --c-denied: #cb332b; --c-waiting: #b57200; --c-limited: #7b50c8; --c-failed: #27303c;
   --c-1: #2a55c5; --c-2: #b57200; --c-3: #cb332b;
 
   /* Type */
@@ -41,7 +41,7 @@ const TOKENS = `
     --good: #7fd698; --good-soft: #11291a; --good-line: #265a37;
     --bad: #ffa199; --bad-soft: #341a18; --bad-line: #6b302b;
     --warn: #efc064; --warn-soft: #2e230d; --warn-line: #604a1a;
-    --c-limited: #a583ea;
+    --c-allowed: #5877c4; --c-denied: #f0665d; --c-waiting: #d99a2b; --c-limited: #a583ea; --c-failed: #d5dbe3;
     --c-1: #86a8ff; --c-2: #e0a848; --c-3: #f0665d;
 
     --shadow: none; --shadow-2: 0 8px 28px rgb(0 0 0 / .6);
@@ -182,4 +182,4 @@ const NARROWER = `
 @media print { :root { --bg: #fff; --surface: #fff; --sunk: #fff; --side: #fff; --text: #000; --text-2: #222; --text-3: #333; --line: #bbb; } .side, .menu-bar, .filter, .bar, .tabs, button, .skip, footer { display: none; } .app { display: block; background: none; } main { padding: 0; max-width: none; } .card, .scroll { box-shadow: none; break-inside: avoid; } .scroll { overflow: visible; border: 0; } thead { display: table-header-group; } tr { break-inside: avoid; } }
 `;
 
-export const CONSOLE_STYLE = [TOKENS, BASE, FRAME, CONTROLS, PIECES, TABLES, PLOT_STYLE, NARROWER].join("");
+export const CONSOLE_STYLE = [TOKENS, BASE, FRAME, CONTROLS, PIECES, TABLES, CHART_STYLE, NARROWER].join("");

@@ -1,5 +1,5 @@
 /** Axes whose values differ by factors, with round numbers close around them. Pure. */
-import type { Scale } from "../../../runtime/pages/console/health/scale.ts";
+import type { Scale } from "../../../runtime/pages/console/charts/scale.ts";
 
 const MOST_TICKS = 9;
 

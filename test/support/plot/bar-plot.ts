@@ -1,5 +1,5 @@
 /** Bars in groups, from the left, each with its value beside it. Pure. */
-import { linearScale } from "../../../runtime/pages/console/health/scale.ts";
+import { linearScale } from "../../../runtime/pages/console/charts/scale.ts";
 import { type Area, axisNumber, bar, bottomAxis, line, svg, text, widthOf } from "./frame.ts";
 import { colourOf } from "./line-plot.ts";
 

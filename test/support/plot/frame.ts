@@ -1,5 +1,5 @@
 /** What all plots are made of: SVG text, its colours, axes and legends. Pure. */
-import { shortNumber } from "../../../runtime/pages/console/health/scale.ts";
+import { shortNumber } from "../../../runtime/pages/console/charts/scale.ts";
 
 /** That people who cannot tell red from green can tell (Paul Tol's bright scheme). */
 export const COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777"] as const;

@@ -1,5 +1,5 @@
 /** Lines through measured points, with what they spread over. Pure. */
-import { linearScale, type Scale } from "../../../runtime/pages/console/health/scale.ts";
+import { linearScale, type Scale } from "../../../runtime/pages/console/charts/scale.ts";
 import { factorScale } from "./axis.ts";
 import { type Area, axisNumber, bottomAxis, COLOURS, leftAxis, legend, line, round, svg, text } from "./frame.ts";
 

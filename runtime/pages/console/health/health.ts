@@ -2,6 +2,7 @@
 import { html, type Html, type HtmlValue } from "../../html.ts";
 import {
   badge,
+  card,
   type TableColumn,
   consoleTime,
   emptyState,
@@ -11,7 +12,7 @@ import {
   table,
   type Tone,
 } from "../pieces.ts";
-import { plot, type PlotParts } from "./plot.ts";
+import { lineChart, type LineParts } from "../charts/chart.ts";
 
 export interface HealthProblem {
   readonly tone: "bad" | "warn";
@@ -100,7 +101,7 @@ export interface HealthParts {
   readonly refreshes: readonly RefreshRow[];
   readonly providers: readonly ProviderRow[];
   readonly receivers: readonly ReceiverRow[];
-  readonly plots: readonly PlotParts[];
+  readonly charts: readonly LineParts[];
   /** What the plots are of: "All routes". */
   readonly plotted: string;
   readonly filters: readonly FilterField[];
@@ -113,7 +114,7 @@ export function healthBody(parts: HealthParts): Html {
     <h2 id="traffic">Requests over time</h2>
     ${filterForm(parts.path, parts.filters)}
     <p class="dim">${parts.plotted}</p>
-    <div class="plots">${parts.plots.map((each) => plot(each))}</div>
+    <div class="plots">${parts.charts.map((each) => card(each.title, lineChart(each)))}</div>
     <h2>Upstreams</h2>
     ${upstreamTable(parts)}
     <h2>Certificates</h2>

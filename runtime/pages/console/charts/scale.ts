@@ -1,16 +1,16 @@
-/** The axis of a plot: from values to places on it, with round numbers beside it. Pure. */
+/** The axis of a chart: from values to places on it, with round numbers next to it. Pure. */
 
 export interface Scale {
-  /** Values beside which something is written, the lowest first. */
+  /** Labeled values, evenly spaced, the lowest first. */
   readonly ticks: readonly number[];
   /** 0 at the bottom, 1 at the top. */
   place(value: number): number;
 }
 
-/** From zero to a round number above the highest value. */
-export function linearScale(highest: number): Scale {
+/** From zero to a round number above the highest value. @param least of a step: 1 for counts */
+export function linearScale(highest: number, parts = 3, least = 0): Scale {
   const most = highest > 0 ? highest : 1;
-  const step = roundStep(most / 3);
+  const step = Math.max(least, roundStep(most / parts));
   const count = Math.ceil(most / step - 1e-9);
   const top = step * count;
   // Not by adding up, which would make 0.30000000000000004 of it.
@@ -18,7 +18,7 @@ export function linearScale(highest: number): Scale {
   return { ticks, place: (value) => clamp(value / top) };
 }
 
-/** Whole decades around the values: what differs by factors is as easily seen below as above. */
+/** Whole decades around the values, so that equal factors have equal heights. */
 export function logScale(lowest: number, highest: number): Scale {
   const from = Math.floor(Math.log10(lowest) + 1e-9);
   const to = Math.max(from + 1, Math.ceil(Math.log10(highest) - 1e-9));
@@ -37,10 +37,10 @@ function clamp(share: number): number {
   return Math.min(1, Math.max(0, share));
 }
 
-/** Made once: that costs a hundred times what using it does. */
+/** Made once: making it costs a hundred times as much as using it. */
 const NUMBER = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
-/** Three digits that count: 1,240 · 12.4 · 0.012. */
+/** Three significant digits: 1,240 · 12.4 · 0.012. */
 export function shortNumber(value: number): string {
   return value === 0 ? "0" : NUMBER.format(value);
 }

@@ -1,5 +1,5 @@
-/** From what was counted to lines of plots. */
-import { MAX_LINES, type PlotLine, type PlotParts } from "../../pages/console/health/plot.ts";
+/** From rollups to lines of charts. */
+import { type LineParts, type LineSeries, MAX_LINES } from "../../pages/console/charts/chart.ts";
 import { quantileMs } from "../../health/histogram.ts";
 import type { TrafficStep } from "../../health/read-traffic.ts";
 import { addCounts, BUSIEST, type RollupCounts, numberOf, type Rollup, type ScopeCounts } from "../../health/rollup.ts";
@@ -8,26 +8,26 @@ import type { Tier } from "../../health/tiers.ts";
 const NOTHING: ScopeCounts = { counts: [], durations: [] };
 
 /** @param scopes whose counts are added up */
-export function trafficPlots(
+export function trafficCharts(
   tier: Tier,
   steps: readonly TrafficStep[],
   scopes: readonly string[],
-): readonly PlotParts[] {
+): readonly LineParts[] {
   const counted = steps.map(({ rollup }) =>
     rollup && tells(rollup, scopes) ? { rollup, sum: sumOf(rollup, scopes) } : undefined,
   );
-  const rate = (name: string, ...of: readonly RollupCounts[]): PlotLine => ({
+  const rate = (name: string, ...of: readonly RollupCounts[]): LineSeries => ({
     name,
     values: counted.map((step) => step && rateOf(step.rollup, step.sum, of)),
   });
-  const quantile = (name: string, share: number): PlotLine => ({
+  const quantile = (name: string, share: number): LineSeries => ({
     name,
     values: counted.map((step) => step && quantileMs(step.sum.durations, share)),
   });
   const common = { starts: steps.map(({ start }) => start * 1000), stepMs: tier.stepSeconds * 1000 };
   const perSecond = { ...common, unit: "per second", axis: "linear" } as const;
   return [
-    { ...perSecond, id: "allowed", title: "Allowed requests", isArea: true, lines: [rate("allowed", "allowed")] },
+    { ...perSecond, id: "allowed", title: "Allowed requests", lines: [rate("allowed", "allowed")] },
     {
       ...perSecond,
       id: "denied",
@@ -51,8 +51,8 @@ export function trafficPlots(
   ];
 }
 
-/** @param nameOf a process, for people */
-export function loopPlot(tier: Tier, steps: readonly TrafficStep[], nameOf: (id: string) => string): PlotParts {
+/** @param nameOf how users know a process */
+export function loopChart(tier: Tier, steps: readonly TrafficStep[], nameOf: (id: string) => string): LineParts {
   const ids = [...new Set(steps.flatMap(({ rollup }) => Object.keys(rollup?.loopMs ?? {})))].toSorted();
   const lines =
     ids.length <= MAX_LINES
