@@ -4,12 +4,12 @@ import type { CodeEntry } from "./entry.ts";
 export const LIMIT_CODES = {
   "limits.exceeded": {
     status: 429,
-    means: "The caller is over a limit of the route's `rate_limits`, which the answer names",
-    remedy: "`limited` in the authorization log says who; raise the limit, or look what calls so often",
+    cause: "The caller exceeds a limit of the route's `rate_limits`; the response names it",
+    fix: "Find the caller in `limited` of the authorization log. Raise the limit or fix the caller",
   },
   "limits.unavailable": {
     status: 503,
-    means: "A limit with `without_store: refuse` cannot be counted: the store cannot be reached",
-    remedy: "Ask `/readyz`",
+    cause: "A limit with `without_store: refuse` cannot be counted: the store is unavailable",
+    fix: "Check `/readyz`",
   },
 } as const satisfies Readonly<Record<string, CodeEntry>>;

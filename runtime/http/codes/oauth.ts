@@ -1,76 +1,76 @@
 /** Codes of the authorization server's pages: what a person sees who comes from an application. */
 import type { CodeEntry } from "./entry.ts";
 
-const BEGIN_AGAIN = "Begin again from the application";
-const AS_TOKEN_ENDPOINT = "Correct the application; `authorization request rejected` in the log says what";
+const BEGIN_AGAIN = "Start again from the application";
+const AS_TOKEN_ENDPOINT = "Fix the application. The cause is in `authorization request rejected` in the log";
 
 export const OAUTH_PAGE_CODES = {
   invalid_request: {
     status: 400,
-    means: "The application's request to sign in is incomplete, or its redirect URI is not registered",
-    remedy: AS_TOKEN_ENDPOINT,
+    cause: "The application's authorization request is incomplete, or its redirect URI is not registered",
+    fix: AS_TOKEN_ENDPOINT,
   },
   invalid_client: {
     status: 400,
-    means: "The application is not known here (any more), or its client ID is no valid address",
-    remedy: "Remove the server from the application and add it again",
+    cause: "The application is unknown or no longer known, or its client ID is not a valid URL",
+    fix: "Remove the server from the application and add it again",
   },
   invalid_target: {
     status: 400,
-    means: "`resource` is no MCP server of this host",
-    remedy: "Correct the server's address in the application",
+    cause: "`resource` is not an MCP server of this host",
+    fix: "Fix the server's address in the application",
   },
   unauthorized_client: {
     status: 400,
-    means: "The application did not register for this kind of sign-in",
-    remedy: AS_TOKEN_ENDPOINT,
+    cause: "The application did not register for this kind of authorization request",
+    fix: AS_TOKEN_ENDPOINT,
   },
-  unsupported_response_type: { status: 400, means: "`response_type` is not `code`", remedy: AS_TOKEN_ENDPOINT },
+  unsupported_response_type: { status: 400, cause: "`response_type` is not `code`", fix: AS_TOKEN_ENDPOINT },
   interaction_required: {
     status: 400,
-    means: "The application forbids asking the person (`prompt=none`)",
-    remedy: AS_TOKEN_ENDPOINT,
+    cause: "The application forbids a prompt (`prompt=none`), and the user must be asked",
+    fix: AS_TOKEN_ENDPOINT,
   },
-  request_not_supported: { status: 400, means: "Signed requests are not supported", remedy: AS_TOKEN_ENDPOINT },
+  request_not_supported: { status: 400, cause: "Signed requests are not supported", fix: AS_TOKEN_ENDPOINT },
   request_uri_not_supported: {
     status: 400,
-    means: "Requests by reference are not supported",
-    remedy: AS_TOKEN_ENDPOINT,
+    cause: "Requests by reference are not supported",
+    fix: AS_TOKEN_ENDPOINT,
   },
   client_id_domain_not_allowed: {
     status: 403,
-    means: "The domain of the application's client ID is not in `mcp_allowed_client_id_domains`",
-    remedy: "Add it; [MCP clients](../guide/mcp-clients.md) lists those of common clients",
+    cause: "The domain of the application's client ID is not in `mcp_allowed_client_id_domains`",
+    fix: "Add it; [MCP clients](../guide/mcp-clients.md) lists those of common clients",
   },
   client_id_documents_unsupported: {
     status: 400,
-    means: "This gateway has no way to read client ID documents",
-    remedy: "Let the application register itself",
+    cause: "This gateway cannot read client ID documents",
+    fix: "Register the application dynamically",
   },
   client_id_document_invalid: {
     status: 400,
-    means: "The document behind the client ID cannot be accepted",
-    remedy: "The log says what is wrong with it; tell the application's maker",
+    cause: "The application's client ID document is invalid",
+    fix: "Find the problem in the log, and report it to the application's developer",
   },
   temporarily_unavailable: {
     status: 503,
-    means: "The store cannot be reached, or the document behind the client ID cannot be fetched now",
-    remedy: "Ask `/readyz`; allow egress to the client's domain (`gateway doctor URL` shows which)",
+    cause: "The store is unavailable, or the application's client ID document cannot be fetched now",
+    fix: "Check `/readyz`. Allow egress to the client's domain (`gateway doctor URL` shows which)",
   },
   too_many_requests: {
     status: 429,
-    means: "Many long requests to sign in wait from one address",
-    remedy: "Wait a minute; behind a proxy set `xff_num_trusted_hops`, or everybody has its address",
+    cause: "Too many large authorization requests are pending from one address",
+    fix: "Wait a minute. Behind a proxy set `xff_num_trusted_hops`: otherwise all users share its address",
   },
   authorization_request_over: {
     status: 400,
-    means: "The request to sign in was answered already, is older than ten minutes, or its application changed",
-    remedy: BEGIN_AGAIN,
+    cause: "The authorization request was already answered, is older than 10 minutes, or its application changed",
+    fix: BEGIN_AGAIN,
   },
-  foreign_form: { status: 403, means: "The form was not sent from the gateway's own page", remedy: BEGIN_AGAIN },
+  foreign_form: { status: 403, cause: "The form did not come from the gateway's own page", fix: BEGIN_AGAIN },
   not_found: {
     status: 404,
-    means: "An address of the authorization server, on a host without MCP server route",
-    remedy: "Look at the address in the client, and at `runtime_flags`",
+    cause: "An address of the authorization server, on a host without an MCP server route",
+    fix: "Check the address in the client, and `runtime_flags`",
   },
 } as const satisfies Readonly<Record<string, CodeEntry>>;

@@ -4,8 +4,7 @@ import type { CodeEntry } from "./entry.ts";
 export const RECORD_CODES = {
   "records.unavailable": {
     status: 503,
-    means: "With `audit_required`: the log cannot be written, or a sink or the record store cannot keep what comes",
-    remedy:
-      "`/status` says which; mend the disk or the receiver, see [Record sinks](../operations/record-sinks.md). It goes on by itself",
+    cause: "`audit_required` is set, and the log, a record sink or the record store cannot store records",
+    fix: "Find the part in `/status`, and fix the disk or destination: [Record sinks](../operations/record-sinks.md). Requests resume automatically",
   },
 } as const satisfies Readonly<Record<string, CodeEntry>>;

@@ -23,13 +23,13 @@ export const MCP_REMEDIES: Readonly<Record<RefusalReason, string>> = {
   "mcp-unclear-tool-name":
     "Name the tool exactly in a rule, use `is`, `in` or `not_in` instead of parts of names, or rename it at the server with letters, digits, `_`, `-`, `.`",
   "mcp-request-state-unknown":
-    "It belongs to another user, client or route, or `shared_secret` changed; the client calls again",
+    "Call again: the state belongs to another user, client or route, or `shared_secret` changed",
   "mcp-header-mismatch": "Check the proxy in front of the gateway, or the client",
   "http-path-ambiguous": "Send the path without needless encoding",
 };
 
 /** Denials and lost sessions: `data.reason` of JSON-RPC errors, in addition to the table above. */
-export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, means: string, remedy: string])[] = [
+export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, cause: string, fix: string])[] = [
   [
     "access-denied",
     "200 to a tool call, else 403; −31403",
@@ -46,19 +46,19 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
     "tool-changed",
     "200 to a tool call, else 403; −31403",
     "This tool, prompt or resource template differs from the lock",
-    "`gateway tools diff`; see [Tool lock](../guide/tool-lock.md)",
+    "Run `gateway tools diff`; see [Tool lock](../guide/tool-lock.md)",
   ],
   [
     "tool-not-reviewed",
     "200 to a tool call, else 403; −31403",
     "The lock has no such tool, prompt or resource template",
-    "`gateway tools diff`; see [Tool lock](../guide/tool-lock.md)",
+    "Run `gateway tools diff`; see [Tool lock](../guide/tool-lock.md)",
   ],
   [
     "tool-not-listed",
     "200 to a tool call, else 403; −31403",
     "`on_unlisted: deny`, and no list has shown this item since the lock exists",
-    "The client lists them and repeats the call",
+    "Let the client list them and repeat the call",
   ],
   [
     "insufficient-scope",
@@ -76,7 +76,7 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
     "blocked",
     "200 to a tool call, else 403; −31403",
     "An administrator blocked the user, client, grant, route or tool",
-    "`gateway blocks`",
+    "List blocks with `gateway blocks`",
   ],
   [
     "rate-limited",
@@ -112,7 +112,7 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
     "approval-too-many",
     "200 to a tool call, else 403; −31403",
     "16 calls of the user are pending, or 8 of one client, or too many in all",
-    "The user decides about them on `/.gateway/`",
+    "Ask the user to decide them at `/.gateway/`",
   ],
   [
     "approval-too-long",
@@ -154,28 +154,28 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
 ];
 
 /** Errors of token, revocation and registration endpoints, and those that travel back to a client's redirect URI. */
-export const OAUTH_CODES: Readonly<Record<OAuthErrorCode, readonly [status: string, means: string, remedy: string]>> = {
-  invalid_request: ["400", "A parameter is missing, duplicate or invalid", "`error_description` names it"],
+export const OAUTH_CODES: Readonly<Record<OAuthErrorCode, readonly [status: string, cause: string, fix: string]>> = {
+  invalid_request: ["400", "A parameter is missing, duplicate or invalid", "Read `error_description`, which names it"],
   invalid_client: [
     "401; 400 for an assertion without a client",
     "Unknown client, wrong secret or assertion, or invalid document",
-    "The client registers again; `token request rejected` in the log has the reason",
+    "Register the client again; `token request rejected` in the log has the reason",
   ],
   invalid_grant: [
     "400",
     "Code or refresh token used, expired, revoked or of another client; or an assertion was rejected",
-    "The user signs in again. If it repeats, the client uses refresh tokens twice. For assertions see `token request rejected` in the log",
+    "Ask the user to sign in again. If it repeats, fix the client: it uses refresh tokens twice. For assertions see `token request rejected` in the log",
   ],
   invalid_target: ["400", "`resource` is not an MCP server here, or was not granted", "Fix the address in the client"],
   invalid_scope: ["400", "`scope` with an assertion contains no known scope", "Fix the client"],
   unauthorized_client: ["400", "The client did not register for this grant type", "Register it again"],
   unsupported_grant_type: ["400", "`grant_type` is not supported", "Fix the client"],
-  unsupported_token_type: ["400", "Workload tokens cannot be revoked by their holder", "They expire"],
+  unsupported_token_type: ["400", "Workload tokens cannot be revoked by their holder", "None: they expire"],
   unsupported_response_type: ["redirect", "`response_type` is not `code`", "Fix the client"],
   access_denied: [
     "redirect, 400; 403 on registration",
     "The user declined, a block is active, or registration is off",
-    "`gateway blocks`; `mcp_dynamic_registration`",
+    "Check `gateway blocks` and `mcp_dynamic_registration`",
   ],
   server_error: ["500", "A bug", "Report it"],
   temporarily_unavailable: [
@@ -183,49 +183,48 @@ export const OAUTH_CODES: Readonly<Record<OAuthErrorCode, readonly [status: stri
     "Store or identity provider unavailable; 429: too many requests from one address",
     "Check `/readyz`; behind a proxy set `xff_num_trusted_hops`",
   ],
-  invalid_redirect_uri: ["400", "A redirect URI is not allowed", "See `mcp_allowed_private_redirect_uris`"],
+  invalid_redirect_uri: ["400", "A redirect URI is not allowed", "Check `mcp_allowed_private_redirect_uris`"],
   invalid_client_metadata: ["400", "The registration is invalid or requests something unsupported", "Fix the client"],
   interaction_required: ["redirect", "The client forbids interaction (`prompt=none`)", "Fix the client"],
   request_not_supported: ["redirect", "Signed requests are not supported", "Fix the client"],
   request_uri_not_supported: ["redirect", "Requests by reference are not supported", "Fix the client"],
 };
 
-/** `error` of the admin listener; the message says the rest. */
-export const ADMIN_CODES: Readonly<
-  Record<string, readonly [statuses: readonly number[], means: string, remedy: string]>
-> = {
-  absent: [[404], "No such slice, token or object", ""],
-  body: [[400], "The body cannot be read", "The message says what is expected"],
-  certificate: [
-    [403],
-    "`admin_tls` has `client_ca_file`, and the client presents no certificate of it",
-    "Configure one",
-  ],
-  changed: [[412], "Another publication came first", "Read the slice again; Terraform does so at the next plan"],
-  claim: [[400], "`Gateway-Claim` cannot be read", "It has 1 to 64 letters, digits, `_` or `-`"],
-  claimed: [[409], "Another resource published the slice since; it stays", ""],
-  expectation: [[417], "`Expect` is not `100-continue`", ""],
-  generation: [[409], "The rollback is not possible", "The message has the details"],
-  host: [[400, 421], "Unknown host name", "List it in `admin_hosts`"],
-  "idempotency-key": [
-    [400, 409, 422],
-    "`Idempotency-Key` is missing, its request is in progress, or it was used for another request",
-    "Use a new key per change, and the same key to repeat it",
-  ],
-  internal: [[500], "A bug", "Read `admin request failed` in the log, and report it"],
-  invalid: [[422], "The slice is not valid; `problems` says where", "Fix it"],
-  "media-type": [[415], "The body of a change is not JSON", "Send `Content-Type: application/json`"],
-  method: [[405], "Method not allowed", ""],
-  owner: [[403, 404], "The token is for another owner, or the owner's name is invalid", "Use the owner's token"],
-  path: [[404], "No such address", ""],
-  precondition: [[400, 428], "A write needs exactly one of `If-Match` and `If-None-Match`", ""],
-  query: [
-    [400],
-    "`store` of `/readyz` is not `required`, or the admin API does not know the parameter or value",
-    "Fix the address",
-  ],
-  store: [[503], "The store is unavailable", "Fix it and retry"],
-  token: [[401, 403], "The token is missing, wrong, or lacks the right", "Check `admin_token`, `owners`"],
-  "too-large": [[413], "The body is too large for a slice or request", "Split the slice between owners"],
-  "too-many": [[429], "250 short-lived tokens are active", "Delete unused ones"],
-};
+/** `error` of the admin listener; `message` has the details. */
+export const ADMIN_CODES: Readonly<Record<string, readonly [statuses: readonly number[], cause: string, fix: string]>> =
+  {
+    absent: [[404], "No such slice, token or object", ""],
+    body: [[400], "The body is invalid", "Read the message, which says what is expected"],
+    certificate: [
+      [403],
+      "`admin_tls` has `client_ca_file`, and the client presents no certificate of it",
+      "Configure a certificate in the client",
+    ],
+    changed: [[412], "Another publication came first", "Read the slice again; Terraform does so at the next plan"],
+    claim: [[400], "`Gateway-Claim` is invalid", "Use 1 to 64 letters, digits, `_` or `-`"],
+    claimed: [[409], "Another resource published the slice since; it stays", ""],
+    expectation: [[417], "`Expect` is not `100-continue`", ""],
+    generation: [[409], "The rollback is not possible", "Read the message, which has the details"],
+    host: [[400, 421], "Unknown host name", "List it in `admin_hosts`"],
+    "idempotency-key": [
+      [400, 409, 422],
+      "`Idempotency-Key` is missing, its request is in progress, or it was used for another request",
+      "Use a new key per change, and the same key to repeat it",
+    ],
+    internal: [[500], "A bug", "Read `admin request failed` in the log, and report it"],
+    invalid: [[422], "The slice is not valid; `problems` says where", "Fix it"],
+    "media-type": [[415], "The body of a change is not JSON", "Send `Content-Type: application/json`"],
+    method: [[405], "Method not allowed", ""],
+    owner: [[403, 404], "The token is for another owner, or the owner's name is invalid", "Use the owner's token"],
+    path: [[404], "No such address", ""],
+    precondition: [[400, 428], "A write needs exactly one of `If-Match` and `If-None-Match`", ""],
+    query: [
+      [400],
+      "`store` of `/readyz` is not `required`, or the admin API does not know the parameter or value",
+      "Fix the address",
+    ],
+    store: [[503], "The store is unavailable", "Fix it and retry"],
+    token: [[401, 403], "The token is missing, wrong, or lacks the right", "Check `admin_token`, `owners`"],
+    "too-large": [[413], "The body is too large for a slice or request", "Split the slice between owners"],
+    "too-many": [[429], "250 short-lived tokens are active", "Delete unused ones"],
+  };

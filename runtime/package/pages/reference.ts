@@ -61,8 +61,8 @@ function statusesOf({ status }: CodeEntry): readonly number[] {
   return typeof status === "number" ? [status] : status;
 }
 
-function words({ means, remedy }: CodeEntry): readonly [means: string, remedy: string] {
-  return [means, remedy || NOTHING];
+function words({ cause, fix }: CodeEntry): readonly [cause: string, fix: string] {
+  return [cause, fix || NOTHING];
 }
 
 const NOTHING = "–";
@@ -82,11 +82,11 @@ function oauthTable(): string {
 }
 
 function adminTable(): string {
-  const rows = Object.entries(ADMIN_CODES).map(([name, [statuses, means, remedy]]) => [
+  const rows = Object.entries(ADMIN_CODES).map(([name, [statuses, cause, fix]]) => [
     code(name),
     statuses.join(", "),
-    means,
-    remedy || NOTHING,
+    cause,
+    fix || NOTHING,
   ]);
   return table(["Code", "Status", "Cause", "Fix"], rows);
 }
@@ -94,7 +94,7 @@ function adminTable(): string {
 function logTables(): string {
   return Object.entries(LOG_MESSAGES)
     .map(([group, messages]) => {
-      const rows = Object.entries(messages).map(([message, remedy]) => [message, remedy]);
+      const rows = Object.entries(messages).map(([message, fix]) => [message, fix]);
       return `## ${group}\n\n${table(["Message", "Fix"], rows)}`;
     })
     .join("\n\n");
