@@ -1,4 +1,4 @@
-/** What one process tells of itself: readiness for orchestrators, status and metrics for operators. */
+/** Pages about one process: readiness for orchestrators, status and metrics for operators. */
 import type { Bundle } from "../bundle/bundle.ts";
 import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
 import type { Closable } from "../shared/clock.ts";
@@ -29,9 +29,9 @@ export interface PagesDeps {
   readonly certificateEnds?: (() => readonly object[]) | undefined;
   /** What is blocked. */
   readonly blocks?: () => readonly object[];
-  /** What rules about tools do not cover, by route. */
+  /** Notes on tools that rules do not cover, by route. */
   readonly toolNotes?: () => readonly object[];
-  /** What became of events; absent: nobody is told. */
+  /** Results of webhook deliveries; absent: no webhook. */
   readonly webhook?: (() => object) | undefined;
   /** Where records go; absent: nothing is shown of it. */
   readonly records?: RecordsState | undefined;
@@ -46,7 +46,7 @@ export interface ProcessAdmin extends Admin {
 /** Listens. @throws GatewayError `admin.address`, `admin.listen` */
 export async function createAdmin(deps: AdminDeps): Promise<ProcessAdmin> {
   const pages = processPages(deps);
-  // Before anything is registered: who cannot listen leaves nothing behind.
+  // Before anything is registered: a failure to listen must leave nothing behind.
   const listener = await createAdminListener({ ...deps, pages });
   const stop = followBundle(deps);
   return {
@@ -59,7 +59,7 @@ export async function createAdmin(deps: AdminDeps): Promise<ProcessAdmin> {
   };
 }
 
-/** The pages alone, for a process that somebody else shows; until closed the metrics follow the bundle. */
+/** Only the pages, for a process that another one serves; until closed the metrics follow the bundle. */
 export function createPages(deps: PagesDeps): AdminPages & Closable {
   const stop = followBundle(deps);
   return { ...processPages(deps), close: async () => stop() };
@@ -83,10 +83,11 @@ function processPages(deps: PagesDeps): AdminPages {
       const draining = isDraining();
       const store = await storeHealth.look();
       const kept = canPass(deps.records);
-      // As long as it serves those whom it has verified: a balancer that asks all replicas of a store that is away would
-      // have none left.
+      // Ready as long as it serves verified callers: when the store is unavailable, a balancer that checks all replicas
+      // would otherwise have none left.
       const ready = isListening() && !draining && store.serves && generation > 0 && kept;
-      // Nothing refused makes this process unready: it serves the last good configuration, and the other owners.
+      // A rejected configuration does not make this process unready: it serves the previous valid version, and the
+      // other owners.
       return {
         ready,
         digest,
@@ -117,7 +118,7 @@ function processPages(deps: PagesDeps): AdminPages {
   };
 }
 
-/** How many owners are not served as written, where there are any: no names, since readiness is told to everybody. */
+/** Number of owners whose slices are not up to date, if any: no names, since readiness is public. */
 export function degraded(owners: BundleStatus["owners"]): { readonly owners?: BundleStatus["owners"] } {
   return owners.kept + owners.absent > 0 ? { owners } : {};
 }

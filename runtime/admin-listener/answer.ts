@@ -10,17 +10,17 @@ export interface AdminRequest {
   /** Without its "?"; absent where there is none. */
   readonly query?: string;
   readonly headers: IncomingHttpHeaders;
-  /** Of the token; undefined: the operator's, who may do everything. */
+  /** Scope of the token; undefined: the operator's, which has all permissions. */
   readonly scope: PublishScope | undefined;
-  /** SHA-256 (base64url) of the token, which the boot file has; undefined: it was minted for minutes. */
+  /** SHA-256 (base64url) of a token in the main configuration file; undefined: it was issued for minutes. */
   readonly token: string | undefined;
   /** Present: of a job with its platform's token. */
   readonly rights?: readonly WorkloadRight[] | undefined;
   /**
    * The whole body; undefined when it is longer.
    *
-   * @throws TokenRefused when the token is not good any more by the time that it is there
-   * @throws Error when the sender went away
+   * @throws TokenRefused when the token is no longer valid by the time the body has arrived
+   * @throws Error when the sender disconnected
    */
   readBody(maxBytes: number): Promise<Buffer | undefined>;
 }
@@ -42,10 +42,10 @@ export interface AdminReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Paths below the admin listener that a part answers by itself; asked only with the token. */
+/** Paths below the admin listener that a part serves itself; called only with the token. */
 export interface AdminEndpoint {
   handles(path: string): boolean;
-  /** Also when asked by a name that is not ours; for what nobody opens in a browser. */
+  /** Also under a host name that is not ours; for paths that are never opened in a browser. */
   readonly anyHost?: boolean;
   /** Also for tokens of owners: it keeps to `scope` of the request. */
   readonly forOwners?: boolean;
@@ -58,11 +58,11 @@ export function json(status: number, value: object, headers: Readonly<Record<str
   return { status, type: "application/json", body: `${JSON.stringify(value)}\n`, headers };
 }
 
-/** "unavailable": the store is down, which knows the tokens that were minted. */
+/** "unavailable": the store, which has the issued tokens, is down. */
 export type TokenRefusal = "no-token-set" | "missing" | "wrong" | "unavailable";
 
 export interface PublishScope {
-  /** As `owners` of the boot file has it. */
+  /** Entry of `owners` in the main configuration file. */
   readonly entry: string;
   covers(owner: string): boolean;
 }

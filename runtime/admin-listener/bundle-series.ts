@@ -1,8 +1,8 @@
-/** Metrics of the configuration in force, read from the bundle's status. */
+/** Metrics of the active configuration, read from the bundle's status. */
 import type { Bundle } from "../bundle/bundle.ts";
 import { createCounter, type Series } from "./series.ts";
 
-/** Of whoever takes what is published. */
+/** Counter for the code that accepts publications. */
 export const createPublishCounter = () =>
   createCounter<"result">({
     name: "gateway_publishes_total",

@@ -1,8 +1,8 @@
 /**
- * Who may ask the admin listener. It is meant for operators and their machines, not for browsers.
+ * Access control of the admin listener. It is meant for operators and their tools, not for browsers.
  *
- * Untrusted input: Host, Authorization and client certificates. Promises: a web page whose name was pointed at us (DNS rebinding) gets
- * nothing, since its Host is a name we do not have; the token is compared in constant time.
+ * Untrusted input: Host, Authorization and client certificates. Promises: a web page whose name points to the gateway
+ * (DNS rebinding) gets nothing, since its Host is an unknown name; the token is compared in constant time.
  */
 import { isIP } from "node:net";
 import { createHash, timingSafeEqual } from "node:crypto";
@@ -16,13 +16,13 @@ import { hashSecret } from "../shared/keys.ts";
 import type { MintedTokens } from "./minted-tokens.ts";
 import { publishScope } from "./publish-scope.ts";
 
-/** Who has a token. */
+/** Holder of a token. */
 export interface AdminCaller {
   /** Undefined: the operator. */
   readonly scope: PublishScope | undefined;
-  /** SHA-256 (base64url) of a token of the boot file; undefined: it is one that was minted for minutes. */
+  /** SHA-256 (base64url) of a token in the main configuration file; undefined: it was issued for minutes. */
   readonly token: string | undefined;
-  /** Present: a job with its platform's token, which mints tokens by these rights and does nothing else. */
+  /** Present: a job with its platform's token, which issues tokens by these rights and does nothing else. */
   readonly rights?: readonly WorkloadRight[];
 }
 
@@ -52,7 +52,7 @@ export function createTokenGate(
     ...(operator === undefined ? [] : [entryOf(operator, undefined)]),
     ...publishers.map(({ entry, token }) => entryOf(token, publishScope(entry))),
   ];
-  /** Good as long as the token that it was minted with is, for the one owner that it was minted for. */
+  /** Valid as long as the token that it was issued with, for the one owner that it was issued for. */
   const findMinted = async (text: string): Promise<AdminCaller | TokenRefusal> => {
     try {
       const found = await minted?.find(text);
@@ -66,7 +66,7 @@ export function createTokenGate(
       return "unavailable";
     }
   };
-  /** @returns undefined when it is nobody's */
+  /** @returns undefined for an unknown token */
   const findWorkload = async (text: string): Promise<AdminCaller | TokenRefusal | undefined> => {
     const rights = (await workloads?.find(text)) ?? [];
     if (rights === "unavailable") return "unavailable";
@@ -78,7 +78,7 @@ export function createTokenGate(
     if (text === undefined) return "missing";
     const given = digest(text);
     let found: AdminCaller | undefined;
-    // Hashes have one length, and all are compared, so the time tells nothing about a token, nor which one it was.
+    // Hashes have one length, and all are compared, so the time reveals nothing about a token, nor which one it was.
     for (const each of known) if (timingSafeEqual(given, each.digest)) found = each.caller;
     return found ?? (await findWorkload(text)) ?? findMinted(text);
   };

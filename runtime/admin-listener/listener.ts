@@ -1,8 +1,9 @@
 /**
- * The admin listener: who may ask, and who answers which path.
+ * The admin listener: access control, and routing of paths.
  *
- * Untrusted input: every request. Promises: nothing but `/healthz` and `/readyz` answers without a token, and these
- * two tell no names; an owner's token opens what is about that owner; answers are never cached; bodies are read only by endpoints that bound them.
+ * Untrusted input: every request. Promises: only `/healthz` and `/readyz` respond without a token, and these two reveal
+ * no names; an owner's token covers only that owner; responses are never cached; bodies are read only by endpoints that
+ * bound them.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIPv6 } from "node:net";
@@ -43,21 +44,21 @@ export interface AdminPages {
 export interface AdminListenerDeps {
   /** "host:port"; port 0 = any free one. */
   readonly address: string;
-  /** Canonical names by which it is asked, beside that of `address`, addresses and localhost. */
+  /** Canonical host names of the listener, in addition to that of `address`, IP addresses and localhost. */
   readonly hosts?: ReadonlySet<string> | undefined;
   /** Undefined: plain HTTP. */
   readonly certificates?: Certificates | undefined;
-  /** Of the operator. Without any token only `/healthz` and `/readyz` answer. */
+  /** The operator's token. Without any token only `/healthz` and `/readyz` respond. */
   readonly token: string | undefined;
-  /** Of owners, who get what is about their slices. */
+  /** Tokens of owners, for their own slices. */
   readonly publishTokens?: readonly PublishToken[] | undefined;
-  /** Those that were minted for minutes. */
+  /** Tokens issued for minutes. */
   readonly mintedTokens?: Pick<MintedTokens, "find"> | undefined;
-  /** Jobs that may have one minted. */
+  /** Jobs that can have one issued. */
   readonly workloads?: PublishWorkloads | undefined;
   readonly pages: AdminPages;
   readonly endpoints?: readonly AdminEndpoint[];
-  /** Open connections; more are closed at once. Default: no limit but the system's. */
+  /** Open connections; more are closed immediately. Default: no limit but the system's. */
   readonly maxConnections?: number | undefined;
   readonly log: Log;
 }
@@ -164,7 +165,7 @@ function createAnswers(
     // Pipelines may call us by any name; a web page that had its name pointed at us does not know the token.
     const atPath = endpoints.find((each) => each.handles(path));
     const isOurName = hostAllowed(request.headers.host, names);
-    // The store, which knows the minted tokens, is not asked for a request that is refused in any case.
+    // A request that is rejected anyway does not query the store for issued tokens.
     const isHopeless = certificateMissing || (!isOurName && atPath?.anyHost !== true);
     const asked = isOpen || isHopeless ? "missing" : await callerOf(request.headers.authorization);
     const [caller, tokenRefusal] = typeof asked === "string" ? [undefined, asked] : [asked];
@@ -175,7 +176,7 @@ function createAnswers(
     if (!anyHost && !isOurName) return json(421, { error: "host" });
     if (certificateMissing && !isOpen)
       return json(403, { error: "certificate", message: "a client certificate is needed that this gateway trusts" });
-    // Before the path is looked up: without the token nobody learns which there are.
+    // Before the path is looked up: without the token no caller learns which paths exist.
     const refusal = isOpen ? undefined : tokenRefusal;
     if (refusal) return tokenRefused(refusal);
     const isForOwners = isOpen || path === "/status" || endpoint?.forOwners === true;
@@ -217,7 +218,10 @@ function createAnswers(
   };
 }
 
-/** For balancers that send requests on when nobody is ready: one replica without its store is left out at once. */
+/**
+ * For balancers that send requests on when no replica is ready: one replica without its store is then ejected
+ * immediately.
+ */
 function storeRequired(url: string): boolean | undefined {
   const said = new URLSearchParams(url.split("?").slice(1).join("?")).getAll("store");
   return said.every((each) => each === "required") ? said.length > 0 : undefined;
@@ -263,7 +267,7 @@ function readable(
 }
 
 function write(request: IncomingMessage, response: ServerResponse, { status, type, body, headers }: AdminReply): void {
-  // A body that nobody asked for is not read; the connection ends with the answer.
+  // An unexpected body is not read; the connection closes with the response.
   if (!request.complete || request.headers["transfer-encoding"] !== undefined) response.shouldKeepAlive = false;
   response.writeHead(status, {
     ...HEADERS,

@@ -1,12 +1,12 @@
 /**
- * `mcp.server.operation.duration` of OpenTelemetry's semantic conventions for MCP, in Prometheus' spelling.
+ * `mcp.server.operation.duration` of OpenTelemetry's semantic conventions for MCP, in Prometheus notation.
  *
- * Untrusted input: names of tools and prompts, and which operations there are. Promises: one route's clients spoil at most
- * the labels of their own route; names come up only once a server has answered to them, and of both there are bounds.
+ * Untrusted input: names of tools and prompts, and the set of operations. Promises: one route's clients spoil at most
+ * the labels of their own route. Names appear only once a server has responded to them. The number of both is bounded.
  */
 import type { Sample, Series } from "./series.ts";
 
-/** What an operation is counted by. */
+/** Labels of a counted operation. */
 export interface CountedOperation {
   readonly method: string;
   readonly tool: string | undefined;
@@ -20,12 +20,12 @@ export interface CountedOperation {
 
 export interface McpOperations {
   add(route: string, operation: CountedOperation, durationMs: number): void;
-  /** Forgets the other routes. */
+  /** Deletes all other routes. */
   keepRoutes(routes: ReadonlySet<string>): void;
   readonly series: Series;
 }
 
-/** As the conventions have them. */
+/** As in the conventions. */
 const BUCKETS_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 const BUCKETS_MS = BUCKETS_SECONDS.map((seconds) => seconds * 1000);
 const LE = [...BUCKETS_SECONDS.map(String), "+Inf"];
@@ -39,7 +39,7 @@ const OTHER = "_OTHER";
 
 interface Counted {
   readonly labels: Readonly<Record<string, string>>;
-  /** Within each bucket alone; the last is for those above all. */
+  /** Counts per bucket, not cumulative; the last is for all above. */
   readonly counts: number[];
   sumMs: number;
 }

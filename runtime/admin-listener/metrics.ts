@@ -1,4 +1,4 @@
-/** What the gateway counts. Calls on the hot path add to plain numbers; names and labels appear only at a scrape. */
+/** The gateway's metrics. Calls on the hot path add to plain numbers; names and labels appear only at a scrape. */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Decision } from "../policy/facts.ts";
 import type { ShadowDecision } from "../policy/shadow.ts";
@@ -16,31 +16,31 @@ export interface Metrics {
   readonly openStreams: (count: number) => void;
   /** A policy was asked. */
   readonly decided: (decision: Decision) => void;
-  /** Candidates in shadow were asked. */
+  /** Shadow policies were evaluated. */
   readonly shadowDecided: (decisions: readonly ShadowDecision[]) => void;
   /** A list showed tools that differ from the lock of its route. @param drifts with kinds that are ours */
   readonly toolsDrifted: (route: CompiledRoute, drifts: readonly { readonly kind: string }[]) => void;
   /** A request or notification of an MCP client was answered. */
   readonly operated: (route: CompiledRoute, operation: CountedOperation, durationMs: number) => void;
-  /** A request was refused before it had a route. @param reason one of few, ours */
+  /** A request was rejected before it had a route. @param reason one of few, ours */
   readonly refused: (reason: string) => void;
   /** Connections were closed before anything of an answer was sent. @param by who ended it */
   readonly unanswered: (by: "client" | "gateway", requests: number) => void;
-  /** Somebody was signed out, or was to be. */
+  /** A user was signed out, or should have been. */
   readonly signedOut: (signOut: SignOutResult) => void;
   /** A signed identity header was made without groups. */
   readonly groupsOmitted: (why: "too-many" | "unknown") => void;
   /** A token endpoint was asked for fresh tokens. */
   readonly refreshed: (refresh: TokenRefresh) => void;
-  /** Adds numbers that a part keeps by itself (cache sizes, hits); read at each scrape. */
+  /** Adds numbers that a part counts itself (cache sizes, hits); read at each scrape. */
   readonly register: (series: Series) => void;
-  /** Forgets routes that are gone, so that their series end. */
+  /** Deletes removed routes, so that their series end. */
   readonly keepRoutes: (routes: readonly CompiledRoute[]) => void;
   readonly totals: () => Totals;
   readonly contentType: string;
   /** Prometheus text form. */
   readonly text: () => Promise<string>;
-  /** As plain data, for merging with those of other processes. */
+  /** Values as plain data, for merging with those of other processes. */
   readonly values: () => Promise<MetricValues>;
 }
 
@@ -57,15 +57,15 @@ const CLASSES = ["cut", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 const BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
 
 interface RouteCounts {
-  /** By status class. */
+  /** Requests by status class. */
   readonly requests: number[];
   readonly failures: Map<string, number>;
-  /** By kind. */
+  /** Drifts by kind. */
   readonly drifts: Map<string, number>;
 }
 
 interface Durations {
-  /** Answers within each bucket alone; the last is for those above all. */
+  /** Responses per bucket, not cumulative; the last is for all above. */
   readonly counts: number[];
   sumMs: number;
 }
@@ -99,7 +99,7 @@ export function createMetrics(): Metrics {
     openStreams: 0,
   };
   const { routes, durations, allowReasons, denyReasons, refusals } = counted;
-  // Not by name: a position in one route's policy says nothing of another route's.
+  // Not by name: a position in one route's policy means nothing for another route.
   const shadows = createCounter<"candidate" | "outcome" | "flip">({
     name: "gateway_shadow_decisions_total",
     help: "What candidates in shadow would have decided, by kind of candidate, outcome, and what enforcing it would change.",

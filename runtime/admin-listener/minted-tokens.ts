@@ -1,10 +1,10 @@
 /**
- * Publish tokens for minutes: minted for one owner with a token of the boot file, renewed while the run that asked for it
- * goes on, ended by it.
+ * Short-lived publish tokens: issued for one owner with a token of the main configuration file, renewed while the run
+ * that requested it continues, and revoked by it.
  *
- * A record in the store and not a signed text: what is signed cannot be ended before its time, nor made to last longer
- * without being another one. All replicas share the records. Promises: the store has the SHA-256 of a token and never the
- * token; one that ended, or whose boot file's token is gone, opens nothing.
+ * A record in the store, not a signed text: a signed token could not be revoked early, nor extended without becoming
+ * another one. All replicas share the records. Promises: the store has only the SHA-256 of a token. One that ended, or
+ * whose token in the main configuration file is gone, opens nothing.
  */
 import { hashSecret, randomSecret } from "../shared/keys.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
@@ -14,13 +14,13 @@ import type { Store, StoredRecord } from "../store/store.ts";
 
 interface MintedRow {
   readonly owner: string;
-  /** SHA-256 (base64url) of the boot file's token that it was minted with. */
+  /** SHA-256 (base64url) of the main configuration file's token that it was issued with. */
   readonly by: string;
   readonly lifetimeSeconds: number;
 }
 
 export interface MintedToken {
-  /** For renewing and ending; opens nothing. */
+  /** For renewing and revoking; opens nothing. */
   readonly id: string;
   readonly owner: string;
   /** Epoch seconds. */
@@ -29,11 +29,11 @@ export interface MintedToken {
 
 /** All methods: @throws GatewayError `store.unavailable` */
 export interface MintedTokens {
-  /** Undefined when too many that were minted with the same token have not ended. */
+  /** Undefined when too many active ones were issued with the same token. */
   mint(of: MintedRow): Promise<(MintedToken & { readonly token: string }) | undefined>;
   /** Undefined when it is none of ours, or has ended. */
   find(token: string): Promise<Pick<MintedRow, "owner" | "by"> | undefined>;
-  /** Of a token that has not ended: good for its lifetime from now on. */
+  /** Renews an active token: valid for its lifetime from now on. */
   renew(id: string, isAllowed: (owner: string) => boolean): Promise<MintedToken | undefined>;
   /** Those that have not ended, in no order that means anything. */
   page(request: PageRequest): Promise<PageOf<MintedToken>>;
@@ -44,10 +44,13 @@ export interface MintedTokens {
 
 export const MINTED_FORMATS = firstFormats(["publish-token"]);
 
-/** Of one token of the boot file, in all replicas about: a run needs one, and all owners share the store. */
+/**
+ * Limit per token of the main configuration file, approximately, in all replicas: a run needs one, and all owners share
+ * the store.
+ */
 export const MOST_MINTED = 250;
 
-/** Told apart from others without asking the store, and by whoever searches logs for leaked secrets. */
+/** Recognizable without a query to the store, and by searches of logs for leaked secrets. */
 const PREFIX = "gateway-publish-";
 
 export function createMintedTokens({ store, clock }: { readonly store: Store; readonly clock: Clock }): MintedTokens {
@@ -65,7 +68,7 @@ export function createMintedTokens({ store, clock }: { readonly store: Store; re
     owner: value.owner,
     expiresAt,
   });
-  /** Being minted, by the token that they are minted with. */
+  /** Number being issued, by the issuing token. */
   const underWay = new Map<string, number>();
   const hasRoom = async (by: string): Promise<boolean> =>
     (await store.list(tagOf(by))).length + (underWay.get(by) ?? 0) <= MOST_MINTED;
@@ -94,7 +97,7 @@ export function createMintedTokens({ store, clock }: { readonly store: Store; re
       if (!record) return undefined;
       const { owner, lifetimeSeconds } = record.value;
       const expiresAt = epochSeconds(clock) + lifetimeSeconds;
-      // Not one that ended meanwhile.
+      // Fails if it ended meanwhile.
       const { ok } = await store.put(record.key, record.value, {
         expiresAt,
         ifVersion: record.version,

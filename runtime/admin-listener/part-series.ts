@@ -21,7 +21,7 @@ interface LimitCounts {
   readonly alone: number;
 }
 
-/** What became of requests under `rate_limits`. @param counts of this process */
+/** Results of requests under `rate_limits`. @param counts of this process */
 export function limitSeries(counts: () => Iterable<LimitCounts>): Series {
   return {
     name: "gateway_rate_limited_total",
@@ -37,7 +37,7 @@ export function limitSeries(counts: () => Iterable<LimitCounts>): Series {
   };
 }
 
-/** What became of spans. @param counts of this process */
+/** Results of span exports. @param counts of this process */
 export function traceSeries(
   counts: () => { readonly exported: number; readonly dropped: number; readonly failed: number },
 ): Series {
@@ -70,7 +70,9 @@ export function webhookSeries(webhook: Pick<Webhook, "counts" | "status">): read
   ];
 }
 
-/** Upstreams about which something is known: those with others beside them, checks or ejection. @param upstreams of this process, now */
+/**
+ * Upstreams with a known state: those in a group, with checks or with ejection. @param upstreams of this process, now
+ */
 export function upstreamSeries(upstreams: () => readonly UpstreamStatus[]): readonly Series[] {
   return [
     {

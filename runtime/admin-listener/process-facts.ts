@@ -1,4 +1,7 @@
-/** What readiness and status say first, of one process as of several; and its own faults, in the log and the metrics. */
+/**
+ * Facts that readiness and status start with, for one or several processes; and the process's own faults, in the log
+ * and the metrics.
+ */
 import type { StoreHealth } from "../store/watch/store-health.ts";
 import type { Closable } from "../shared/clock.ts";
 import { onFault, type Fault } from "../shared/faults/faults.ts";
@@ -23,13 +26,13 @@ export interface FaultReports extends Closable {
   readonly series: Series;
 }
 
-/** Tells what guards caught, and what nobody caught. @param log the process has one for all that it runs */
+/** Reports caught and uncaught faults. @param log the process has one for all that it runs */
 export function reportFaults(log: Log): FaultReports {
   const faults = createCounter<"scope">({
     name: "gateway_faults_total",
     help: "Mistakes of the gateway itself, by what ended: request (that one, or its connection), task (nothing, it goes on), process (it drains and ends).",
   });
-  // From the beginning: what appears with its first count has no increase.
+  // From the start: a counter that appears with its first count shows no increase.
   for (const scope of ["request", "task", "process"] as const) faults.add({ scope }, 0);
   const report = ({ scope, error: err, request, what }: Fault): void => {
     faults.add({ scope });

@@ -1,8 +1,8 @@
 /**
- * What the token of one owner opens, and what is left out of answers to it.
+ * Access of one owner's token, and the content hidden from it.
  *
- * Untrusted: whoever has such a token is one team of several. Promises: no word about other owners' slices, about users or
- * the machine; of what is wrong elsewhere only that something is.
+ * Untrusted input: the holder of such a token is one team of several. Promises: nothing about other owners' slices,
+ * about users or the host; problems elsewhere are mentioned without details.
  */
 import { isRecord } from "../shared/is-record.ts";
 import { matchesOwner } from "../features/process/owners.ts";
@@ -25,7 +25,7 @@ export function outsideScope({ entry }: PublishScope): AdminReply {
   return json(403, { error: "owner", message: `this token is for the slice of owner "${entry}" and nothing else` });
 }
 
-/** What publishers need of `/status`. @param status of one process, or of several together */
+/** The part of `/status` for publishers. @param status of one process, or of several together */
 export function scopedStatus(status: object, scope: PublishScope): object {
   const { store, bundle, seal_key } = status as Readonly<Record<string, unknown>>;
   return { store, bundle: isRecord(bundle) ? scopedBundle(bundle, scope) : null, seal_key };
@@ -39,7 +39,7 @@ function scopedBundle(bundle: Readonly<Record<string, unknown>>, scope: PublishS
     );
   const degraded = own(bundle["degraded"]);
   const problems = degraded.flatMap((each) => each["problems"]);
-  // What keeps everything from being in force concerns this owner too, whosever it is.
+  // A problem that blocks the whole configuration concerns every owner.
   if (isRecord(lastError) && lastError["partial"] !== true) problems.push(NOT_IN_FORCE);
   const ownError = problems.length > 0 && isRecord(lastError) ? { lastError: { at: lastError["at"], problems } } : {};
   return { digest, generation, loadedAt, slices: own(bundle["slices"]), degraded, ...ownError };
@@ -71,7 +71,7 @@ export function scopedOutcome<Outcome extends PublishOutcome | Validated>(
   return { ...outcome, problems: isElsewhere ? [...own, elsewhere] : own };
 }
 
-/** Tokens are of entries, not of people. */
+/** Tokens belong to entries, not to users. */
 export function callerOf({ scope, token, headers }: Pick<AdminRequest, "scope" | "token" | "headers">): Publishing {
   const program = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}/.exec(headers["user-agent"] ?? "")?.[0];
   const claim = headers["gateway-claim"];

@@ -1,9 +1,9 @@
 /**
- * `/publish-tokens`: publish tokens for minutes, for runs of pipelines that shall not hold the owner's own.
+ * `/publish-tokens`: short-lived publish tokens, for pipeline runs that must not have the owner's own.
  *
- * `POST /publish-tokens` {"owner", "lifetime"} mints one, `POST /publish-tokens/<id>` renews it, `DELETE` ends it.
- * Untrusted input: bodies, and who asks: the operator for any owner, an owner for itself, a minted token for nothing at
- * all, so that none outlives the run that was given it.
+ * `POST /publish-tokens` {"owner", "lifetime"} issues one, `POST /publish-tokens/<id>` renews it, `DELETE` revokes it.
+ * Untrusted input: bodies, and the caller. The operator can issue for any owner, an owner for itself, and an issued
+ * token for none, so that none outlives its run.
  */
 import type { AdminAction } from "../audit/action-record.ts";
 import { isRecord } from "../shared/is-record.ts";

@@ -1,7 +1,7 @@
 /**
- * Jobs at the admin listener: which of the boot file's `publish_workloads` the token of a platform fits.
+ * Jobs at the admin listener: matches a platform's token with `publish_workloads` in the main configuration file.
  *
- * Untrusted input: the token. Promise: it is good for publish tokens of these owners and for nothing else here.
+ * Untrusted input: the token. Promise: it is valid for publish tokens of these owners and for nothing else here.
  */
 import { matchesClaims } from "../features/sign-in/claim-rules.ts";
 import type { ProcessSettings } from "../features/process/compiled.ts";
@@ -12,17 +12,17 @@ import { verifyPlatformToken } from "../issuers/workload-token.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import type { Log } from "../shared/log.ts";
 
-/** Who may mint for which entry of `owners`. */
+/** Permission to issue tokens for an entry of `owners`. */
 export interface WorkloadRight {
   readonly entry: string;
-  /** Stands in records of what it minted, in the place of a token's hash. */
+  /** Stored in records of issued tokens instead of a token's hash. */
   readonly by: string;
 }
 
 export interface PublishWorkloads {
   /** All that are written. */
   readonly rights: readonly WorkloadRight[];
-  /** @returns [] for nobody's token */
+  /** @returns [] for an unknown token */
   find(token: string): Promise<readonly WorkloadRight[] | "unavailable">;
 }
 
@@ -31,7 +31,7 @@ export interface PublishWorkloadDeps {
   readonly log: Log;
 }
 
-/** A job's token is good for an hour at most, as tokens for minutes are. */
+/** A job's token is valid for an hour at most, like issued tokens. */
 const MAX_AGE_SECONDS = 3600;
 
 export function createPublishWorkloads(

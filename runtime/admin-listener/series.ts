@@ -16,7 +16,7 @@ export interface Series {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
-  /** What becomes of it when several processes are shown as one; the sum when absent. */
+  /** How values of several processes are merged; default: the sum. */
   readonly merge?: "sum" | "min" | "max";
   readonly read: () => Iterable<Sample>;
 }
@@ -77,7 +77,7 @@ export function createCounter<Label extends string>(about: Pick<Series, "name" |
 /**
  * Durations of one kind as samples of a histogram.
  *
- * @param timed how many were within each bucket alone, at the end those above all
+ * @param timed counts per bucket, not cumulative; the last is for all above
  * @param bucketsMs their upper bounds
  */
 export function* histogram(

@@ -14,7 +14,7 @@ import { guardSocket } from "../shared/faults/guard.ts";
 
 export interface AdminServer {
   readonly server: Server | SecureServer;
-  /** Told of each connection that speaks HTTP, where `takeInTurn` cannot see it by itself. */
+  /** Registers a callback for each connection that speaks HTTP, which `takeInTurn` cannot see on a TLS server. */
   takeConnections(take: (socket: Socket) => void): void;
   /** Cuts connections that are still in their handshake. */
   cutFresh(): void;

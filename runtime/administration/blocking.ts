@@ -47,7 +47,7 @@ export function readTarget(kind: string, name: string, route: string | undefined
 export function readUntil(text: string, clock: Clock): number {
   const duration = parseDuration(text);
   const now = epochSeconds(clock);
-  // Without a zone it would be another moment on another machine.
+  // Without a zone it would be another moment on another host.
   const isTime = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/.test(text);
   const until = duration.ok
     ? now + Math.floor(duration.value / 1000)
@@ -93,8 +93,8 @@ export async function blockTarget(
 
 /** @returns what was blocked and no longer is */
 export async function unblockTarget(deps: BlockingDeps, target: BlockTarget): Promise<readonly BlockTarget[]> {
-  // An address may be blocked as such, from when nobody was known by it, as the users that it belongs to, and as those to
-  // whom it belonged when they were blocked.
+  // An address may be blocked as such (before any user had it), through its current users, or through the users who had
+  // it when they were blocked.
   const { blocks } = await readBlocks(deps.store);
   const [address] = addressesOf(target);
   const byAddress = address === undefined ? [] : blocks.filter((each) => addressesOf(each).includes(address));
@@ -109,14 +109,14 @@ export async function unblockTarget(deps: BlockingDeps, target: BlockTarget): Pr
 }
 
 /**
- * Users are blocked by id, which they keep when their address changes, and with it by the address, which other accounts
- * and machines may have; by address alone where nobody is known by it.
+ * Users are blocked by ID, which stays when their address changes, and also by the address, which other accounts may
+ * share. If no user is known by the address, only it is blocked.
  */
 async function resolveUsers({ store }: BlockingDeps, target: BlockTarget): Promise<readonly NamedTarget[]> {
   if (target.kind !== "user" || !isNamedByEmail(target.name)) return [target];
   const ids = await idsOfEmail(store, target.name);
   if (ids.length > 0) return ids.map((id) => ({ ...target, name: id, email: target.name }));
-  // Older programs wrote no tag that finds them: whoever has access is looked at.
+  // Older versions wrote no tag for this lookup: checks all users with access.
   const owners = [...(await listSessions(store)), ...(await listGrants(store, {}))].map(({ userId }) => userId);
   const wanted = lowerAscii(target.name);
   const found = [...(await emailsOf(store, owners))].filter(([, email]) => lowerAscii(email) === wanted);

@@ -1,4 +1,4 @@
-/** The action that most kinds have: it ends the object, and leaves a record. */
+/** The action of most kinds: ends the object, and leaves a record. */
 import { digestOf } from "../shared/canonical-json.ts";
 import type { Action, Asked } from "./kind.ts";
 

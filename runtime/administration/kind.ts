@@ -1,7 +1,8 @@
 /**
- * Stored objects of administrators, described once: each kind is one description, and all surfaces are made from it. These are the
- * console's tables, confirmation pages and forms (`console/objects/`), `gateway <kind> list|show|revoke`
- * (`tools/commands/objects.ts`), and the admin API with its OpenAPI document (`admin-listener/objects/`).
+ * Stored objects for administrators, described once: each kind is one description, and all surfaces are generated from
+ * it. These are the console's tables, confirmation pages and forms (`console/objects/`), `gateway <kind> list
+ * show
+ * revoke` (`tools/commands/objects.ts`), and the admin API with its OpenAPI document (`admin-listener/objects/`).
  *
  * A new kind is a file in `kinds/`; `npm run pages` lists it in `kinds.ts`. Promise: no field holds a secret.
  */
@@ -29,7 +30,7 @@ export interface KindDeps {
 /** Email addresses by user ID, of those users whose objects are shown. */
 export type Emails = ReadonlyMap<string, string>;
 
-/** What programs read: a member of the API's objects, and a column of the command's table. */
+/** A machine-readable field: a member of the API's objects, and a column of the command's table. */
 export interface Field<T> {
   readonly name: string;
   /** A sentence without its end. */
@@ -53,7 +54,7 @@ export function timeField<T>(name: string, doc: string, value: Field<T>["value"]
   return { name, doc, type: "time", value };
 }
 
-/** What a page of the console knows besides the objects. */
+/** Further data of a console page. */
 export interface Seen {
   readonly emails: Emails;
   /**
@@ -65,7 +66,7 @@ export interface Seen {
   readonly link: (action: string, thing: object, text: string, of: string) => Html | undefined;
 }
 
-/** What the page of one user also knows. */
+/** Further data of the page of one user. */
 export interface SeenOfUser extends Seen {
   /** ID of the administrator's own session. */
   readonly sessionId: string | undefined;
@@ -81,7 +82,7 @@ export interface SeenOfUser extends Seen {
 
 /** The console's table. Texts of users and clients in its cells go through `foreignText`. */
 export interface ObjectTable<T, S> {
-  /** In the markup. */
+  /** `id` in the markup. */
   readonly id: string;
   readonly caption: (rows: number, isCut: boolean) => string;
   readonly columns: readonly (TableColumn & { cell(thing: T, seen: S): HtmlValue })[];
@@ -103,7 +104,7 @@ export interface OwnScreen {
   readonly more: string;
 }
 
-/** What an administrator enters. */
+/** A field for an administrator to fill in. */
 export interface Input {
   readonly name: string;
   /** In the console, and in the API's document. */
@@ -114,37 +115,37 @@ export interface Input {
 
 /** An administrator's request to change something. */
 export interface Asked {
-  /** As people read it: an email address, a user name, "admin_token". */
+  /** Display name: an email address, a user name, "admin_token". */
   readonly by: string;
   readonly reason: string;
   readonly record: (action: Omit<AdminAction, "by" | "reason">) => void | Promise<void>;
 }
 
 interface Change {
-  /** Of the console's form: "unblock". */
+  /** Name of the action in the console's form: "unblock". */
   readonly name: string;
   /** In addresses: "lift". */
   readonly path: string;
   /** "Sign out session" */
   readonly title: string;
-  /** Of the console's button, where it is not the title. */
+  /** Label of the console's button, if it is not the title. */
   readonly button?: string;
   /** The result, as sentences. */
   readonly effect: string;
   readonly role: "operator" | "approver";
-  /** In the console it needs a sign-in of the last 15 minutes. */
+  /** The console requires a sign-in within the last 15 minutes. */
   readonly isGrave: boolean;
 }
 
 /** Actions on one object. */
 export interface Action<T, D> extends Change {
-  /** As its record has it: "session abc of alice". */
+  /** Target in its record: "session abc of alice". */
   target(thing: T): string;
-  /** What else identifies the object, on the page that asks again: "good for owner team-a". */
+  /** Further identification of the object, on the confirmation page: "valid for owner team-a". */
   details?(thing: T): string;
-  /** Of the page that asks again; the title where it is absent. */
+  /** Heading of the confirmation page; default: the title. */
   heading?(thing: T): string;
-  /** What that page says instead of the effect. */
+  /** Text of that page instead of the effect. */
   text?(thing: T): HtmlValue;
   /** Records itself. @returns what was done, for the console; undefined: the object was no longer there */
   run(deps: D, thing: T, asked: Asked): Promise<string | undefined>;
@@ -167,11 +168,11 @@ export interface KindQuery extends PageRequest {
   readonly filters: ReadonlyMap<string, string>;
 }
 
-/** What a form or an address of the console names. */
+/** Object named by a form or an address of the console. */
 export interface Named {
   readonly id: string;
   readonly owner: string | undefined;
-  /** Refusal where there is no such object. */
+  /** Response if the object does not exist. */
   readonly gone: string;
 }
 
@@ -184,21 +185,21 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
   readonly command: string;
   /** A sentence without its end: "Active blocks". */
   readonly doc: string;
-  /** In the order of the command's table. */
+  /** In the order of the command's columns. */
   readonly fields: readonly Field<T>[];
   /** Names of the fields by whose values lists can be limited. */
   readonly filters: readonly string[];
-  /** What the command says where there are none. */
+  /** Text of the command for an empty list. */
   readonly none: string;
   /** Absent: the console has a page of another form. */
   readonly table?: ObjectTable<T, S>;
   readonly screen?: OwnScreen;
-  /** Its table is on the page of the user whose objects these are. */
+  /** Its table is on the page of the user who owns these objects. */
   readonly ofUser?: {
     readonly heading: string;
-    /** On the page: lower numbers come first. */
+    /** Position on the page: lower numbers come first. */
     readonly order: number;
-    /** Without objects there is no heading. */
+    /** Without objects, the heading is hidden. */
     readonly isLeftOutEmpty?: true;
   };
   /** The code of errors about what was entered. */
@@ -221,7 +222,7 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
   readonly isPlace: (after: string) => boolean;
   /** Order of the command's table; that of `page` where it is absent. */
   inTable?(a: T, b: T): number;
-  /** In an order that does not change. @throws GatewayError `store.unavailable` */
+  /** In a stable order. @throws GatewayError `store.unavailable` */
   page(deps: D, query: KindQuery): Promise<PageOf<T>>;
   /** @param userId where only an object of this user is meant @throws GatewayError `store.unavailable` */
   find(deps: D, id: string, userId?: string): Promise<T | undefined>;
@@ -244,7 +245,7 @@ export function rowOf<T>(kind: Kind<T, never, never>, thing: T, emails: Emails):
   );
 }
 
-/** Of the users whose objects these are. @throws GatewayError `store.unavailable` */
+/** Email addresses of the objects' users. @throws GatewayError `store.unavailable` */
 export function emailsFor<T>(
   { userOf }: Pick<Kind<T, never, never>, "userOf">,
   store: Store,
@@ -266,7 +267,7 @@ function timeText(epochSeconds: number): string {
   return new Date(epochSeconds * 1000).toISOString().replace(".000Z", "Z");
 }
 
-/** Of every kind that belongs to users. */
+/** Field of every kind that belongs to users. */
 export function emailField<T>(userOf: (thing: T) => string): Field<T> {
   return textField("email", "Email address of the user", (thing, emails) => emails.get(userOf(thing)));
 }
@@ -276,7 +277,7 @@ export function timeColumn<T>(name: string, at: (thing: T) => number) {
   return { name, kind: "short" as const, cell: (thing: T) => consoleTime(at(thing) * 1000, "minute") };
 }
 
-/** Of most tables: it has links to what can be done. */
+/** Last column of most tables, with links to actions. */
 export const LAST_COLUMN = { name: "Actions", kind: "short", isQuiet: true } as const;
 
 export function lastColumn<T extends object>(action: string, text: string, of: (thing: T) => string) {

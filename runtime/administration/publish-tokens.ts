@@ -1,7 +1,7 @@
 /** What is asked of the owner of publish tokens for minutes. */
 import type { PageOf, PageRequest } from "../store/page-of.ts";
 
-/** Opens nothing by itself. */
+/** The ID opens nothing. */
 export interface PublishToken {
   readonly id: string;
   readonly owner: string;
@@ -9,7 +9,7 @@ export interface PublishToken {
   readonly expiresAt: number;
 }
 
-/** As `admin-listener/minted-tokens.ts` keeps them. */
+/** As stored by `admin-listener/minted-tokens.ts`. */
 export interface PublishTokens {
   page(request: PageRequest): Promise<PageOf<PublishToken>>;
   get(id: string): Promise<PublishToken | undefined>;

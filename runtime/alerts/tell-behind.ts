@@ -1,4 +1,4 @@
-/** Tells of processes that show signs of life and have not taken up what was published a minute ago. */
+/** Notifies of live processes that have not applied the configuration published a minute ago. */
 import type { Notify } from "../audit/events.ts";
 import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
@@ -16,12 +16,12 @@ export interface TellBehindDeps {
   readonly log: Log;
 }
 
-/** A process looks at the store every few seconds, and validates what it finds for some more. */
+/** A process checks the store every few seconds, and validation takes some more. */
 const GRACE_SECONDS = 60;
 const LOOK_EVERY_MS = 30_000;
 const MAX_REASON = 1000;
 
-/** Every process looks for all of them: one that hangs does not tell of itself. */
+/** Every process checks all of them: a process that hangs cannot report itself. */
 export function startTellingBehind(deps: TellBehindDeps): Closable {
   let looking = Promise.resolve();
   const timer = setInterval(
@@ -53,7 +53,7 @@ export async function tellBehind({ store, notify, clock }: Omit<TellBehindDeps, 
   const changedAt = Math.max(0, ...owners.flatMap(({ versions }) => versions.at(-1)?.at ?? 0));
   if (generation === 0 || epochSeconds(clock) - changedAt < GRACE_SECONDS) return;
   const rows = await readPresence(store);
-  // What an owner published and is refused is told by who refuses it.
+  // A slice rejected by a process is reported by that process.
   for (const { id, reason } of livenessOf(rows, generation, []).laggards) {
     const data = { replica: id, generation, reason: reason.slice(0, MAX_REASON) };
     notify({ type: "replica.behind", subject: JSON.stringify([id, generation]), data });

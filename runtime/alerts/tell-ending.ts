@@ -1,4 +1,4 @@
-/** Tells of certificates that the listeners show and that end soon: when they should have been renewed, and when they have ended. */
+/** Notifies of expiring listener certificates: when their renewal is overdue, and when they have expired. */
 import { X509Certificate } from "node:crypto";
 
 import type { Notify } from "../audit/events.ts";
@@ -12,7 +12,7 @@ import { task } from "../shared/faults/guard.ts";
 export interface ShownCertificates {
   readonly public: Pick<Certificates, "leaves"> | undefined;
   readonly admin: Pick<Certificates, "leaves"> | undefined;
-  /** Of owners. */
+  /** Certificates of owners. */
   readonly hosts: () => readonly HostCertificate[];
 }
 
@@ -40,7 +40,7 @@ export function tellEnding(shown: ShownCertificates, notify: Notify, clock: Cloc
   for (const leaf of shown.public?.leaves() ?? []) tell(leaf, { listener: "public" });
   for (const leaf of shown.admin?.leaves() ?? []) tell(leaf, { listener: "admin" });
   for (const { host, owner, certificate } of shown.hosts()) {
-    // It was read when it came into force.
+    // It was validated when it was activated.
     tell(new X509Certificate(certificate), { listener: "public", host, owner });
   }
 }

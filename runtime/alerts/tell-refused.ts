@@ -1,14 +1,14 @@
-/** Tells that what is written now is not what is in force. */
+/** Notifies that the newest configuration is not the active one. */
 import type { Notify } from "../audit/events.ts";
 import type { Closable } from "../shared/clock.ts";
 import type { Bundle } from "../bundle/bundle.ts";
 
-/** What somebody needs to see why; the rest is in `/status`. */
+/** Enough to see the cause; the rest is in `/status`. */
 const MAX_PROBLEMS = 5;
 const MAX_LENGTH = 400;
 
 export function startTellingRefused(bundle: Pick<Bundle, "status" | "onReport">, notify: Notify): Closable {
-  /** Told once while it stays the same, however often it is looked at. */
+  /** Sent once while it is unchanged, however often it is checked. */
   let last = "";
   const stop = bundle.onReport(look);
   look();
@@ -16,7 +16,7 @@ export function startTellingRefused(bundle: Pick<Bundle, "status" | "onReport">,
 
   function look(): void {
     const { lastError, published, degraded } = bundle.status();
-    // Of files only what is wrong says that it is the same again.
+    // For files, only the list of problems shows that the state is the same.
     const subject = lastError ? JSON.stringify([published?.generation ?? 0, lastError.problems]) : "";
     if (subject === last) return;
     last = subject;

@@ -1,4 +1,4 @@
-/** Tells of record sinks that have been away for a minute, and of records that are lost to one. */
+/** Notifies of record sinks that have been unavailable for a minute, and of records lost to one. */
 import type { Notify } from "../audit/events.ts";
 import type { RecordsOfThread } from "../audit/record-writer.ts";
 import type { Closable, Clock } from "../shared/clock.ts";
@@ -23,7 +23,7 @@ export function tellSinks(thread: Pick<RecordsOfThread, "status">, notify: Notif
       if (kind === "record_store") continue;
       if (!isAway) awaySince.delete(sink);
       else if (!awaySince.has(sink)) awaySince.set(sink, now);
-      // The same in all processes: one of them tells.
+      // The same in all processes: one of them notifies.
       if (now - (awaySince.get(sink) ?? now) >= AWAY_MS)
         notify({ type: "records.away", subject: sink, data: { sink, waiting } });
       if (lost > (told.get(sink) ?? 0)) notify({ type: "records.lost", subject: sink, data: { sink, lost } });

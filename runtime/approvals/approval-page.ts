@@ -1,9 +1,9 @@
 /**
- * The page's endpoint, on the host of sign-in pages: who is signed in decides about one call.
+ * The page's endpoint, on the host of sign-in pages: the signed-in user decides about one call.
  *
- * Untrusted input: the address (anybody may have been sent it), the form. Promises: looking changes nothing; a decision comes
- * from our own page's form of this very session and call; who may not decide learns nothing of calls of others, and who asks
- * decides about nothing that somebody else has to approve.
+ * Untrusted input: the address (anyone could have sent it), the form. Promises: viewing changes nothing. A decision
+ * must come from our own page's form, for this session and call. Users who cannot approve learn nothing of others'
+ * calls. Callers cannot decide calls that another user must approve.
  */
 import type { Snapshot } from "../config/snapshot.ts";
 import { readForm } from "../http/body.ts";
@@ -34,7 +34,7 @@ export interface ApprovalPageDeps {
   readonly csrf: Csrf;
 }
 
-/** A call that waits, before somebody who may see it. */
+/** A pending call, shown to a user who may see it. */
 interface Shown {
   readonly id: string;
   readonly found: StoredRecord<ApprovalRecord>;
@@ -67,7 +67,7 @@ export function approvalEndpoints(deps: ApprovalPageDeps): readonly Endpoint[] {
 
   const show = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
     if (!findSite(snapshot, exchange.host)?.authenticates) return respondNothing(exchange);
-    // Whoever reads the page can answer for its user: no script of the host gets it.
+    // A reader of this page could respond for its user: scripts of the host are denied.
     if (refuseScript(exchange)) return undefined;
     const principal = await personOf(exchange, snapshot);
     if (!principal) return undefined;
@@ -158,7 +158,7 @@ function idOf(key: string): string {
   return key.slice(approvalKey("").length);
 }
 
-/** A token for one call is no token for another. */
+/** A token for one call is invalid for another. */
 function formName(id: string): string {
   return `approval ${id}`;
 }
@@ -167,7 +167,7 @@ function respondNothing(exchange: Exchange): void {
   respondError(exchange, 404, { code: "not-found", message: "Approvals are given on the host of sign-in pages" });
 }
 
-/** The same for what never was: an address tells nothing to those who may not decide. */
+/** Also for unknown IDs: the address reveals nothing to users who cannot approve. */
 function respondEnded(exchange: Exchange): void {
   respondError(exchange, 404, {
     code: "approval.ended",

@@ -1,34 +1,34 @@
 /**
- * What is kept of approvals, under which keys, for how long.
+ * Stored data of approvals, with keys and lifetimes.
  *
- * Promise: what a tool is given is sealed with the record's own key as associated data; the pointer from a call to its
- * approval is found by an HMAC, so that nobody who reads the store can tell which call it was.
+ * Promise: a tool's arguments are sealed with the record's own key as associated data; the pointer from a call to its
+ * approval is found by an HMAC, so that a reader of the store cannot tell which call it was.
  */
 import type { AdminAction } from "../audit/action-record.ts";
 import type { UserId } from "../shared/user-id.ts";
 import { userTag } from "../identity/identity-records.ts";
 import { firstFormats } from "../store/formats.ts";
 
-/** How long somebody may take to decide. */
+/** Time for a decision. */
 export const WAITING_SECONDS = 3600;
 /** How long the call may take to come again once it is approved, and how long a refusal is remembered. */
 export const DECIDED_SECONDS = 600;
-/** How long it stays known what became of a call. */
+/** How long the outcome of a call is stored. */
 export const USED_SECONDS = 30 * 86_400;
 /** Longer than a call can wait for its approval and then come again. */
 export const POINTER_SECONDS = WAITING_SECONDS + 2 * DECIDED_SECONDS;
 
-/** How long a call waits before it looks for a decision by itself, should the hint of one be lost. */
+/** How often a pending call checks for a decision, should the notification be lost. */
 export const LOOK_AGAIN_MS = 5_000;
 
-/** waiting → approved → used, or waiting → refused; each step is taken once. */
+/** waiting → approved → used, or waiting → refused; each step happens once. */
 export type ApprovalStep = "waiting" | "approved" | "refused" | "used";
 
-/** `approval:<id>`: one call that somebody asked for. */
+/** `approval:<id>`: one call for which approval was requested. */
 export interface ApprovalRecord {
   readonly schema: 1;
   readonly state: ApprovalStep;
-  /** Who asks: id, how people know them, and by which client. */
+  /** The caller: ID, display name, and client. */
   readonly userId: UserId;
   readonly userName: string;
   /** "" for who has none. */
@@ -43,24 +43,24 @@ export interface ApprovalRecord {
   /** Sealed: the query of that address, in which clients may send keys. */
   readonly query?: string;
   readonly tool: string;
-  /** Sealed: canonical JSON of what the tool is given, numbers as they were written; see `givenToTool`. */
+  /** Sealed: canonical JSON of the tool's arguments, numbers as written; see `givenToTool`. */
   readonly given: string;
-  /** Who may approve, see `ApprovalNeed`. */
+  /** Groups that can approve, see `ApprovalNeed`. */
   readonly approvers: readonly (readonly string[])[];
-  /** What ends the credential that asked. */
+  /** Keys that revoke the caller's credential. */
   readonly revocationKeys: readonly string[];
   /** Epoch seconds. */
   readonly askedAt: number;
-  /** The same call was approved before, and nobody knows what became of it. */
+  /** The same call was approved before, and its outcome is unknown. */
   readonly afterUnknown?: true;
   /** Id and name of who decided. */
   readonly decidedBy?: { readonly id: UserId; readonly name: string };
   readonly decidedAt?: number;
-  /** Of a used one: unknown from the moment before the call is made until its answer has been sent. */
+  /** For a used approval: unknown from the moment before the call is made until its response has been sent. */
   readonly outcome?: "unknown" | "answered";
 }
 
-/** `approval-of:<hmac>`: where the approval of a call stands that comes again. */
+/** `approval-of:<hmac>`: key of the approval for a repeated call. */
 export interface ApprovalPointer {
   readonly schema: 1;
   readonly id: string;
@@ -72,16 +72,19 @@ export const APPROVAL_FORMATS = firstFormats(["approval", "approval-of"]);
 export const APPROVALS_FEED = "approvals";
 
 export const approvalKey = (id: string): string => `approval:${id}`;
-/** What a query is sealed for. */
+/** Associated data for sealing a query. */
 export const queryOf = (key: string): string => `${key} query`;
-/** The same of what is given with header fields: versions that cannot show them cannot open it, and decide about nothing. */
+/**
+ * Associated data for arguments with header fields: versions that cannot show the fields cannot open them, and decide
+ * about nothing.
+ */
 export const withFieldsOf = (key: string): string => `${key} fields`;
 export const givenOf = (key: string, given: string): string => (given.startsWith("[") ? withFieldsOf(key) : key);
 export const pointerKey = (hmac: string): string => `approval-of:${hmac}`;
 /** Whether a text can be the id of an approval. */
 export const isApprovalId = (text: string): boolean => /^[A-Za-z0-9_-]{22}$/.test(text);
 
-/** Of those alone on which somebody has to decide. */
+/** Tag of approvals that another user must decide. */
 export const waitingTag = (userId: string): string => `asking:${userId}`;
 
 /** The same of all users. */
@@ -102,7 +105,7 @@ export function tagsOf({ state, userId, clientId }: Pick<ApprovalRecord, "state"
   ];
 }
 
-/** For the audit. @param record as it was before */
+/** For the audit. @param record before the decision */
 export function decisionAction(
   id: string,
   { userId, tool, routeKey, state }: ApprovalRecord,

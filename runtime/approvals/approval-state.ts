@@ -1,4 +1,4 @@
-/** What a stored approval is to the call that asks for it. */
+/** State of a stored approval for the call that requests it. */
 import type { Principal } from "../identity/principal.ts";
 import type { StoredRecord } from "../store/store.ts";
 import type { Keys } from "../shared/keys.ts";
@@ -31,7 +31,7 @@ export function pageOf({ page }: AskedCall, id: string): string {
   return `${page}?request=${id}`;
 }
 
-/** Of a call that waits from now on. @param made its key, and what else is known of it */
+/** Record of a call that is pending from now on. @param made its key and metadata */
 export function newRecord(
   { principal, route, tool, given, approvers }: AskedCall,
   made: {

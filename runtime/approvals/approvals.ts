@@ -1,9 +1,9 @@
 /**
- * Approvals of single tool calls: asked for by a call, given by a person, used up by the same call coming again.
+ * Approvals of single tool calls: requested by a call, approved by a user, used when the same call is repeated.
  *
- * Untrusted input: calls. Promises: an approval is good for one user, credential, client, server, tool and exactly what the
- * tool is given; it is used once, whichever replica the call comes to, and before the call is made, so that a crash
- * behind it makes no second call; what became of that one stays recorded as unknown.
+ * Untrusted input: calls. Promises: an approval is valid for one user, credential, client, server, tool and exactly
+ * these arguments. It is used once, on whichever replica the call arrives, and before the call is made, so that a crash
+ * afterwards causes no second call; the outcome of the first stays recorded as unknown.
  */
 import type { AdminAction } from "../audit/action-record.ts";
 import { createHmac } from "node:crypto";
@@ -42,20 +42,20 @@ import {
   decisionAction,
 } from "./approval-records.ts";
 
-/** Calls of one user that wait for somebody; by one client half as many. */
+/** Pending calls of one user; by one client half of that. */
 export const MOST_WAITING = 16;
 export const MOST_WAITING_BY_CLIENT = 8;
-/** New ones of one user in one process: who asks and withdraws without end uses up nobody else's. */
+/** New requests of one user in one process: endless requests and withdrawals must not exhaust the limit of others. */
 const ONE_USER = { burst: 120, perSecond: 0.1 };
-/** New ones in one process: all users together may not fill the store either. */
+/** New requests in one process: all users together must not fill the store either. */
 const ALL_USERS = { burst: 1000, perSecond: 1 };
-/** Longest of what a tool is given, in UTF-16 units: whoever approves has to read it. */
+/** Longest arguments, in UTF-16 units: the approver must read them. */
 export const MAX_GIVEN = 16_384;
 const MAX_TOOL = 256;
 const MAX_QUERY = 1_024;
 
 export interface ApprovalDeps {
-  /** For the audit; absent: there is none. */
+  /** For the audit; absent: not recorded. */
   readonly recordAction?: ((action: AdminAction) => void) | undefined;
   readonly store: Store;
   readonly keys: Keys;
@@ -63,7 +63,7 @@ export interface ApprovalDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly onEvent?: (event: ApprovalEvent) => void;
-  /** Absent: nobody is told that a call waits but its client. */
+  /** Absent: only the client learns of a pending call. */
   readonly notify?: Notify;
 }
 
@@ -80,7 +80,7 @@ class StoredApprovals implements Approvals {
   readonly #sealer: ReturnType<Keys["sealer"]>;
   readonly #allUsers: RateLimiter;
   readonly #oneUser: RateLimiter;
-  /** One after the other of each user, so that those at once do not pass the bound together. */
+  /** One at a time per user, so that concurrent requests cannot exceed the bound together. */
   readonly #asking = new Map<string, { readonly limiter: Limiter; count: number }>();
 
   constructor(deps: ApprovalDeps) {
@@ -93,7 +93,7 @@ class StoredApprovals implements Approvals {
 
   async find(id: string): Promise<Found | undefined> {
     const found = isApprovalId(id) ? await this.#deps.store.get<ApprovalRecord>(approvalKey(id)) : undefined;
-    // Whoever asked is gone, and what was asked for with them.
+    // The caller's access was revoked, and its requests with it.
     return found && this.#deps.revocations.isRevoked(found.value.revocationKeys) ? undefined : found;
   }
 
@@ -170,7 +170,7 @@ class StoredApprovals implements Approvals {
     if (found?.value.state !== "waiting") return false;
     const { user } = principal;
     const { approvers, userId } = found.value;
-    // Withdrawing what one has asked for oneself needs nobody's leave.
+    // Withdrawing one's own request needs no permission.
     const isOwnRefusal = decision === "refused" && user.id === userId;
     return (
       (isOwnRefusal || mayApprove(approvers, askerOf(found.value), user)) &&
@@ -245,7 +245,7 @@ class StoredApprovals implements Approvals {
 
   async #look(call: AskedCall): Promise<ApprovalState> {
     const key = this.#pointerOf(call);
-    // Asked anew at most once, and once more where another process was faster.
+    // Requested again at most once, and once more if another process was faster.
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const pointer = await this.#deps.store.get<ApprovalPointer>(key);
       const found = pointer && (await this.find(pointer.value.id));
@@ -256,7 +256,7 @@ class StoredApprovals implements Approvals {
     return { state: "unavailable" };
   }
 
-  /** As the client called itself when it was let in. */
+  /** The client's name at the time of its consent. */
   async #clientNameOf({ grantId, clientId = "" }: Principal): Promise<string> {
     const grant =
       grantId === undefined ? undefined : await this.#deps.store.get<{ clientName?: unknown }>(`grant:${grantId}`);

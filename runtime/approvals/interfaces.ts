@@ -1,4 +1,4 @@
-/** What the rest of the gateway asks of approvals. */
+/** Interface of approvals for the rest of the gateway. */
 import type { Principal } from "../identity/principal.ts";
 import type { ApprovalNeed } from "../policy/facts.ts";
 import type { StoredRecord } from "../store/store.ts";
@@ -16,7 +16,7 @@ export interface AskedCall {
     readonly to: readonly string[];
   };
   readonly tool: string;
-  /** Canonical JSON of what the tool and its server are given, numbers as they were written; see `givenToTool`. */
+  /** Canonical JSON of the arguments for the tool and its server, numbers as written; see `givenToTool`. */
   readonly given: string;
   readonly approvers: ApprovalNeed["approvers"];
   /** Address of the page on which it is decided, without the id. */
@@ -24,7 +24,7 @@ export interface AskedCall {
 }
 
 export type ApprovalState =
-  /** `page`: where somebody decides. */
+  /** `page`: address of the decision page. */
   | { readonly state: "waiting"; readonly id: string; readonly page: string; readonly expiresAt: number }
   | {
       readonly state: "approved";
@@ -33,33 +33,39 @@ export type ApprovalState =
       readonly found: StoredRecord<ApprovalRecord>;
     }
   | { readonly state: "refused"; readonly id: string; readonly by: string }
-  /** nobody: a machine cannot confirm its own call. too-many: as many wait as may. too-long: nobody could read it. */
+  /**
+   * nobody: a service account cannot confirm its own call. too-many: too many pending calls. too-long: too long to
+   * review.
+   */
   | { readonly state: "nobody" | "too-many" | "too-long" | "unavailable" };
 
-/** What happens to an approval, for metrics. */
+/** Events in the life of an approval, for metrics. */
 export const APPROVAL_EVENTS = ["asked", "approved", "refused", "used"] as const;
 export type ApprovalEvent = (typeof APPROVAL_EVENTS)[number];
 
 export interface Approvals {
-  /** Where the approval of this call stands; asks for one where there is none. Never throws. */
+  /** State of this call's approval; requests one if there is none. Never throws. */
   ask(call: AskedCall): Promise<ApprovalState>;
-  /** Uses it up: true for exactly one of all who try. @throws GatewayError `store.unavailable`: then nobody may go on */
+  /**
+   * Uses the approval up: true for exactly one of all who try. @throws GatewayError `store.unavailable`: the call must
+   * not continue
+   */
   use(found: StoredRecord<ApprovalRecord>): Promise<boolean>;
   /** The call was answered. Never throws. */
   answered(id: string): Promise<void>;
   /** Returns once it may no longer be waiting, or after `ms`, or when the signal says so. Never throws. */
   wait(id: string, ms: number, signal: AbortSignal): Promise<void>;
   find(id: string): Promise<StoredRecord<ApprovalRecord> | undefined>;
-  /** Canonical JSON of what the tool is given. @returns undefined when a key is missing that sealed it */
+  /** Canonical JSON of the tool's arguments. @returns undefined when a sealing key is missing */
   given(found: StoredRecord<ApprovalRecord>): string | undefined;
   /** Address of the server, with its query. */
   address(found: StoredRecord<ApprovalRecord>): string;
-  /** @returns false when it waits for no decision, or not for this person's */
+  /** @returns false when the call is not pending, or this user cannot decide it */
   decide(id: string, principal: Principal, decision: "approved" | "refused"): Promise<boolean>;
-  /** Refused by the user who asks, even once it is approved. Never throws. */
+  /** Withdrawal by the caller, even after approval. Never throws. */
   withdraw(id: string, principal: Principal): Promise<void>;
-  /** Those that wait for anybody, of this user's calls; oldest first. */
+  /** This user's calls that are pending approval by any user; oldest first. */
   listWaiting(userId: string): Promise<readonly StoredRecord<ApprovalRecord>[]>;
-  /** The same of all users' calls, in no order; as many as this at most. */
+  /** The same for all users' calls, in no order; at most this number. */
   pageWaiting(limit: number): Promise<readonly StoredRecord<ApprovalRecord>[]>;
 }

@@ -1,21 +1,20 @@
 /**
- * What a tool is given, laid out for the person who decides about it. Promise: nothing is left out and nothing is hidden;
- * numbers stand as they were sent.
+ * A tool's arguments, laid out for the user who decides. Promise: nothing is omitted or hidden; numbers appear as sent.
  */
 import { isRecord } from "../shared/is-record.ts";
 import { NumberToken, parseVerbatim } from "../shared/canonical-json.ts";
 import { visibleText } from "../shared/json/visible-text.ts";
 
-/** Texts are apart, so that writing from right to left in one cannot move what stands around it. */
+/** Separate pieces of text, so that right-to-left text in one cannot move its surroundings. */
 export interface ShownPiece {
   readonly text: string;
   readonly isQuoted: boolean;
 }
 
 export interface ShownCall {
-  /** The tool's arguments; undefined: the call gives none. */
+  /** The tool's arguments; undefined: the call has none. */
   readonly arguments: readonly ShownPiece[] | undefined;
-  /** Everything else that the message gives along. */
+  /** Everything else in the message. */
   readonly others: readonly { readonly name: string; readonly value: readonly ShownPiece[] }[];
   /** The client's own header fields, a list of names and values; undefined: it sends none. */
   readonly fields: readonly ShownPiece[] | undefined;
@@ -24,7 +23,7 @@ export interface ShownCall {
 /** Deeper ones begin no further to the right. */
 const MAX_INDENT = 12;
 
-/** @param given canonical JSON, as approvals keep it */
+/** @param given canonical JSON, as stored with approvals */
 export function showCall(given: string): ShownCall {
   const whole = parseVerbatim(given);
   const [params, fields] = Array.isArray(whole) ? (whole as readonly unknown[]) : [whole];
@@ -45,7 +44,7 @@ function piecesOf(value: unknown): readonly ShownPiece[] {
   return pieces;
 }
 
-/** One in a line; a name may stand there several times. */
+/** One field per line; a name may occur several times. */
 function piecesOfFields(fields: readonly (readonly [name: string, value: string])[]): readonly ShownPiece[] {
   return fields.flatMap(([name, value], index) => [
     { text: visibleText(name), isQuoted: true },

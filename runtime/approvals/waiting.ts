@@ -1,11 +1,11 @@
-/** Calls that wait for somebody's decision. */
+/** Calls that are pending a decision. */
 import type { Revocations } from "../identity/interfaces.ts";
 import { pageOf, type PageOf, type PageRequest } from "../store/page-of.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
 import { approvalKey, isApprovalId, WAITING_TAG, waitingTag, type ApprovalRecord } from "./approval-records.ts";
 import type { Approvals } from "./interfaces.ts";
 
-/** Read at once. */
+/** Records per read. */
 const PAGE = 200;
 
 export function createWaiting(deps: {
@@ -22,7 +22,7 @@ export function createWaiting(deps: {
     async pageWaiting(limit) {
       const found: StoredRecord<ApprovalRecord>[] = [];
       let after: string | undefined;
-      // What ended with who asked is passed over, and not without end.
+      // Skips calls whose caller's access ended, with a limit on reads.
       for (let read = 0; found.length < limit && read < 4 * limit; read += PAGE) {
         const query = { prefix: approvalKey(""), tag: WAITING_TAG, limit: PAGE, ...(after !== undefined && { after }) };
         const page = await store.page<ApprovalRecord>(query);

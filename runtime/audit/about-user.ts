@@ -1,4 +1,4 @@
-/** Whether a record is about somebody: they asked, or did it, or it was done to what is theirs. */
+/** Whether a record is about a user: they made the request, performed the action, or own its target. */
 import { lowerAscii } from "../shared/ascii.ts";
 import { isRecord } from "../shared/is-record.ts";
 
@@ -7,7 +7,7 @@ export interface UserNames {
   readonly emails: readonly string[];
 }
 
-/** What others wrote into a call's arguments is not looked into. */
+/** Does not search the arguments of calls, which others wrote. */
 export function isAboutUser(value: Readonly<Record<string, unknown>>, { ids, emails }: UserNames): boolean {
   const { user, email, by, target, approval } = value;
   const isId = (name: unknown): boolean => typeof name === "string" && ids.includes(name);
@@ -19,7 +19,7 @@ export function isAboutUser(value: Readonly<Record<string, unknown>>, { ids, ema
   return ids.some((id) => isNamedIn(target, id)) || emails.some((email) => isNamedIn(folded, lowerAscii(email)));
 }
 
-/** As "device 1 of alice" and "approval 1 of alice: tool on route" do; ids may have blanks. */
+/** Matches texts such as "device 1 of alice" and "approval 1 of alice: tool on route"; IDs may contain blanks. */
 function isNamedIn(target: string, name: string): boolean {
   if (name === "") return false;
   for (let at = target.indexOf(name); at !== -1; at = target.indexOf(name, at + 1)) {

@@ -1,4 +1,4 @@
-/** What administrators do: one line of the audit for each action. */
+/** Administrative actions: one line of the audit per action. */
 import { isoTime, jsonText } from "./record.ts";
 
 export interface AdminAction {
@@ -16,11 +16,11 @@ export interface AdminAction {
     | "withdraw-device-approval"
     | "forget"
     | "console";
-  /** Who: a user's id, "root@host" for commands, which token for the admin listener. */
+  /** Actor: a user's ID, "root@host" for commands, the name of the token for the admin listener. */
   readonly by: string;
-  /** What it was done to: "slice team-a", "session abc". */
+  /** Target of the action: "slice team-a", "session abc". */
   readonly target: string;
-  /** What was there and what is: digests of slices and of records in the store, else states; null: nothing. */
+  /** State before and after: digests of slices and of records in the store, else states; null: nothing. */
   readonly before?: string | null | undefined;
   readonly after?: string | null | undefined;
   readonly reason?: string | undefined;
@@ -29,8 +29,8 @@ export interface AdminAction {
 }
 
 /**
- * @param id of this action: one that a crash writes twice has one
- * @param given as the store has it: whoever writes that must not begin another line
+ * @param id of this action: a line that a crash writes twice has the same one
+ * @param given as stored: a writer of the store must not be able to start another line
  * @returns one line with its line end
  */
 export function formatAction(timeMs: number, id: string, given: AdminAction): string {

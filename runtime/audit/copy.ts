@@ -1,4 +1,4 @@
-/** Copies of records, for consumers: all fields, whatever the log has of them, with arguments as they may leave it. */
+/** Copies of records, for consumers: all fields, whichever the log has, with arguments redacted for leaving it. */
 import type { RecordCopy } from "./record-consumer.ts";
 import type { Redactor } from "./redaction/redactor.ts";
 
@@ -8,7 +8,7 @@ export interface CopyPlace {
 }
 
 /**
- * @param line of the log, with its line end; without its place, which is given
+ * @param line of the log, with its line end, without the position
  * @param extra see entries.ts
  * @throws SyntaxError
  */
@@ -25,10 +25,10 @@ export function copyOf(
 }
 
 const MAY_BE_ODD = /\\u[dD]/;
-/** In what `JSON.stringify` gives, behind an even number of backslashes. */
+/** In output of `JSON.stringify`: an escape after an even number of backslashes. */
 const LONE_SURROGATE = /(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g;
 
-/** Receivers refuse texts that are no Unicode: by such a one a caller would keep a record from them. */
+/** Destinations reject texts that are not Unicode: with one, a caller could keep a record from them. */
 function wellFormed(value: RecordCopy["value"]): RecordCopy["value"] {
   return JSON.parse(JSON.stringify(value).replaceAll(LONE_SURROGATE, "$1\\ufffd")) as RecordCopy["value"];
 }

@@ -8,7 +8,7 @@ export interface DriftInput {
   readonly bundleDigest: string;
   /** Key of the route. */
   readonly route: string;
-  /** To whom it was listed. */
+  /** The user who requested the list. */
   readonly user?: { readonly id: string; readonly email: string } | undefined;
   readonly drifts: readonly {
     readonly item: "tool" | "prompt" | "template" | "instructions";
@@ -18,7 +18,7 @@ export interface DriftInput {
   }[];
 }
 
-/** Of one line; of more the number alone is told. */
+/** Limit per line; beyond it only their number is recorded. */
 const MAX_TOOLS = 50;
 
 /** @returns one line with its line end */

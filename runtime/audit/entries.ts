@@ -1,13 +1,14 @@
 /**
- * Records on their way to the thread that writes them: bytes in batches, each entry told by its first byte. Lines go as
- * they are, with what only copies have in a text behind them; outcomes are few numbers, which become text over there.
+ * Records on their way to the writing thread: bytes in batches, each entry identified by its first byte. Lines are
+ * unchanged, followed by a text with the members that only copies have. Outcomes are a few numbers, formatted by that
+ * thread.
  */
 import type { OutcomeInput } from "./outcome-record.ts";
 
 export interface EntryTaker {
   /**
    * @param line with its line end
-   * @param extra `,"name":value` for each member that copies have beside those of the line, with a line end
+   * @param extra `,"name":value` for each member that only copies have, with a line end
    */
   line(line: Buffer, extra: Buffer | undefined): void;
   outcome(outcome: OutcomeInput): void;
@@ -17,7 +18,7 @@ export interface EntryTaker {
 
 const CHECKPOINT = 0x01;
 const OUTCOME = 0x02;
-/** What the texts behind lines begin with; lines begin with a brace. */
+/** First byte of the texts after lines; lines start with a brace. */
 const COMMA = 0x2c;
 const LINE_END = 0x0a;
 
@@ -35,7 +36,7 @@ export function putCheckpoint(bytes: Buffer, offset: number): number {
   return offset + CHECKPOINT_BYTES;
 }
 
-/** At most. */
+/** Upper bound. */
 export function outcomeBytes({ requestId, failure }: OutcomeInput): number {
   return FIXED_BYTES + requestId.length + (failure?.length ?? 0);
 }

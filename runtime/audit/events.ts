@@ -1,17 +1,17 @@
 /**
- * What happens in a gateway that somebody should be told of, all kinds in this one place.
+ * Events that operators may subscribe to, all kinds in this one place.
  *
- * Whoever sees something calls `notify`: it neither waits nor throws, and does nothing where nobody is to be told.
- * webhook/ keeps, signs and sends it.
+ * Their source calls `notify`, which neither waits nor throws, and does nothing without a subscriber. webhook/ stores,
+ * signs and sends them.
  */
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
 interface EventKind {
-  /** What happened, for the reference. */
+  /** Description for the reference. */
   readonly doc: string;
-  /** For how many seconds the same event (type and subject) is told once, by whichever process sees it again. */
+  /** Seconds during which the same event (type and subject) is sent once, whichever processes see it. */
   readonly onceIn: number;
 }
 
@@ -35,8 +35,8 @@ export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 export interface GatewayEvent {
   readonly type: EventType;
   /**
-   * What makes it this event and no other: the same text in every process that sees it, another one when it happens anew.
-   * Only its hash leaves the process: it becomes the event's id.
+   * Identity of the event: the same text in every process that sees it, another one for the next occurrence. Only its
+   * hash leaves the process: it becomes the event's ID.
    */
   readonly subject: string;
   /** Sent as JSON, at most 4 KiB of it; never a token or a secret. */

@@ -13,7 +13,10 @@ export interface LogFile {
    * its beginning, and what follows. What is unfinished in the file becomes a line of its own.
    */
   rest(batch: Buffer, offset: number): { readonly batch: Buffer; readonly offset: number };
-  /** So many bytes of it were appended. Not called where writing failed: `rest()` is asked for the same again. */
+  /**
+   * Notes the number of bytes appended. Not called after a failed write: `rest()` is then called again for the same
+   * bytes.
+   */
   wrote(bytes: number): void;
   close(): void;
 }
@@ -31,7 +34,7 @@ export function openLogFile(path: string): LogFile {
     });
   }
   const reading = openForReading(path, fd);
-  /** Where the file ends if nobody else has written since. Before the first write it is not known how it ends. */
+  /** End of the file if no other process has written since. Unknown before the first write. */
   let end = -1;
   let size = 0;
 
@@ -41,7 +44,8 @@ export function openLogFile(path: string): LogFile {
       if (reading === undefined) return { batch, offset };
       size = fstatSync(fd).size;
       const lineStart = offset === 0 ? 0 : batch.lastIndexOf(LINE_END, offset - 1) + 1;
-      // A line that was cut goes on nowhere: between a look at the file and the write others may write. But it must not be there twice.
+      // Another process may write between this check and the write, so a partial line is never continued. It must not
+      // appear twice either.
       const isCut = offset > lineStart && batch[offset] !== LINE_END;
       if (!isCut && (size === end || offset > lineStart)) return { batch, offset };
       if (!isLineOpen(reading, size)) return { batch, offset: lineStart };
@@ -65,7 +69,10 @@ function isLineOpen(reading: number, size: number): boolean {
   }
 }
 
-/** Undefined for pipes and devices, and where it is forbidden: whoever reads such a log finds lines that are joined to broken ones. */
+/**
+ * Undefined for pipes and devices, and without permission: a reader of such a log may find lines joined to partial
+ * ones.
+ */
 function openForReading(path: string, fd: number): number | undefined {
   if (!fstatSync(fd).isFile()) return undefined;
   try {

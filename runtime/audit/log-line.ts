@@ -14,13 +14,13 @@ export const CHECK_MESSAGE = "authorize check";
 
 export type LogLine =
   /**
-   * It says that it is a record. `message` is "" where it has none.
-   * `problem`: another reader may read it differently, so nothing may be concluded from its members.
+   * A record by its own statement. `message` is "" if it has none. `problem`: other readers may read it differently, so
+   * its members prove nothing.
    */
   | { readonly kind: "record"; readonly message: string; readonly value: Members; readonly problem?: string }
   /** A JSON object of another log. */
   | { readonly kind: "json"; readonly value: Members }
-  /** It starts as an object, and is not one, or is too deep to be read. */
+  /** Starts as an object but is not one, or is nested too deeply. */
   | { readonly kind: "broken"; readonly problem: string; readonly isDeep?: true }
   | { readonly kind: "text" };
 
@@ -80,8 +80,8 @@ function repeatedProblem(name = ""): string {
 }
 
 /**
- * Of a line that is no single JSON object: other readers may find a record in it, behind another value or in a list.
- * Linear: no name has a quotation mark in it, so that each begins one attempt.
+ * Whether other readers may find a record in a line that is not a single JSON object, after another value or in a list.
+ * Linear: names contain no quotation mark, so each one starts one attempt.
  */
 export function mayHoldRecord(line: LogLine, bytes: Buffer): boolean {
   if (line.kind !== "text" && line.kind !== "broken") return false;
@@ -89,13 +89,13 @@ export function mayHoldRecord(line: LogLine, bytes: Buffer): boolean {
   const pair = new RegExp(NAME_AND_VALUE);
   for (let found = pair.exec(text); found; found = pair.exec(text)) {
     if (unescaped(found[1]) === "service" && unescaped(found[2]) === SERVICE) return true;
-    // What looks like a value may be the beginning of a name.
+    // A match that looks like a value may be the start of a name.
     pair.lastIndex = found.index + 1;
   }
   return false;
 }
 
-/** As long as both words are with every letter written as an escape. */
+/** Bounds: the length of both words, up to every letter written as an escape. */
 const NAME_AND_VALUE = /"([^"]{7,42})"\s*:\s*"([^"]{9,54})"/g;
 
 function unescaped(text = ""): string {
@@ -104,7 +104,7 @@ function unescaped(text = ""): string {
 
 /** Members whose name their object has already, which `JSON.parse` drops, with the depth of the object. @param json valid */
 function* repeatsIn(json: string): Iterable<readonly [name: string, depth: number]> {
-  /** Of the objects and lists around. */
+  /** Member names of the enclosing objects and lists. */
   const around: Set<string>[] = [];
   let names = new Set<string>();
   let text = "";
@@ -132,7 +132,7 @@ export const LINE_START = Buffer.from('{"level":"');
 const MAX_TRIES = 16;
 
 export interface SplitLine {
-  /** What a killed process had begun, or what a full disk left of a line. */
+  /** A partial line, left by a killed process or a full disk. */
   readonly torn: Buffer | undefined;
   /** The line behind it, of another process; all bytes where none is joined. */
   readonly rest: Buffer;

@@ -1,7 +1,8 @@
 /**
- * What became of a request, once it is over: a line of its own behind the record of its decision.
+ * The outcome of a request, once it is over: a separate line after the record of its decision.
  *
- * That record is written before anything goes upstream, so that no crash takes it; a stream may last for hours after it.
+ * That record is written before anything goes upstream, so that no crash loses it; a stream may last for hours after
+ * it.
  */
 import { isoTime, jsonText } from "./record.ts";
 
@@ -11,14 +12,14 @@ export interface OutcomeInput {
   /** `seq` of the record of the decision, in the same run. */
   readonly of: number;
   readonly requestId: string;
-  /** Of the answer; 0: none was begun. */
+  /** Status of the response; 0: none was started. */
   readonly status: number;
-  /** Who is to blame that the request got no good answer; absent where it got one, or was refused by a rule. */
+  /** Origin of the failure; absent when the request got a good response or was denied by a rule. */
   readonly failedBy: "gateway" | "upstream" | "client" | undefined;
   /** How the upstream failed; absent where it did not. */
   readonly failure: string | undefined;
   readonly durationMs: number;
-  /** Entries of lists: how many were left out, and how many not; absent where no list was filtered. */
+  /** Number of hidden and shown list entries; absent when no list was filtered. */
   readonly lists: { readonly hidden: number; readonly shown: number } | undefined;
 }
 

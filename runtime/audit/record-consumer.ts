@@ -1,5 +1,5 @@
 /**
- * Whoever gets copies of the records: the record store, and sinks. Consumers live in the thread of the records, behind the
+ * Consumers of copies of the records: the record store, and sinks. They run in the thread of the records, after the
  * authorization log.
  */
 import type { Closable } from "../shared/clock.ts";
@@ -11,9 +11,9 @@ export interface RecordCopy {
 
 /** One of them: it reads the queue of the copies (`record-queue/`) at its own pace. */
 export interface RecordConsumer extends Closable {
-  /** Resolves when all that was taken is kept. */
+  /** Resolves when all accepted records are stored. */
   flush?(): Promise<void>;
-  /** False: what comes cannot be kept; with `audit_required` nothing may pass then. */
+  /** False: records cannot be stored; with `audit_required` all requests are then denied. */
   readonly canKeep: boolean;
   /** For metrics, /status and the console: plain numbers and texts, structured-clonable. */
   status(): ConsumerStatus;
@@ -21,9 +21,9 @@ export interface RecordConsumer extends Closable {
 
 /** All of them, with their queue. */
 export interface RecordConsumers extends Closable {
-  /** In the order of the log; never throws, never waits. */
+  /** Takes records in the order of the log; never throws, never waits. */
   take(copies: readonly RecordCopy[]): void;
-  /** Resolves when all that was taken is kept (store), or in the spool (sinks). */
+  /** Resolves when all accepted records are stored (store), or spooled (sinks). */
   flush(): Promise<void>;
   readonly canKeep: boolean;
   status(): readonly ConsumerStatus[];
@@ -40,7 +40,7 @@ export interface ConsumerStatus {
   readonly name: string;
   readonly kind: "record_store" | "otlp" | "http" | "syslog";
   readonly isAway: boolean;
-  /** Records that are taken and not kept, or not sent. */
+  /** Accepted records that are not stored or sent yet. */
   readonly waiting: number;
   readonly taken: number;
   readonly lost: number;

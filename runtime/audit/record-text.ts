@@ -8,7 +8,10 @@ export function plainJsonText(text: string): string {
 /** Printable ASCII without quote and backslash. */
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
-/** What JSON leaves as it is and viewers do not: DEL, C1 controls, line separators, and all that formats: bidirectional marks, tags. */
+/**
+ * Characters that JSON does not escape but viewers obey: DEL, C1 controls, line separators, and all formatting:
+ * bidirectional marks, tags.
+ */
 export function escapeMarks(json: string): string {
   return json.replace(MARKS, escapeUnits);
 }

@@ -1,8 +1,8 @@
 /**
  * Writes authorization records without making requests wait for the disk, and without losing any.
  *
- * Lines are gathered and written together. The queue is bounded: when it is full, `write` hands out a promise and the
- * request waits for it before it goes on. A failing write is reported and tried again from where it stopped.
+ * Lines are collected and written together. The queue is bounded: when it is full, `write` returns a promise, and the
+ * request waits for it. A failed write is reported and retried from where it stopped.
  */
 import { write as writeFile } from "node:fs";
 
@@ -16,11 +16,11 @@ import { task } from "../shared/faults/guard.ts";
 
 export interface RecordWriter extends Closable {
   /**
-   * Queues one line. It is never refused or dropped.
+   * Queues one line. Never rejects or drops it.
    *
    * @param line with its line end
-   * @param extra where it is wanted: `,"name":value` for each member that copies have beside those of the line
-   * @returns undefined when there is room for more, else a promise that resolves when there is: wait before going on
+   * @param extra if needed: `,"name":value` for each member that only copies have
+   * @returns undefined when the queue has space, else a promise to wait for before continuing
    */
   write(line: string, extra?: string): Promise<void> | undefined;
   /** With `audit`, a record store or sinks. */
@@ -31,7 +31,7 @@ export interface RecordWriter extends Closable {
    */
   flush(): Promise<void>;
   /**
-   * Opens the file anew, for log rotation by rename; does nothing for a descriptor or standard output.
+   * Reopens the file, for log rotation by rename; does nothing for a descriptor or standard output.
    * @throws GatewayError `record.open`; the old file then stays in use
    */
   reopen(): void;
@@ -39,7 +39,7 @@ export interface RecordWriter extends Closable {
   close(): Promise<void>;
 }
 
-/** What more there is where records go to a thread of their own. */
+/** Further methods of a writer whose records go to a separate thread. */
 export interface RecordsOfThread {
   /** Records prove that they are whole, and say which rule decided. */
   readonly isAudited: boolean;
@@ -47,19 +47,22 @@ export interface RecordsOfThread {
   readonly wantsExtra: boolean;
   /** Place of the line that was written last: outcomes name it. */
   readonly lastSeq: number;
-  /** Behind the answer: there is no room to wait for. */
+  /** Called after the response, so nothing waits for space in the queue. */
   writeOutcome(outcome: OutcomeInput): void;
-  /** Of routes, by key: what copies tell of the arguments of their tools. Whenever a configuration comes into force. */
+  /**
+   * Sets the routes' declared treatment of tool arguments in copies, by route key. Called whenever a configuration
+   * takes effect.
+   */
   declareArguments(declared: ReadonlyMap<string, DeclaredArguments>): void;
-  /** False: what comes cannot be kept, by the log or by a consumer. */
+  /** False: the log or a consumer cannot store records. */
   readonly canKeep: boolean;
-  /** Of the consumers, about a second ago. */
+  /** Status of the consumers, about a second old. */
   status(): readonly ConsumerStatus[];
 }
 
 /** Writes to a file itself. */
 export interface LineWriter extends RecordWriter {
-  /** As `write()`; whoever has bytes makes no text of them. They are copied. */
+  /** Like `write()`, for callers that already have bytes. They are copied. */
   writeBytes(line: Uint8Array): Promise<void> | undefined;
 }
 
@@ -100,7 +103,7 @@ export function createRecordWriter(options: RecordWriterOptions): LineWriter {
   return new FileWriter(options);
 }
 
-/** Its methods are members of its own: whoever adds to a writer copies them. */
+/** Its methods are own properties: wrappers copy them. */
 class FileWriter implements LineWriter {
   readonly #options: RecordWriterOptions;
   readonly #path: string | undefined;
@@ -110,9 +113,10 @@ class FileWriter implements LineWriter {
   readonly #retryMs: number;
   readonly #writeTo: WriteTo;
   #file: LogFile | undefined;
-  /** Opened by `reopen`, taken into use between two batches. */
+  /** Opened by `reopen`, first used between two batches. */
   #nextFile: LogFile | undefined;
-  // Lines become bytes at once: joining thousands of small strings later costs more than the whole rest of a record.
+  // Lines become bytes immediately: joining thousands of small strings later costs more than the whole rest of a
+  // record.
   #filling: Buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   #filled = 0;
   /** Chunks that are full and wait for the write before them. */
@@ -238,7 +242,7 @@ class FileWriter implements LineWriter {
     if (batch.buffer.byteLength === CHUNK_BYTES) this.#spare ??= Buffer.from(batch.buffer);
     for (const flush of this.#flushes) if (flush.upTo <= this.#done) flush.resolve();
     this.#flushes = this.#flushes.filter((flush) => flush.upTo > this.#done);
-    // Half empty, not merely below the mark: else every line would wake everybody for one free place.
+    // Half empty, not merely below the limit: else every line would wake all waiting requests for one free position.
     if (this.#total - this.#done <= this.#maxQueued / 2) {
       this.#room?.resolve();
       this.#room = undefined;
@@ -253,7 +257,7 @@ class FileWriter implements LineWriter {
     this.#writeTo(descriptor, batch, offset, batch.length - offset, null, (error, written) => {
       if (this.#isClosed) return;
       if (error) {
-        // A pipe that is full for the moment is no failure.
+        // A pipe that is temporarily full is not a failure.
         if (error.code !== "EAGAIN" && waitMs === this.#retryMs) onError(writeError(error), this.#total - this.#done);
         const nextMs = Math.min(waitMs * 2, MAX_RETRY_MS);
         const retry = (): void => this.#retry(lines, from, nextMs, whenDone);

@@ -11,14 +11,14 @@ import type { Decision, McpFacts } from "../policy/facts.ts";
 import type { ShadowDecision } from "../policy/shadow.ts";
 import { escapeMarks, plainJsonText } from "./record-text.ts";
 
-/** What a record can tell. */
+/** Content of a record. */
 export interface RecordInput {
   /** Milliseconds since the epoch. */
   readonly timeMs: number;
   readonly decision: Decision;
-  /** What candidates would have said; absent where there are none, or none was asked. */
+  /** Decisions of shadow policies; absent when there are none, or none was evaluated. */
   readonly shadow?: readonly ShadowDecision[] | undefined;
-  /** Where the approval of a call stands that needs one: its id, and who decided; absent for all others. */
+  /** State of a required approval: its ID, and who decided; absent for all other requests. */
   readonly approval?:
     | { readonly state: string; readonly id: string | undefined; readonly by: string | undefined }
     | undefined;
@@ -35,24 +35,29 @@ export interface RecordInput {
   /** Key of the route; absent when none was found. */
   readonly route?: string | undefined;
   readonly http: { readonly method: string; readonly path: string; readonly host: string; readonly ip: string };
-  /** Absent when nobody is signed in. */
+  /** Absent when no user is signed in. */
   readonly user?: { readonly id: string; readonly email: string } | undefined;
   readonly sessionId?: string | undefined;
   readonly grantId?: string | undefined;
   readonly clientId?: string | undefined;
-  /** Name of the trusted issuer that vouches for the user, by an assertion or at sign-in; absent for the first provider. */
+  /**
+   * Name of the trusted issuer that verified the user, by an assertion or at sign-in; absent for the first provider.
+   */
   readonly issuer?: string | undefined;
   /** Names of the rules of that issuer that let a workload in. */
   readonly issuerRules?: readonly string[] | undefined;
-  /** How the caller was authenticated: "session", "grant", "id-jag" …; absent when nobody was. */
+  /** How the caller was authenticated: "session", "grant", "id-jag" …; absent for anonymous callers. */
   readonly authMethod?: string | undefined;
   /** On MCP server routes; {} when the request has no method of its own (GET, DELETE, posted responses). */
   readonly mcp?: McpFacts | undefined;
-  /** JSON text of the tool's arguments; asked only when the field is wanted. See mcp/message.ts, `toolArguments`. */
+  /** JSON text of the tool's arguments; called only if the field is enabled. See mcp/message.ts, `toolArguments`. */
   readonly toolArguments?: (() => string | undefined) | undefined;
-  /** Members for arguments of which not all may stand in clear; undefined, or gives undefined: all may. See redaction/redactor.ts. */
+  /**
+   * Members for arguments that are partly redacted; undefined, or returns undefined: all appear in plain text. See
+   * redaction/redactor.ts.
+   */
   readonly redact?: ((tool: string, text: string) => string | undefined) | undefined;
-  /** JSON of what its policy was asked about, see replay/write-facts.ts; asked only when the field is wanted. */
+  /** JSON of the facts for the policy, see replay/write-facts.ts; called only if the field is enabled. */
   readonly replay?: (() => string) | undefined;
 }
 
@@ -64,7 +69,7 @@ const MAX_ARGUMENTS = 8192;
 /** @returns ',"name":value' or "" when the field does not apply */
 type Write = (input: RecordInput) => string;
 
-/** Names that `authorize_log_fields` may list, in the order in which they stand in a record. */
+/** Names for `authorize_log_fields`, in their order within a record. */
 export const RECORD_FIELDS = [
   "request-id",
   "trace-id",
@@ -123,7 +128,7 @@ export const DEFAULT_RECORD_FIELDS: readonly RecordField[] = ["request-id", "use
 export function formatRecord(fields: readonly string[], input: RecordInput): string {
   let line = `{"level":"info","time":"${isoTime(input.timeMs)}","service":"authorize","message":"authorize check"`;
   line += decisionText(input.decision);
-  // Whoever writes a candidate wants to read of it, so this is no field that `authorize_log_fields` could leave out.
+  // The author of a shadow policy needs its results, so `authorize_log_fields` cannot omit this field.
   if (input.shadow) line += shadowText(input.shadow);
   if (input.approval) line += approvalText(input.approval);
   // Likewise: without it a record would say that the request went on.
@@ -135,10 +140,10 @@ export function formatRecord(fields: readonly string[], input: RecordInput): str
 }
 
 /**
- * What copies have beside the line: all fields that `authorize_log_fields` leaves out, but `replay`. Arguments are as they
- * were sent: whoever makes the copies redacts them.
+ * Formats the members that only copies have: all fields that `authorize_log_fields` omits, except `replay`. Arguments
+ * are as sent: the code that makes the copies redacts them.
  *
- * @param rule where the line has none
+ * @param rule if the line has none
  * @returns `,"name":value` for each, without a line end
  */
 export function formatExtra(fields: readonly string[], input: RecordInput, rule: string | undefined): string {
@@ -165,7 +170,7 @@ function writersBeside(fields: readonly string[]): readonly Write[] {
 function writersFor(fields: readonly string[]): readonly Write[] {
   let known = writers.get(fields);
   if (!known) {
-    // In our order and once each, however they are listed.
+    // In a fixed order and once each, however they are listed.
     known = RECORD_FIELDS.filter((name) => fields.includes(name)).map((name) => WRITE_FIELD[name]);
     writers.set(fields, known);
   }
@@ -200,7 +205,7 @@ function approvalText({ state, id, by }: NonNullable<RecordInput["approval"]>): 
   return `,"approval":{"state":${jsonText(state)}${which}${by === undefined ? "" : `,"by":${jsonText(by)}`}}`;
 }
 
-/** Without a time: the store was away, and nobody could tell. */
+/** Without a time: the store was unavailable, so the time is unknown. */
 function limitedText({ limit, retryAfterMs }: NonNullable<RecordInput["limited"]>): string {
   return `,"limited":${JSON.stringify({ limit, "retry-after-ms": retryAfterMs })}`;
 }
@@ -223,7 +228,7 @@ function oneLine(json: string): string {
   try {
     return escapeMarks(JSON.stringify(JSON.parse(json)));
   } catch {
-    // Arguments come from a message that was read strictly; should they be broken all the same, the line must not be.
+    // Arguments come from a message that was read strictly; should they still be broken, the line must not be.
     return jsonText(json);
   }
 }
@@ -241,7 +246,10 @@ function isPrintable(text: string): boolean {
 let lastSecond = -1;
 let lastPrefix = "";
 
-/** ISO 8601 in UTC with milliseconds; the part up to the seconds is kept, since most records share it with the one before. */
+/**
+ * ISO 8601 in UTC with milliseconds; the part up to the seconds is cached, since most records share it with the
+ * previous one.
+ */
 export function isoTime(timeMs: number): string {
   const second = Math.floor(timeMs / 1000);
   if (second !== lastSecond) {

@@ -7,7 +7,7 @@ import type { HostCertificate } from "../features/listener/compiled.ts";
 import type { Series } from "../admin-listener/series.ts";
 import type { CertificateReport } from "./process-report.ts";
 
-/** Of thousands of owners' certificates the first ones have a metric; the webhook tells of all. */
+/** Thousands of owners may have certificates: the first ones get a metric, all get webhook events. */
 const MAX_SERIES = 1_000;
 
 export function certificateSeries(ends: () => readonly CertificateReport[]): Series {
@@ -31,11 +31,11 @@ export function certificateSeries(ends: () => readonly CertificateReport[]): Ser
 export interface ShownLeaves {
   readonly public: readonly X509Certificate[];
   readonly admin: readonly X509Certificate[];
-  /** Of owners. */
+  /** Certificates of owners. */
   readonly hosts: readonly HostCertificate[];
 }
 
-/** Of slices, read in one call; with thousands the rest follow in the next ones. */
+/** Slices per read; with thousands, later reads get the rest. */
 const MAX_READ = 100;
 
 export function createCertificateEnds(): (shown: ShownLeaves, nowMs: number) => readonly CertificateReport[] {

@@ -10,7 +10,7 @@ export interface TrafficMetrics {
   readonly decided: (decision: Decision) => void;
 }
 
-/** What is told besides. */
+/** Metrics that are also counted here. */
 interface Told {
   readonly answered: (route: CompiledRoute, status: number, durationMs: number, beganMs?: number) => void;
   readonly upstreamFailed: (route: CompiledRoute, failure: string, upstream?: string) => void;

@@ -1,6 +1,6 @@
 /**
- * The health of this process, told to all others for the console: who it is and what it has in force, and what its requests
- * come to by the minute.
+ * Health of this process, shared with all others for the console: its identity, its active configuration, and the
+ * results of its requests per minute.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { hostname } from "node:os";
@@ -34,7 +34,7 @@ import { createTraffic } from "./traffic.ts";
 
 export interface HealthDeps {
   readonly store: Store;
-  /** Of this process; unique among all that share the store. */
+  /** ID of this process; unique among all that share the store. */
   readonly id: string;
   readonly bundle: Pick<Bundle, "status" | "current">;
   /** Whether an owner has viewers of its own; undefined: none has. */
@@ -56,24 +56,23 @@ export interface Observed {
 }
 
 export interface Health extends Closable {
-  /** What of the proxy's metrics is counted for the console as well. */
+  /** Wraps the proxy's metrics so that some also count for the console. */
   count<M extends TrafficMetrics>(metrics: M): ReturnType<typeof countedMetrics<M>>;
   readonly refreshed: (refresh: TokenRefresh) => void;
   /** A provider was asked for its metadata. @param problem absent: it answered */
   readonly providerAsked: (name: string, problem?: string) => void;
-  /** From now on this process is told of. @returns what ends that, to be closed before the parts that are looked at */
+  /** Starts reporting this process. @returns a handle to stop, to be closed before the observed parts */
   observe(parts: Observed): Closable;
   readonly reader: HealthReader;
 }
 
-/** For the console. */
 export interface HealthReader {
   readonly id: string;
-  /** What this process knows of itself now. */
+  /** Current state of this process. */
   own(): Promise<ProcessReport>;
   /** @throws GatewayError `store.unavailable` */
   processes(): Promise<Processes>;
-  /** Of all processes. @throws GatewayError `store.unavailable` */
+  /** Traffic of all processes. @throws GatewayError `store.unavailable` */
   traffic(tier: Tier): Promise<readonly TrafficStep[]>;
   ownTraffic(tier: Tier): readonly TrafficStep[];
 }

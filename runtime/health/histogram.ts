@@ -22,7 +22,7 @@ export function bucketOf(ms: number): number {
   return bucket < BUCKETS ? bucket : BUCKETS - 1;
 }
 
-/** Of buckets: pairs of index and count, those that are empty left out. JSON that grows with what there is. */
+/** Buckets as pairs of index and count, without the empty ones. JSON that grows with its content. */
 export type Durations = readonly number[];
 
 export function addDurations(a: Durations, b: Durations): Durations {

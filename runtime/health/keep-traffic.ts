@@ -1,7 +1,7 @@
 /**
- * Writes what this process counted, once a minute and soon after its start, for itself and for the store that all share.
+ * Stores the counts of this process once a minute and soon after its start, in this process and in the shared store.
  *
- * While the store is away what it has not taken waits, for as long as it would be shown.
+ * While the store is unavailable, pending counts wait for as long as they would be shown.
  */
 import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
@@ -13,7 +13,7 @@ import type { Traffic } from "./traffic.ts";
 
 export interface KeepTrafficDeps {
   readonly traffic: Traffic;
-  /** Of this process; unique among all that share the store. */
+  /** ID of this process; unique among all that share the store. */
   readonly id: string;
   readonly store: Pick<Store, "put">;
   /** The delay of the event loop since the last call. */
@@ -23,7 +23,7 @@ export interface KeepTrafficDeps {
 }
 
 export interface KeptTraffic extends Closable {
-  /** What this process has by itself, the oldest first; the step that is under way as far as its minutes are over. */
+  /** Counts of this process, oldest first; the current step up to its last whole minute. */
   own(tier: Tier): readonly Rollup[];
   /** The delay of the event loop in the last whole minute. */
   readonly loopMs: number | undefined;
@@ -32,9 +32,9 @@ export interface KeptTraffic extends Closable {
 }
 
 const MINUTE = 60;
-/** Of the first part: whoever starts a gateway and looks sees plots before a minute is over. */
+/** The first write comes early, so that plots appear within the first minute after a start. */
 const FIRST_PART_MS = 10_000;
-/** Of what the store has not taken: the steps of all ranges. */
+/** Limit for counts that are not stored yet: the steps of all ranges. */
 const MAX_WAITING = TIERS.reduce((sum, { steps }) => sum + steps, 0);
 
 export function keepTraffic({ traffic, id, store, takeLoopMs, clock, log }: KeepTrafficDeps): KeptTraffic {
@@ -56,7 +56,7 @@ export function keepTraffic({ traffic, id, store, takeLoopMs, clock, log }: Keep
     },
     async close() {
       clearTimeout(timer);
-      // What is left of the minute, so that a restart leaves no gap.
+      // The rest of the minute, so that a restart leaves no gap.
       takeMinute();
       await flush();
     },
@@ -64,7 +64,7 @@ export function keepTraffic({ traffic, id, store, takeLoopMs, clock, log }: Keep
   return kept;
 
   function schedule(atMostMs = Number.POSITIVE_INFINITY): NodeJS.Timeout {
-    // Behind the end, or the clock might still stand before it.
+    // After the end of the minute, or the clock might still be before it.
     const untilNextMs = MINUTE * 1000 - (clock.now() % (MINUTE * 1000)) + 50;
     const next = setTimeout(
       () => {
@@ -99,7 +99,7 @@ export function keepTraffic({ traffic, id, store, takeLoopMs, clock, log }: Keep
       steps.push(value);
       if (steps.length > tier.steps) steps.shift();
       const record = recordOf(tier, start, id);
-      // Anew at the end, so that the one that waits longest is the first.
+      // Added again at the end, so that the longest waiting entry comes first.
       waiting.delete(record.key);
       waiting.set(record.key, { record, value });
     }

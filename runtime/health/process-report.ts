@@ -1,4 +1,4 @@
-/** What one process tells all others of itself, as it stands in the store. Plain data of bounded size. */
+/** Report of one process to all others, as stored. Plain data of bounded size. */
 import type { ConsumerStatus } from "../audit/record-consumer.ts";
 import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
 import type { CertificateTime } from "../features/listener/certificate-end.ts";
@@ -6,7 +6,7 @@ import type { WebhookStatus } from "../webhook/tally.ts";
 import type { BundleStatus, DegradedStatus } from "../bundle/report.ts";
 
 export interface ProcessReport {
-  /** Of the process; unique among all that share the store. That of a worker ends in "/<number>". */
+  /** ID of the process; unique among all that share the store. A worker's ends in "/<number>". */
   readonly id: string;
   readonly version: string;
   readonly node: string;
@@ -17,12 +17,12 @@ export interface ProcessReport {
   readonly draining: boolean;
   /** False: it did not answer this process, when it was asked last. */
   readonly storeAnswers: boolean;
-  /** It answers, and takes no writes. */
+  /** The store responds, and accepts no writes. */
   readonly storeIsReadOnly?: true;
   readonly configuration: ConfigurationReport;
   /** Providers that were asked for their metadata, as that went last. */
   readonly providers: readonly ProviderReport[];
-  /** Of the last whole minute; absent before its end. */
+  /** For the last whole minute; absent before its end. */
   readonly loopMs?: number;
   readonly memoryBytes: number;
   readonly openStreams: number;
@@ -37,13 +37,13 @@ export interface ProcessReport {
 
 export interface ConfigurationReport {
   readonly digest: string;
-  /** Of this process: how many it has put in force. */
+  /** Number of configurations that this process has activated. */
   readonly generation: number;
   readonly loadedAt: number;
   readonly routes: number;
   readonly published?: { readonly generation: number; readonly inForce: number };
   readonly restartNeeded: boolean;
-  /** What is written is not in force as a whole. */
+  /** The newest configuration is not active as a whole. */
   readonly lastError?: {
     readonly at: number;
     readonly isPartial: boolean;
@@ -55,7 +55,7 @@ export interface ConfigurationReport {
 }
 
 export interface ProviderReport {
-  /** As policies name it: "default" is the first provider. */
+  /** Name in policies: "default" is the first provider. */
   readonly name: string;
   readonly at: number;
   /** Absent: it answered. */
@@ -115,7 +115,7 @@ export function reportConfiguration(status: BundleStatus, routes: number): Confi
   };
 }
 
-/** Errors before warnings: of many lines the first are kept. */
+/** Errors before warnings: of many lines only the first are shown. */
 function cutList(
   lines: readonly string[],
   max: number,

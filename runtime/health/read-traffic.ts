@@ -1,7 +1,8 @@
 /**
- * Traffic of all processes over a range of time, out of the store.
+ * Traffic of all processes over a range of time, from the store.
  *
- * What nobody writes to any more is read once and kept added up; the rest again after some seconds, however many look.
+ * Counts that are final are read once and cached as sums; the rest is read again after some seconds, however many users
+ * view it.
  */
 import { type Clock, epochSeconds } from "../shared/clock.ts";
 import type { Store } from "../store/store.ts";
@@ -83,7 +84,7 @@ export function stepsOf(
   });
 }
 
-/** The same range, of what one process knows by itself. */
+/** The same range, from this process's own counts. */
 export function ownSteps(tier: Tier, rollups: readonly Rollup[], now: number): readonly TrafficStep[] {
   const from = stepOf(tier, now) + tier.stepSeconds - tier.steps * tier.stepSeconds;
   return stepsOf(tier, from, [addUp(rollups)]);

@@ -1,4 +1,4 @@
-/** What was counted in one span of time, as it is stored and added up. Plain data. */
+/** Counts of one span of time, as stored and summed. Plain data. */
 import { addDurations, type Durations } from "./histogram.ts";
 
 /** What is counted, in the order of the numbers of a scope. Only added to: older processes write the shorter list. */
@@ -18,14 +18,14 @@ export const COUNTED = [
 export type RollupCounts = (typeof COUNTED)[number];
 
 export interface ScopeCounts {
-  /** By COUNTED; zeros at the end are left out. */
+  /** By COUNTED; zeros at the end are omitted. */
   readonly counts: readonly number[];
   readonly durations: Durations;
 }
 
 export interface FailureCount {
   readonly route: string;
-  /** As `to` has it; "" where the upstream is not known. */
+  /** Address as in `to`; "" where the upstream is unknown. */
   readonly upstream: string;
   readonly failure: string;
   readonly count: number;
@@ -34,7 +34,7 @@ export interface FailureCount {
 export interface Rollup {
   /** Epoch seconds, a multiple of the span's length. */
   readonly start: number;
-  /** Epoch seconds up to which it is counted; of a span that is under way not its end. */
+  /** Epoch seconds up to which it is counted; for a current span this is not its end. */
   readonly until: number;
   /** "all", "owner:<name>" of those who have viewers of their own, "route:<key>" of the busiest. */
   readonly scopes: Readonly<Record<string, ScopeCounts>>;
@@ -74,7 +74,7 @@ export function addRollups(start: number, all: readonly Rollup[]): Rollup {
   };
 }
 
-/** The busiest routes, and everything that is no route. */
+/** The busiest routes, and every scope that is not a route. */
 export function boundScopes(scopes: Rollup["scopes"], maxRoutes: number): Rollup["scopes"] {
   const entries = Object.entries(scopes);
   const isRoute = ([scope]: readonly [string, ScopeCounts]): boolean => scope.startsWith("route:");

@@ -1,4 +1,4 @@
-/** What failed between this process and the servers it asks, and when last: a few numbers. */
+/** Failures between this process and the servers it connects to, with the latest time: a few numbers. */
 import { type Clock, epochSeconds, type TokenRefresh } from "../shared/clock.ts";
 import type { ProviderReport, RefreshReport } from "./process-report.ts";
 

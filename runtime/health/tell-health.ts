@@ -1,4 +1,4 @@
-/** Writes what this process tells of itself to the store, and reads what the others do. */
+/** Stores the reports of this process, and reads those of the others. */
 import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import { type Closable, type Clock, epochSeconds } from "../shared/clock.ts";
@@ -27,7 +27,7 @@ export function healthKey(id: string): string {
 }
 
 export interface HealthTeller extends Closable {
-  /** Called by itself; tests call it. Never rejects. */
+  /** Called automatically; tests call it. Never rejects. */
   tell(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export function startTellingHealth({ store, id, report, clock, log }: TellHealth
   }
 }
 
-/** Beside those that tell of their health, those without a console, of which only little is known. */
+/** Processes with reports, and those without a console, of which little is known. */
 export interface Processes {
   readonly reports: readonly ProcessReport[];
   readonly others: readonly PresenceRow[];

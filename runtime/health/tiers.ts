@@ -1,4 +1,4 @@
-/** In which steps of time traffic is kept, and by which records of the store. */
+/** Time steps in which traffic is stored, and the records of each. */
 import { firstFormats } from "../store/formats.ts";
 
 export interface Tier {

@@ -1,8 +1,9 @@
 /**
- * Counts what requests come to, minute by minute, in one table of numbers: nothing is made on the way of a request.
+ * Counts the results of requests, minute by minute, in one table of numbers: no allocation on the path of a request.
  *
- * Bounds: a row for all, one for each of the first owners with viewers of their own and one for each of the first routes
- * that are seen in a minute. A route that is busy is among those; what busiest routes have is kept from one minute to the next.
+ * Bounds: one row for the total, one for each of the first owners with viewers of their own, and one for each of the
+ * first routes seen in a minute. Busy routes are among these; the rows of the busiest are carried over to the next
+ * minute.
  */
 import { BUCKETS, bucketOf } from "./histogram.ts";
 import {
@@ -28,7 +29,7 @@ export interface Traffic {
   /** An answer. @param status 0: cut off. @param tookMs absent: it says nothing about how fast answers are */
   answered(route: CountedRoute, status: number, tookMs: number | undefined): void;
   failed(route: CountedRoute, failure: string, upstream: string): void;
-  /** What was counted since the last call. */
+  /** Counts since the last call. */
   take(): Pick<Rollup, "scopes" | "failures">;
 }
 
@@ -44,11 +45,11 @@ const COLUMNS = Object.fromEntries(COUNTED.map((name, index) => [name, index])) 
 /** By the first digit of a status. */
 const CLASSES = [COLUMNS.cut, COLUMNS["1xx"], COLUMNS["2xx"], COLUMNS["3xx"], COLUMNS["4xx"], COLUMNS["5xx"]] as const;
 
-/** @param isApart whether somebody may look at the sums of this owner alone; undefined: of nobody */
+/** @param isApart whether a user may view the sums of this owner only; default: no owner */
 export function createTraffic(isApart?: (owner: string) => boolean): Traffic {
   const firstOwner = ROW;
   const firstRoute = firstOwner + OWNER_ROWS * ROW;
-  /** Behind the routes: of those that have no row; nobody reads it. */
+  /** After the routes: collects those without a row; never read. */
   const spill = firstRoute + ROUTE_ROWS * ROW;
   const table = new Uint32Array(spill + ROW);
   let ownerRows = new Map<string, number>();

@@ -1,9 +1,9 @@
-/** What counting requests and counting requests at a time have in common: a gate for each limit of a route. */
+/** The common interface of limits on requests and on concurrent requests: a gate for each limit of a route. */
 import { tellFault } from "../shared/faults/faults.ts";
 
 /** Whether one request passes one limit. */
 export interface Taken {
-  /** 0: it passes. Above: milliseconds after which the next one may. `UNAVAILABLE`: nobody can tell. */
+  /** 0: allowed. Above: milliseconds after which the next one may be. `UNAVAILABLE`: unknown. */
   readonly waitMs: number;
   /** Where it was counted, when the store was asked for this very request. */
   readonly entry?: string;
@@ -16,29 +16,29 @@ export const UNAVAILABLE: Taken = { waitMs: UNAVAILABLE_MS };
 export interface Gate {
   /** A promise only where the store must be waited for. @param key whose count it is, see rate-limits.ts */
   take(key: string, nowMs: number): Taken | Promise<Taken>;
-  /** What `take` would refuse without asking anybody; 0: nothing is known against it. Changes nothing. */
+  /** The refusal that `take` would return without a query; 0: no known reason. Changes nothing. */
   refuses(key: string, nowMs: number): number;
-  /** The request went no further: it is as if it had never asked. */
+  /** The request went no further: undoes its count. */
   giveBack(key: string, taken: Taken): void;
   /** The request is over. */
   release(key: string): void;
   /** What is due: what was not used goes back, what is held is renewed, what is over is forgotten. */
   tend(nowMs: number): void;
-  /** The clock was set back: nothing that was to be over by it may go on longer. */
+  /** The clock was set back: earlier deadlines must not extend. */
   clockSetBack(nowMs: number): void;
-  /** The process ends: what it was given and did not use goes back, as far as that is done at once. */
+  /** The process ends: returns its unused allotment, as far as that is possible immediately. */
   retire(): void;
-  /** Nothing is remembered that anybody would miss. */
+  /** Whether the gate has no state worth keeping. */
   isIdle(): boolean;
 }
 
 /** Smaller limits are counted exactly: the store is asked for each request. */
 export const EXACT_BELOW = 20;
 
-/** What one tick asks the store for, of each limit: more at once would keep requests waiting behind it. */
+/** Store requests per tick and limit: more would delay user requests behind them. */
 export const MAX_TENDED = 500;
 
-/** What a process that ends gives back, of each limit; of others it counts until its time. */
+/** Entries that an ending process returns, per limit; others count until they expire. */
 export const MAX_RETIRED = 500;
 
 /** Keys of one limit that a process remembers; of those beyond, each request waits for the store. */
@@ -55,8 +55,9 @@ interface Asked {
 }
 
 /**
- * Puts questions about one count to the store, one after the other. A mistake of ours is no yes, and the next request asks again.
- * @param askOnce says whether there is more to ask
+ * Sends requests about one count to the store, one at a time. A programming error never allows a request, and the next
+ * request tries again.
+ * @param askOnce returns whether there is more to do
  */
 export async function askInTurn<T extends Asked>(count: T, askOnce: (count: T) => Promise<boolean>): Promise<void> {
   if (count.isAsking) return;

@@ -1,13 +1,13 @@
 /**
- * Header fields of a refusal by `rate_limits`. Answers that pass have none of ours: the upstream's own pass unchanged, and
- * nobody could tell which of two are meant.
+ * Header fields of a refusal by `rate_limits`. Allowed responses get none: the upstream's own pass unchanged, and two
+ * sets would be ambiguous.
  *
  * @see draft-ietf-httpapi-ratelimit-headers-11
  */
 import type { RateLimit } from "../features/limits/compiled.ts";
 import type { OverLimit } from "./rate-limits.ts";
 
-/** Flat: name, value, … Without a partition key, which would tell one caller of another. */
+/** Flat: name, value, … Without a partition key, which would reveal one caller to another. */
 export function limitHeaders({ limit, limits, retryAfterMs }: OverLimit): readonly string[] {
   const seconds = retryAfterSeconds(retryAfterMs);
   const until = limit.windowMs === undefined ? "" : `;t=${seconds}`;
@@ -22,7 +22,7 @@ export function limitHeaders({ limit, limits, retryAfterMs }: OverLimit): readon
 }
 
 export function retryAfterSeconds(retryAfterMs: number): number {
-  // Not the millisecond that a slot has on top.
+  // Without the extra millisecond of a slot.
   return Math.max(1, Math.ceil((retryAfterMs - 1) / 1000));
 }
 

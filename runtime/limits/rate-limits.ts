@@ -1,9 +1,9 @@
 /**
- * `rate_limits` of routes: whether a request that policy let pass is within all of them.
+ * `rate_limits` of routes: whether a request that policy allowed is within all of them.
  *
- * Untrusted input: none that is not bounded. Users and clients have been authenticated, and only tools that a limit names
- * are counted apart, so that nobody fills memory or store with names of their own. Promises: a request that is refused
- * counts for none of the limits; an error is no yes.
+ * Untrusted input: none that is not bounded. Users and clients are authenticated, and only tools that a limit names are
+ * counted separately, so that no caller can fill memory or store with invented names. Promises: a denied request counts
+ * for none of the limits; an error never allows a request.
  */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";
@@ -15,11 +15,11 @@ import { createSharedCounts, type SharedCounts, type SharedCountsDeps } from "./
 import { SlotGate } from "./slot-gate.ts";
 import { task } from "../shared/faults/guard.ts";
 
-/** Who asks, and for what. */
+/** The caller, and the target. */
 export interface LimitFacts {
   readonly user: string | undefined;
   readonly client: string | undefined;
-  /** Of a tool call. */
+  /** Name of the called tool. */
   readonly tool: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface OverLimit {
   readonly retryAfterMs: number;
 }
 
-/** The store is away, and the limit is not counted without it. */
+/** The store is unavailable, and the limit is not counted without it. */
 export interface NotCounted {
   readonly ok: false;
   readonly limit: RateLimit;
@@ -43,21 +43,21 @@ export type Limited = OverLimit | NotCounted;
 
 export interface Admitted {
   readonly ok: true;
-  /** To be called when the request is over, where it counts for a limit of requests at a time. */
+  /** Must be called when the request is over, if it counts for a limit on concurrent requests. */
   readonly release: (() => void) | undefined;
 }
 
 export type Admission = Admitted | Limited;
 
-/** What has become of requests, by limit. */
+/** Results of requests, by limit. */
 export interface LimitCounts {
   readonly route: string;
   readonly limit: string;
-  /** Refused: over the limit. */
+  /** Denied: over the limit. */
   limited: number;
-  /** Refused: nobody could tell. */
+  /** Denied: the count is unknown. */
   unavailable: number;
-  /** Let pass by a count of this process alone. */
+  /** Allowed by this process's own count. */
   alone: number;
 }
 
@@ -73,9 +73,9 @@ interface RouteGate {
 }
 
 const TEND_MS = 1_000;
-/** Ticks between two looks at how many processes there are. */
+/** Ticks between two checks of the number of processes. */
 const LOOK_EVERY = 10;
-/** By then those that start together have shown signs of life. */
+/** By then, processes that start together have sent heartbeats. */
 const SOON = 2;
 const NOTHING_HELD: Admitted = { ok: true, release: undefined };
 
@@ -84,9 +84,9 @@ export class RateLimits implements Closable {
   /** Detects at each read that the system's clock was set back. */
   readonly #clock: Clock = { now: () => this.#readClock() };
   readonly #shared: SharedCounts;
-  /** By what they count and how: they outlive a change of the configuration that does not change them. */
+  /** By the counted key and the limit: they outlive configuration changes that do not affect them. */
   readonly #gates = new Map<string, RouteGate>();
-  /** By route and name: under a changed configuration an older gate may still be there for what it holds. */
+  /** By route and name: after a configuration change an older gate may remain for its held slots. */
   readonly #tallies = new Map<string, LimitCounts>();
   #ofRoutes = new WeakMap<CompiledRoute, readonly RouteGate[]>();
   #latestMs: number;
@@ -115,12 +115,11 @@ export class RateLimits implements Closable {
     return (all.length > 1 && this.#refuseAtOnce(all, facts, nowMs)) || this.#takeFrom(all, 0, facts, [], nowMs);
   }
 
-  /** For metrics. */
   *counts(): Iterable<LimitCounts> {
     yield* this.#tallies.values();
   }
 
-  /** Gives back, renews and forgets what is due. Called automatically once a second; tests call it. */
+  /** Returns, renews and removes what is due. Called automatically once a second; tests call it. */
   tend(): void {
     if (this.#gates.size === 0 && this.#inForce.size === 0) return;
     const nowMs = this.#readClock();
@@ -131,7 +130,7 @@ export class RateLimits implements Closable {
     }
     if (this.#gates.size < before) {
       this.#forgetTallies();
-      // Nobody tends a gate that was forgotten: who still comes by an older configuration gets another one.
+      // Removed gates are no longer maintained: a request with an older configuration gets a new one.
       this.#ofRoutes = new WeakMap();
     }
     this.#ticks += 1;
@@ -175,7 +174,7 @@ export class RateLimits implements Closable {
     const { most, windowMs, countsAlone } = limit;
     const onAlone = (): void => void (counts.alone += 1);
     const gateDeps = { counts: this.#shared, clock: this.#clock, onAlone };
-    // Not of how many there may be: what was counted stays counted when that is changed.
+    // Without the limit's number: counts remain when only that changes.
     const storeId = JSON.stringify([route.key, limit.name, windowMs === undefined ? "slots" : "requests"]);
     const gate =
       windowMs === undefined
@@ -198,7 +197,7 @@ export class RateLimits implements Closable {
     for (const [id, counts] of this.#tallies) if (!used.has(counts)) this.#tallies.delete(id);
   }
 
-  /** So that who keeps asking for what one limit refuses does not take of the others, and give back, each time. */
+  /** Denies early, so that a caller over one limit does not take from the others, and give back, each time. */
   #refuseAtOnce(all: readonly RouteGate[], facts: LimitFacts, nowMs: number): Limited | undefined {
     for (const each of all) {
       if (!appliesTo(each.limit, facts)) continue;
@@ -233,7 +232,7 @@ export class RateLimits implements Closable {
   }
 }
 
-/** @returns the refusal, after all that passed before was given back */
+/** @returns the refusal, after undoing the earlier counts */
 function judge(
   all: readonly RouteGate[],
   each: RouteGate,
@@ -290,7 +289,7 @@ function keyOf({ perUser, perClient, perTool }: RateLimit, { user, client, tool 
   return key;
 }
 
-/** Where one of these differs, it is counted anew in this process. */
+/** If one of these differs, this process starts a new count. */
 function idOf({ key }: CompiledRoute, { tools, ...limit }: RateLimit): string {
   return JSON.stringify([key, limit, tools && [...tools]]);
 }

@@ -1,30 +1,33 @@
-/** What a process knows of one count of requests, for request-gate.ts, which alone changes it. */
+/** State of one count of requests in this process, for request-gate.ts, which is the only writer. */
 import type { CountEntry } from "../store/allotments.ts";
 import type { Taken } from "./gate.ts";
 
-/** For those that pass ahead of one question; its answer says where they were counted. */
+/** For requests allowed ahead of one store query; its response determines where they were counted. */
 export interface Ahead {
   readonly waitMs: 0;
   entry?: string;
-  /** Of them, those that went no further while the question was under way. */
+  /** Number of them that went no further while the query was in flight. */
   returned: number;
 }
 
-/** What this process knows of one count. */
+/** State of one count in this process. */
 export interface Count {
   readonly storeKey: string;
-  /** Of the allotment, what is answered to who takes of it, and when what is left of it is no longer good. */
+  /** Rest of the allotment, the response for its takers, and when the rest expires. */
   left: number;
   taken: Taken & { readonly entry: string };
   validUntilMs: number;
-  /** What was given to this process and not used. */
+  /** Unused parts of earlier allotments. */
   readonly unused: { readonly entry: string; count: number }[];
-  /** Until then nobody passes and the store is not asked; then it may be, and from `freeAtMs` on it should have some. */
+  /**
+   * Until then all requests are denied without a query; afterwards the store may be queried, and from `freeAtMs` on it
+   * should have some.
+   */
   fullUntilMs: number;
   freeAtMs: number;
   /** The store had some when it was asked last, or was never asked. */
   mayAdvance: boolean;
-  /** Let pass ahead of the store's word, which it has not been told yet. */
+  /** Allowed ahead of the store, and not reported to it yet. */
   ahead: number;
   aheadTaken: Ahead;
   /** Let pass since the store was asked last: how many are asked for next. */
@@ -32,9 +35,9 @@ export interface Count {
   isAsking: boolean;
   readonly waiting: ((taken: Taken) => void)[];
   usedAtMs: number;
-  /** What this process was given by the store: part of its share while the store is away. */
+  /** Earlier allotments from the store: part of the share while the store is unavailable. */
   told: readonly CountEntry[];
-  /** Counted by this process alone, while the store was away, of which the store has not been told. */
+  /** Counted only by this process, while the store was unavailable, and not reported to it. */
   alone: readonly CountEntry[];
 }
 
@@ -59,12 +62,12 @@ export function createCount(storeKey: string, mayAdvance: boolean, nowMs: number
   };
 }
 
-/** Nothing is under way, and nothing is to be given back. */
+/** No query is in flight, and nothing must be returned. */
 export function isQuiet({ isAsking, left, unused, waiting, ahead }: Count): boolean {
   return !isAsking && left === 0 && unused.length === 0 && waiting.length === 0 && ahead === 0;
 }
 
-/** For who comes while there is nothing left. */
+/** For requests while nothing is left. */
 export function refusal({ freeAtMs }: Count, nowMs: number): Taken {
   return { waitMs: Math.max(1, freeAtMs - nowMs) };
 }
@@ -76,7 +79,7 @@ export function dropInvalid(count: Count, nowMs: number): void {
   count.left = 0;
 }
 
-/** To be given back with the next question. */
+/** Marks a part to be returned with the next query. */
 export function leave(count: Count, entry: string, unused: number): void {
   if (unused === 0) return;
   const last = count.unused.at(-1);
@@ -84,7 +87,7 @@ export function leave(count: Count, entry: string, unused: number): void {
   else count.unused.push({ entry, count: unused });
 }
 
-/** What counts of these by now. */
+/** Sum of the entries that still count. */
 export function sumOf(entries: readonly CountEntry[], nowMs: number): number {
   return entries.reduce((sum, { count, untilMs }) => (untilMs > nowMs ? sum + count : sum), 0);
 }

@@ -1,10 +1,10 @@
 /**
- * So many requests within a window, counted by all processes together.
+ * A limit on the number of requests within a window, counted across all processes.
  *
- * A process asks the store for an allotment and spends it by itself until the slot's end, so that most requests wait for
- * nobody. Until the first answer it lets a few pass ahead (`advanceOf`), which the store then counts whatever it has.
- * Promise: within any span of the window no more than `most` requests pass, and `advanceOf(most)` for each process; of a
- * limit below `EXACT_BELOW`, exactly no more than `most`.
+ * A process requests an allotment from the store and spends it locally until the slot's end, so that most requests need
+ * not wait. Until the first response it allows a few ahead (`advanceOf`), which the store then counts unconditionally.
+ * Promise: within any span of the window at most `most` requests pass, plus `advanceOf(most)` for each process; for a
+ * limit below `EXACT_BELOW`, at most `most` exactly.
  */
 import { hashSecret } from "../shared/keys.ts";
 import type { Clock } from "../shared/clock.ts";
@@ -27,12 +27,12 @@ import type { SharedCounts } from "./shared-counts.ts";
 export interface RequestGateDeps {
   readonly counts: SharedCounts;
   readonly clock: Clock;
-  /** Told of each request that was let pass by this process's own count. */
+  /** Called for each request that this process's own count allowed. */
   readonly onAlone: () => void;
 }
 
 interface RequestLimit {
-  /** Tells its counts in the store from those of other limits. */
+  /** Separates its counts in the store from those of other limits. */
   readonly id: string;
   readonly most: number;
   readonly windowMs: number;
@@ -41,12 +41,12 @@ interface RequestLimit {
 
 /** A slot is this part of the window, and an allotment at most that part of the limit. */
 const PARTS = 10;
-/** Of what is left, an allotment is one part: so that the last few do not lie about in one process. */
+/** An allotment is this fraction of the rest, so that no process holds the last few unused. */
 const SHARE = 4;
 /** What is not used within this time goes back, however long the slot. */
 const LONGEST_KEPT_MS = 10_000;
 const LONGEST_FULL_MS = 1_000;
-/** Who forgets looks at so many, so that nobody waits for it long. */
+/** Entries checked per removal, so that no request waits long for it. */
 const FORGET_LOOKS = 100;
 
 export class RequestGate implements Gate {
@@ -59,12 +59,12 @@ export class RequestGate implements Gate {
   readonly #slotMs: number;
   readonly #base: Pick<AllotmentRequest, "limit" | "share" | "keepMs" | "slotMs">;
   readonly #largest: number;
-  /** Others may give something back meanwhile. */
+  /** Other processes may return something meanwhile. */
   readonly #longestFullMs: number;
   readonly #counts = new Map<string, Count>();
-  /** Until then somebody who comes may be one of those that were forgotten. */
+  /** Until then a new key may belong to a removed count. */
   #forgottenUntilMs = 0;
-  /** How often the clock was set back: what was asked before is not good for as long as was said. */
+  /** Number of times the clock was set back: earlier results are valid for less time than stated. */
   #setBacks = 0;
 
   constructor({ counts, clock, onAlone }: RequestGateDeps, limit: RequestLimit) {
@@ -89,7 +89,7 @@ export class RequestGate implements Gate {
     if (count.left > 0 && nowMs < count.validUntilMs) {
       count.left -= 1;
       count.served += 1;
-      // In time, so that nobody waits for the next ones.
+      // Early enough that later requests need not wait.
       if (count.left * SHARE < count.served && !count.isAsking) void this.#ask(count);
       return count.taken;
     }
@@ -119,7 +119,7 @@ export class RequestGate implements Gate {
     const count = this.#counts.get(key);
     if (!count) return;
     if (entry === undefined) {
-      // What this process alone has counted stays counted.
+      // Local counts remain.
       if ("returned" in taken) taken.returned += 1;
       return;
     }
@@ -142,7 +142,7 @@ export class RequestGate implements Gate {
         if (nowMs - count.usedAtMs > LONGEST_FULL_MS) count.served = 0;
         void this.#ask(count);
       }
-      // Whatever it let pass ahead has left the window: it may begin anew.
+      // All requests allowed ahead have left the window: the count may start again.
       if (isQuiet(count) && nowMs - count.usedAtMs > this.#limit.windowMs + 2 * this.#slotMs) this.#counts.delete(key);
     }
   }
@@ -213,7 +213,7 @@ export class RequestGate implements Gate {
     const back = count.unused.shift();
     count.served = 0;
     const request = { ...this.#base, wanted: needed + spare, spent, back };
-    // What was spent is told again, so all of it goes back.
+    // `spent` is sent again, so all of this must be returned.
     const allotment = await this.#shared.allot(count.storeKey, request, (late) =>
       leave(count, late.entry, late.granted),
     );
@@ -248,7 +248,7 @@ export class RequestGate implements Gate {
     return count.waiting.length > 0 || count.ahead > 0 || count.unused.length > 0;
   };
 
-  /** To those who wait, and the rest to who comes next. */
+  /** Serves the waiting requests first, and keeps the rest for later ones. */
   #share(count: Count, { entry }: Allotment, granted: number, validUntilMs: number): void {
     const lucky = count.waiting.splice(0, granted);
     const taken = { waitMs: 0, entry };
@@ -265,7 +265,7 @@ export class RequestGate implements Gate {
     count.validUntilMs = validUntilMs;
   }
 
-  /** The store is away. */
+  /** Handles an unavailable store. */
   #fallBack(count: Count, spent: number, nowMs: number): void {
     count.mayAdvance = false;
     // Those who have passed already count here, too.

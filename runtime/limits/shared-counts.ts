@@ -1,7 +1,8 @@
 /**
- * The store as limits ask it: with a bound on the wait, and left alone for a while after it could not be reached.
+ * The limits' access to the store: with a bounded wait, and no queries for a while after a failure.
  *
- * Promise: a store that is away is never a yes. It is told apart (`undefined`), and each limit says what then.
+ * Promise: an unavailable store never allows a request. It is a separate result (`undefined`), and each limit decides
+ * what follows.
  */
 import { randomSecret } from "../shared/keys.ts";
 import { errorText } from "../shared/errors.ts";
@@ -18,22 +19,25 @@ export interface SharedCountsDeps {
   readonly countProcesses: () => Promise<number>;
   readonly clock: Clock;
   readonly log: Log;
-  /** A store that takes longer is away; 2 s when absent. */
+  /** Time after which a store counts as unavailable; default: 2 s. */
   readonly longestWaitMs?: number;
 }
 
 export interface SharedCounts extends Closable {
-  /** Of this process, unlike any other's. */
+  /** Unique per process. */
   readonly holder: string;
-  /** @param onLate told of what was allotted after all @returns undefined when the store is away */
+  /** @param onLate called with a late allotment @returns undefined when the store is unavailable */
   allot(
     key: string,
     request: AllotmentRequest,
     onLate?: (allotment: Allotment) => void,
   ): Promise<Allotment | undefined>;
-  /** The store was away a moment ago, and is not asked. */
+  /** Whether the store failed a moment ago, and is not queried. */
   isAway(nowMs: number): boolean;
-  /** This process's share of a limit while the store is away, rounded down; 0 where nobody knows how many share it. */
+  /**
+   * This process's share of a limit while the store is unavailable, rounded down; 0 if the number of processes is
+   * unknown.
+   */
   shareOf(most: number): number;
   /** Looks how many processes there are. Called now and then. */
   lookAround(): Promise<void>;
@@ -83,10 +87,10 @@ export function createSharedCounts(deps: SharedCountsDeps): SharedCounts {
 
     async lookAround() {
       try {
-        // None: this process has shown no sign of life yet, so nobody knows.
+        // None: this process has sent no heartbeat yet, so the number is unknown.
         processes = (await countProcesses()) || processes;
       } catch {
-        // The last number stands: those who were there may still be.
+        // The last number stays: those processes may still run.
       }
     },
 

@@ -1,9 +1,9 @@
 /**
- * So many requests at a time, counted by all processes together.
+ * A limit on concurrent requests, counted across all processes.
  *
- * A process holds slots under its name in the store, and renews them while it uses them: those of a process that was
- * killed end by themselves after `HELD_MS`. Promise: while the store can be reached no more than `most` requests are under
- * way, exactly; a limit of `EXACT_BELOW` or more is kept with a few slots in hand, so that most requests wait for nobody.
+ * A process holds slots under its name in the store, and renews them while it uses them: those of a killed process
+ * expire after `HELD_MS`. Promise: while the store is available, never more than `most` requests are in flight. For a
+ * limit of `EXACT_BELOW` or more, each process holds a few spare slots, so that most requests need not wait.
  */
 import { hashSecret, randomSecret } from "../shared/keys.ts";
 import type { Clock } from "../shared/clock.ts";
@@ -33,19 +33,19 @@ interface SlotLimit {
   readonly countsAlone: boolean;
 }
 
-/** What this process has of one count. */
+/** State of one count in this process. */
 interface Slots {
   readonly storeKey: string;
-  /** Requests under way. */
+  /** Requests in flight. */
   using: number;
-  /** Slots in the store, and until when they are ours if nobody renews them. */
+  /** Slots in the store, and when they expire unless renewed. */
   holding: number;
   heldUntilMs: number;
   renewAtMs: number;
   /** Until then there are none, and the store is not asked. */
   fullUntilMs: number;
   isAsking: boolean;
-  /** Some are to be given back. */
+  /** Some slots must be returned. */
   givesBack: boolean;
   readonly waiting: ((taken: Taken) => void)[];
 }
@@ -53,10 +53,10 @@ interface Slots {
 /** How long the slots of a killed process are lost. */
 export const HELD_MS = 30_000;
 const RENEW_MS = 10_000;
-/** Nobody knows when a slot becomes free; the same process lets the next one in as soon as it does. */
+/** When a slot becomes free is unknown; the same process admits the next request immediately. */
 const FULL_MS = 100;
 const AGAIN_MS = 1_000;
-/** One in so many of a limit is kept in hand. */
+/** One in this number of a limit's slots is held as a spare. */
 const IN_HAND = 20;
 const ALL = 1_000_000_000;
 const FULL: Taken = { waitMs: AGAIN_MS };
@@ -124,7 +124,7 @@ export class SlotGate implements Gate {
       if (isQuiet(slots) && nowMs >= slots.fullUntilMs) this.#all.delete(key);
       else if (nowMs >= slots.renewAtMs && (slots.using > 0 || slots.holding > 0) && left > 0) {
         left -= 1;
-        // To the end: where there are more than a tick renews, it is the others' turn.
+        // Moved to the end: if there are more than a tick renews, the others come first.
         slots.renewAtMs = nowMs + RENEW_MS;
         this.#all.delete(key);
         this.#all.set(key, slots);
@@ -174,7 +174,7 @@ export class SlotGate implements Gate {
     return slots;
   }
 
-  /** Of those that hold nothing: the others are as many as there are requests under way. */
+  /** Drops one that holds nothing: the number of others is bounded by the requests in flight. */
   #forgetOne(): void {
     const [oldest] = this.#all;
     if (oldest && isQuiet(oldest[1])) this.#all.delete(oldest[0]);
@@ -192,7 +192,7 @@ export class SlotGate implements Gate {
     const spent = slots.using;
     const needed = spent + slots.waiting.length;
     const wanted = needed === 0 ? 0 : needed + this.#inHand;
-    // Nobody may begin to use meanwhile what is being given back.
+    // Slots being returned must not be used meanwhile.
     slots.holding = Math.min(slots.holding, wanted);
     const allotment = await this.#shared.allot(slots.storeKey, { ...this.#base, wanted, spent });
     if (allotment === undefined) {

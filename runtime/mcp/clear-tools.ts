@@ -1,4 +1,4 @@
-/** Which tool names the rules of a route can decide about: its policy, scopes, rate limits, and blocks. */
+/** Tool names that a route's rules can decide about: its policy, scopes, rate limits, and blocks. */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { CheckedRoute } from "../config/load.ts";
 import { compileToolScopes, type ToolScopes } from "../features/mcp/tool-scopes.ts";
@@ -12,7 +12,7 @@ export interface ClearTools {
   readonly isClearTool: ToolNameCheck | undefined;
 }
 
-/** What names tools on a route. */
+/** Parts of a route that name tools. */
 interface ToolRules {
   readonly policy: Pick<CompiledPolicy, "toolMatches">;
   readonly toolScopes: ToolScopes | undefined;
@@ -45,7 +45,7 @@ function checkOf(route: CompiledRoute): ClearTools {
   return made;
 }
 
-/** Of a route that is not in force. @param policy of its document */
+/** The same for a route that is not active. @param policy of its document */
 export function clearToolsOfDocument(
   policy: CompiledPolicy,
   { mcp, rate_limits: limits }: CheckedRoute["doc"],

@@ -1,11 +1,11 @@
 /**
- * Events called `endpoint` in an event stream: in the transport of revision 2024-11-05 the first one says where the
- * client's messages go. Later ones are looked at, too: clients follow whichever comes, and whatever came before it.
+ * Events called `endpoint` in an event stream: in the transport of revision 2024-11-05 the first one contains the
+ * address for the client's messages. Later ones are also checked: clients follow any of them, after any other event.
  *
- * Untrusted input: the upstream's bytes, cut anywhere. Promises: the data of an event `endpoint` reaches the client
- * only as `rewrite` has it; every other byte passes as it came, but for a byte order mark, which some clients take for a
- * part of the first line and others do not; at most `MAX_HELD_BYTES` wait for the end of an event.
- * Comments and blocks without data pass at once: they are no events, and they keep connections alive.
+ * Untrusted input: the upstream's bytes, split anywhere. Promises: the data of an `endpoint` event reaches the client
+ * only as returned by `rewrite`. Every other byte is unchanged, except a byte order mark, which only some clients treat
+ * as part of the first line. At most `MAX_HELD_BYTES` are buffered until the end of an event. Comments and blocks
+ * without data pass immediately: they are not events, and they keep connections alive.
  * @see WHATWG HTML, "Interpreting an event stream"; MCP 2024-11-05, HTTP with SSE
  */
 export const MAX_HELD_BYTES = 16_384;
@@ -31,15 +31,15 @@ export class EndpointEvents {
   #markBytes: number | undefined = 0;
   #type = "";
   #data: string[] = [];
-  /** Fields of the event beside its type and data. */
+  /** Fields of the event other than its type and data. */
   #others: string[] = [];
 
-  /** @param rewrite the data of an event `endpoint` → what stands in its place; undefined when it may not pass */
+  /** @param rewrite the data of an `endpoint` event → its replacement; undefined when it must not pass */
   constructor(rewrite: (data: string) => string | undefined) {
     this.#rewrite = rewrite;
   }
 
-  /** @returns what may go on; undefined when the stream must end here */
+  /** @returns bytes to forward; undefined when the stream must end here */
   push(received: Buffer): Buffer | undefined {
     const chunk = this.#markBytes === undefined ? received : this.#withoutMark(received, this.#markBytes);
     if (this.#isWhole(chunk)) return chunk;
@@ -105,7 +105,7 @@ export class EndpointEvents {
       return "more";
     }
     if (this.#state === "watching") return this.#type === ENDPOINT ? "refused" : "pass";
-    // Without data it is no event, whatever it is called.
+    // Without data it is not an event, whatever its type.
     if (this.#data.length === 0) return "pass";
     if (this.#type !== ENDPOINT) return "pass";
     const address = this.#rewrite(this.#data.join("\n"));
@@ -126,7 +126,7 @@ export class EndpointEvents {
     else if (name === "id" || name === "retry") this.#others.push(line);
   }
 
-  /** Holds what belongs to an event that is not complete, as long as it is small. @returns false when it is refused */
+  /** Buffers the bytes of an incomplete event, as long as it is small. @returns false when it is too large */
   #keep(passed: Buffer[], rest: Buffer): boolean {
     if (this.#state !== "holding") {
       passed.push(rest);

@@ -9,7 +9,7 @@ import type { ScanReason } from "./scan-error.ts";
 import { JsonScanner } from "./scan.ts";
 import type { TextSpan } from "./scan.ts";
 
-/** What stands in the envelope and in `params`, before it is checked. */
+/** Members of the envelope and of `params`, before they are checked. */
 export interface Envelope {
   jsonrpc: TextSpan | undefined;
   id: TextSpan | undefined;
@@ -26,10 +26,10 @@ export interface Envelope {
   version: TextSpan | undefined;
 }
 
-// Kept between messages for its arrays; nothing of a message stays in it, and no call interleaves with another.
+// Reused between messages for its arrays; it retains nothing of a message, and no two calls interleave.
 const scanner = new JsonScanner();
 
-/** @param bytes valid UTF-8 @returns the members, or why this is no message */
+/** @param bytes valid UTF-8 @returns the members, or the reason why this is not a message */
 export function readEnvelope(bytes: Buffer): Envelope | RefusalReason {
   try {
     scanner.start(bytes);
@@ -118,7 +118,7 @@ function readMeta(envelope: Envelope): boolean {
   return hasLookAlike;
 }
 
-/** Marks that `params` is an object; where it stands is of no use. */
+/** Marks that `params` is an object; its position is not needed. */
 const OBJECT: TextSpan = { kind: "object", start: 0, end: 0, isEscaped: false };
 
 function emptyEnvelope(): Envelope {

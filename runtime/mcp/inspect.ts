@@ -1,5 +1,5 @@
 /**
- * Reads what a request to an MCP server route carries, before anything of it is decided or forwarded.
+ * Reads the content of a request to an MCP server route, before any decision or forwarding.
  *
  * Untrusted input: the whole request. Promise: when the result is good, either there is no body, or all of it is in
  * `message.bytes` and was understood. `done` is called exactly once.
@@ -16,7 +16,8 @@ import type { McpRefusal } from "./refusals.ts";
 export type Inspection = { readonly ok: true; readonly message: McpMessage | undefined } | McpRefusal;
 
 /**
- * @param maxBytes `max_request_bytes` of the route; a longer body is refused (413), by its Content-Length before it is read
+ * @param maxBytes `max_request_bytes` of the route; a longer body is rejected (413), by its Content-Length before it
+ *   is read
  * @param done gets the result, possibly before this call returns
  */
 export function inspect(

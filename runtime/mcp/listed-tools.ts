@@ -1,8 +1,9 @@
 /**
- * What operators should know of the tools that a route's server lists, next to its lock: names that rules cannot decide about,
- * which are hidden, and names that differ from one in a rule by case or spelling only, which that rule does not cover.
+ * Notes for operators about the tools that a route's server lists, in addition to its lock. They cover names that rules
+ * cannot decide about, which are hidden, and names that differ from one in a rule only by case or form, which that rule
+ * does not cover.
  *
- * Untrusted input: the names. Bounded by route and in all; each is reported once.
+ * Untrusted input: the names. Bounded per route and in total; each is reported once.
  */
 import type { CompiledRoute } from "../config/compiled.ts";
 import { kindOfKey, nameOfKey } from "../features/mcp/locked-items.ts";
@@ -20,17 +21,17 @@ export interface ToolNotes {
 export interface ListedTools {
   /** A list has a tool. @param isClear whether rules can decide about it */
   found(route: CompiledRoute, tool: string, isClear: boolean): void;
-  /** As this process has seen them; undefined: nothing to note. */
+  /** Notes of this process; undefined: none. */
   notesOf(routeKey: string): ToolNotes | undefined;
-  /** Of all routes that have some, for `/status`. */
+  /** Notes of all routes that have some, for `/status`. */
   list(): readonly (ToolNotes & { readonly route: string })[];
-  /** Other rules are in force: what was listed, and what is locked, is compared with them. */
+  /** Applies new rules: compares listed and locked names with them. */
   follow(routes: readonly CompiledRoute[]): void;
 }
 
 interface Known {
   readonly route: CompiledRoute;
-  /** That were listed, also under earlier rules. */
+  /** Names listed so far, also under earlier rules. */
   readonly names: Set<string>;
   readonly unclear: Set<string>;
   readonly uncovered: Map<string, string>;
@@ -92,7 +93,7 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
       const tool = name.slice(0, MAX_TOOL_CHARACTERS);
       // A request that began under other rules says nothing of these.
       if (of?.route !== route || of.names.has(tool)) return;
-      // What has no place is looked at again in each list.
+      // A name that does not fit in is checked again in each list.
       if (of.names.size < MAX_NAMES && names < MAX_NAMES_IN_ALL) {
         of.names.add(tool);
         names += 1;

@@ -7,7 +7,7 @@
  */
 import type { Keys } from "../shared/keys.ts";
 
-/** Whose session it is. */
+/** Owner of the session. */
 export interface SessionBinding {
   readonly userId: string;
   /** OAuth client of the grant; "" for callers without one. */

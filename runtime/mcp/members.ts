@@ -1,9 +1,9 @@
 /**
- * The member names that carry meaning in a message, and names that a careless upstream would take for them.
+ * Member names with a meaning in a message, and names that a careless upstream would confuse with them.
  *
- * Some JSON libraries match names without regard to case (Go, .NET, some Java settings): `{"name":"ok","Name":"secret"}`
- * calls `ok` for us and `secret` for them. Some ignore dashes and low lines as well (Go's encoding/json/v2). A name that
- * equals a known one only when both are read so is therefore refused.
+ * Some JSON libraries match names without regard to case (Go, .NET, some Java settings):
+ * `{"name":"ok","Name":"secret"}` calls `ok` for us and `secret` for them. Some also ignore dashes and underscores
+ * (Go's encoding/json/v2). A name that equals a known one only under such a match is therefore rejected.
  */
 import { foldCase, foldWords } from "../policy/mcp/fold-case.ts";
 import { hashKey } from "./open-keys.ts";

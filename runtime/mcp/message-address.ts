@@ -1,9 +1,9 @@
 /**
- * Where clients of the transport of revision 2024-11-05 send their messages: the upstream's own address, sealed.
+ * Message address for clients of the transport of revision 2024-11-05: the upstream's own address, sealed.
  *
- * Untrusted input: the address that an upstream announces, and what clients send. Promises: only an address on the
- * upstream's own origin is sealed; a seal opens for the same user, OAuth client and route alone, and no longer than the
- * stream that announced it may live. Nothing is stored, so any replica can open it.
+ * Untrusted input: the address that an upstream announces, and the requests of clients. Promises: only an address on
+ * the upstream's own origin is sealed; a seal opens only for the same user, OAuth client and route, and no longer than
+ * the maximum lifetime of the stream that announced it. Nothing is stored, so any replica can open it.
  * @see MCP 2024-11-05, HTTP with SSE
  */
 import { canonicalPath } from "../shared/http/target.ts";
@@ -12,14 +12,14 @@ import type { Keys } from "../shared/keys.ts";
 import type { SessionBinding } from "./mcp-sessions.ts";
 
 export interface MessageAddress {
-  /** Of the upstream that announced it. */
+  /** Origin of the upstream that announced the address. */
   readonly origin: string;
   /** With query. */
   readonly path: string;
 }
 
 export interface MessageAddresses {
-  /** @param expiresAt epoch seconds @returns the query that stands for the address at the route's base, "?" included */
+  /** @param expiresAt epoch seconds @returns the query that represents the address at the route's base, "?" included */
   seal(address: MessageAddress, binding: SessionBinding, expiresAt: number): string;
   /** @returns undefined when the query is not ours, not for this caller, or too old */
   open(query: string, binding: SessionBinding, now: number): MessageAddress | undefined;

@@ -10,7 +10,10 @@ export interface MessageHeaders {
   readonly protocolVersion: string | undefined;
   /** `Mcp-Param-*`: the rest of the name in lower case, and the value; absent where there is none. */
   readonly params?: readonly (readonly [string, string])[];
-  /** One of them stood more than once. Not even equal values: upstreams pick the first, the last, or join them. */
+  /**
+   * One of them occurred more than once. Equal values are also rejected: upstreams pick the first, the last, or join
+   * them.
+   */
   readonly repeated: "content" | "mcp" | undefined;
 }
 
@@ -43,7 +46,7 @@ export function readMessageHeaders(rawHeaders: readonly string[]): MessageHeader
 
 const PARAM = "mcp-param-";
 
-/** One letter tells most headers apart. */
+/** One letter separates most headers. */
 function isParam(name: string): boolean {
   return (name.charCodeAt(0) | 0x20) === 0x6d && name.slice(0, PARAM.length).toLowerCase() === PARAM;
 }
@@ -61,7 +64,7 @@ export function isIdentityCoding(contentEncoding: string | undefined): boolean {
 }
 
 /**
- * The value a mirror header stands for: printable ASCII as it is, `=?base64?…?=` decoded.
+ * The decoded value of a mirror header: printable ASCII unchanged, `=?base64?…?=` decoded.
  *
  * @returns undefined when it has other characters, or the coding is not exact base64 of UTF-8
  * @see MCP 2026-07-28, Streamable HTTP, header encoding

@@ -1,12 +1,12 @@
 /**
- * Ids of JSON-RPC messages, which servers may write otherwise than their clients did: `"a\\/b"` is `"a/b"`.
+ * IDs of JSON-RPC messages, which servers may write in another form than their clients: `"a\\/b"` is `"a/b"`.
  *
- * Untrusted input: what upstreams send. Promise: ids that a client can tell apart are never the same here. Pure.
+ * Untrusted input: messages of upstreams. Promise: IDs that a client can distinguish are never equal here. Pure.
  */
 import { NumberToken, parseVerbatim } from "../shared/canonical-json.ts";
 import { isRecord } from "../shared/is-record.ts";
 
-/** One text for all spellings of an id. @param json its JSON text */
+/** One text for all forms of an ID. @param json its JSON text */
 export function idKey(json: string | undefined): string | undefined {
   if (json === undefined || INTEGER.test(json)) return json;
   const value = JSON.parse(json) as unknown;

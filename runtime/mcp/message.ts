@@ -1,9 +1,10 @@
 /**
- * The one reading of an MCP message on which policy is decided.
+ * The one reading of an MCP message on which policy decides.
  *
  * Untrusted input: bytes and headers. Promise: a message that is accepted means the same to every upstream, so the
- * original bytes may be forwarded once policy has agreed; whatever parsers, eras or headers could read differently is
- * refused. Pure: no I/O. @see MCP 2025-11-25 and 2026-07-28, Streamable HTTP; RFC 8259; JSON-RPC 2.0
+ * original bytes may be forwarded once policy has agreed. Anything that parsers, protocol revisions or headers could
+ * read differently is rejected. Pure: no I/O. @see MCP 2025-11-25 and 2026-07-28, Streamable HTTP; RFC 8259; JSON-RPC
+ * 2.0
  */
 import { isUtf8 } from "node:buffer";
 
@@ -22,7 +23,9 @@ import { spanText } from "./scan.ts";
 import type { TextSpan } from "./scan.ts";
 
 export interface MessageOptions {
-  /** Where rules name tools: whether they can decide about a name that is not plain. Default: all names are taken. */
+  /**
+   * For rules that name tools: whether they can decide about a name that is not plain. Default: all names are accepted.
+   */
   readonly isClearTool?: ToolNameCheck | undefined;
 }
 
@@ -31,13 +34,13 @@ export interface McpMessage {
   readonly kind: "request" | "notification" | "response";
   /** JSON text of the id, as sent: large integers stay what they are. */
   readonly id: string | undefined;
-  /** What policy sees: method, and for `tools/call` the tool. {} for a posted response. */
+  /** Facts for policy: method, and for `tools/call` the tool. {} for a posted response. */
   readonly facts: McpFacts;
   /** The message follows revision 2026-07-28 or a later one: no sessions, closing the stream cancels. */
   readonly isModern: boolean;
   /** The message as received, proven unambiguous. */
   readonly bytes: Buffer;
-  /** Where the tool's arguments stand in `bytes`; see `toolArguments`. */
+  /** Position of the tool's arguments in `bytes`; see `toolArguments`. */
   readonly argumentsSpan: TextSpan | undefined;
 }
 
@@ -57,12 +60,12 @@ export function parseMessage(
   return validateHeaders(message, envelope, headers);
 }
 
-/** JSON text of the tool's arguments, as sent; undefined when the message calls no tool or gives none. */
+/** JSON text of the tool's arguments, as sent; undefined when the message calls no tool or has no arguments. */
 export function toolArguments(message: McpMessage): string | undefined {
   return argumentsText(message.bytes, message.argumentsSpan);
 }
 
-/** Whether it stands in a message; the arguments of a tool, which may be long and mean nothing here, are not looked at. */
+/** Whether a message contains a text outside the tool's arguments, which may be long and have no meaning here. */
 export function isBesideArguments(
   { bytes, argumentsSpan }: Pick<McpMessage, "bytes" | "argumentsSpan">,
   text: Buffer | string,
@@ -109,7 +112,7 @@ function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOption
   return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan };
 }
 
-/** What a message that calls no tool is about. One that names nothing is about nothing: the upstream says so. */
+/** Facts of a message that calls no tool. A message without a name has none: the upstream rejects it. */
 function factsOf(bytes: Buffer, method: string, envelope: Envelope): McpFacts | RefusalReason {
   switch (method) {
     case "prompts/get": {
@@ -131,7 +134,7 @@ function factsOf(bytes: Buffer, method: string, envelope: Envelope): McpFacts | 
   }
 }
 
-/** A completion tells values of the prompt or the resource template that it is for. */
+/** A completion reveals values of the prompt or the resource template that it is for. */
 function completedFacts(bytes: Buffer, method: string, span: TextSpan | undefined): McpFacts | RefusalReason {
   if (!span) return { method };
   if (span.kind !== "object") return "mcp-invalid-message";
@@ -203,7 +206,10 @@ function isVersion2(bytes: Buffer, span: TextSpan | undefined): boolean {
   return plainText(bytes, span) === "2.0";
 }
 
-/** JSON text of a good id. `null`, fractions, exponents and everything else are refused: MCP allows strings and integers. */
+/**
+ * JSON text of a valid ID. `null`, fractions, exponents and everything else are rejected: MCP allows strings and
+ * integers.
+ */
 function idText(bytes: Buffer, span: TextSpan): string | undefined {
   if (span.kind === "text") return bytes.toString("utf8", span.start - 1, span.end + 1);
   if (span.kind !== "number") return undefined;

@@ -1,6 +1,6 @@
 /**
- * Headers that repeat the body (`MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`): the body is the source of truth, but
- * whoever reads the body must refuse a header that says something else, since others on the way trust the header.
+ * Headers that repeat the body (`MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`). The body is the
+ * source of truth, but its reader must reject a header that differs, since intermediaries trust the header.
  *
  * @see MCP 2026-07-28, Streamable HTTP, request headers
  */
@@ -11,7 +11,7 @@ import { isRecord } from "../shared/is-record.ts";
 import { decodeMirror } from "./message-headers.ts";
 import type { MessageHeaders } from "./message-headers.ts";
 
-/** What the body says. Absent members are undefined; so are members that are not text. */
+/** Values in the body. Absent members are undefined; so are members that are not text. */
 export interface Mirrored {
   readonly isRequest: boolean;
   readonly method: string | undefined;
@@ -27,9 +27,9 @@ export interface Mirrored {
 const MODERN_FROM = "2026-07-28";
 
 /**
- * In every era a header that is present must match; from 2026-07-28 on they must be present, too.
+ * In every revision a header that is present must match; from 2026-07-28 on they must also be present.
  *
- * @returns which era the message belongs to, or "mismatch"
+ * @returns the era of the message, or "mismatch"
  */
 export function checkMirrors(headers: MessageHeaders, body: Mirrored): "legacy" | "modern" | "mismatch" {
   if (headers.repeated === "mcp") return "mismatch";
@@ -79,9 +79,10 @@ function requiredName({ method, name, uri }: Mirrored): string | undefined {
 }
 
 /**
- * `Mcp-Param-*` repeats arguments of a tool call. Which one is in the tool's schema (`x-mcp-header`), which this program may never
- * have seen. So a header must have the value of an argument of its name, or where no argument has that name, the value of any argument.
- * Where one object has the name in two spellings with two values (`region`, `Region`), a header of that name says nothing clear.
+ * `Mcp-Param-*` repeats arguments of a tool call. Only the tool's schema (`x-mcp-header`) states which one, and the
+ * gateway may never have seen it. So a header must have the value of an argument of its name, or, if no argument has
+ * that name, the value of any argument. If one object has the name in two forms with two values (`region`, `Region`), a
+ * header of that name is ambiguous.
  *
  * @param json of the arguments; undefined: there are none
  * @see MCP 2026-07-28, Streamable HTTP, custom headers from tool parameters
@@ -107,7 +108,7 @@ interface Found {
   readonly unclear: Set<string>;
 }
 
-/** Schemas mark members of objects alone: elements of lists have no header. */
+/** Schemas mark only members of objects: elements of lists have no header. */
 function collect(value: unknown, found: Found): void {
   if (!isRecord(value) || value instanceof NumberToken) return;
   const own = new Map<string, string | undefined>();

@@ -1,7 +1,7 @@
 /** The keys of all objects that are open during a scan: finds duplicates in time linear in the number of keys. */
 import { ScanError } from "./scan-error.ts";
 
-/** Members of all objects that are open at once. */
+/** Limit for the members of all open objects together. */
 const MAX_OPEN_MEMBERS = 10_000;
 /** Up to here keys are compared one with the other; past it by Sets, so that many keys do not cost their square. */
 const MAX_COMPARED = 16;
@@ -16,9 +16,9 @@ export class OpenKeys {
   private readonly starts = new Int32Array(MAX_OPEN_MEMBERS);
   /** Negative for a key with escapes. */
   private readonly ends = new Int32Array(MAX_OPEN_MEMBERS);
-  /** Of an object with more than MAX_COMPARED members, by its depth: their hashes. */
+  /** Hashes of the keys of an object with more than MAX_COMPARED members, by its depth. */
   private readonly hashSets: (Set<number> | undefined)[] = [];
-  /** And its keys themselves, once two hashes were the same. */
+  /** The keys themselves, after two hashes were equal. */
   private readonly sets: (Set<string> | undefined)[] = [];
 
   start(bytes: Buffer): void {
@@ -41,7 +41,7 @@ export class OpenKeys {
   /**
    * Takes the next key of the innermost object.
    *
-   * @param start behind the opening quote
+   * @param start after the opening quote
    * @param end at the closing quote
    * @param hash of the bytes between, if there is no escape in them
    * @throws ScanError `duplicate-key` when the object has it already

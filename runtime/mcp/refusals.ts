@@ -1,8 +1,8 @@
-/** Every way in which a message to an MCP server route is refused, with its status, JSON-RPC code and text. */
+/** Every reason to reject a message to an MCP server route, with its status, JSON-RPC code and text. */
 
 export type RefusalReason = keyof typeof REFUSALS;
 
-/** A refused message. `text` goes to the client and is generic; `reason` goes into the authorization record. */
+/** A rejected message. `text` goes to the client and is generic; `reason` goes into the authorization record. */
 export interface McpRefusal {
   readonly ok: false;
   readonly reason: RefusalReason;
@@ -68,8 +68,8 @@ export function refusal(reason: RefusalReason, id?: string): McpRefusal {
 }
 
 /**
- * Names the limit and its setting: a tool call with a file in it is often the first thing people send, and who meets the
- * limit is seldom who set it.
+ * Names the limit and its setting: a tool call with a file is often a user's first one, and the user rarely controls
+ * the setting.
  *
  * @param maxBytes `mcp.server.max_request_bytes` of the route
  */

@@ -41,7 +41,7 @@ const LOCK_TEXTS: Readonly<Record<LockReason, (what: string) => string>> = {
     `the tool lock: no list has shown this ${what} yet; list the ${what}s, then repeat the call`,
 };
 
-/** What a lock denies the use of. */
+/** Word for the item that a lock denies. */
 function lockedWord({ method, prompt }: McpMessage["facts"] = {}): string {
   if (method === "tools/call") return "tool";
   return method === "prompts/get" || prompt !== undefined ? "prompt" : "resource template";
@@ -56,11 +56,12 @@ export function refusalAnswer(refused: McpRefusal, requestId: string): WireAnswe
 }
 
 /**
- * A denial by policy: 400 where the path has several readings that are not decided alike; else a tool call that expects an
- * answer gets one, with its own id; everything else gets 403, or 450 where a device is asked for. Never 401: signing in again would not help, and clients would try it in a loop.
+ * A denial by policy. 400 if the path has several readings with different decisions. Otherwise a tool call that expects
+ * a response gets one, with its own ID. Everything else gets 403, or 450 if a device is required. Never 401: signing in
+ * again would not help, and clients would retry in a loop.
  *
  * @param message absent for requests without a body
- * @param readsBody false for clients that read the status alone: a denied call is 403 then
+ * @param readsBody false for clients that read only the status: a denied call gets 403 then
  */
 export function denialAnswer(
   message: McpMessage | undefined,
@@ -93,7 +94,7 @@ export function denialAnswer(
     : { status: isByDevice ? 450 : 403, headers: HEADERS, body: errorBody(undefined, error) };
 }
 
-/** What a call still needs, or why it gets no approval. */
+/** Approval that a call still needs, or the reason why it gets none. */
 export type MissingApproval =
   | {
       readonly state: "waiting";
@@ -101,12 +102,12 @@ export type MissingApproval =
       readonly page: string;
       /** Epoch seconds. */
       readonly expiresAt: number;
-      /** The user who calls confirms; else somebody else approves. */
+      /** The caller confirms; otherwise another user approves. */
       readonly isByAsker: boolean;
     }
   | { readonly state: "refused" | "used" | "nobody" | "too-many" | "too-long" | "unavailable" };
 
-/** For a call that policy lets pass once it is approved: the client may repeat it. */
+/** For a call that policy allows after approval: the client may repeat it. */
 export function approvalAnswer(
   message: McpMessage | undefined,
   missing: MissingApproval,
@@ -129,7 +130,7 @@ export function approvalAnswer(
     : { status: 403, headers: HEADERS, body: errorBody(undefined, error) };
 }
 
-/** What the client asks its user, in one of the two ways that it can. */
+/** Question of the client to its user, in one of its two modes. */
 export interface ApprovalQuestion {
   readonly mode: "url" | "form";
   readonly page: string;
@@ -187,10 +188,10 @@ const WITHOUT_APPROVAL = {
 >;
 
 /**
- * A refusal of what policy let pass, over a limit: a tool call that expects an answer gets one, which models read and
- * clients do not break on; everything else gets 429.
+ * Rejects a request over a limit that policy allowed. A tool call that expects a response gets one, which models read
+ * and clients handle; everything else gets 429.
  *
- * @param readsBody false for clients that read the status alone
+ * @param readsBody false for clients that read only the status
  */
 export function limitAnswer(
   message: McpMessage | undefined,
@@ -210,11 +211,11 @@ export function limitAnswer(
 }
 
 /**
- * For a request whose access ended after it was accepted: a request that expects an answer gets one inside a 200, which no
- * client sends again automatically.
+ * For a request whose access ended after it was accepted: a request that expects a response gets one inside a 200,
+ * which no client retries automatically.
  *
- * @param wasSent the server was asked
- * @param readsBody false for clients that read the status alone
+ * @param wasSent the request reached the server
+ * @param readsBody false for clients that read only the status
  */
 export function endedAnswer(
   message: McpMessage | undefined,
@@ -241,10 +242,10 @@ export function missingScopeAnswer(needed: readonly string[], requestId: string)
   return { status: 403, headers: HEADERS, body: errorBody(undefined, { code: ACCESS_DENIED_CODE, message, data }) };
 }
 
-/** What servers say of a task that never was: whoever guesses an id learns nothing. */
+/** The servers' response for an unknown task: guessing an ID reveals nothing. */
 export function unknownTaskAnswer(message: McpMessage | undefined, requestId: string): WireAnswer {
   const { id, isModern, facts } = message ?? {};
-  // Revision 2026-07-28 has no such method, whichever task it names; an upstream that kept it is not asked.
+  // Revision 2026-07-28 removed this method for all tasks; an upstream that still has it gets no request.
   const isRemoved = isModern === true && facts?.method === "tasks/result";
   const error = {
     code: isRemoved ? -32601 : -32602,
@@ -262,14 +263,17 @@ export function undeclaredTasksAnswer(id: string | undefined, requestId: string)
   return { status: 400, headers: HEADERS, body: errorBody(id, error) };
 }
 
-/** Servers that cannot tell whose tasks are whose must not list them (MCP 2025-11-25, Tasks, Security); here none can. */
+/**
+ * Servers that cannot separate the tasks of their callers must not list them (MCP 2025-11-25, Tasks, Security); none
+ * can here.
+ */
 export function noTaskListAnswer(id: string | undefined, requestId: string): WireAnswer {
   const data = { reason: "mcp-task-list-not-served", request_id: requestId };
   const error = { code: -32601, message: "Method not found: tasks are not listed here", data };
   return { status: id === undefined ? 400 : 200, headers: HEADERS, body: errorBody(id, error) };
 }
 
-/** @param id JSON text; without one the member is left out, as MCP has it for errors that answer no request */
+/** @param id JSON text; without one the member is omitted, as MCP requires for errors that respond to no request */
 function errorBody(id: string | undefined, error: object): string {
   return `{"jsonrpc":"2.0",${id === undefined ? "" : `"id":${id},`}"error":${JSON.stringify(error)}}`;
 }

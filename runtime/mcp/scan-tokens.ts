@@ -62,7 +62,7 @@ export function behindWord(bytes: Buffer, pos: number, end: number): number {
   return pos + word.length;
 }
 
-/** By their first byte. */
+/** Literals by their first byte. */
 const WORDS: ReadonlyMap<number, Buffer> = new Map(
   ["true", "false", "null"].map((word) => [word.charCodeAt(0), Buffer.from(word)]),
 );

@@ -1,17 +1,17 @@
 /**
  * A strict JSON scanner over bytes that builds nothing: it walks, checks and remembers positions.
  *
- * Untrusted input: the bytes (already known to be valid UTF-8). Promises: what it accepts every conforming parser accepts
- * and reads alike, because what parsers read differently is refused: a key standing twice in one object at any depth
- * (also when one of the two is spelled with escapes), keys with lone surrogates, anything outside the grammar of RFC 8259.
- * Time is linear in the length; depth and open members are bounded.
+ * Untrusted input: the bytes (already valid UTF-8). Promises: every conforming parser accepts what the scanner accepts,
+ * and reads it alike. It rejects input that parsers read differently: a key twice in one object at any depth (also when
+ * one of the two has escapes), keys with lone surrogates, anything outside the grammar of RFC 8259. Time is linear in
+ * the length; depth and open members are bounded.
  */
 import { OpenKeys, nextHash } from "./open-keys.ts";
 import { ScanError } from "./scan-error.ts";
 import { behindEscape, behindNumber, behindWord } from "./scan-tokens.ts";
 import { MAX_JSON_DEPTH } from "../shared/json/foreign-json.ts";
 
-/** Where a value stands in the bytes; for text without its quotes. */
+/** Position of a value in the bytes; of text without its quotes. */
 export interface TextSpan {
   readonly kind: ValueKind;
   readonly start: number;
@@ -23,7 +23,7 @@ export interface TextSpan {
 export type ValueKind = "object" | "array" | "text" | "number" | "true" | "false" | "null";
 
 const MAX_DEPTH = MAX_JSON_DEPTH;
-/** In place of an object's mark. */
+/** Used for arrays instead of an object's mark. */
 const ARRAY = -1;
 
 const QUOTE = 0x22;
@@ -37,7 +37,7 @@ export class JsonScanner {
   private depth = 0;
   private escaped = false;
   private readonly keys = new OpenKeys();
-  /** Of what `skipValue()` is in, by its depth. */
+  /** Marks of the values around `skipValue()`, by depth. */
   private readonly marks = new Int32Array(MAX_DEPTH + 1);
 
   start(bytes: Buffer): void {
@@ -53,7 +53,7 @@ export class JsonScanner {
     this.start(NOTHING);
   }
 
-  /** What the next value is, going by its first byte; undefined at the end or at something that begins no value. */
+  /** Kind of the next value, by its first byte; undefined at the end or when no value starts there. */
   peek(): ValueKind | undefined {
     this.pos = this.behindSpace(this.pos);
     return kindOf(this.pos < this.end ? (this.bytes[this.pos] as number) : 0);
@@ -66,7 +66,7 @@ export class JsonScanner {
     return this.keys.open(this.depth);
   }
 
-  /** Goes on to the next member and stands before its value. @returns false when the object ended */
+  /** Moves to the value of the next member. @returns false when the object ended */
   nextKey(mark: number): boolean {
     let pos = this.behindSpace(this.pos);
     let byte = this.byteAt(pos);
@@ -95,7 +95,7 @@ export class JsonScanner {
     return this.keys.lastPlainLength();
   }
 
-  /** Its hash; see `hashKey`. */
+  /** Hash of the current key; see `hashKey`. */
   keyHash(): number {
     return this.keys.hash;
   }
@@ -105,7 +105,7 @@ export class JsonScanner {
     return this.keys.lastIs(name);
   }
 
-  /** Walks over the next value and says where it stands. */
+  /** Walks over the next value and returns its position. */
   take(): TextSpan {
     const kind = this.peek();
     const start = this.pos;
@@ -130,7 +130,7 @@ export class JsonScanner {
         const next = this.behindSpace(pos + 1);
         const isObject = first === 0x7b;
         this.enter();
-        // Behind "{" and "[" stand "}" and "]", two further on.
+        // "{" and "[" are two code points before "}" and "]".
         if (this.byteAt(next) === first + 2) {
           this.depth--;
           pos = next + 1;
@@ -145,7 +145,7 @@ export class JsonScanner {
       } else {
         pos = behindWord(bytes, pos, end);
       }
-      // Behind a value: what it stands in goes on, or ends.
+      // After a value: the enclosing value continues or ends.
       for (;;) {
         if (this.depth === outer) {
           this.pos = pos;
@@ -186,7 +186,7 @@ export class JsonScanner {
     const { bytes, end } = this;
     while (pos < end) {
       const byte = bytes[pos] as number;
-      // The first comparison alone settles nearly every call.
+      // The first comparison settles nearly every call.
       if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) break;
       pos++;
     }
@@ -198,7 +198,7 @@ export class JsonScanner {
     return this.pos;
   }
 
-  /** Enters an array, and stands before its first element. @returns false when it is empty, and was left */
+  /** Enters an array, and moves to its first element. @returns false when it was empty; it is closed again then */
   openArray(): boolean {
     this.enter();
     this.pos = this.behindSpace(this.pos + 1);
@@ -208,7 +208,7 @@ export class JsonScanner {
     return false;
   }
 
-  /** Behind an element: goes on to the next one. @returns false when the array ended */
+  /** Moves from the end of an element to the next one. @returns false when the array ended */
   nextElement(): boolean {
     const pos = this.behindSpace(this.pos);
     const byte = this.byteAt(pos);
@@ -219,7 +219,7 @@ export class JsonScanner {
     return false;
   }
 
-  /** From behind the opening quote to behind the closing one. */
+  /** From after the opening quote to after the closing one. */
   private behindText(pos: number): number {
     const { bytes, end } = this;
     this.escaped = false;
@@ -237,7 +237,7 @@ export class JsonScanner {
     throw new ScanError("malformed-json");
   }
 
-  /** From a key's opening quote to behind its colon; refuses a key that this object has already. */
+  /** From a key's opening quote to after its colon; rejects a repeated key. */
   private behindKey(pos: number, mark: number): number {
     if (this.byteAt(pos) !== QUOTE) throw new ScanError("malformed-json");
     const { bytes, end } = this;

@@ -1,10 +1,10 @@
 /**
- * What applications behind MCP client routes ask: `GET /.gateway/mcp/routes`, the MCP servers that their user could use,
- * and `POST /.gateway/mcp/routes/disconnect`, which ends connections and answers with the list again.
+ * Endpoints for applications behind MCP client routes. `GET /.gateway/mcp/routes` lists the MCP servers that their user
+ * could use. `POST /.gateway/mcp/routes/disconnect` ends connections and returns the list again.
  *
- * Answered on the hosts of MCP client routes, with the External Token that the application got, or with the browser's
- * session cookie. A server is listed when the application's token is good there and the user could send it some allowed
- * message; which tool is called counts as unknown.
+ * Served on the hosts of MCP client routes, with the application's External Token or the browser's session cookie. A
+ * server is listed when the application's token is valid there and policy would allow the user some message; the tool
+ * counts as unknown.
  * @see test/requirements.ts, "MCP server list entry"; DECISIONS.md D19
  */
 import type { CompiledRoute } from "../config/compiled.ts";
@@ -130,7 +130,7 @@ function refuse(exchange: Exchange, reason: Extract<AuthResult, { ok: false }>["
   respondError(exchange, 401, { code: "unauthorized", message: "Unauthorized" }, ["www-authenticate", challenge]);
 }
 
-/** In the order of route keys, which no restart and no file changes. */
+/** In the order of route keys, which is stable across restarts and files. */
 async function listServers(
   deps: ServerListDeps,
   exchange: Exchange,

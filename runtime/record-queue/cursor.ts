@@ -14,9 +14,9 @@ export interface ReadPlace {
 }
 
 export interface Batch {
-  /** Those that are told in front of `lines`. */
+  /** Losses that are reported before `lines`. */
   readonly losses: readonly Loss[];
-  /** As `readLine` reads them. */
+  /** In the format that `readLine` reads. */
   readonly lines: readonly string[];
   /** One of `lines` parsed, where that is at hand. @param at which one */
   readonly valueAt: (at: number) => RecordCopy["value"] | undefined;
@@ -27,11 +27,11 @@ export interface Batch {
 
 export class Cursor {
   readonly slot: Slot;
-  /** Of an earlier version, which wrote losses in their places. */
+  /** From an earlier version, which wrote losses in their positions. */
   readonly isLegacy: boolean;
-  /** In the order of their places. */
+  /** In the order of their positions. */
   losses: Loss[];
-  /** Of this receiver, not taken. */
+  /** Records that this receiver has not accepted. */
   waiting = 0;
   bytes = 0;
   readonly #reader: SlotReader;
@@ -61,7 +61,7 @@ export class Cursor {
     }
   }
 
-  /** Of the record that is taken next. */
+  /** Number of the next record to accept. */
   get number(): number {
     return numberAt(this.#position);
   }
@@ -109,7 +109,7 @@ export class Cursor {
     }
   }
 
-  /** @param lost of what is committed: it is told in front of the next batch */
+  /** @param lost losses within the committed records: reported before the next batch */
   commit({ position, told, records, bytes }: ReadPlace, lost: readonly Loss[]): void {
     this.#position = position;
     this.waiting = Math.max(this.waiting - records, 0);
@@ -117,7 +117,7 @@ export class Cursor {
     try {
       this.#reader.writePosition(position);
     } catch {
-      // What is sent twice after a crash is no loss.
+      // Records sent twice after a crash are not a loss.
     }
     if (told.length + lost.length > 0) {
       this.losses = [...lost, ...this.losses.filter((loss) => !told.includes(loss))];
@@ -131,11 +131,11 @@ export class Cursor {
     try {
       this.#reader.writeNote(this.losses.length === 0 ? undefined : JSON.stringify(this.losses));
     } catch {
-      // The disk takes nothing: it is told all the same, unless the process ends before.
+      // The disk accepts no writes: the loss is still reported, unless the process ends before.
     }
   }
 
-  /** This receiver reads nothing of it any more. */
+  /** Whether this receiver has finished reading the segment. */
   isDone({ number, records, bytes, isComplete }: Segment): boolean {
     const { segment, offset, records: taken } = this.#position;
     if (!isComplete) return false;
@@ -163,7 +163,7 @@ export class Cursor {
       const start = number === from.segment ? from : { segment: number, offset: 0, records: 0 };
       if (start.offset >= bytes && start.records >= records) continue;
       const { at = Infinity } = this.#lossOf(numberAt(start)) ?? { at: 0 };
-      // It goes on: nobody knows yet where its end is.
+      // The segment is still being written: its end is unknown.
       if (at === Infinity) return { position: start, isReadable: false };
       if (at < number + records) return { position: start, isReadable: true };
       position = { segment: number, offset: bytes, records };

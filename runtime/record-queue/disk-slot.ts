@@ -42,9 +42,9 @@ const LF = 0x0a;
 export class DiskSlot implements Slot {
   readonly directory: string;
   readonly segments: FileSegment[];
-  /** The end of a file was no whole line: its process was killed, or the machine lost power. */
+  /** The end of a file was not a whole line: its process was killed, or the host lost power. */
   readonly wasCut: boolean;
-  /** Whoever writes moves it. */
+  /** Set by the writer. */
   end: number;
   readonly #unlock: () => void;
   readonly #readers: DiskReader[] = [];
@@ -74,14 +74,14 @@ export class DiskSlot implements Slot {
     this.end = Math.max(1, last ? last.number + last.records : 0, ...cursors.map(numberAt));
   }
 
-  /** @param name empty: of a spool that one sink had alone, as earlier versions made them */
+  /** @param name empty: a spool with only one sink, in the format of earlier versions */
   openReader(name: string): SlotReader {
     const reader = new DiskReader(this, name);
     this.#readers.push(reader);
     return reader;
   }
 
-  /** The file that follows, for whoever writes. It is in `segments` once it is there. */
+  /** The next file, for the writer. It is in `segments` once it exists. */
   begin(): FileSegment {
     const path = join(this.directory, `${nameOf(this.end)}.open`);
     return { number: this.end, path, bytes: 0, records: 0, isComplete: false };
@@ -117,7 +117,7 @@ class DiskReader implements SlotReader {
   readonly #slot: DiskSlot;
   readonly #notePath: string;
   readonly #cursor: number;
-  /** Kept open from batch to batch; it may be renamed meanwhile. */
+  /** Stays open from batch to batch; the file may be renamed meanwhile. */
   #reading: { readonly number: number; readonly file: number } | undefined;
 
   constructor(slot: DiskSlot, name: string) {
@@ -220,7 +220,7 @@ function findSegments(
   });
   return { segments: segments.toSorted((a, b) => a.number - b.number), wasCut };
 }
-/** What a killed process left: everything behind the last line end goes. */
+/** Removes a partial write of a killed process: everything after the last line end. */
 function cutOff(path: string): { readonly bytes: number; readonly records: number } {
   const file = openSync(path, "r+");
   try {

@@ -1,15 +1,18 @@
 /**
- * Records that a receiver does not get: how many, why, from when to when.
+ * Records that a receiver does not get: their number, reason, and time span.
  *
- * They are told at their place in the order, in the log, and to the operator. Until then they are kept with the cursor of the
- * receiver, so that no restart forgets them.
+ * Losses are reported at their position in the order, in the log, and to the operator. Until then they are stored with
+ * the cursor of the receiver, so that they survive a restart.
  */
 import { plainJsonText } from "../audit/record-text.ts";
 import { isoTime } from "../audit/record.ts";
 import { isRecord } from "../shared/is-record.ts";
 
 const REASONS = ["spool-full", "too-long", "refused", "damaged"] as const;
-/** spool-full: there was no room. too-long: of more than 512 KiB. refused: by the receiver, others not. damaged: in the spool. */
+/**
+ * spool-full: no space. too-long: over 512 KiB. refused: the receiver rejected it, but not others. damaged: in the
+ * spool.
+ */
 export type LossReason = (typeof REASONS)[number];
 
 export interface Loss {
@@ -19,7 +22,7 @@ export interface Loss {
   untilMs: number;
   /** Records of the slot with these numbers are not for the receiver, up to `at`. */
   readonly from: number;
-  /** It is told in front of this one; undefined: it goes on. */
+  /** The loss is reported before this record; undefined: it is still growing. */
   at: number | undefined;
   /** When it was over: the time of its record. */
   toldMs: number | undefined;
@@ -36,7 +39,7 @@ export function formatGap(sink: string, { reason, lost, sinceMs, untilMs, toldMs
   );
 }
 
-/** @param end of the slot: what had been put behind it is not there any more, and a loss that went on is over */
+/** @param end of the slot: later records no longer exist, and a loss in progress is over */
 export function parseLosses(note: string, end: number): Loss[] {
   try {
     return (JSON.parse(note) as readonly unknown[]).flatMap((each): Loss[] => {
@@ -44,7 +47,7 @@ export function parseLosses(note: string, end: number): Loss[] {
       const reason = REASONS.find((one) => one === each["reason"]);
       const [lost, sinceMs, untilMs] = [each["lost"], each["sinceMs"], each["untilMs"]].map(numberOf);
       if (reason === undefined || lost === undefined || sinceMs === undefined || untilMs === undefined) return [];
-      // Of a spool of an earlier version: it is told first.
+      // From a spool of an earlier version: reported first.
       const from = Math.min(numberOf(each["from"]) ?? 0, end);
       const at = "from" in each ? Math.min(numberOf(each["at"]) ?? end, end) : 0;
       return [{ reason, lost, sinceMs, untilMs, from, at, toldMs: numberOf(each["toldMs"]) }];

@@ -40,7 +40,7 @@ export class MemorySlot implements Slot, SlotWriter {
 
   release(): void {}
 
-  /** What may wait bounds each receiver. */
+  /** The limit on queued records of each receiver bounds it. */
   hasRoom(): boolean {
     return true;
   }

@@ -1,9 +1,9 @@
 /**
  * The queue of the copies of records: written once, in the order of the log, and read by each receiver at its own pace.
  *
- * Promises: a record is read at least once by each receiver, or counted as lost to it and told at its place; bytes on the disk
- * and in memory are bounded; a slot belongs to one process; what a dead one left is taken over by exactly one, which reads it
- * before its own. Where no directory is named it is all in memory.
+ * Promises: a record is read at least once by each receiver, or counted as lost to it and reported at its position.
+ * Bytes on disk and in memory are bounded. A slot belongs to one process. The records of a dead process are taken over
+ * by exactly one, which reads them before its own. Without a directory everything is in memory.
  */
 import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -28,7 +28,7 @@ export interface QueueOptions {
   readonly clock: Clock;
   /** Into the authorization log: a line with its line end. */
   readonly record?: ((line: string) => void) | undefined;
-  /** What stands behind a record, for the record store. */
+  /** Text stored after a record, for the record store. */
   readonly noteOf?: ((value: RecordCopy["value"]) => string | undefined) | undefined;
   /** A file of this process's slot ended in half a record. */
   readonly onCut: () => void;
@@ -56,7 +56,7 @@ export class RecordQueue {
   readonly #writer: SlotWriter;
   readonly #cursors: readonly Cursor[];
   readonly #recent = new RecentValues();
-  /** By directory. */
+  /** Slots of dead processes, by directory. */
   readonly #left = new Map<string, DiskSlot>();
   readonly #timer: NodeJS.Timeout | undefined;
   #next: number;
@@ -106,7 +106,7 @@ export class RecordQueue {
     ).unref();
   }
 
-  /** In the order of the log; it neither waits nor throws. */
+  /** Accepts records in the order of the log; it neither waits nor throws. */
   take(copies: readonly RecordCopy[]): void {
     this.#settle();
     for (const { value } of copies) {
@@ -123,7 +123,7 @@ export class RecordQueue {
     this.#settle();
   }
 
-  /** Resolves when what was taken outlives a loss of power. */
+  /** Resolves when all accepted records would survive a loss of power. */
   flush(): Promise<void> {
     return this.#writer.flush();
   }
@@ -184,7 +184,7 @@ export class RecordQueue {
   }
 }
 
-/** Files that no receiver reads any more. */
+/** Removes files that all receivers have read. */
 function removeDone(slot: Slot, cursors: readonly Cursor[]): void {
   const hasHoles = cursors.some(({ losses }) => losses.length > 0);
   const done: Segment[] = [];
@@ -195,7 +195,7 @@ function removeDone(slot: Slot, cursors: readonly Cursor[]): void {
   for (const segment of done) slot.remove(segment);
 }
 
-/** The first that nobody has: after a restart what was left there goes on. */
+/** Opens the first slot without a process: after a restart this continues with its contents. */
 function openOwnSlot(directory: string): DiskSlot {
   try {
     for (let number = 0; number < MAX_SLOTS; number++) {
@@ -218,7 +218,7 @@ function slotPaths(directory: string): string[] {
     .map((name) => join(directory, name));
 }
 
-/** Of an earlier version, and empty. */
+/** Removes an empty spool of an earlier version. */
 function removeSpool(path: string): void {
   rmSync(path, { recursive: true, force: true });
   try {

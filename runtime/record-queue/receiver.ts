@@ -1,27 +1,27 @@
-/** What one receiver sees of the queue: the records that wait for it, in order, and what it has lost. */
+/** One receiver's view of the queue: its pending records, in order, and its losses. */
 import type { Clock } from "../shared/clock.ts";
 import type { Batch, Cursor, ReadPlace } from "./cursor.ts";
 import { formatGap, type Loss, type LossReason } from "./losses.ts";
 import { numberAt, type SlotWriter } from "./slot.ts";
 
 export interface ReceiverOptions {
-  /** As it is shown. */
+  /** Name for display. */
   readonly name: string;
-  /** Of its files in a slot: no two receivers have the same. */
+  /** Name of its files in a slot: unique per receiver. */
   readonly fileName: string;
   /** Bytes of records that wait for it. */
   readonly maxBytes: number;
-  /** Where an earlier version kept what waits for it. */
+  /** Directory in which an earlier version stored its pending records. */
   readonly legacyDirectory?: string;
   /** Records are lost to it from now on. */
   readonly onLosing: (loss: Loss) => void;
-  /** That is over, and told in its place. */
+  /** A loss that is over and reported at its position. */
   readonly onLost: (loss: Loss) => void;
 }
 
 export interface ReceiverDeps {
   readonly options: ReceiverOptions;
-  /** In the slot of this process. */
+  /** Cursor in the slot of this process. */
   readonly own: Cursor;
   readonly writer: Pick<SlotWriter, "isBehind" | "isFailing">;
   readonly segmentBytes: number;
@@ -33,18 +33,18 @@ export interface ReceiverDeps {
   readonly next: () => number;
 }
 
-/** For what is under way when there is no room any more: more than the queue before it holds. */
+/** Reserve for records in flight when the queue is full: more than the queue before it holds. */
 const MAX_RESERVE_BYTES = 16 << 20;
 const KEEP_EVERY_MS = 1_000;
 
 export class Receiver {
   readonly name: string;
-  /** Of all runs that are not told yet, and of this one. */
+  /** Losses of all runs that are not reported yet, and of this one. */
   lost = 0;
   /** There is something new. */
   onNews: () => void = () => {};
   readonly #deps: ReceiverDeps;
-  /** Of dead processes, and of earlier versions: they come first. */
+  /** Cursors of dead processes and of earlier versions: they come first. */
   readonly #left: Cursor[] = [];
   #losing: Loss | undefined;
   #keptAt = 0;
@@ -55,7 +55,7 @@ export class Receiver {
     this.name = deps.options.name;
   }
 
-  /** What waits outlives the process. */
+  /** Whether pending records outlive the process. */
   get isDurable(): boolean {
     return this.#deps.isDurable;
   }
@@ -74,7 +74,7 @@ export class Receiver {
     return this.#deps.next();
   }
 
-  /** Number up to which all records of this process are taken or lost. */
+  /** Number up to which all records of this process are accepted or lost. */
   get done(): number {
     const { own, next } = this.#deps;
     return own.waiting === 0 ? next() : own.number;
@@ -87,7 +87,7 @@ export class Receiver {
     return cursor.read(maxRecords, maxBytes, after?.cursor === cursor ? after : undefined);
   }
 
-  /** All up to there is taken, but for what of it is lost. */
+  /** Commits everything up to there: accepted, except for the given losses. */
   commit(place: ReadPlace, lost: { readonly [Reason in LossReason]?: number } = {}): void {
     const now = this.#deps.clock.now();
     const at = numberAt(place.position);
@@ -104,13 +104,13 @@ export class Receiver {
     this.settle();
   }
 
-  /** What waits for it in another slot. */
+  /** Adds pending records in another slot. */
   adopt(cursor: Cursor): void {
     this.#restore(cursor);
     if (!cursor.isEmpty) this.#left.push(cursor);
   }
 
-  /** What it had lost before this start. */
+  /** Loads losses from before this start. */
   restore(): void {
     this.#restore(this.#deps.own);
   }
@@ -118,7 +118,7 @@ export class Receiver {
   /** @returns whether the next record is for it */
   offer(bytes: number, hasRoom: boolean): boolean {
     const { own, options, segmentBytes } = this.#deps;
-    // While something is missing nothing is put behind it: the gap is told first, at its place.
+    // While records are missing, nothing is queued after them: the gap is reported first, at its position.
     if (!this.#losing && hasRoom && own.bytes + bytes <= options.maxBytes - segmentBytes) {
       own.add(bytes);
       return true;
@@ -127,7 +127,7 @@ export class Receiver {
     return false;
   }
 
-  /** What was lost is told once there is room again. */
+  /** Reports the losses once there is space again. */
   settle(): void {
     const loss = this.#losing;
     if (!loss || !this.#hasRoom) return;
@@ -145,7 +145,7 @@ export class Receiver {
   get #hasRoom(): boolean {
     const { own, options, writer, segmentBytes } = this.#deps;
     const reserve = Math.min(MAX_RESERVE_BYTES, Math.floor(options.maxBytes / 4));
-    // What was full is so until there is room for a while: else every file that is taken would end and begin it.
+    // After it was full, the queue needs space for a while: else every file taken would end and start a loss.
     const most = options.maxBytes - reserve - (this.#hadRoom ? 0 : 2 * segmentBytes);
     this.#hadRoom = own.bytes <= most && !writer.isBehind;
     return this.#hadRoom;

@@ -1,7 +1,7 @@
 /**
- * Writes lines to a slot behind whoever hands them over, some at a time, and goes on trying while the disk does not take them.
+ * Writes lines to a slot in the background, in batches, and retries while the disk rejects them.
  *
- * What is written outlives the process at once, and a loss of power half a second later, or when `flush` has resolved.
+ * Written lines survive the process immediately, and a loss of power half a second later, or when `flush` has resolved.
  */
 import { openSync, closeSync, fsyncSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -17,7 +17,7 @@ export interface SegmentWriterOptions {
   readonly maxPendingBytes: number;
   readonly retryMs: number;
   readonly onWritten: () => void;
-  /** A file is complete: it goes if nobody needs it any more. */
+  /** A file is complete: it is removed unless a receiver needs it. */
   readonly onComplete: () => void;
   /** The first of a row; undefined: it works again. */
   readonly onFailing: (error: unknown) => void;
@@ -84,7 +84,7 @@ export class SegmentWriter implements SlotWriter {
     this.#wakeUp?.();
     await this.#running;
     await this.#endSegment().catch(() => {});
-    // Nobody waits for what cannot be any more.
+    // These flushes can no longer succeed.
     for (const { resolve } of this.#flushes) resolve();
     return this.#pending.length;
   }
@@ -98,7 +98,7 @@ export class SegmentWriter implements SlotWriter {
 
   async #work(): Promise<void> {
     const { onFailing } = this.#options;
-    // In the turn after this one: whoever hands over several lines has them written together.
+    // In the next turn, so that several lines in a row are written together.
     await Promise.resolve();
     for (;;) {
       try {
@@ -148,7 +148,7 @@ export class SegmentWriter implements SlotWriter {
   async #beginSegment(): Promise<Current> {
     const { slot } = this.#options;
     const segment = slot.begin();
-    // Nobody has read what a failed attempt may have left under this name.
+    // A failed attempt may have left a file with this name, which has no reader yet.
     const handle = await open(segment.path, "w", 0o600);
     slot.segments.push(segment);
     const current = { segment, handle };
@@ -184,7 +184,7 @@ export class SegmentWriter implements SlotWriter {
     this.#syncTimer ??= setTimeout(
       task("the sync of a spool", () => {
         this.#syncTimer = undefined;
-        // By the way of a flush: one call at a time, and failures are seen.
+        // As a flush, so that calls do not overlap and failures are handled.
         if (this.#isDirty) {
           this.#flushes.push({ upTo: this.#written, resolve: () => {} });
           this.#start();
@@ -213,7 +213,7 @@ async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Pr
   }
 }
 
-/** So that the name of a new file outlives a loss of power. */
+/** So that the name of a new file survives a loss of power. */
 function syncDirectory(directory: string): void {
   const file = openSync(directory, "r");
   try {

@@ -6,13 +6,13 @@
 export interface Position {
   readonly segment: number;
   readonly offset: number;
-  /** In the segment, before the offset. */
+  /** Number of records in the segment before the offset. */
   readonly records: number;
 }
 
 export interface Segment {
   readonly number: number;
-  /** That can be read. */
+  /** Readable bytes and records. */
   bytes: number;
   records: number;
   /** Nothing more is written to it. */
@@ -23,13 +23,16 @@ export interface Lines {
   /** Without line ends. */
   readonly texts: readonly string[];
   readonly end: Position;
-  /** So many are missing: a file is shorter than its name says, or has no line where one begins. What follows of it is passed over. */
+  /**
+   * Number of missing records: a file is shorter than its name says, or has no line where one starts. The rest of it is
+   * skipped.
+   */
   readonly damaged: number;
 }
 
 /** Where one receiver reads. How far it is, and what it lost, outlive the process on a disk. */
 export interface SlotReader {
-  /** At the start. */
+  /** Position at the start. */
   readonly position: Position;
   readonly note: string | undefined;
   /** @param from where there is something to read; one call at a time @throws what the disk says */
@@ -41,12 +44,12 @@ export interface SlotReader {
 }
 
 export interface Slot {
-  /** By number. */
+  /** Sorted by number. */
   readonly segments: readonly Segment[];
   /** Number of the record that is written next. */
   readonly end: number;
   openReader(name: string): SlotReader;
-  /** No receiver reads it any more. */
+  /** Removes a segment that all receivers have read. */
   remove(segment: Segment): void;
   /** Another process may have it. */
   release(): void;
@@ -54,11 +57,11 @@ export interface Slot {
 
 /** Takes lines for a slot. */
 export interface SlotWriter {
-  /** Whether so many bytes have room in memory until they are written. */
+  /** Whether there is memory for this number of bytes until they are written. */
   hasRoom(bytes: number): boolean;
   /** @param line with its line end @param bytes of it */
   put(line: string, bytes: number): void;
-  /** What waits in memory is more than half of what may. */
+  /** Whether more than half of the memory limit is pending. */
   readonly isBehind: boolean;
   readonly isFailing: boolean;
   /** Resolves when what was put outlives a loss of power. */

@@ -1,9 +1,10 @@
 /**
- * From the queue to the receiver: batch by batch, in order, each until it is taken.
+ * Sends the queue to its destination: batch by batch, in order, each until it is accepted.
  *
- * While the receiver is away it is asked at growing intervals, with jitter, so that many gateways do not come back to it in
- * one moment. A batch that it refuses is halved until one record is left; that one is given up only when the receiver has
- * taken what is behind it, and refuses it again: so one that refuses everything for a while costs nothing.
+ * While the destination is unavailable it is retried at growing intervals, with jitter, so that many gateways do not
+ * return at the same moment. A rejected batch is halved until one record remains. That record is dropped only after the
+ * destination has accepted later ones and rejects it again, so that a destination which rejects everything for a while
+ * causes no loss.
  */
 import type { Batch, ReadPlace } from "../record-queue/cursor.ts";
 import { readLine } from "../record-queue/line.ts";
@@ -32,7 +33,7 @@ export interface DeliveryDeps extends DeliveryTiming {
 
 /** Longest record that is sent; a batch of any kind has room for one. */
 const MAX_RECORD_BYTES = 512 << 10;
-/** Refused one by one with nothing taken in between: then it is the receiver. */
+/** If this many are rejected with none accepted in between, the destination is at fault. */
 const MAX_SET_ASIDE = 64;
 const LONGEST_RETRY_AFTER_MS = 300_000;
 
@@ -47,10 +48,10 @@ export class Delivery {
   #hasNews = false;
   #failures = 0;
   #maxRecords: number;
-  /** Behind what is taken, while refused records are set aside. */
+  /** Read position after the accepted records, while rejected ones are set aside. */
   #next: ReadPlace | undefined;
   #setAside: SpooledRecord[] = [];
-  /** Of what is read and not taken. */
+  /** Losses in the records that are read and not accepted. */
   #lost: Lost = {};
 
   constructor(deps: DeliveryDeps) {
@@ -75,7 +76,7 @@ export class Delivery {
 
   async #run(): Promise<void> {
     const { onAway, lingerMs } = this.#deps;
-    // Not before whoever opened it has it.
+    // Starts only after the caller has the object.
     await Promise.resolve();
     while (!this.#ending.signal.aborted && !(this.#closing.signal.aborted && this.#failures > 0)) {
       this.#hasNews = false;
@@ -100,7 +101,7 @@ export class Delivery {
     const batch = await receiver.read(this.#maxRecords, sender.maxBytes, this.#next);
     if (!batch) {
       if (this.#setAside.length === 0) return "idle";
-      // Those refused are the last: they are tried again with what comes.
+      // The rejected ones are the last: they are retried together with later ones.
       this.#giveUpNothing();
       onAway("it refuses records");
       return this.#retryMs();
@@ -109,7 +110,7 @@ export class Delivery {
     const { signal } = this.#ending;
     const result: SendResult = records.length === 0 ? { outcome: "taken" } : await sender.send(records, signal);
     if (result.outcome === "taken") return this.#taken(batch, records, add(this.#lost, lost), result.rejected ?? 0);
-    // Cut off by us: whoever runs next sends it again.
+    // Aborted by us: the next process sends it again.
     if (signal.aborted) return "again";
     const [first] = records;
     if (result.outcome === "refused" && first) {
@@ -137,7 +138,7 @@ export class Delivery {
     const setAside = this.#setAside;
     const again = await this.#sendAgain(setAside);
     if (typeof again === "object") return this.#ending.signal.aborted ? "again" : this.#failed(again);
-    // At most those that are none of a loss: of the loss of such a record another one would tell, without end.
+    // At most the records that do not report a loss: losing one of those would create another such record, endlessly.
     const refused = again + Math.min(rejected, records.filter(isTold).length);
     const isFull = batch.lines.length === this.#maxRecords || batch.bytes > sender.maxBytes / 2;
     const maxRecords = Math.min(this.#maxRecords * 2, sender.maxRecords);
@@ -146,11 +147,11 @@ export class Delivery {
     this.#failures = 0;
     receiver.commit(batch.end, add(lost, { refused }));
     if (records.length + setAside.length > 0) onTaken(records.length + setAside.length - refused);
-    // A loss is told with what follows it.
+    // A loss is reported together with the record after it.
     return isFull || batch.losses.length > 0 ? "again" : "gather";
   }
 
-  /** Those that were refused, now that the receiver has taken others. @returns how many it refuses again */
+  /** Retries the rejected ones after the destination has accepted others. @returns the number rejected again */
   async #sendAgain(records: readonly SpooledRecord[]): Promise<number | SendResult> {
     let refused = 0;
     for (const record of records) {
@@ -209,7 +210,7 @@ function recordsOf(
     const record = recordOf(line, valueAt(at));
     if (!record) lost.damaged += 1;
     else if (Buffer.byteLength(record.text) >= MAX_RECORD_BYTES) lost["too-long"] += 1;
-    // It comes back by the log, and was told in its place.
+    // A copy from the log of a loss that was reported at its position.
     else if (end.cursor.isLegacy || isTold(record) || record.value["sink"] !== name) records.push(record);
   }
   return { records, lost };
@@ -222,7 +223,7 @@ function add(left: Lost, right: Lost): Lost {
   return sum;
 }
 
-/** Its loss is told. */
+/** Whether losing this record is reported. */
 function isTold({ value }: SpooledRecord): boolean {
   return value["message"] !== GAP_MESSAGE;
 }

@@ -1,9 +1,9 @@
-/** What one sink has to know. */
+/** Options of one sink. */
 import type { RecordSinkSettings } from "../features/records/compiled.ts";
 
 /** Structured-clonable. */
 export interface RecordSinkOptions extends RecordSinkSettings {
-  /** What the gateway is called, as in its traces. */
+  /** Name of the gateway, as in its traces. */
   readonly serviceName: string;
   readonly version: string;
 }

@@ -1,9 +1,9 @@
-/** What a kind of receiver is to the delivery: it takes batches, or says why not. */
+/** A destination's interface for the delivery: accepts batches, or returns the reason why not. */
 
 export type SendResult =
   /** `rejected` of them never will be: the receiver said so. */
   | { readonly outcome: "taken"; readonly rejected?: number; readonly reason?: string }
-  /** These records, or one of them; others may be taken. */
+  /** Rejects all or some of these records; may accept others. */
   | { readonly outcome: "refused"; readonly reason: string }
   /** The receiver, or the way to it. */
   | { readonly outcome: "away"; readonly reason: string; readonly retryAfterMs?: number };
@@ -15,7 +15,7 @@ export interface SpooledRecord {
 }
 
 export interface Sender {
-  /** Of one batch. */
+  /** Limits of one batch. */
   readonly maxRecords: number;
   readonly maxBytes: number;
   /** Never throws; ends within its own bound of time. No text of the receiver's is in `reason`. */

@@ -1,9 +1,9 @@
 /**
- * A record sink: every record on its way to one receiver, at least once, from the queue.
+ * A record sink: sends every record to one destination, at least once, from the queue.
  *
- * Trusted: the settings, of the boot file. Untrusted: the receiver's answers, of which nothing but the status, a bounded
- * `Retry-After` and OTLP's count of rejected records counts. Promises: nothing waits for it; what is lost is counted and told;
- * no header, path or answer is logged or shown.
+ * Trusted: the settings in the main configuration file. Untrusted input: the destination's responses; only the status,
+ * a bounded `Retry-After` and OTLP's count of rejected records are used. Promises: nothing waits for it; losses are
+ * counted and reported; no header, path or response is logged or shown.
  */
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -23,9 +23,9 @@ export interface RecordSinkDeps {
   readonly clock: Clock;
   readonly log: ConsumerLog;
   readonly timing?: Partial<DeliveryTiming> | undefined;
-  /** For what waits when the process ends. Default 2,000. */
+  /** Time for pending records when the process ends. Default: 2,000. */
   readonly closeWithinMs?: number | undefined;
-  /** Of syslog, see there. */
+  /** For syslog, see there. */
   readonly quietMs?: number | undefined;
   /** Instead of the one for the kind of target. */
   readonly sender?: Sender | undefined;
@@ -33,7 +33,7 @@ export interface RecordSinkDeps {
 
 const TIMING: DeliveryTiming = { lingerMs: 1_000, firstRetryMs: 1_000, longestRetryMs: 60_000, random: Math.random };
 
-/** What the queue is to know of a sink. @param spool `record_spool` */
+/** A sink's options for the queue. @param spool `record_spool` */
 export function sinkReceiver(
   { name, spoolMaxBytes }: RecordSinkOptions,
   spool: string,

@@ -1,4 +1,4 @@
-/** What a database does for the records that are kept. */
+/** Operations of a database for stored records. */
 import type { Closable } from "../shared/clock.ts";
 import type { Row } from "./row.ts";
 import type { Bounds } from "./segments.ts";
@@ -10,11 +10,11 @@ export interface Batch {
   readonly now: number;
 }
 
-/** What became of the request of a record that was written before. */
+/** Outcome of a request whose record is already stored. */
 export interface LateOutcome {
-  /** That the record has, unless another one had it. */
+  /** ID of the record, unless another record had it. */
   readonly id: bigint;
-  /** Stands in its text, with a comma or a brace behind it, and in no other one's of this id. */
+  /** Part of its text, with a comma or a brace after it; unique among the texts with this ID. */
   readonly mark: string;
   readonly result: string;
   /** Null: as it was decided. */
@@ -26,8 +26,8 @@ export interface RecordBackEnd extends Closable {
   /** All of it or nothing; a record that was written already is not written again. @throws `BackEndError` */
   write(batch: Batch): Promise<void>;
   /**
-   * One piece of what is to be done beside: a segment that is over, an index.
-   * @returns whether there is more to do at once
+   * Does one piece of background work: a segment to drop, an index to create.
+   * @returns whether there is more to do immediately
    * @throws `BackEndError`
    */
   maintain(now: number): Promise<boolean>;
@@ -52,7 +52,7 @@ export class BackEndError extends Error {
   }
 }
 
-/** Of the tables; a newer one is left alone. 2: the column `request`. */
+/** Version of the tables; newer ones are left unchanged. 2: the column `request`. */
 export const SCHEMA_VERSION = 2;
 
 export function newerVersion(version: number): BackEndError {

@@ -26,11 +26,11 @@ export async function forgetRecords({ place }: Pick<RecordStoreOptions, "place">
 function forgettingOf(names: UserNames): Forgetting {
   const usr = names.ids.map(nameNumber);
   const mail = names.emails.map((email) => nameNumber(lowerAscii(email)));
-  // Who approved or refused somebody else's call.
+  // Users who approved or denied another user's call.
   const by = names.ids.map((id) => `"by":${JSON.stringify(id)}`);
   const places = (values: readonly unknown[]): string => values.map(() => "?").join(", ");
   return {
-    // What administrators did is little, and looked at whole.
+    // Administrative actions are few, and checked completely.
     condition: (contains) =>
       [
         ...(usr.length > 0 ? [`f.usr IN (${places(usr)})`] : []),

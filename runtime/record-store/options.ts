@@ -1,4 +1,4 @@
-/** From the settings to where the records lie. */
+/** Location of the records, from the settings. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
@@ -7,11 +7,11 @@ import { GatewayError } from "../shared/errors.ts";
 import { sqlitePath } from "../store/sqlite/sqlite-path.ts";
 import type { RecordPlace } from "./back-end.ts";
 
-/** Of temporary files; the number is the process's. */
+/** Temporary files; the number is the process ID. */
 export const TEMPORARY = /^gateform-records-(\d+)-[0-9a-f-]+\.db(?:-wal|-shm)?$/;
 
 /**
- * @param own `record_store.storage_url`: absent: beside the store, in the same database or a file of its own
+ * @param own `record_store.storage_url`; absent: next to the store, in the same database or in a separate file
  * @param storageUrl the store's
  * @throws GatewayError `records.url`
  */

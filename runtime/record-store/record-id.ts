@@ -1,7 +1,7 @@
 /**
- * Ids of kept records, in the order of time: 42 bits of milliseconds, 9 of the record's place in the log, 12 of its process. They are
- * what tables are ordered and cut by, so a question about a time looks at no other. A record that is written twice, or of which the
- * outcome comes later, has the same id each time.
+ * IDs of stored records, in the order of time: 42 bits of milliseconds, 9 of the record's position in the log, 12 of
+ * its process. Tables are ordered and split by them, so that a query about a time reads no other rows. A record that is
+ * written twice, or whose outcome comes later, has the same ID each time.
  */
 import { hash } from "node:crypto";
 
@@ -20,9 +20,9 @@ export function firstIdAt(timeMs: number): bigint {
   return BigInt(Math.min(Math.max(Math.floor(timeMs), 0), MAX_TIME_MS)) << TIME_SHIFT;
 }
 
-/** So often the next id is tried: more than a millisecond has. */
+/** Number of next IDs to try: more than the records of a millisecond. */
 export const MAX_TRIES = 2 * COUNTS;
-/** So often for an outcome, which waits for nothing else: two records have one id by chance alone. */
+/** The same for an outcome, which does not wait for anything else: two records share an ID only by chance. */
 export const OUTCOME_TRIES = 4;
 
 /** Milliseconds since the epoch. */
@@ -50,12 +50,12 @@ function writerOf(instance: string): number {
   return last.writer;
 }
 
-/** As it stands in links. */
+/** Form of the ID in links. */
 export function formatId(id: bigint): string {
   return id.toString(36);
 }
 
-/** @returns undefined for what is no id */
+/** @returns undefined for an invalid ID */
 export function parseId(text: string): bigint | undefined {
   if (!/^[0-9a-z]{1,13}$/.test(text)) return undefined;
   let id = 0n;

@@ -1,9 +1,10 @@
 /**
- * Keeps copies of records in a database: it reads them from the queue, behind the log and in nobody's way.
+ * Stores copies of records in a database. It reads them from the queue, after the log, and blocks nothing.
  *
- * They gather for at most half a second or until there are 1,000, which is also the time in which most outcomes find their decision
- * still there. While the database is away they wait in the queue. It remembers nothing of them: whoever goes on after a crash reads
- * again what was not committed, and a record that is written twice is there once.
+ * Records are batched for at most half a second or until there are 1,000. Most outcomes arrive within that time, while
+ * their decision is still in the batch. They stay queued while the database is unavailable. The keeper has no state of
+ * its own: after a crash the next process reads the uncommitted ones again, and a record that is written twice is
+ * stored once.
  */
 import type { ConsumerLog, ConsumerStatus, RecordConsumer } from "../audit/record-consumer.ts";
 import type { Batch } from "../record-queue/cursor.ts";
@@ -30,19 +31,19 @@ const MAX_BATCH = 2_000;
 const MAX_BATCH_BYTES = 4 << 20;
 const BUSY_RETRY_MS = 50;
 const RETRY_MOST_MS = 5_000;
-/** Busy for so long is away. */
+/** A database that is busy for this long counts as unavailable. */
 const BUSY_MS = 5_000;
 const TEND_EVERY_MS = 30_000;
 const TEND_AFTER = 20_000;
-/** Between two pieces of work beside: others write then. */
+/** Between two pieces of background work: others write then. */
 const PIECE_PAUSE_MS = 20;
 const CLOSE_MS = 3_000;
 const NAME = "record_store";
-/** What waits in memory, and in the spool. */
+/** Limits for pending records in memory, and in the spool. */
 const MAX_MEMORY_BYTES = 64 << 20;
 const MAX_SPOOL_BYTES = 256 << 20;
 
-/** What the queue is to know of the store. */
+/** The store's options for the queue. */
 export function storeReceiver(isDurable: boolean, log: ConsumerLog, maxBytes?: number): ReceiverOptions {
   return {
     name: NAME,
@@ -59,7 +60,7 @@ export class RecordKeeper implements RecordConsumer {
   readonly #deps: KeeperDeps;
   readonly #maintenance: NodeJS.Timeout;
   #taken = 0;
-  /** Rows since indexes and age were looked at. */
+  /** Rows since the last check of indexes and age. */
   #untended = 0;
   #lastError: string | undefined;
   #lastSuccessAt: number | undefined;
@@ -86,7 +87,7 @@ export class RecordKeeper implements RecordConsumer {
     this.#wake();
   }
 
-  /** While the database is away nothing is kept in it. */
+  /** False while the database is unavailable. */
   get canKeep(): boolean {
     return !this.#isAway && this.#deps.receiver.canKeep;
   }
@@ -123,7 +124,7 @@ export class RecordKeeper implements RecordConsumer {
     this.#hasNews = true;
     if (receiver.waiting === 0) return;
     const isUrgent = receiver.waiting >= FLUSH_AT || this.#flushes.length > 0;
-    // While it is away the pause between two tries stays.
+    // The pause between two attempts remains while it is unavailable.
     if (isUrgent && !this.#isAway && this.#busySince === undefined && !this.#running && !this.#closing)
       void this.#work();
     else this.#schedule(flushMs);
@@ -142,7 +143,7 @@ export class RecordKeeper implements RecordConsumer {
     this.#timer = undefined;
     this.#running ??= this.#drain()
       .catch((error: unknown) => {
-        // A mistake of ours: they wait as if the database were away.
+        // A programming error: records stay queued, as when the database is unavailable.
         tellFault({ scope: "task", what: "the write of records", error });
         this.#isAway = true;
         this.#lastError = errorText(error);
@@ -180,7 +181,7 @@ export class RecordKeeper implements RecordConsumer {
     }
   }
 
-  /** Its own losses are not written here: they come by the log, as records. */
+  /** Its own losses are not written here: they arrive through the log, as records. */
   async #write({ lines, valueAt, damaged, end }: Batch): Promise<void> {
     const now = this.#deps.clock.now();
     const { rows, ended, damaged: broken } = readRecords(lines, now, valueAt);
@@ -246,7 +247,7 @@ export class RecordKeeper implements RecordConsumer {
     clearTimeout(this.#timer);
     const deadline = performance.now() + CLOSE_MS;
     await this.#running;
-    // What waits on the disk is written by whoever runs next.
+    // The next process writes what is on the disk.
     while ((await this.#drain()) !== undefined && !receiver.isDurable && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, BUSY_RETRY_MS));
     if (receiver.waiting > 0 && !receiver.isDurable) {

@@ -1,8 +1,8 @@
-/** Records that are kept for questions: what one is, and how it is found again. */
+/** Queries for stored records: a record's shape, and the search. */
 import type { Closable } from "../shared/clock.ts";
 
 export interface KeptRecord {
-  /** For links that are shared: unique over all processes, the same after restarts. */
+  /** For shared links: unique over all processes, the same after restarts. */
   readonly id: string;
   /** Milliseconds since the epoch. */
   readonly timeMs: number;
@@ -19,9 +19,9 @@ export interface KeptRecord {
   readonly route?: string;
   readonly tool?: string;
   readonly clientId?: string;
-  /** All fields of the copy. Texts of strangers: escape them, and show them as visible text. */
+  /** All fields of the copy. Untrusted text: escape it, and show it as visible text. */
   readonly value: Readonly<Record<string, unknown>>;
-  /** What `request outcome` says of it, once the request is over. */
+  /** Content of its `request outcome` line, once the request is over. */
   readonly result?: {
     /** 0: no answer was begun. */
     readonly status: number;
@@ -35,7 +35,7 @@ export interface KeptRecord {
 
 export interface RecordQuery {
   readonly kind?: KeptRecord["kind"];
-  /** From this time on … */
+  /** From this time on, inclusive … */
   readonly sinceMs?: number;
   /** … and before this one. */
   readonly untilMs?: number;
@@ -58,9 +58,9 @@ export interface RecordQuery {
 
 export interface RecordPage {
   readonly records: readonly KeptRecord[];
-  /** Where it goes on; absent at the end. */
+  /** Cursor of the next page; absent at the end. */
   readonly next?: string;
-  /** Bounded work was done before `limit` were found: go on with `next`. */
+  /** The work limit was reached before `limit` records were found: continue with `next`. */
   readonly isPartial: boolean;
 }
 
@@ -86,6 +86,6 @@ export interface RecordReader extends Closable {
   find(query: RecordQuery): Promise<RecordPage>;
   /** @throws GatewayError `records.unavailable` */
   get(id: string): Promise<KeptRecord | undefined>;
-  /** Of all that is kept. @throws GatewayError `records.unavailable` */
+  /** Totals of all stored records. @throws GatewayError `records.unavailable` */
   stats(): Promise<{ readonly count: number; readonly oldestMs?: number; readonly bytes: number }>;
 }

@@ -1,4 +1,4 @@
-/** The records that are kept for questions: the last ones, by age and number, beside the log that has them all. */
+/** The record store: the latest records, by age and number, for queries. The log has them all. */
 import { readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ export function openRecordStore(options: RecordStoreOptions, deps: KeeperDeps): 
   return new RecordKeeper(createSqliteBackEnd(place.path, place.isTemporary, options), deps);
 }
 
-/** Opens it for questions, in any thread: none of them holds up its event loop. Connects with the first question. */
+/** Opens it for queries, in any thread: none blocks its event loop. Connects with the first query. */
 export function openRecordReader(
   { place, maxAgeMs }: Pick<RecordStoreOptions, "place" | "maxAgeMs">,
   limits: Omit<SearchLimits, "maxAgeMs"> = {},
@@ -46,7 +46,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Somebody else's.
+    // The process belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

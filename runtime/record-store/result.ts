@@ -1,8 +1,9 @@
 /**
- * What became of a request: out of the line that says so, into the record of its decision.
+ * The outcome of a request, merged from its own line into the record of its decision.
  *
- * A decision has its place in the database by its time and its place in the log; the line of the outcome has the latter alone. So the
- * time goes with that line through the queue. Whoever reads the line may be another process than the one that wrote the decision.
+ * A decision's position in the database follows from its time and its position in the log; the line of the outcome has
+ * only the latter. So the time travels with that line through the queue. The process that reads the line may not be the
+ * one that wrote the decision.
  */
 import { CHECK_MESSAGE } from "../audit/log-line.ts";
 import { readLine } from "../record-queue/line.ts";
@@ -17,7 +18,7 @@ export interface ReadRecords {
   readonly rows: readonly Row[];
   /** Outcomes of decisions that were read before. */
   readonly ended: readonly LateOutcome[];
-  /** So many lines are none. */
+  /** Number of lines that are not records. */
   readonly damaged: number;
 }
 
@@ -25,7 +26,7 @@ const OUTCOME_MESSAGE = "request outcome";
 /** Decisions whose requests have not ended. */
 const MAX_OPEN = 100_000;
 
-/** @returns gives for an outcome the time of its decision, of one process */
+/** @returns a function that returns the time of the decision for an outcome, within one process */
 export function createDecisionTimes(): (value: Fields) => string | undefined {
   const open = new Map<unknown, string>();
   return ({ message, seq, of, time }) => {
@@ -74,7 +75,7 @@ export function readRecords(
   return { rows, ended, damaged };
 }
 
-/** @returns undefined for what is no outcome of a request */
+/** @returns undefined unless it is the outcome of a request */
 function resultOf(value: Fields): NonNullable<KeptRecord["result"]> | undefined {
   const { status, "duration-ms": durationMs, "failed-by": failedBy, failure } = value;
   const { "list-hidden": listHidden, "list-shown": listShown } = value;
@@ -99,7 +100,7 @@ function join(row: Row, result: NonNullable<KeptRecord["result"]>): void {
 function endedOf(value: Fields, result: NonNullable<KeptRecord["result"]>, decidedMs: number): readonly LateOutcome[] {
   const { instance, of } = value;
   if (Number.isNaN(decidedMs) || typeof of !== "number") return [];
-  // As copies have it, see audit/copy.ts.
+  // In the form of copies, see audit/copy.ts.
   const mark = `"instance":${JSON.stringify(instance)},"seq":${of}`;
   const id = recordId(decidedMs, String(instance), of);
   return [{ id, mark, result: JSON.stringify(result), outcome: outcomeOf(result) }];
@@ -109,7 +110,7 @@ function outcomeOf({ status }: NonNullable<KeptRecord["result"]>): number | null
   return status >= 500 ? outcomeNumber("error") : null;
 }
 
-/** By which a decision and its outcome belong together. */
+/** Key that links a decision and its outcome. */
 function keyOf({ instance }: Fields, seq: unknown): string {
   return `${String(instance)} ${String(seq)}`;
 }

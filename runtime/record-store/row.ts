@@ -1,8 +1,8 @@
 /**
- * A record as it is stored: its text, and beside it what is asked for, each as a number, so that rows and indexes are small.
+ * A stored record: its text, and the searchable values as numbers, so that rows and indexes are small.
  *
- * Names become the first 48 bits of their SHA-256. Somebody may make two names of one number; so whoever reads compares the
- * names themselves (`isAskedFor`).
+ * Names become the first 48 bits of their SHA-256. Two names with the same number can be made on purpose, so readers
+ * compare the names themselves (`isAskedFor`).
  */
 import { hash } from "node:crypto";
 
@@ -27,7 +27,7 @@ export interface Row {
   outcome: number | null;
   /** JSON of the copy. */
   readonly text: string;
-  /** JSON of what became of it. */
+  /** JSON of its outcome. */
   result: string | null;
 }
 
@@ -49,7 +49,7 @@ export function outcomeNumber(outcome: KeptRecord["outcome"]): number | null {
   return OUTCOMES.indexOf(outcome) || null;
 }
 
-/** What a record looks like that stays: texts alone, whatever a copy has. */
+/** Searchable fields of a stored record: texts only, whatever a copy contains. */
 interface Fields {
   readonly userId: string | undefined;
   readonly email: string | undefined;
@@ -65,7 +65,7 @@ export function toRow(value: Readonly<Record<string, unknown>>, text: string, no
   const { time, instance, seq } = value;
   const written = Date.parse(String(time));
   const timeMs = Number.isNaN(written) ? now : written;
-  // All copies have their place; one that somebody changed on the disk may not.
+  // All copies have their position; one that was edited on the disk may not.
   const place = typeof seq === "number" ? seq : nameNumber(text);
   return {
     id: recordId(timeMs, String(instance), place),
@@ -86,7 +86,7 @@ export function toRow(value: Readonly<Record<string, unknown>>, text: string, no
   };
 }
 
-/** @returns undefined when the text of the row is no record */
+/** @returns undefined when the text of the row is not a record */
 export function toKept(row: {
   readonly id: bigint;
   readonly outcome: number;
@@ -150,7 +150,7 @@ function numberOf(name: string | undefined): number | null {
 
 function fieldsOf(value: Readonly<Record<string, unknown>>): Fields {
   return {
-    // Of an action: who did it.
+    // For an action: its actor.
     userId: textOf(value["user"]) ?? (kindOf(value) === "action" ? textOf(value["by"]) : undefined),
     email: textOf(value["email"]),
     route: textOf(value["route"]),

@@ -1,8 +1,9 @@
 /**
  * Finds records in segments, the same way in every database.
  *
- * In each segment one of the asked columns leads (that with the fewest rows), and the others are compared on the way. What leads
- * may have a million rows and the whole question none: so only so much is looked at, then the page says where it goes on.
+ * In each segment one of the queried columns leads (the one with the fewest rows), and the others are compared row by
+ * row. The leading column may have a million rows and the whole query none. So the work is limited, and the page then
+ * contains a cursor to continue.
  */
 import { GatewayError } from "../shared/errors.ts";
 import { criteriaOf } from "./criteria.ts";
@@ -31,7 +32,7 @@ export interface SearchLimits {
 }
 
 const MAX_LIMIT = 200;
-/** What looking into a segment costs, in rows. */
+/** Cost of opening a segment, in rows. */
 const SEGMENT_ROWS = 100;
 
 /** @throws GatewayError `records.query`, `records.cursor`, what the database throws */
@@ -54,7 +55,7 @@ export async function findRecords(
   let used = 0;
   const found: { readonly record: KeptRecord; readonly at: string }[] = [];
 
-  /** One more than wanted says that there is more. */
+  /** One more than requested shows that there is more. */
   const page = (isPartial: boolean, goesOnAt?: string): RecordPage => {
     const records = found.slice(0, limit).map(({ record }) => record);
     const next = found.length > limit ? found[limit - 1]?.at : goesOnAt;
@@ -154,12 +155,12 @@ function after({ low, high }: Range, id: bigint, order: RecordQuery["order"]): R
   return order === "newest" ? { low, high: id < high ? id : high } : { low: id >= low ? id + 1n : low, high };
 }
 
-/** As far as this id, with it. */
+/** The range up to this ID, inclusive. */
 function upTo({ low, high }: Range, id: bigint, order: RecordQuery["order"]): Range {
   return order === "newest" ? { low: id, high } : { low, high: id + 1n };
 }
 
-/** Where a page ended: a segment, and the id of the last row that was looked at. */
+/** End of a page: a segment, and the ID of the last row checked. */
 function formatCursor(order: RecordQuery["order"], segment: number, id: bigint): string {
   return `${order === "newest" ? "n" : "o"}${segment.toString(36)}.${formatId(id)}`;
 }

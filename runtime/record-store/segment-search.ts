@@ -8,7 +8,7 @@ type Value = bigint | number;
 
 /** One database, as it is read. */
 export interface SegmentReader {
-  /** Of the names of tables. */
+  /** Prefix of table names. */
   readonly prefix: string;
   /** Oldest first. */
   segments(): Promise<readonly Segment[]>;
@@ -17,10 +17,10 @@ export interface SegmentReader {
   bytes(): Promise<number>;
 }
 
-/** Rows between two looks at what was used up: what an index leads to, and what is read one after the other. */
+/** Rows between two checks of the work limit: rows found by an index, and rows read in sequence. */
 export const STRIDE = 5_000;
 export const SCAN_STRIDE = 25_000;
-/** So many rows of a column are counted before it is called frequent. */
+/** Rows of a column to count before it is called frequent. */
 const FEW = 500;
 /** Most rows that are read together: a page, and one that says that there is more. */
 const MAX_ROWS = 201;
@@ -31,7 +31,7 @@ export interface Range {
   readonly high: bigint;
 }
 
-/** @returns what leads (absent: the order alone), and how many rows it has in the range when these are few */
+/** @returns the leading column (absent: only the order), and its number of rows in the range if these are few */
 export async function chooseLeading(
   db: SegmentReader,
   { number, isIndexed }: Segment,
@@ -150,7 +150,7 @@ export async function readTexts(
   ids: readonly bigint[],
 ): Promise<readonly { readonly id: bigint; readonly record: KeptRecord | undefined }[]> {
   if (ids.length === 0) return [];
-  // So many questions of different lengths are not worth a statement each.
+  // Rounded up: a separate statement for each length is not worth it.
   const places = [...ids, ...Array.from({ length: roundUp(ids.length) - ids.length }, () => -1n)];
   const rows = await db.all(
     `SELECT f.id, f.outcome, t.value, t.result FROM ${db.prefix}texts_${segment} t JOIN ${db.prefix}facts_${segment} f ON f.id = t.id WHERE t.id IN (${places.map(() => "?").join(", ")})`,

@@ -12,7 +12,7 @@ export interface Segment {
   readonly number: number;
   readonly firstId: bigint;
   readonly records: number;
-  /** It has its indexes. */
+  /** Whether it has its indexes. */
   readonly isIndexed: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface Bounds {
 
 const MAX_SEGMENT = 100_000;
 
-/** Records of a segment: small beside all, and small enough to look through the last one. */
+/** Records per segment: few compared to the total, and few enough to search the last one without an index. */
 export function segmentRecords({ maxRecords }: Bounds): number {
   return Math.min(Math.ceil(maxRecords / 20), Math.max(MAX_SEGMENT, Math.ceil(maxRecords / 200)));
 }
@@ -41,7 +41,7 @@ export function isFull({ records, firstId }: Segment, bounds: Bounds, now: numbe
 
 /** Where the next one begins. @param newest id of the last one */
 export function nextFirstId(newest: bigint, now: number): bigint {
-  // What a clock that was ahead has written must not keep the last one open until then.
+  // Records written with a clock that was ahead must not keep the last segment open until that time.
   return firstIdAt(timeOf(newest) > now + MINUTE ? now : timeOf(newest) + 1);
 }
 
@@ -83,7 +83,7 @@ export function updateSegment(prefix: string, number: number, isPostgres: boolea
 
 /** One at a time: each takes a moment in which others cannot write. */
 export function indexesOf(prefix: string, number: number, isPostgres: boolean): readonly string[] {
-  // SQLite's indexes end in the id by themselves.
+  // SQLite's indexes end in the ID anyway.
   const last = isPostgres ? ", id" : "";
   return COLUMNS.map(
     (name) =>

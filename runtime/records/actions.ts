@@ -24,7 +24,7 @@ const TAG = "audit-actions";
 export const ACTIONS_FEED = "audit-actions";
 const FEED_ENTRY_SECONDS = 60;
 const LEASE_MS = 10_000;
-/** For what a hint was missed, or another process failed. */
+/** In case a hint was missed, or another process failed. */
 const LOOK_EVERY_MS = 15_000;
 const CLOSE_MS = 1_000;
 
@@ -35,7 +35,7 @@ export async function queueAction(
 ): Promise<string> {
   const timeMs = clock.now();
   const row: ActionRow = { timeMs, action };
-  // In the order in which they are listed.
+  // IDs sort in the order in which they are listed.
   const id = `${String(timeMs).padStart(15, "0")}-${randomUUID()}`;
   await store.put(`audit-action:${id}`, row, { tags: [TAG] });
   await store.append(ACTIONS_FEED, {}, epochSeconds(clock) + FEED_ENTRY_SECONDS);
@@ -90,7 +90,7 @@ export function startActions(deps: {
     for (const key of written) await store.delete(key);
   }
 
-  /** @returns undefined when the row cannot be read: it stays, and holds up no other one */
+  /** @returns undefined when the row cannot be read: it stays, and does not block others */
   function lineOf(key: string, { timeMs, action }: ActionRow): string | undefined {
     try {
       return formatAction(timeMs, key.slice("audit-action:".length), action);
@@ -108,7 +108,7 @@ export function startActions(deps: {
       clearInterval(timer);
       unsubscribe();
       isClosed = true;
-      // While the disk is away this would take for ever; what waits is recorded by the next process.
+      // This would never finish while the disk is unavailable; the next process records the rest.
       await Promise.race([running, delay(CLOSE_MS, undefined, { ref: false })]);
     },
   };

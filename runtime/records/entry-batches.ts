@@ -14,10 +14,10 @@ interface Chunk {
 
 /** A batch is sent when it has this many bytes (each way costs a wake-up: at 64 KiB they took 3 % of a GET) … */
 const BATCH_BYTES = 256 << 10;
-/** … or when this time has passed since its first entry; over there it is written at once. */
+/** … or when this time has passed since its first entry; the thread writes it immediately. */
 const BATCH_MS = 80;
 const CHUNK_BYTES = 320 << 10;
-/** Chunks that are kept to be filled again. */
+/** Chunks stored for reuse. */
 const MAX_FREE = 4;
 
 export class EntryBatches {
@@ -88,14 +88,15 @@ export class EntryBatches {
     this.#begin(this.#free.pop() ?? this.#newChunk(CHUNK_BYTES));
   };
 
-  /** A batch stands in the log; its chunk may be filled again. */
+  /** A batch is in the log; its chunk can be reused. */
   written(id: number, length: number): void {
     const back = this.#sent.get(id);
     this.#sent.delete(id);
     if (back?.bytes.length === CHUNK_BYTES && this.#free.length < MAX_FREE) this.#free.push(back);
     else this.#tell({ type: "forget", chunk: id });
     this.#done += length;
-    // Half empty, not merely below the mark: else every batch would wake everybody for a few free places.
+    // Half empty, not merely below the limit: else every batch would wake all waiting requests for a few free
+    // positions.
     if (this.#total - this.#done > this.#maxQueued / 2) return;
     this.#room?.resolve();
     this.#room = undefined;
@@ -106,7 +107,7 @@ export class EntryBatches {
     this.#done = this.#total;
   }
 
-  /** Nobody waits for room any more. */
+  /** Releases all who wait for space. */
   close(): void {
     clearTimeout(this.#timer);
     this.#room?.resolve();
@@ -123,7 +124,7 @@ export class EntryBatches {
     this.#filled = 0;
   }
 
-  /** Room for an entry of so many bytes. */
+  /** Makes space for an entry of this size. */
   #makeRoom(bytes: number): void {
     if (this.#filled + bytes <= this.#chunk.bytes.length) return;
     this.send();

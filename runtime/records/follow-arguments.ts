@@ -1,4 +1,4 @@
-/** What configurations declare of tools' arguments, on its way to the thread that makes copies of records. */
+/** Passes the configuration's declarations for tool arguments to the thread that makes copies of records. */
 import type { RecordsOfThread } from "../audit/record-writer.ts";
 import type { Snapshots } from "../config/snapshot.ts";
 import { recordArgumentsOf } from "../features/mcp/record-arguments.ts";

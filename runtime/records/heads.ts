@@ -1,6 +1,6 @@
 /**
- * The last checkpoint of each run of a process, in the store that all share: the next run says in its first record how far
- * the others had come, so that nobody cuts off their ends unseen.
+ * The last checkpoint of each run of a process, in the shared store. The next run records in its first record how far
+ * the others had come, so that a truncated log is noticed.
  */
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
@@ -25,12 +25,12 @@ export interface HeadsDeps {
 
 export interface Heads {
   /**
-   * Remembers the newest, soon; it neither waits nor throws.
+   * Stores the newest note soon; it neither waits nor throws.
    *
-   * @param note stands in the file: nothing may be known here that a crash can take from there
+   * @param note already in the file: the store must not know more than the file has after a crash
    */
   put(note: string): void;
-  /** The last one is kept now. */
+  /** Stores the last one now. */
   close(note: string | undefined): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ const KEPT_SECONDS = 90 * 24 * 3600;
 /** Before the latest one: older ones were named by runs before this, and their files may be gone. */
 const SEEN_SECONDS = 7 * 24 * 3600;
 const PUT_EVERY_MS = 2_000;
-/** Of the latest runs. */
+/** Limit for the latest runs. */
 const MAX_SEEN = 64;
 
 /** @returns notes, the latest first; none when the store cannot be asked */

@@ -16,10 +16,10 @@ export interface ConsumersDeps {
   readonly record: (line: string) => void;
 }
 
-/** For what waits when the process ends. */
+/** For queued records when the process ends. */
 const FLUSH_MS = 2_000;
 
-/** @returns undefined: nobody gets copies @throws GatewayError `record-sink.spool` */
+/** @returns undefined: no consumer of copies @throws GatewayError `record-sink.spool` */
 export function openConsumers(
   { recordStore, sinks = [], spool }: Pick<RecordThreadSettings, "recordStore" | "sinks" | "spool">,
   { clock, log, record }: ConsumersDeps,
@@ -45,7 +45,7 @@ export function openConsumers(
   return gather(queue, consumers);
 }
 
-/** What the operator is told of the queue. */
+/** Log messages about the queue. */
 export function queueLog(log: ConsumerLog): Pick<QueueOptions, "onCut" | "onFailing" | "onUnreadable" | "onUnwritten"> {
   return {
     onCut: () => log.info({}, "incomplete record removed from record spool"),

@@ -1,4 +1,4 @@
-/** What the admin listener does, for the audit. */
+/** Actions of the admin listener, for the audit. */
 import type { AdminAction } from "../audit/action-record.ts";
 import type { Clock } from "../shared/clock.ts";
 import { errorText, GatewayError } from "../shared/errors.ts";
@@ -8,11 +8,11 @@ import { queueAction } from "./actions.ts";
 interface Deps {
   readonly store: Store;
   readonly clock: Clock;
-  /** It could not be recorded. */
+  /** Called when an action could not be recorded. */
   readonly onError: (error: GatewayError) => void;
 }
 
-/** What was done to the slice of an owner. */
+/** An action on the slice of an owner. */
 type OwnersAction = Omit<AdminAction, "target"> & { readonly owner: string };
 
 /** Slices that were published or rolled back. It never throws: what was published is published. */
@@ -21,7 +21,7 @@ export function recordPublished(deps: Deps): (change: OwnersAction) => Promise<v
   return ({ owner, ...change }) => record({ ...change, target: `slice ${owner}` });
 }
 
-/** It never throws: what was done is done. */
+/** Never throws: the action is already done. */
 export function recordQueued(deps: Deps): (action: AdminAction) => Promise<void> {
   return async (action) => {
     try {

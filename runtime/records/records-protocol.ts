@@ -1,4 +1,4 @@
-/** What a gateway's first thread and the thread of its records say to each other. All of it can be cloned. */
+/** Messages between a gateway's first thread and its records thread. All can be cloned. */
 import type { DeclaredArguments } from "../audit/redaction/plan.ts";
 import type { RedactorOptions } from "../audit/redaction/redactor.ts";
 import type { ConsumerStatus } from "../audit/record-consumer.ts";
@@ -6,16 +6,16 @@ import type { RecordStoreOptions } from "../record-store/back-end.ts";
 import type { RecordSinkOptions } from "../record-sinks/options.ts";
 
 export interface RecordThreadSettings {
-  /** Of this run of this process, and of no other. */
+  /** ID of this run of this process. */
   readonly instance: string;
   /** "stdout", a path or a descriptor, see audit/record-writer.ts. */
   readonly destination: string | number;
   readonly closeTimeoutMs: number;
-  /** Of copies; absent: there are none. */
+  /** Redaction of copies; absent: there are none. */
   readonly redaction?: RedactorOptions;
   /** Records prove that they are whole. */
   readonly audit?: {
-    /** Of the key that signs, 32 bytes. */
+    /** Private key of the signer, 32 bytes. */
     readonly seed: Uint8Array;
     /** Last checkpoints of other runs. */
     readonly seen: readonly string[];
@@ -52,20 +52,20 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 
 export type FromRecordThread =
   | { readonly type: "ready" }
-  /** It did not start. */
+  /** The thread did not start. */
   | { readonly type: "failed"; readonly code: string; readonly message: string }
-  /** What was sent stands in the log; the chunk may be filled again. */
+  /** The chunk's lines are in the log; it can be reused. */
   | {
       readonly type: "written";
       readonly chunk: number;
       readonly length: number;
-      /** Of the last checkpoint among it. */
+      /** Latest checkpoint in the chunk. */
       readonly note: string | undefined;
     }
   | { readonly type: "flushed"; readonly id: number; readonly isLost: boolean }
   | { readonly type: "error"; readonly code: string; readonly message: string; readonly queued: number }
   | { readonly type: "state"; readonly state: RecordState }
-  /** Of the thread's own: it comes back with its place. */
+  /** The thread's own line: it comes back with its position. */
   | { readonly type: "line"; readonly line: string }
   | { readonly type: "log"; readonly level: LogLevel; readonly fields: object; readonly message: string }
   | { readonly type: "closed"; readonly note: string | undefined };

@@ -1,8 +1,8 @@
 /**
- * This side of the records' thread. Whoever handles requests formats a line, copies its bytes into the batch, and goes on:
- * hashing, writing, copies and consumers are over there.
+ * The main thread's side of the records thread. A request formats a line, copies its bytes into the batch, and
+ * continues: hashing, writing, copies and consumers run in the thread.
  *
- * Nothing may go unrecorded: a thread that ends by itself takes the process with it.
+ * Nothing may go unrecorded: if the thread ends unexpectedly, the process ends as well.
  */
 import type { Worker } from "node:worker_threads";
 
@@ -24,9 +24,9 @@ export interface RecordThread extends RecordWriter {
 
 export interface RecordThreadDeps {
   readonly log: Log;
-  /** As of `createRecordWriter()`. */
+  /** As in `createRecordWriter()`. */
   readonly onError: (error: GatewayError, queued: number) => void;
-  /** A checkpoint that stands in the log. */
+  /** A checkpoint that is in the log. */
   readonly onCheckpoint: (note: string) => void;
   /** The thread is gone, and with it what it had not written. */
   readonly onDeath: (error: GatewayError) => void;
@@ -34,7 +34,7 @@ export interface RecordThreadDeps {
   readonly maxQueued?: number;
 }
 
-/** Beside the log's own time to end: for consumers, and the way there and back. */
+/** Added to the log's own closing time: for consumers, and for messages in both directions. */
 const END_MS = 6_000;
 
 /** @throws GatewayError `record.open`, `record.thread` */
@@ -196,7 +196,7 @@ class ThreadConnection implements RecordThread {
     this.#ended.resolve();
   }
 
-  /** Nobody waits for what does not come any more. */
+  /** Releases all who wait for a response. */
   #end(): void {
     this.#isClosed = true;
     this.#places.close();

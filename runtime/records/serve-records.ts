@@ -22,7 +22,7 @@ import { VERSION } from "../shared/version.ts";
 import type { FromRecordThread, RecordThreadSettings, ToRecordThread } from "./records-protocol.ts";
 
 const STATE_EVERY_MS = 1_000;
-/** What comes is gathered already. */
+/** Entries arrive already batched. */
 const BATCH_MS = 1;
 
 type Port = Pick<MessagePort, "postMessage" | "on" | "off">;
@@ -102,7 +102,7 @@ class RecordServer implements EntryTaker {
   }
 
   outcome(outcome: Parameters<EntryTaker["outcome"]>[0]): void {
-    // Not without audit: the log is what it was.
+    // Not without audit: that leaves the log unchanged.
     this.#take(Buffer.from(formatOutcome(outcome)), undefined, this.#chain !== undefined);
   }
 
@@ -125,7 +125,7 @@ class RecordServer implements EntryTaker {
     try {
       return copyOf(line, extra, { instance, seq }, redactor);
     } catch (error) {
-      // Its lines are our own; should one be broken all the same, the others go on.
+      // Its lines are our own; should one still be broken, the others continue.
       this.#log.error({ seq, reason: errorText(error) }, "cannot copy record");
       return { value: { level: "error", message: "unreadable record", instance, seq } };
     }
@@ -168,7 +168,7 @@ class RecordServer implements EntryTaker {
     return !this.#isFailing && this.#consumers?.canKeep !== false;
   }
 
-  /** At once, since nothing may pass then. */
+  /** Reported immediately, since requests must be denied then. */
   #tellChange(): void {
     if (this.#canKeep !== this.#saidKeep) this.#tellState();
   }

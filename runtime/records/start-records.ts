@@ -1,4 +1,4 @@
-/** Opens where the records go: the log alone, or the thread that proves them whole and hands on copies. */
+/** Opens the target of the records: the log only, or the thread that signs them and passes on copies. */
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 
@@ -21,9 +21,9 @@ export interface RecordsDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly worker: string | undefined;
-  /** Of copies. */
+  /** Redaction of copies. */
   readonly redaction: RedactorOptions;
-  /** Absent: none is kept for questions. */
+  /** Absent: no record store. */
   readonly recordStore?: RecordStoreOptions | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface RecordsOptions extends Pick<
   readonly tracing?: { readonly serviceName: string } | undefined;
 }
 
-/** As `tracing.service_name` has it. */
+/** Default of `tracing.service_name`. */
 const DEFAULT_SERVICE_NAME = "gateway";
 const CLOSE_TIMEOUT_MS = 5_000;
 
@@ -85,7 +85,7 @@ export async function startRecords(options: RecordsOptions, deps: RecordsDeps): 
   };
 }
 
-/** Tells an operator where it ran, and is no other run's. */
+/** Shows an operator where it ran, and is unique per run. */
 function instanceName(worker: string | undefined): string {
   const where = (worker ?? hostname()).replace(/[^A-Za-z0-9._-]/g, "-").slice(0, 150);
   return `${where}.${process.pid}.${randomHandle(9)}`;

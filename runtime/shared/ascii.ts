@@ -1,8 +1,8 @@
 /**
- * Letters in one case, A to Z alone.
+ * Lower-cases the letters A to Z only.
  *
- * `toLowerCase()` also folds letters that only look alike: the Kelvin sign (U+212A) becomes "k", so an address that
- * somebody else owns would equal the one that a rule names. Names of the internet know no case for ASCII alone (RFC 4343).
+ * `toLowerCase()` also folds letters that only look alike: the Kelvin sign (U+212A) becomes "k". An email address of
+ * another user would then equal the one in a rule. Internet names ignore case for ASCII only (RFC 4343).
  */
 
 /** "A" to "Z" become "a" to "z", everything else stays as it is. */

@@ -1,4 +1,4 @@
-/** Pauses after failures: how long they are, and which of many servers has one. In this process alone. */
+/** Pauses after failures: their length, and which of many servers is paused. In this process only. */
 import { steadyClock, type Clock } from "./clock.ts";
 
 export interface Pauses {
@@ -7,10 +7,10 @@ export interface Pauses {
 }
 
 /**
- * Doubled with each failure, up to the limit.
+ * Doubles the pause with each failure, up to the limit.
  *
  * @param failures in a row before this one
- * @param random 0 … 1: a part of the second half, so that many do not come back at once
+ * @param random 0 … 1: share of the second half, so that many clients do not return at the same time
  */
 export function pauseAfter(failures: number, { firstMs, mostMs }: Pauses, random = 1): number {
   return (Math.min(mostMs, firstMs * 2 ** failures) / 2) * (1 + random);
@@ -33,7 +33,7 @@ export function createBackoff({
   };
 }
 
-/** By key, so that only what failed waits. */
+/** Pauses by key, so that only what failed waits. */
 export interface Cooldowns {
   /** Whether it is too early to ask again. */
   has(key: string): boolean;

@@ -30,7 +30,7 @@ export class BoundedCache<V extends Visited> {
     this.#entries.delete(key);
   }
 
-  /** Looks at every entry: for rare events only. */
+  /** Visits every entry: for rare events only. */
   deleteWhere(isMeant: (value: V) => boolean): void {
     for (const [key, value] of this.#entries) if (isMeant(value)) this.#entries.delete(key);
   }
@@ -42,8 +42,8 @@ export class BoundedCache<V extends Visited> {
   /** Removes the oldest entry not used since it was last passed over; at most one round. */
   #evict(): void {
     for (let left = this.#entries.size; left >= 0; left -= 1) {
-      // Everything before it is gone, and what is passed over goes to the end: an iterator made anew would go through all
-      // the holes at the beginning, 4 µs for each entry of a full cache.
+      // Entries before the iterator are gone, and skipped ones move to the end. A new iterator would visit all holes at
+      // the start: 4 µs per entry of a full cache.
       this.#oldest ??= this.#entries.entries();
       const { value: entry } = this.#oldest.next();
       if (entry === undefined) {

@@ -1,9 +1,9 @@
 /** One text for equal values, and what it digests to. */
 import { createHash } from "node:crypto";
 
-/** What stands for a value without members: nothing lies below it. */
+/** A token that replaces a value without members. */
 export abstract class ValueToken {
-  /** As it is written, where that is known. */
+  /** Source text, if known. */
   abstract readonly text: string | undefined;
 }
 
@@ -17,7 +17,7 @@ export class NumberToken extends ValueToken {
   }
 }
 
-/** Something that was left out, with all that it has below it. */
+/** An omitted value, with everything below it. */
 export class OmittedToken extends ValueToken {
   readonly text = undefined;
 }
@@ -40,8 +40,8 @@ export function parseNumbers(
 }
 
 /**
- * JSON with sorted keys and no spaces: equal values give equal text, whatever order they were written in.
- * Of `parseVerbatim` numbers are equal when they were written alike: `1` and `1.0` are two, and no two large ones become one.
+ * JSON with sorted keys and no spaces: equal values give equal text, in whatever order they were written. Numbers from
+ * `parseVerbatim` are equal only if written alike: `1` and `1.0` differ, and two large numbers never become one.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
@@ -54,7 +54,7 @@ export function canonicalJson(value: unknown): string {
   const record = value as Readonly<Record<string, unknown>>;
   const keys = Object.keys(record);
   for (const key of keys.length < 2 ? keys : keys.sort()) {
-    // As JSON.stringify does: what is undefined is absent.
+    // Like JSON.stringify: undefined members are absent.
     if (record[key] !== undefined)
       text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(record[key])}`;
   }

@@ -1,4 +1,4 @@
-/** What the outside world gives us besides sockets and files: time. Tests pass their own. */
+/** Time: the only input from outside besides sockets and files. Tests pass their own. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -7,8 +7,8 @@ export interface Clock {
 export const systemClock: Clock = { now: () => Date.now() };
 
 /**
- * For pauses and ages that only this process remembers: where the clock is set back, this one stands for a moment and goes on. By the
- * clock itself a pause of a second that began while it was hours ahead would last for hours.
+ * For pauses and ages that only this process remembers. When the system clock is set back, this one pauses and then
+ * continues. Otherwise a pause of one second that began while the clock was hours ahead would last for hours.
  */
 export function steadyClock(clock: Clock): Clock {
   let latestMs = clock.now();
@@ -28,7 +28,7 @@ export function epochSeconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000);
 }
 
-/** Fresh tokens were asked for: one question to a token endpoint, whoever waits for its answer. For metrics and traces. */
+/** One request to a token endpoint for fresh tokens, however many callers wait for it. For metrics and traces. */
 export interface TokenRefresh {
   /** "identity": a user's, at the identity provider; "upstream": an Internal Token, at an upstream's server. */
   readonly of: "identity" | "upstream";
@@ -39,20 +39,20 @@ export interface TokenRefresh {
   readonly tookMs: number;
 }
 
-/** What became of a sign-out, for metrics. */
+/** Result of a sign-out, for metrics. */
 export interface SignOutResult {
-  /** "page": the person's own; the others are what issuers say. */
+  /** "page": on the user's own page; the others are requested by issuers. */
   readonly kind: "page" | "back-channel" | "global-revocation";
   /** "local": ended here, and the provider could not be reached to end its session too. */
   readonly result: "ok" | "refused" | "unavailable" | "local";
 }
 
-/** Something with a lifetime. Whoever creates it closes it. */
+/** Something with a lifetime. Its creator must close it. */
 export interface Closable {
   close(): Promise<void>;
 }
 
-/** What `work` comes to, or what `late` says once `ms` are over; the work goes on then. @throws what either throws */
+/** Returns the result of `work`, or that of `late` after `ms`; the work then continues. @throws errors of either */
 export async function within<T>(ms: number, work: Promise<T>, late: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<void>((resolve) => {
@@ -65,7 +65,7 @@ export async function within<T>(ms: number, work: Promise<T>, late: () => T): Pr
   }
 }
 
-/** Parts of the time that are waited for one after the other, and how many of them may come late. */
+/** Number of parts that the time is split into; this number of late parts does not count. */
 const PARTS = 4;
 
 /**

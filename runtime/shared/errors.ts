@@ -1,6 +1,6 @@
 /**
- * A failure at an edge: reading files, the store, the network, a provider.
- * `code` is stable and for machines; `message` is for the operator's log and never holds a secret or token.
+ * A failure at an edge: reading files, the store, the network, a provider. `code` is stable and machine-readable.
+ * `message` is for the operator's log and never contains a secret or token.
  */
 export class GatewayError extends Error {
   readonly code: string;

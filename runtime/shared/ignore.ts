@@ -1,2 +1,2 @@
-/** For events that say nothing new to whoever listens: without a listener an "error" would end the process. */
+/** Listener for events that carry no new information: without a listener an "error" would end the process. */
 export function ignore(): void {}

@@ -1,9 +1,9 @@
 /**
- * Public keys of others, as a JWK set states them → the keys we verify with.
+ * Foreign public keys, from a JWK set → the keys we verify with.
  *
- * Untrusted input: the whole set. Promises: no private or symmetric key is taken, none that says it is for something else;
- * a key costs what an ordinary one costs to verify with (of a modulus of 2048 bits with an exponent as long, one signature
- * takes 5–10 ms).
+ * Untrusted input: the whole set. Promises: no private or symmetric key is accepted, and none declared for another use.
+ * A key costs as much to verify with as an ordinary one (with a modulus of 2048 bits and an exponent as long, one
+ * signature takes 5–10 ms).
  *
  * @see RFC 7517 §5, RFC 7518 §6, RFC 8037 §2
  */
@@ -18,7 +18,7 @@ export const KEY_SET_TYPES = "application/json, application/jwk-set+json";
 /** Signatures we verify (RFC 7518 §3.1, RFC 8037): asymmetric ones only. */
 export const SIGNING_ALGORITHMS: readonly string[] = ["ES256", "ES384", "EdDSA", "PS256", "RS256"];
 
-/** Of a client. */
+/** Limit for a client's set. */
 const MAX_KEYS = 20;
 const MAX_MEMBER_CHARACTERS = 2048;
 const MIN_MODULUS_BITS = 2048;
@@ -30,7 +30,7 @@ const COORDINATE_BYTES: ReadonlyMap<unknown, number> = new Map([
   ["P-384", 48],
 ]);
 const ED25519_BYTES = 32;
-/** Of public keys. What else a key says (certificates, addresses of certificates) is not looked at. */
+/** Members of public keys. Others (certificates, addresses of certificates) are ignored. */
 const PUBLIC_MEMBERS = ["kty", "crv", "x", "y", "n", "e", "kid", "alg", "use"] as const;
 const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
@@ -39,7 +39,7 @@ export type ParsedKeySet =
       readonly ok: true;
       /** Those that can verify; none when the set has keys for other purposes only. */
       readonly value: JSONWebKeySet;
-      /** Of each key that is ours to verify with but bad: which one and why. Whoever registers it is told. */
+      /** One line for each invalid verification key: which one and why. Sent to the client that registers it. */
       readonly problems: readonly string[];
     }
   | { readonly ok: false; readonly problem: string };
@@ -47,9 +47,10 @@ export type ParsedKeySet =
 type Key = Readonly<Record<string, unknown>>;
 
 /**
- * The public keys of a JWK set. "Implementations SHOULD ignore JWKs … that use kty values … not understood" (RFC 7517 §5).
+ * The public keys of a JWK set. "Implementations SHOULD ignore JWKs … that use kty values … not understood" (RFC 7517
+ * §5).
  *
- * @param maxKeys a set with more is refused whole
+ * @param maxKeys a larger set is rejected as a whole
  */
 export function parseKeySet(value: unknown, maxKeys = MAX_KEYS): ParsedKeySet {
   const keys = isRecord(value) ? value["keys"] : undefined;
@@ -109,7 +110,7 @@ function rsaProblem({ n, e }: Key): string | undefined {
     return `has a modulus of ${modulusBits} bits, must be odd with ${MIN_MODULUS_BITS} to ${MAX_MODULUS_BITS}`;
   const exponent = decode(e);
   const exponentBits = bitsOf(exponent);
-  // A signature takes a multiplication for each bit of it; everybody uses 65537.
+  // Verification takes a multiplication for each bit; in practice it is always 65537.
   if (exponentBits < 2 || exponentBits > MAX_EXPONENT_BITS || !isOdd(exponent))
     return `has a public exponent of ${exponentBits} bits, must be odd, above 1, with at most ${MAX_EXPONENT_BITS}`;
   return undefined;

@@ -1,9 +1,9 @@
 /**
  * Every key of the process, derived from `shared_secret` by HKDF with one label per purpose.
  *
- * Trusted input: the boot file's secrets (current first, then previous ones kept for rotation).
- * Promise: what was sealed under a previous secret still opens; new seals use the current one; a seal made for one
- * purpose or one context (`aad`) opens for no other.
+ * Trusted input: the secrets in the main configuration file (current first, then previous ones for rotation). Promise:
+ * seals made under a previous secret still open; new seals use the current one; a seal made for one purpose or one
+ * context (`aad`) opens for no other.
  */
 import {
   createCipheriv,
@@ -19,7 +19,7 @@ import {
 
 import { GatewayError } from "./errors.ts";
 
-/** What keys are derived for: each its own. */
+/** Purposes of keys; each has its own key. */
 export const KEY_PURPOSES = [
   "record-arguments",
   "session-cookie",
@@ -58,7 +58,7 @@ export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 export interface Sealer {
   /** @returns base64url text: key id (6 bytes), nonce (12), ciphertext, tag (16) */
   seal(plaintext: string | Buffer, aad: string): string;
-  /** The same text each time: for names, which are compared. Whoever has two of them sees whether they are of one thing. */
+  /** Deterministic: for names, which are compared. A reader of two seals sees whether they name the same thing. */
   sealAlike(plaintext: string, aad: string): string;
   /** @returns the plaintext, or undefined when the text is not ours, was changed, or was sealed for another `aad` */
   open(sealed: string, aad: string): Buffer | undefined;
@@ -114,7 +114,7 @@ export function createKeys(secrets: readonly Buffer[]): Keys {
 /** A sealer over explicit 32-byte keys, current first. */
 export function createSealer(keys: readonly Buffer[]): Sealer {
   const ids = keys.map((key) => keyId(key));
-  // Made once: importing the bytes anew for each seal costs a quarter of opening it.
+  // Imported once: importing the bytes for each seal costs a quarter of opening it.
   const secrets = keys.map((key) => createSecretKey(key));
   const current = secrets[0];
   const currentId = ids[0];
@@ -142,7 +142,7 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
     open(sealed, aad) {
       const bytes = Buffer.from(sealed, "base64url");
       if (bytes.length < KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES) return undefined;
-      // One spelling per seal: Buffer.from skips foreign characters, so a padded or altered text would open too.
+      // One form per seal: Buffer.from skips foreign characters, so a padded or altered text would also open.
       if (bytes.toString("base64url") !== sealed) return undefined;
       const key = keyFor(bytes.subarray(0, KEY_ID_BYTES));
       if (!key) return undefined;
@@ -151,7 +151,7 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
         decipher.setAAD(Buffer.from(aad));
         decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
         const body = decipher.update(bytes.subarray(KEY_ID_BYTES + NONCE_BYTES, bytes.length - TAG_BYTES));
-        // GCM holds nothing back: this only checks the tag.
+        // All data is already out: this only checks the tag.
         decipher.final();
         return body;
       } catch {
@@ -167,12 +167,12 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
   }
 }
 
-/** What each seal made with this key begins with. */
+/** Prefix of each seal made with this key. */
 export function sealBeginning(key: Buffer): string {
   return keyId(key).toString("base64url");
 }
 
-/** What each shared secret is called, current first: names that tell nothing of it. */
+/** Names of the shared secrets, current first. They reveal nothing about the secrets. */
 export function secretIds(keys: Keys): readonly string[] {
   return keys.derive("secret-id").map((key) => key.toString("hex", 0, 6));
 }
@@ -181,7 +181,7 @@ function keyId(key: Buffer): Buffer {
   return createHash("sha256").update("key-id").update(key).digest().subarray(0, KEY_ID_BYTES);
 }
 
-/** In a time that says nothing of where they differ. Their lengths are no secret. */
+/** Compares in a time that does not depend on where they differ. Their lengths are not secret. */
 export function sameSecret(given: string | Buffer, expected: string | Buffer): boolean {
   const [left, right] = [bytesOf(given), bytesOf(expected)];
   return left.length === right.length && timingSafeEqual(left, right);
@@ -202,13 +202,13 @@ export function randomSecret(bytes = 32): string {
 }
 
 const POOL_BYTES = 4_096;
-/** Memory of its own: nothing that others hold lies beside it. */
+/** A separate buffer: no other module's data lies next to it. */
 const pool = Buffer.allocUnsafeSlow(POOL_BYTES);
 let poolAt = POOL_BYTES;
 
 /**
- * Nobody gets a byte twice, and what was given away is not kept here. The system is asked for many at a time: asking makes an
- * object that the collector of garbage has to end while everybody waits, and whoever floods with sign-ins needs three for each.
+ * Returns each byte once, and erases it here. Fetches many from the system at a time: each fetch creates an object that
+ * the garbage collector must finalize while all requests wait, and a flood of sign-ins needs three per sign-in.
  */
 function drawRandom(bytes: number): Buffer {
   if (bytes > POOL_BYTES) throw new RangeError(`Cannot draw ${bytes} random bytes at once: ${POOL_BYTES} at most`);
@@ -223,7 +223,7 @@ function drawRandom(bytes: number): Buffer {
   return drawn;
 }
 
-/** The same for what people type into commands: never begins with "-", which would be read as an option. */
+/** The same for text that users type into commands: never starts with "-", which would be read as an option. */
 export function randomHandle(bytes: number): string {
   for (;;) {
     const handle = randomSecret(bytes);

@@ -1,14 +1,14 @@
 /**
- * Refreshes of what can be refreshed once: many servers rotate refresh tokens, and take a second use for theft.
+ * Refreshes of single-use tokens: many servers rotate refresh tokens, and treat a second use as theft.
  *
- * Promises: one refresh per key at a time in this process, whose result everybody gets; one at a time across replicas,
- * by a lease of the store, which is short and is renewed while the work goes on, so that others wait only briefly for a
- * process that died. Who waits for another holder looks after each wait what that one brought.
+ * Promises: one refresh per key at a time in this process, with one result for all callers; one at a time across
+ * replicas, by a lease of the store. The lease is short and is renewed while the work runs, so that others wait only
+ * briefly for a process that died. After each wait, a caller checks what the other holder stored.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { task } from "./faults/guard.ts";
 
-/** How long a holder that died keeps others waiting; a living one that stands still for longer loses the lease. */
+/** How long others wait for a holder that died; a holder that stops running for longer loses the lease. */
 const LEASE_MS = 10_000;
 const RENEW_EVERY_MS = 3_000;
 
@@ -17,15 +17,15 @@ interface Lease {
   release(): Promise<void>;
 }
 
-/** How one refresh is made. T is what comes of it; undefined is no result. */
+/** Steps of one refresh. T is its result; undefined is no result. */
 export interface LeasedWork<T extends object> {
   /** Takes the lease for so long. @returns undefined while another has it */
   readonly lease: (ttlMs: number) => Promise<Lease | undefined>;
-  /** Milliseconds before each further attempt; where they end, nobody waits any longer. */
+  /** Milliseconds before each further attempt; after the last one the refresh is abandoned. */
   readonly waits: Iterable<number>;
-  /** What another holder brought meanwhile; undefined when the lease is to be tried again. */
+  /** Result of another holder; undefined to try the lease again. */
   readonly look: () => Promise<T | undefined>;
-  /** Under the lease; undefined when what it met has changed, and must be looked at again. */
+  /** Runs under the lease; undefined when the state has changed and must be read again. */
   readonly work: () => Promise<T | undefined>;
 }
 
@@ -63,7 +63,7 @@ export function createLeasedRefreshes<T extends object>(): LeasedRefreshes<T> {
             if (done !== undefined) return done;
           } finally {
             end();
-            // It ends by itself; what was decided stands.
+            // The lease expires on its own; the result stays valid.
             await held.release().catch(() => {});
           }
         }
@@ -87,7 +87,7 @@ export function createLeasedRefreshes<T extends object>(): LeasedRefreshes<T> {
 function keepRenewed(lease: Lease): () => void {
   let ended = false;
   const renew = async (): Promise<void> => {
-    // A store that is away is asked again: while it is, nobody else gets the lease either.
+    // Retries while the store is unavailable: no other process gets the lease then either.
     const isHeld = await lease.renew(LEASE_MS).catch(() => true);
     if (isHeld && !ended) timer = setTimeout(task("the renewal of a lease", renew), RENEW_EVERY_MS);
   };

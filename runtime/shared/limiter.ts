@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** At most so many at once; the others wait their turn. */
+/** A limit on concurrent work; the rest waits its turn. */
 export interface Limiter {
   take<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -24,7 +24,10 @@ export function createLimiter(atOnce: number): Limiter {
   };
 }
 
-/** At most so many at once, divided among parties: each can have as many as are free, alone half of all. */
+/**
+ * A limit on concurrent work, divided among parties: each gets at most as much as is still free, so half of all if it
+ * is the only one.
+ */
 export interface FairLimiter {
   /** @param signal ends the waiting @throws what `signal` was aborted with, before the work has begun */
   take<T>(party: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
@@ -35,7 +38,7 @@ interface Party {
   readonly waiting: Set<() => void>;
 }
 
-/** Of those whose time is up together, in one turn of the event loop: what follows is an answer to each. */
+/** Expired waiters rejected in one turn of the event loop: each rejection leads to a response. */
 const LEAVING_AT_ONCE = 8;
 
 export function createFairLimiter(atOnce: number): FairLimiter {
@@ -92,7 +95,7 @@ export function createFairLimiter(atOnce: number): FairLimiter {
         party.running -= 1;
         running -= 1;
         drop(name, party);
-        // Where the time of many is up, waiting ones leave first: none begins that has no time left.
+        // When many expire together, they are rejected first: no work starts without time left.
         void nextTurn().then(admit);
       }
     },

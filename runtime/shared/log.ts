@@ -39,17 +39,17 @@ export function createLog(options: LogOptions = {}): Log {
       redact: { paths, censor: "[redacted]" },
       serializers: { err: serializeError },
       timestamp: pino.stdTimeFunctions.isoTime,
-      // Servers, providers and clients wrote parts of it, and JSON leaves what steers some terminals.
+      // Servers, providers and clients wrote parts of it, and JSON does not escape everything that steers terminals.
       hooks: { streamWrite: terminalText },
     },
     options.destination ?? pino.destination({ fd: 2, sync: false }),
   );
 }
 
-/** Our own codes ("idp.refused") and Node's ("ECONNREFUSED"): words, without the digits that codes of OAuth have. */
+/** Our own codes ("idp.refused") and Node's ("ECONNREFUSED"): words, without the digits that OAuth codes have. */
 const ERROR_CODE = /^(?:[a-z]+(?:-[a-z]+)*(?:\.[a-z]+(?:-[a-z]+)*)+|E[A-Z]{2,}(?:_[A-Z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+)$/;
 
-/** `code` is what a sign-in is exchanged for, too, and never said: what an error is called stands under `failure`. */
+/** `code` may also be an authorization code, which is never logged: an error's own code is logged as `failure`. */
 function serializeError(error: Error): object {
   const { code, ...rest } = pino.stdSerializers.err(error) as object & { readonly code?: unknown };
   if (code === undefined) return rest;

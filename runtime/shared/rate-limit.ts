@@ -1,17 +1,17 @@
-/** Bounds on how often strangers may do something that leaves a record behind. Per process, in memory. */
+/** Limits on untrusted actions that leave a record behind. Per process, in memory. */
 import type { Clock } from "./clock.ts";
 
 export interface RateLimiter {
-  /** Seconds to wait; 0 = go on, and one is used up. */
+  /** Seconds to wait; 0: allowed, and one is used up. */
   take(peer: string): number;
 }
 
-/** A limit of what goes wrong: each attempt takes one, so that attempts at a time count too, and a good one gives it back. */
+/** A limit on failures: each attempt takes one, so that concurrent attempts count; a successful one gives it back. */
 export interface FailureLimit extends RateLimiter {
   giveBack(peer: string): void;
 }
 
-/** How many at once, and how many more each second. */
+/** Size of a burst, and refill per second. */
 export interface Rate {
   readonly burst: number;
   readonly perSecond: number;
@@ -25,14 +25,14 @@ interface Bucket {
 /** Peers remembered at most; the longest unseen is forgotten first. */
 const MAX_PEERS = 10_000;
 
-/** @param burst how many at once @param perSecond how many more each second */
+/** @param burst most at the same time @param perSecond refill */
 export function createRateLimit(deps: { readonly clock: Clock }, burst: number, perSecond: number): FailureLimit {
   const buckets = new Map<string, Bucket>();
   let unseen: MapIterator<string> | undefined;
 
   const forgetOldest = (): void => {
-    // Everything before it is gone, and who is seen again goes to the end: an iterator made anew would go through all the
-    // holes at the beginning (as in shared/cache.ts).
+    // Peers before the iterator are gone, and a returning peer moves to the end. A new iterator would visit all holes
+    // at the start (as in shared/cache.ts).
     unseen ??= buckets.keys();
     const { value: oldest } = unseen.next();
     if (oldest === undefined) unseen = undefined;
@@ -59,7 +59,7 @@ export function createRateLimit(deps: { readonly clock: Clock }, burst: number, 
   };
 }
 
-/** One peer may not use up what there is, and all of them together may not fill the store. */
+/** One peer must not use up the limit, and all of them together must not fill the store. */
 export function createUntrustedLimit(
   deps: { readonly clock: Clock },
   rates: { readonly peer: Rate; readonly all: Rate },

@@ -1,4 +1,7 @@
-/** RE2 patterns and substitutions of settings, in linear time: the pattern is the operator's, but the text it runs on is anybody's. */
+/**
+ * RE2 patterns and substitutions of settings, in linear time: the operator writes the pattern, but any caller can send
+ * the text.
+ */
 import { RE2JS } from "re2js";
 import { errorText } from "./errors.ts";
 
@@ -27,7 +30,7 @@ export function parsePattern(pattern: string, { acrossLines = false } = {}): RE2
 
 const TOO_COMPLEX = "is too complex, must have fewer repetitions";
 
-/** What `{n}` and `{n,m}` ask for, together: each becomes as many instructions at least. */
+/** Sum of the repetitions `{n}` and `{n,m}`: each becomes at least that number of instructions. */
 function repetitions(pattern: string): number {
   let sum = 0;
   for (const [, least = "0", most = ""] of pattern.matchAll(/\\[\s\S]|\{([0-9]{1,4})(?:,([0-9]{0,4}))?\}/g))

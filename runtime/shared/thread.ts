@@ -1,8 +1,8 @@
 /**
- * Threads of this program: how one is started, and the two ways to ask it. Calls are answered by their number, in any order; a
- * conversation has the thread to itself until its answer is complete.
+ * Worker threads: how to start one, and two ways to query it. Calls are answered by their number, in any order. A
+ * conversation has the thread to itself until its response is complete.
  *
- * Promise: whoever waits gets an answer or an error, also when an answer cannot be read.
+ * Promise: every caller gets a response or an error, also when a response cannot be read.
  */
 import { extname } from "node:path";
 import { Worker, type WorkerOptions } from "node:worker_threads";
@@ -23,12 +23,15 @@ export interface Thread<To, From> {
   terminate(): Promise<unknown>;
 }
 
-/** A program next to the caller's file. @param caller `import.meta.url` @param name without `.ts` or, in the published package, `.js` */
+/**
+ * Address of a program next to the caller's file. @param caller `import.meta.url` @param name without `.ts` or, in the
+ * published package, `.js`
+ */
 export function programUrl(caller: string, name: string): URL {
   return new URL(`./${name}${extname(caller)}`, caller);
 }
 
-/** As `programUrl()`. */
+/** Starts a program next to the caller's file, see `programUrl()`. */
 export function startThread(caller: string, name: string, options: WorkerOptions): Worker {
   return new Worker(programUrl(caller, name), options);
 }
@@ -39,10 +42,10 @@ export function send<To>(to: { postMessage(message: To): void }, message: To): v
 }
 
 /**
- * Sends a question, and gives all that comes to `receive` until that returns the answer. After an error the thread may still
- * be at work on the question: the caller ends it.
+ * Sends a question, and passes each message to `receive` until it returns the answer. After an error the thread may
+ * still be working on the question: the caller must end it.
  *
- * @throws Error when the thread fails, ends or takes longer, and what `receive` throws
+ * @throws Error when the thread fails, ends or times out, and errors of `receive`
  */
 export function converse<To, From, T>(
   thread: Thread<To, From>,
@@ -113,7 +116,7 @@ export class ThreadCalls<Answer extends { readonly id: number }> {
     return this.answerTo(this.#lastId);
   }
 
-  /** @param id 0 for what the thread says by itself once it has started */
+  /** @param id 0 for what the thread reports on its own after it started */
   answerTo(id: number): Promise<Answer> {
     const waiting = Promise.withResolvers<Answer>();
     this.#waiting.set(id, waiting);

@@ -1,14 +1,15 @@
 /**
- * User ids: made here and taken apart here, and nowhere else.
+ * User IDs: built and parsed only here.
  *
- * A user is what an issuer calls by a subject. Of the first provider (`idp_provider_url`) the id is the subject as it is, of
- * every other issuer `issuer:<name>/<subject>`, of a machine `service-account:<name>`, of a workload (a job, a pod: a machine
- * that a platform's issuer vouches for) `workload:<name of the issuer>/<subject>`. Policies, records, revocations, logs and
- * upstreams know users by their id alone, byte for byte: no case is folded and no Unicode form is changed.
+ * A user is identified by an issuer and a subject. For the first provider (`idp_provider_url`) the ID is the unchanged
+ * subject, for every other issuer `issuer:<name>/<subject>`, for a service account `service-account:<name>`, for a
+ * workload (a job, a pod: identified by a platform's issuer) `workload:<name of the issuer>/<subject>`. Policies,
+ * records, revocations, logs and upstreams identify users by this ID only, byte for byte: no case folding, no Unicode
+ * normalization.
  *
- * Untrusted input: the subject, which a provider may let its users choose. Promise: two users never have one id, and no
- * workload has a person's. The prefixes are kept from the first provider's subjects, an issuer's name has no "/" so that the
- * first one ends it, and what the store would write alike (lone surrogates, as U+FFFD) is nobody's subject.
+ * Untrusted input: the subject, which a provider may let its users choose. Promise: two users never share an ID, and no
+ * workload has a person's. Subjects of the first provider must not start with a prefix. An issuer's name has no "/", so
+ * that the first one ends it. Subjects that the store would write alike (lone surrogates, as U+FFFD) are rejected.
  */
 
 declare const MADE: unique symbol;
@@ -16,7 +17,7 @@ declare const MADE: unique symbol;
 /** A text that `providerUserId`, `serviceAccountUserId`, `workloadUserId` or `readUserId` gave. */
 export type UserId = string & { readonly [MADE]: true };
 
-/** Who an id stands for. */
+/** The user that an ID represents. */
 export type UserIdParts =
   | {
       readonly kind: "person";
@@ -34,10 +35,10 @@ const WORKLOAD = "workload:";
 const RESERVED = [ISSUER, SERVICE_ACCOUNT, WORKLOAD];
 /** UTF-8. The store's names have 1024 bytes, of which the longest that is made of an id, "refresh-identity:<id>", takes 17. */
 export const MAX_USER_ID_BYTES = 1007;
-/** A label of a host name, so that it can stand in addresses and as a key of settings. */
+/** A label of a host name, so that it can be part of addresses and a key of settings. */
 const ISSUER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 
-/** What policies call the first provider; no issuer is called so. */
+/** Name of the first provider in policies; no issuer has this name. */
 export const FIRST_PROVIDER = "default";
 
 /** Whether an issuer may be called so: 1 to 32 lower-case letters, digits and dashes, no dash first or last. */
@@ -73,7 +74,7 @@ function checkedId(id: string, subject: string): UserIdResult {
   return problem === undefined ? { ok: true, id: id as UserId } : { ok: false, problem };
 }
 
-/** What policies, logs and shells take alike. */
+/** Characters that policies, logs and shells treat alike. */
 const SERVICE_ACCOUNT_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/i;
 
 export function isServiceAccountName(name: string): boolean {
@@ -85,7 +86,7 @@ export function serviceAccountUserId(name: string): UserId {
   return (SERVICE_ACCOUNT + name) as UserId;
 }
 
-/** @returns undefined for a text that is no user's id */
+/** @returns undefined for a text that is not a user ID */
 export function parseUserId(id: string): UserIdParts | undefined {
   if (problemOf(id) !== undefined) return undefined;
   if (id.startsWith(SERVICE_ACCOUNT)) {
@@ -100,13 +101,15 @@ export function parseUserId(id: string): UserIdParts | undefined {
   return { kind: prefix === ISSUER ? "person" : "workload", issuer, subject };
 }
 
-/** The provider that a user comes from, as policies name it; "" for machines. */
+/** The provider of a user, as named in policies; "" for service accounts. */
 export function providerNameOf(id: string): string {
   const parts = parseUserId(id);
   return parts?.kind === "person" ? (parts.issuer ?? FIRST_PROVIDER) : "";
 }
 
-/** A text that was an id when we sealed or stored it, or that somebody names. @returns undefined when it is nobody's */
+/**
+ * A text that was an ID when it was sealed or stored, or that a caller names. @returns undefined unless it is a user ID
+ */
 export function readUserId(text: string): UserId | undefined {
   return parseUserId(text) === undefined ? undefined : (text as UserId);
 }
@@ -118,7 +121,7 @@ export function isNamedByEmail(name: string): boolean {
 
 function problemOf(id: string): string | undefined {
   if (id === "") return "is empty";
-  // It has no place in keys and logs.
+  // Not allowed in keys and logs.
   if (/\p{Cc}/u.test(id)) return "has a control character";
   if (!id.isWellFormed()) return "is no Unicode text";
   return Buffer.byteLength(id) > MAX_USER_ID_BYTES ? "is too long" : undefined;

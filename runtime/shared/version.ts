@@ -1,7 +1,7 @@
-/** Version of this program: that of the package, which a test compares. */
+/** Version of the gateway and its package; a test compares the two. */
 export const VERSION = "0.1.0";
 
-/** What the programs that publish slices call themselves to a gateway, which remembers it: changes made there do not last. */
+/** Names of the publishing tools. A gateway stores them: manual changes to such a slice do not last. */
 export const TERRAFORM_PROGRAM = "gateform-terraform";
 export const KUBERNETES_PROGRAM = "gateform-kubernetes";
 

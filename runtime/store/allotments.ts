@@ -1,9 +1,9 @@
 /**
- * Counting together with other processes: one row for each thing that is counted, with an entry for each time slot or
- * holder, and how long each of them counts.
+ * Counting across processes: one row per count, with an entry for each time slot or holder, and the time until which
+ * each counts.
  *
- * An entry of a slot counts until a whole `keepMs` after the slot's end. So whoever uses what it was given within the slot
- * is sure that no span of `keepMs`, wherever it begins, has more than `limit`, and not only those that a clock divides.
+ * An entry of a slot counts for a whole `keepMs` after the slot's end. If a process uses its allotment within the slot,
+ * every span of `keepMs` stays within `limit`, not only spans aligned to a clock.
  */
 
 /** What is asked of a count. */
@@ -14,14 +14,17 @@ export interface AllotmentRequest {
   readonly wanted: number;
   /** Used already: counted whatever the limit says. */
   readonly spent: number;
-  /** Of what is left, one in so many is given, and at least one: so that the last few are shared. 1 = all of it. */
+  /**
+   * Divisor for the rest: each request is granted this fraction, and at least one, so that the last few are shared. 1:
+   * all of it.
+   */
   readonly share: number;
   /** How long an entry counts after the end of its slot. */
   readonly keepMs: number;
   readonly slotMs: number;
-  /** What is given is added to the entry of this holder, which counts from now on; absent = to that of the present slot. */
+  /** The grant is added to the entry of this holder, and counts from now on; absent: to that of the present slot. */
   readonly holder?: string | undefined;
-  /** Given back before anything else: at most what the entry has. */
+  /** Returned before anything else: at most the count of the entry. */
   readonly back?: { readonly entry: string; readonly count: number } | undefined;
 }
 
@@ -32,9 +35,9 @@ export interface Allotment {
   readonly entry: string;
   /** The sum of what counts by now. */
   readonly used: number;
-  /** To the end of the present slot: what is not used by then counts for nobody and is to be given back. */
+  /** Until the end of the present slot: the unused rest then counts for no request and must be returned. */
   readonly validMs: number;
-  /** Until the sum is below the limit, if nobody asks for more; 0 = it is. */
+  /** Until the sum is below the limit, if there are no further requests; 0: it is below now. */
   readonly freeInMs: number;
 }
 
@@ -63,7 +66,7 @@ export function allot(stored: readonly CountEntry[], nowMs: number, request: All
     const left = count - (name === back?.entry ? Math.min(back.count, count) : 0);
     if (untilMs <= nowMs || left === 0) continue;
     used += left;
-    // Later than anything could count that is given now: the clock was set back, and what it counted is as if of now.
+    // Later than any present grant could count: the clock was set back, and older entries are treated as new.
     live.push({ name, count: left, untilMs: Math.min(untilMs, nowMs + keepMs + slotMs) });
   }
   const granted = Math.max(spent, Math.min(wanted, Math.ceil(Math.max(0, limit - used) / share)));
@@ -75,7 +78,7 @@ export function allot(stored: readonly CountEntry[], nowMs: number, request: All
   return { granted, entries: [...entries, { name, count: granted + (same?.count ?? 0), untilMs }], nowMs };
 }
 
-/** What of a count who asked for it is told. */
+/** The part of a count that its requester sees. */
 export function toAllotment({ granted, entries, nowMs }: RawAllotment, request: AllotmentRequest): Allotment {
   const used = entries.reduce((sum, { count }) => sum + count, 0);
   const validMs = freshUntil(nowMs, request) - request.keepMs - nowMs;
@@ -103,7 +106,7 @@ function entryName(nowMs: number, request: AllotmentRequest): string {
 
 function freeInMs(entries: readonly CountEntry[], nowMs: number, limit: number): number {
   let used = 0;
-  // From the last to end: the one that brings the sum to the limit must be over.
+  // Latest end first: the limit is free when the entry that brings the sum to the limit has expired.
   for (const { count, untilMs } of entries.toSorted((a, b) => b.untilMs - a.untilMs)) {
     used += count;
     if (used >= limit) return untilMs - nowMs;

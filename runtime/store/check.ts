@@ -1,8 +1,8 @@
 /**
- * What every back end refuses alike, so that code tested on the memory store meets no surprise on a database.
+ * Input that every back end rejects alike, so that code tested on the memory store behaves the same on a database.
  *
  * PostgreSQL text has no NUL and no lone surrogates, and its indexes bound the length of a key; JSON has no undefined,
- * no bigint and no cycles. All of it is refused before a back end sees it.
+ * no bigint and no cycles. All of it is rejected before a back end sees it.
  */
 import { GatewayError } from "../shared/errors.ts";
 import type { AllotmentRequest } from "./allotments.ts";
@@ -60,7 +60,7 @@ export interface CheckedPage {
   readonly tag: string | undefined;
   /** Keys from here on, by their bytes. */
   readonly from: string;
-  /** And before this one. */
+  /** And before this key. */
   readonly before: string;
   readonly limit: number;
 }
@@ -75,7 +75,7 @@ export function checkPage({ prefix, tag, after, limit }: PageQuery): CheckedPage
   if (after !== undefined) checkName("key", after);
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_PAGE)
     throw invalid(`a page has ${limit} records, must have 1 to ${MAX_PAGE}`);
-  // The order of UTF-8 is that of code points: what begins with "a:" stands before "a;".
+  // The order of UTF-8 is that of code points: keys with the prefix "a:" come before "a;".
   const last = Array.from(prefix).at(-1) ?? "";
   const code = last.codePointAt(0) ?? 0;
   if (code >= 0x7f) throw invalid("the beginning of keys must end in a character of ASCII");
@@ -93,7 +93,7 @@ export function checkVersion(version: number): void {
 
 /** @throws GatewayError `store.invalid` unless it is a whole number of epoch seconds (milliseconds are noticed) */
 export function checkExpiry(expiresAt: number): void {
-  // 1e11 s is the year 5138: a larger number is milliseconds given by mistake and would never expire.
+  // 1e11 s is the year 5138: a larger number is in milliseconds by mistake, and would never expire.
   if (!Number.isSafeInteger(expiresAt) || expiresAt < 0 || expiresAt > 1e11) {
     throw invalid(`expiresAt is ${expiresAt}, must be whole epoch seconds`);
   }
@@ -108,7 +108,7 @@ export function checkTtl(ttlMs: number): void {
 
 /** PostgreSQL's integer. */
 const MAX_COUNT = 2_147_483_647;
-/** 31 days: longer windows are no limit of requests. */
+/** 31 days: longer windows are not request limits. */
 const MAX_KEEP_MS = 31 * 86_400_000;
 
 /** @throws GatewayError `store.invalid` unless every number is whole, within its bounds and not against another one */

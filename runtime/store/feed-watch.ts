@@ -1,6 +1,6 @@
 /**
- * Who wants to know of new feed entries, and how they learn of them: by a hint (this process appended, or the server
- * notified us), or by a poll, which also covers lost hints. Listeners may be called without need, never left uncalled.
+ * Listeners for new feed entries. They are called after a hint (this process appended, or the server notified us), or
+ * after a poll, which also covers lost hints. Listeners may be called without need, but no entry is missed.
  */
 
 import { task } from "../shared/faults/guard.ts";
@@ -79,7 +79,7 @@ export function createFeedWatch(poll?: FeedPoll): FeedWatch {
     try {
       newest = await latest([...listeners.keys()]);
     } catch {
-      // The back end is away; whoever reads the feed sees its error. Nothing is marked as seen.
+      // The back end is unavailable; readers of the feed get its error. Nothing is marked as seen.
       return;
     }
     for (const [feed, sequence] of newest) {

@@ -1,8 +1,8 @@
 /**
  * A feed as one process follows it: every entry once, in order, soon after it was appended anywhere.
  *
- * Promises: entries of other processes are seen within the store's hint, or within a second when that is lost; a store
- * that is away is logged once, and read on where it stopped when it is back.
+ * Promises: entries of other processes arrive with the store's hint, or within a second when the hint is lost. An
+ * unavailable store is logged once, and reading continues where it stopped.
  */
 import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
@@ -26,7 +26,7 @@ export interface FollowOptions {
   readonly onRead?: () => void;
 }
 
-/** With the store's own hint usually at once; this bounds it when the hint is lost. Half of the promised 2 s. */
+/** With the store's own hint usually immediately; this is the bound when the hint is lost. Half of the promised 2 s. */
 const POLL_MS = 1000;
 
 export function followFeed({ store, log, feed, onEntry, onRead }: FollowOptions): FeedFollower {
@@ -47,7 +47,7 @@ export function followFeed({ store, log, feed, onEntry, onRead }: FollowOptions)
     }
   };
 
-  /** A reading under way may have passed the newest entry already: who comes then waits for one more. */
+  /** A read in progress may already be past the newest entry: later callers wait for one more. */
   const catchUp = (): Promise<void> => {
     if (reading) {
       following ??= reading

@@ -1,10 +1,10 @@
 /**
- * Forms of stored records and how they grow: every record says by which schema of its kind it was written, and older
- * ones are brought up to date as they are read.
+ * Formats of stored records and their upgrades: every record has the schema version with which it was written, and
+ * older ones are upgraded as they are read.
  *
- * A kind is what stands before the first colon of a key. Its owner says which schema it writes and how to turn an older
- * one into the next; a step is never changed once released. Promise: nobody sees a record in a form that this program
- * does not know: one from a newer program (a replica that is ahead during an update) is unavailable, not guessed at.
+ * A kind is the part of a key before its first colon. Its owner defines the schema to write, and how to turn an older
+ * one into the next; a step never changes once released. Promise: no caller sees a record in an unknown format. One
+ * written by a newer version (a replica that is ahead during an update) is unavailable, not guessed at.
  */
 import { GatewayError } from "../shared/errors.ts";
 import type { Json, PageQuery, Store, StoredRecord } from "./store.ts";
@@ -19,7 +19,7 @@ export interface RecordFormat {
   readonly upgrades: readonly ((value: JsonObject) => JsonObject)[];
 }
 
-/** By kind: `{ grant: { schema: 1, upgrades: [] } }`. Kinds that are not listed pass as they are. */
+/** By kind: `{ grant: { schema: 1, upgrades: [] } }`. Other kinds pass unchanged. */
 export type RecordFormats = Readonly<Record<string, RecordFormat>>;
 
 /** Kinds that have had one schema only. */
@@ -38,7 +38,7 @@ export function withFormats(store: Store, formats: RecordFormats): Store {
     return format && isRecord(value) ? (upgrade(key, value as JsonObject, format) as T) : value;
   };
   const open = <T>(record: StoredRecord<T>): StoredRecord<T> => ({ ...record, value: valueOf(record) });
-  // As it is looked at: who only ends what is listed must not fail over a record that cannot be read.
+  // Upgraded on first access: code that only deletes listed records must not fail because of an unreadable one.
   const openLater = <T>(record: StoredRecord<T>): StoredRecord<T> => ({
     ...record,
     get value() {
@@ -85,7 +85,7 @@ function upgrade(key: string, value: JsonObject, { schema, upgrades }: RecordFor
   return { ...current, schema };
 }
 
-/** Not a spread: the methods of a store may stand on its prototype. */
+/** Not a spread: the methods of a store may be on its prototype. */
 function methodsOf(store: Store): Store {
   return {
     get: (key) => store.get(key),

@@ -1,8 +1,9 @@
 /**
- * The store of one process that need not outlive it: development (`memory:`) and tests.
+ * The in-memory store of one process: development (`memory:`) and tests.
  *
- * A strict fake: values go through JSON, callers never share objects with the store or each other, and whatever a
- * database would refuse is refused here too (check.ts). Every answer comes on a later turn of the microtask queue.
+ * A strict fake: values go through JSON, callers never share objects with the store or each other, and input that a
+ * database would reject is also rejected here (check.ts). Every response arrives on a later turn of the microtask
+ * queue.
  */
 import { GatewayError } from "../shared/errors.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";

@@ -1,17 +1,18 @@
 /**
- * The tables of both databases, step by step. A step is never changed once released: a later one corrects it.
+ * The tables of both databases, step by step. A step never changes once released: a later one corrects it.
  *
  * Each step runs in one transaction with the write of its version, under a lock that other starting processes wait for.
- * Older programs serve meanwhile and afterwards, and start again, as long as they can use what the steps leave; where they
- * cannot they are refused: an older replica must not write what it does not know.
+ * Older versions keep serving, and can start, as long as they can use the resulting tables. Otherwise they are
+ * rejected: an older replica must not write into tables that it does not know.
  */
 import { GatewayError } from "../shared/errors.ts";
 
 export interface Migration {
   readonly version: number;
   /**
-   * The oldest program that can use the tables as this step leaves them, by the newest step that it knows: an earlier one
-   * for a step that only adds what older programs never touch, `version` for one that takes or changes what they use.
+   * The oldest version that can use the tables after this step, given by its newest known step: an earlier one for a
+   * step that only adds tables or columns that older versions never touch, `version` for one that removes or changes
+   * existing ones.
    */
   readonly compatibleFrom: number;
   readonly sqlite: string;
@@ -19,12 +20,15 @@ export interface Migration {
 }
 
 /**
- * Its highest version is the step that a program must know to use the tables, since programs of before there were compatible steps
- * refuse what is above theirs. The same statement suits both databases.
+ * Its highest version is the step that a program must know to use the tables: versions from before compatible steps
+ * existed reject anything above theirs. The same statement suits both databases.
  */
 export const VERSION_TABLE = "CREATE TABLE gateway_schema (version integer PRIMARY KEY, applied_at bigint NOT NULL)";
 
-/** Steps that older programs can do without. Made with the first of them, so that a role without the right to create goes on. */
+/**
+ * Steps that older versions can do without. Created with the first of them, so that a role without the right to create
+ * tables continues to work.
+ */
 export const STEPS_TABLE =
   "CREATE TABLE IF NOT EXISTS gateway_steps (version integer PRIMARY KEY, applied_at bigint NOT NULL)";
 
@@ -94,7 +98,8 @@ export const migrations: readonly Migration[] = [
         expires_at integer NOT NULL
       ) STRICT;
       CREATE INDEX gateway_allotments_expiry ON gateway_allotments (expires_at);`,
-    // Unlogged: written for requests, and what a crash loses counts anew. Several times as fast, and nothing in the log.
+    // Unlogged: written on requests, and after a crash the count starts again. Several times as fast, and nothing in
+    // the write-ahead log.
     postgres: `
       CREATE UNLOGGED TABLE gateway_allotments (
         key text COLLATE "C" PRIMARY KEY,
@@ -109,7 +114,7 @@ export const migrations: readonly Migration[] = [
   },
 ];
 
-/** What a database has: the highest version in each of the two tables, 0 for none. */
+/** Versions of a database: the highest in each of the two tables, 0 for none. */
 export interface StepsTaken {
   readonly required: number;
   readonly compatible: number;

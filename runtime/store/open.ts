@@ -46,8 +46,8 @@ async function openPostgres(url: string, { log }: StoreDeps): Promise<Store> {
 /** The URL for messages: user, host and database, without password and parameters (which may hold one). */
 export function redactUrl(url: string): string {
   if (url.startsWith("sqlite:") || url === "memory:") return url;
-  // Where the password does not end at the only "@" (it has an unescaped "/", "?", "#" or "@"), its parts may be
-  // taken for anything, so nothing is quoted.
+  // If the password does not end at the only "@" (it has an unescaped "/", "?", "#" or "@"), parsing may split it
+  // wrongly, so nothing is quoted.
   const signs = url.split("@").length - 1;
   const parsed = URL.parse(url);
   if (!parsed || signs > 1 || (signs === 1 && parsed.username === "")) return /^[a-z]{1,16}:/.exec(url)?.[0] ?? "";

@@ -1,8 +1,9 @@
 /**
- * What a process has promised and the store has not taken: done again, in the background, until it is taken.
+ * Promised writes that the store has not accepted: retried in the background until it does.
  *
- * A debt is held from before its first attempt. So whoever was answered "not now" may ask again, and what they asked for comes
- * about even when they do not. Bounds: a debt ends with its time, after which it would change nothing; and with the process.
+ * A write is pending from before its first attempt. So a caller that got "not now" can repeat the request, and the
+ * write happens even if it does not. Bounds: a pending write ends with its lifetime, after which it would have no
+ * effect, and with the process.
  */
 import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
@@ -10,7 +11,7 @@ import { epochSeconds, type Clock } from "../shared/clock.ts";
 
 export interface Owed {
   has(key: string): boolean;
-  /** Does it now, and holds it while that fails. @throws what doing it throws */
+  /** Writes now, and retries if that fails. @throws errors of the first attempt */
   settle(key: string): Promise<void>;
   /** Does what is held, the oldest first, until one fails. To be called when the store answers. */
   retry(): Promise<void>;
@@ -21,9 +22,9 @@ export interface Owed {
 export interface OwedOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** What is owed, for the log: "revocations". */
+  /** Name of the pending writes for the log: "revocations". */
   readonly what: string;
-  /** Seconds after which a debt would change nothing any more. */
+  /** Seconds after which a write would no longer have an effect. */
   readonly lifetime: () => number;
   /** Must be good to do twice. */
   readonly act: (key: string) => Promise<void>;
@@ -32,7 +33,10 @@ export interface OwedOptions {
 export function createOwed({ clock, log, what, lifetime, act }: OwedOptions): Owed {
   /** Key → epoch seconds until which it is held. */
   const held = new Map<string, number>();
-  /** Keys whose first attempt has not ended. The feed, which it writes to, is read meanwhile: that is no reason to do it twice. */
+  /**
+   * Keys whose first attempt has not ended. The feed, which it writes to, is read meanwhile: that must not cause a
+   * second write.
+   */
   const attempted = new Set<string>();
   let retrying: Promise<void> | undefined;
 

@@ -5,7 +5,7 @@ const LISTED_PAGE = 500;
 
 export interface PageOf<T> {
   readonly found: readonly T[];
-  /** What `after` of the next page is; absent at the end. */
+  /** Value for `after` of the next page; absent at the end. */
   readonly next?: string;
 }
 
@@ -23,7 +23,7 @@ export async function pageOf<R, T>(
   { after, limit }: PageRequest,
   make: (record: StoredRecord<R>) => T,
 ): Promise<PageOf<T>> {
-  // One more, which tells whether there is a next page.
+  // One more, to detect whether there is a next page.
   const records = await store.page<R>({
     prefix: of.prefix,
     ...(of.tag === undefined ? {} : { tag: of.tag }),
@@ -62,7 +62,7 @@ export async function listByPages<R>(
   return all;
 }
 
-/** The keys alone. */
+/** Yields only the keys. */
 export async function* everyKey(
   store: Pick<Store, "keys">,
   prefix: string,

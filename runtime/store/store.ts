@@ -1,9 +1,9 @@
 /**
- * What every process keeps together: sessions, grants, clients, slices, the revocation feed, leases.
+ * The state that all processes share: sessions, grants, clients, slices, the revocation feed, leases.
  *
- * Values are JSON. All methods are asynchronous and safe to call from several processes at once. A failing back end
- * throws `GatewayError("store.unavailable")`; nothing is ever answered from a guess. Secrets are sealed or hashed by
- * the owners of the records before they come here (see SCHEMA.md).
+ * Values are JSON. All methods are asynchronous and safe to call from several processes at the same time. A failing
+ * back end throws `GatewayError("store.unavailable")`; no response is ever a guess. The owners of the records seal or
+ * hash secrets before they pass them on (see SCHEMA.md).
  */
 import type { Allotment, AllotmentRequest } from "./allotments.ts";
 
@@ -31,11 +31,11 @@ export type PutResult =
   | { readonly ok: true; readonly version: number }
   | { readonly ok: false; readonly reason: "conflict" };
 
-/** Which records a page is of. */
+/** Selects the records of a page. */
 export interface PageQuery {
-  /** What their keys begin with: "session:". */
+  /** Prefix of their keys: "session:". */
   readonly prefix: string;
-  /** Only those with this tag. */
+  /** Only records with this tag. */
   readonly tag?: string;
   /** Key after which the page begins, there or not; absent = from the beginning. */
   readonly after?: string;
@@ -46,7 +46,7 @@ export interface PageQuery {
 export type KeysQuery = Omit<PageQuery, "tag">;
 
 export interface Lease {
-  /** Extends the lease; false when it was lost (expired and taken by another). */
+  /** Extends the lease; false when it was lost (expired and acquired by another process). */
   renew(ttlMs: number): Promise<boolean>;
   release(): Promise<void>;
 }
@@ -66,9 +66,9 @@ export interface Store {
   take<T = Json>(key: string): Promise<StoredRecord<T> | undefined>;
   /** Live records with this tag, ordered by key: all of them. Of what many may have, `page` is asked. */
   list<T = Json>(tag: string): Promise<readonly StoredRecord<T>[]>;
-  /** Live records in the order of their keys' bytes; what it costs grows with the page alone. */
+  /** Live records in the byte order of their keys; the cost grows only with the page. */
   page<T = Json>(query: PageQuery): Promise<readonly StoredRecord<T>[]>;
-  /** Of the same records the keys alone: of those that are counted, or of which most are not shown. */
+  /** Keys of the same records, for counting them or when most are not shown. */
   keys(query: KeysQuery): Promise<readonly string[]>;
   deleteByTag(tag: string): Promise<number>;
   /** @returns undefined when another holder has it. `ttlMs` bounds how long a dead holder blocks others. */
@@ -81,7 +81,7 @@ export interface Store {
   changesSince(feed: string, sequence: number): Promise<readonly FeedEntry[]>;
   /** Calls back soon after another process or this one appended (a hint; may be spurious). @returns unsubscribe */
   onAppend(feed: string, listener: () => void): () => void;
-  /** Epoch seconds by the clock that all who share the store share: the database server's; of SQLite's the machine's. */
+  /** Epoch seconds by the clock that all users of the store share: the database server's; for SQLite the host's. */
   now(): Promise<number>;
   /** Removes expired records in small transactions. @returns how many */
   sweep(): Promise<number>;

@@ -1,9 +1,10 @@
 /**
- * The admin API: what each of its addresses answers.
+ * The admin API: the responses at each of its addresses.
  *
- * Untrusted input: path, query, body and headers; who asks has `admin_token`, or gets 403. Promises: each of these is bounded and
- * has one meaning, or it is refused; a page has at most 200 objects; no cookie is read; a change has an Idempotency-Key and a
- * reason, and leaves a record as in the console; what needs an approver or a person's sign-in is not here.
+ * Untrusted input: path, query, body and headers; the caller has `admin_token`, or gets 403. Promises: all input is
+ * bounded and unambiguous, or it is rejected. A page has at most 200 objects. No cookie is read. A change has an
+ * Idempotency-Key and a reason, and leaves a record as in the console. Actions that need an approver or a user's
+ * sign-in are not available here.
  */
 import type { AdminAction } from "../../audit/action-record.ts";
 import { emailsFor, rowOf, wordsOf, type Asked, type Kind, type KindDeps } from "../../administration/kind.ts";
@@ -18,7 +19,7 @@ import { answerOnce, readIdempotencyKey } from "./idempotency.ts";
 import { openApi } from "./openapi.ts";
 
 export interface ObjectsDeps extends KindDeps {
-  /** For the audit; absent: there is none. */
+  /** For the audit; absent: not recorded. */
   readonly record?: ((action: AdminAction) => void | Promise<void>) | undefined;
 }
 
@@ -144,7 +145,7 @@ async function act(
 
 type Inputs = ReadonlyMap<string, { readonly isRequired?: boolean; readonly values?: readonly string[] }>;
 
-/** What all changes have in common: the key, the body with its reason, and one answer for each key. */
+/** The common part of all changes: the key, the body with its reason, and one response for each key. */
 async function change(
   { store, clock, log, record }: ObjectsDeps,
   { wrong }: Kind,
@@ -172,7 +173,7 @@ async function change(
     by,
     reason,
     record(action) {
-      // Also where there is no audit.
+      // Also without an audit.
       log.info({ action: action.action, target: action.target, by, reason }, "changed through the admin API");
       return record?.({ ...action, reason, by });
     },
@@ -217,7 +218,7 @@ function readValues(body: Buffer, inputs: Inputs): ReadonlyMap<string, string> |
   return values;
 }
 
-/** As the API shows them: without members that say nothing. */
+/** Form of objects in the API: without empty members. */
 async function described(
   { store }: ObjectsDeps,
   kind: Kind,

@@ -1,7 +1,8 @@
 /**
- * `/api/v1/`: stored objects for programs of operators (`administration/`): lists, single objects, and what can be done to them.
+ * `/api/v1/`: stored objects for operators' scripts (`administration/`): lists, single objects, and their actions.
  *
- * Only with `admin_token`: tokens of owners and of platforms publish, and open nothing else. Loaded with the first request.
+ * Only with `admin_token`: tokens of owners and of platforms publish, and open nothing else. Loaded with the first
+ * request.
  */
 import type { AdminEndpoint } from "../answer.ts";
 import { API } from "./bounds.ts";

@@ -1,11 +1,11 @@
 /**
- * One answer for each Idempotency-Key of a caller: who repeats a request because the answer was lost gets that answer, and
- * nothing is done a second time.
+ * One response for each Idempotency-Key of a caller: a client that repeats a request because the response was lost gets
+ * that response, and nothing is done a second time.
  *
- * Promises: the same key with the same request has the same answer for 24 hours, at every process of the store; with another
- * request it is refused, and so is a second one while the first is in progress. The store has hashes of key and request, and
- * the answer, which has no secret. A process that dies while it does the work leaves the key for a minute: the repeated request
- * is then done again, so what the API does must be the same when it is done twice.
+ * Promises: the same key with the same request gets the same response for 24 hours, from every process of the store.
+ * With another request it is rejected, and so is a second one while the first is in progress. The store has hashes of
+ * key and request, and the response, which has no secret. A process that dies during the work leaves the key for a
+ * minute: a repeated request then runs again, so actions of the API must be idempotent.
  *
  * @see draft-ietf-httpapi-idempotency-key-header, "The Idempotency-Key HTTP Request Header Field"
  */
@@ -70,7 +70,7 @@ export async function answerOnce(
   }
   const { status, body } = answer;
   const kept = { request, answer: { status, body } };
-  // What was done is done: without the store the caller still hears of it, once.
+  // The action is done: without the store the caller still gets the response, once.
   await store.put(name, kept, { expiresAt: epochSeconds(clock) + ANSWER_SECONDS }).catch(ignore);
   return answer;
 }

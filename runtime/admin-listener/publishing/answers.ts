@@ -1,4 +1,4 @@
-/** What publishers are answered: outcomes of changes, and what is wrong with them. */
+/** Responses to publishers: results of changes, and problems in them. */
 import { formatProblem, type Problem } from "../../config/load.ts";
 import { formatPath } from "../../settings/problem.ts";
 import type { CurrentSlice } from "../../bundle/publication.ts";
@@ -36,7 +36,7 @@ export function answerOutcome(
   );
 }
 
-/** What a PUT of the slice with this digest would come to. */
+/** Result that a PUT of the slice with this digest would have. */
 export function answerValidated(owner: string, digest: string, outcome: Validated): AdminReply {
   if (!outcome.ok) return invalid(owner, outcome.problems);
   const { changed, warnings } = outcome;

@@ -1,10 +1,11 @@
 /**
- * Publishing over http: `/config/slices` (all, or several in one step), `/config/slices/<owner>`, `/config/slices/<owner>/validate`,
- * `/config/rollback`.
+ * Publishing over http: `/config/slices` (all, or several in one step), `/config/slices/<owner>`,
+ * `/config/slices/<owner>/validate`, `/config/rollback`.
  *
- * Untrusted input: bodies, which are what a team asks for. Whoever has the admin token may publish for any owner, whoever
- * has an owner's for that one (publish-scope.ts); what a slice may say is validated (bundle/validation/validate-candidates.ts). Promises: no change without the precondition that says what the
- * publisher believes to find; an answer 200 means live in every process that shows signs of life, 202 names the others.
+ * Untrusted input: bodies, written by teams. The admin token can publish for any owner, an owner's token for that owner
+ * (publish-scope.ts); the content of a slice is validated (bundle/validation/validate-candidates.ts). Promises: no
+ * change without a precondition on the state that the publisher expects; a response 200 means active in every live
+ * process, 202 names the others.
  *
  * @see RFC 9110 §13.1 (If-Match, If-None-Match), RFC 6585 §3 (428)
  */
@@ -18,7 +19,7 @@ import { json, type AdminEndpoint, type AdminRequest, type AdminReply, type Publ
 import { answerOutcome, answerValidated, invalid } from "./answers.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
-/** Of several owners: some 80,000 routes. */
+/** For several owners: about 80,000 routes. */
 const MAX_CHANGES_BYTES = 64 * 1024 * 1024;
 /** Some 20,000 routes. */
 const MAX_SLICE_BYTES = 16 * 1024 * 1024;
@@ -28,7 +29,7 @@ const ROLLBACK = "/config/rollback";
 /** Behind the owner's name. Gateways from before it was there answer 403 or 404 and change nothing. */
 const VALIDATE = "/validate";
 
-/** What reads bodies off the event loop: a slice may have thousands of routes. */
+/** Parses bodies off the event loop: a slice may have thousands of routes. */
 type Parsing = Pick<Validator, "parse" | "parseChanges">;
 
 export function sliceEndpoint(publisher: Publisher, parsing: Parsing): AdminEndpoint {
@@ -125,7 +126,7 @@ async function oneSlice(
 async function readSlice(owner: string, publisher: Publisher): Promise<AdminReply> {
   const slice = await publisher.get(owner);
   const publication = await publisher.publication();
-  // Tells one gateway from another one, whatever name it was asked by.
+  // Distinguishes gateways, whatever host name was used.
   const store = { "gateway-store": publication.id };
   if (!slice) return json(404, { error: "absent", message: `owner "${owner}" has published no slice` }, store);
   const { laggards } = await publisher.liveness(slice.generation, [owner]);
@@ -220,7 +221,7 @@ function readRollbackRequest(body: Buffer): { owner?: string | undefined; to?: n
   }
 }
 
-/** What the publisher believes to find; without it a change of others could be overwritten unseen. */
+/** State that the publisher expects; without it, changes of others could be overwritten unnoticed. */
 function preconditionOf({ headers }: AdminRequest, method: "PUT" | "DELETE"): Expected | AdminReply {
   const match = headers["if-match"];
   const noneMatch = headers["if-none-match"];

@@ -1,4 +1,4 @@
-/** What becomes of records behind the log: metrics, `/status` and readiness. */
+/** Delivery of records after the log: metrics, `/status` and readiness. */
 import type { ConsumerStatus } from "../../audit/record-consumer.ts";
 import type { RecordsOfThread } from "../../audit/record-writer.ts";
 import type { Series } from "../series.ts";
@@ -9,7 +9,7 @@ export interface RecordsState {
   readonly thread: Pick<RecordsOfThread, "canKeep" | "status"> | undefined;
 }
 
-/** As `/status` shows it. Times are epoch seconds. */
+/** Status of a sink in `/status`. Times are epoch seconds. */
 export interface SinkStatus {
   readonly name: string;
   readonly kind: ConsumerStatus["kind"];
@@ -65,7 +65,7 @@ export function canPass(records: RecordsState | undefined): boolean {
   return records?.required !== true || records.thread?.canKeep !== false;
 }
 
-/** Of one worker, for whoever speaks for all. */
+/** Report of one worker, for the process that responds for all. */
 export function recordingReport(records: RecordsState): {
   readonly recordSinks: readonly SinkStatus[];
   readonly canRecord: boolean;

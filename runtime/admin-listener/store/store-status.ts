@@ -1,9 +1,9 @@
-/** What is told of the store: readiness, `/status` and metrics. */
+/** The store in readiness, `/status` and metrics. */
 import type { StoreFacts, StoreHealth, StoreState } from "../../store/watch/store-health.ts";
 import { STORE_BUCKETS_MS, type StoreCounts } from "../../store/watch/store-counts.ts";
 import { histogram, type Series } from "../series.ts";
 
-/** As readiness and status have it. */
+/** Its form in readiness and status. */
 export interface StoreStatus {
   readonly store: StoreState;
   /** Whole seconds since it was "ok" last; absent while it is, and where it never was. */

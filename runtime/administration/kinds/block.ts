@@ -105,7 +105,7 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
   texts: ({ name, email, route, reason }) => [name, email, route, reason],
   isPlace: (after) => /^[0-9]{1,12}\.[A-Za-z0-9_-]{43}$/.test(after),
   inTable: (a, b) => a.since - b.since,
-  /** Every process reads all of them all the time: there are never so many that pages would save a reading. */
+  /** Every process reads all blocks all the time: there are never enough of them for paging to save a read. */
   async page({ store, clock }, { after, limit, filters }) {
     const { blocks } = await readBlocks(store);
     const kind = filters.get("kind");

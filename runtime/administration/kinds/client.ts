@@ -16,7 +16,7 @@ export interface Client {
   readonly id: string;
   /** Absent: it is identified by its own document. */
   readonly record?: StoredRecord<ClientRecord> | undefined;
-  /** Of a client without a record: one of its grants. */
+  /** For a client without a record: one of its grants. */
   readonly grant?: LivingGrant | undefined;
 }
 

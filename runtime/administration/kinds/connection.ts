@@ -68,7 +68,7 @@ export const CONNECTION: ShownKind<UpstreamConnection, Pick<KindDeps, "store" | 
       { name: "State", kind: "short", cell: ({ state }) => badge(...STATES[state]) },
       { name: "Scopes", cell: ({ scopes }) => foreignText(scopes.join(" ")) },
       timeColumn("Last updated", ({ obtainedAt }) => obtainedAt),
-      // Nobody uses what belongs to an earlier configuration, and nothing finds it again.
+      // Connections of an earlier configuration are unused and cannot be found.
       { ...LAST, cell: (connection, seen) => connection.state !== "stale" && LAST.cell(connection, seen) },
     ],
     empty: emptyState("No connected accounts", "Accounts appear here once the user connects them."),

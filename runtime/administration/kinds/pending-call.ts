@@ -1,4 +1,4 @@
-/** Tool calls that wait for an approval. They are decided on their own pages, by users whom the policy names. */
+/** Tool calls pending approval. The users named in the policy decide them on separate pages. */
 import { findWaitingCall, pageWaitingCalls, type WaitingCall } from "../../approvals/waiting.ts";
 import { badge, emptyState } from "../../pages/console/pieces.ts";
 import { html } from "../../pages/html.ts";
@@ -6,7 +6,7 @@ import { foreignText } from "../../shared/json/foreign-text.ts";
 import { ownerOfRoute } from "../../shared/route-key.ts";
 import { textField, timeField, type KindDeps, type ShownKind, timeColumn } from "../kind.ts";
 
-/** What the list of the console also knows. */
+/** Further data of the console's list. */
 interface SeenByApprover {
   readonly callHref: (id: string) => string;
   readonly mayDecide: (call: WaitingCall) => boolean;

@@ -1,4 +1,4 @@
-/** Publish tokens for minutes, each minted for a run that publishes. */
+/** Short-lived publish tokens, each issued for a run that publishes. */
 import { consoleTime, emptyState } from "../../pages/console/pieces.ts";
 import { html } from "../../pages/html.ts";
 import { foreignText } from "../../shared/json/foreign-text.ts";

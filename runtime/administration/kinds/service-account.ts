@@ -1,4 +1,4 @@
-/** Service accounts: users that are machines, made by administrators. */
+/** Service accounts: users for workloads, created by administrators. */
 import type { ServiceAccountRecord } from "../../identity/identity-records.ts";
 import { createRecords } from "../../identity/identity-records.ts";
 import { endServiceAccount, pageServiceAccounts } from "../../identity/tokens/service-accounts.ts";

@@ -1,7 +1,7 @@
 /**
- * Records that prove themselves: each gets its place in this run of the process, and signed checkpoints stand between them.
+ * Tamper-evident records: each gets a position in this run of the process, with signed checkpoints between them.
  *
- * What was written since the last checkpoint is not signed yet: see `countPlaces`, which says where checkpoints come.
+ * Records after the last checkpoint are not signed yet: see `countPlaces`, which decides where checkpoints come.
  */
 import type { Clock } from "../../shared/clock.ts";
 import { isoTime, jsonText } from "../record.ts";
@@ -18,11 +18,11 @@ import { createMerkleTree, leafHash } from "./merkle-tree.ts";
 import type { NoteSigner } from "./signed-note.ts";
 
 export interface ChainOptions {
-  /** Of this run of this process, and of no other. */
+  /** ID of this run of this process. */
   readonly instance: string;
   readonly signer: NoteSigner;
   readonly clock: Clock;
-  /** The last checkpoints of other runs that are known, as notes: whoever cuts their ends off is found out by this run. */
+  /** The latest known checkpoints of other runs, as notes: this run reveals when the end of one is removed. */
   readonly seen: readonly string[];
   readonly version: string;
   /** A line is ready, with its line end; its bytes are another line's afterwards. */
@@ -39,7 +39,7 @@ export interface Chain {
   end(): void;
 }
 
-/** Place of the first record: the run's first line and a checkpoint stand before it. */
+/** Position of the first record, after the run's first line and a checkpoint. */
 export const FIRST_PLACE = 2;
 
 /** Begins a run: from its beginning there is something that is signed. */
@@ -48,7 +48,7 @@ export function startChain(options: ChainOptions): Chain {
   const tree = createMerkleTree();
   const place = `,"instance":"${instance}","seq":`;
   let next = 0;
-  /** Of the segment that no checkpoint covers. */
+  /** Leaf hashes of the segment that no checkpoint covers yet. */
   let leaves = "";
   let buffer = Buffer.allocUnsafeSlow(16 << 10);
 

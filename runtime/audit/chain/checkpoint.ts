@@ -1,10 +1,10 @@
 /**
- * Checkpoints between the records of one run: a signed statement of how many lines there were and of their tree's root, in
- * the form of transparency logs, with two lines of our own: when it was made, and the digest of the list of leaves. That
- * list (the first 12 bytes of each leaf's hash since the checkpoint before, that one's line included) is what tells which
- * line was changed, also where another one is missing.
+ * Checkpoints between the records of one run: a signed statement of the number of lines and the root of their tree, in
+ * the form of transparency logs. Two lines are added: the time, and the digest of the list of leaves. That list has the
+ * first 12 bytes of each leaf's hash since the previous checkpoint, including that one's line. It identifies a changed
+ * line, even if another line is missing.
  *
- * A checkpoint is a line of its run itself: the next one covers it.
+ * A checkpoint is itself a line of its run: the next one covers it.
  *
  * @see https://c2sp.org/tlog-checkpoint
  */
@@ -22,7 +22,7 @@ export interface Checkpoint {
   readonly root: string;
   /** ISO 8601. */
   readonly time: string;
-  /** Base64 of SHA-256 over `leaves`. */
+  /** Base64 of the SHA-256 of `leaves`. */
   readonly leavesDigest: string;
 }
 

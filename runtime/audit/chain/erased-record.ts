@@ -1,12 +1,12 @@
 /**
- * What stands in the place of a record that was erased because its user was forgotten: its leaf, so that the tree stays what it
- * was, and by which action it went, signed with the key of the checkpoints.
+ * Replacement for a record that was erased with its user: its leaf, so that the tree is unchanged, and the erasing
+ * action, signed with the key of the checkpoints.
  */
 import { AUDIT_KEY_NAME } from "./checkpoint.ts";
 import { type NoteSigner, type NoteVerifier, openNote } from "./signed-note.ts";
 
 export interface ErasedRecord {
-  /** Of the administrative action. */
+  /** ID of the administrative action. */
   readonly actionId: string;
   readonly instance: string;
   readonly seq: number;

@@ -1,13 +1,13 @@
 /**
- * Where a line of an audit stands: `instance` (one run of one process) and `seq` are the last members of each, so that they
- * are found without reading the rest, behind whatever users have written.
+ * Position of a line in an audit: `instance` (one run of one process) and `seq` are its last members. They are found
+ * without reading the rest, after anything that users have written.
  */
 import { randomBytes } from "node:crypto";
 
 export interface LinePosition {
   readonly instance: string;
   readonly seq: number;
-  /** As all records have it, and checkpoints have not. */
+  /** True for records, false for checkpoints. */
   readonly hasSalt: boolean;
 }
 
@@ -23,15 +23,12 @@ export function positionOf(line: Buffer): LinePosition | undefined {
 }
 
 const SALT_CHARACTERS = 22;
-/** Each character has six random bits, so many salts come out of one text. */
+/** Each character has six random bits, so one text yields many salts. */
 const POOL_BYTES = 33 << 7;
 let salts = "";
 let saltAt = 0;
 
-/**
- * 132 random bits in each record: whoever has its hash alone, since its text was taken away, cannot find out the text by
- * trying.
- */
+/** 132 random bits for each record: if its text was erased, its hash alone does not allow guessing the text. */
 export function nextSalt(): string {
   if (saltAt + SALT_CHARACTERS > salts.length) {
     salts = randomBytes(POOL_BYTES).toString("base64url");

@@ -1,7 +1,7 @@
 /**
- * The Merkle tree of RFC 6962 §2.1, grown leaf by leaf: of each full subtree on its right edge the hash is kept, and no more.
+ * The Merkle tree of RFC 6962 §2.1, grown leaf by leaf: stores only the hash of each full subtree on its right edge.
  *
- * Hashes are base64url: making a text of one takes half as long as making a Buffer.
+ * Hashes are base64url: creating such a text takes half as long as creating a Buffer.
  */
 import { hash } from "node:crypto";
 
@@ -10,7 +10,7 @@ const NODE = 0x01;
 const HASH_BYTES = 32;
 
 export interface MerkleTree {
-  /** Leaves so far. */
+  /** Number of leaves. */
   readonly size: number;
   /** @param leaf see `leafHash` */
   append(leaf: string): void;
@@ -45,7 +45,7 @@ function nodeHash(left: string, right: string): string {
 }
 
 export function createMerkleTree(): MerkleTree {
-  /** By level; there is one where the size has that bit. */
+  /** By level; present where the size has that bit. */
   const full: (string | undefined)[] = [];
   let size = 0;
   return {

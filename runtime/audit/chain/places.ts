@@ -1,6 +1,6 @@
 /**
- * Where the records of a run stand. Whoever writes them counts, so that it knows each one's place before anything is hashed;
- * the chain, in another thread, counts the same. Checkpoints have their places among them.
+ * Positions of the records of a run. The writer counts, so that it knows each position before anything is hashed; the
+ * chain, in another thread, counts the same. Checkpoints take positions too.
  */
 
 import { task } from "../../shared/faults/guard.ts";
@@ -10,7 +10,7 @@ export const MAX_UNSIGNED = 512;
 const CHECKPOINT_MS = 1_000;
 
 export interface Places {
-  /** Of the record that was written last. */
+  /** Position of the latest record. */
   readonly last: number;
   /** A record was written. */
   take(): void;

@@ -1,15 +1,15 @@
 /**
- * Signed notes of the transparency log world: a text, an empty line, lines of signatures.
+ * Signed notes as in transparency logs: a text, an empty line, signature lines.
  *
- * Untrusted: notes that are opened. Promise: what opens was signed, as it stands, by one of the keys that were given.
+ * Untrusted input: notes to open. Promise: a note that opens was signed, unchanged, by one of the given keys.
  *
  * @see https://c2sp.org/signed-note
  */
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";
 
-/** Whoever signs notes, with the name that its key goes by. */
+/** A signer of notes, with the name of its key. */
 export interface NoteSigner {
-  /** What others verify with: "<name>+<key id>+<key>". */
+  /** Public key for verifiers: "<name>+<key id>+<key>". */
   readonly verifierKey: string;
   /** @param text ends in a line end @returns the note */
   sign(text: string): string;
@@ -24,7 +24,7 @@ export interface NoteVerifier {
 
 export type OpenedNote =
   | { readonly kind: "signed"; readonly text: string }
-  /** Of none of the keys. */
+  /** Not signed by any of the keys. */
   | { readonly kind: "unknown-key"; readonly text: string }
   | { readonly kind: "bad" };
 
@@ -73,7 +73,7 @@ export function openNote(note: string, verifiers: readonly NoteVerifier[]): Open
   for (const line of lines) {
     const [, name, encoded = ""] = /^— ([^\s+]+) ([A-Za-z0-9+/]+=*)$/.exec(line) ?? [];
     const bytes = Buffer.from(encoded, "base64");
-    // One spelling of each: Buffer.from is lenient about the last bits.
+    // One encoding for each: Buffer.from is lenient about the last bits.
     if (name === undefined || bytes.length <= KEY_ID_BYTES || bytes.toString("base64") !== encoded)
       return { kind: "bad" };
     const keyId = bytes.toString("hex", 0, KEY_ID_BYTES);

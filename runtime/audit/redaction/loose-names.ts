@@ -1,7 +1,7 @@
-/** Spellings of argument names that servers may accept for each other: without regard to separators, and several as one. */
+/** Forms of argument names that servers may treat alike: ignoring separators, and several names as one. */
 import { foldCase } from "../../policy/mcp/fold-case.ts";
 
-/** One spelling for names that servers may take for each other. A name that has nothing else stays. */
+/** One form for names that servers may confuse. A name of separators only is unchanged. */
 export function looseName(name: string): string {
   const fold = foldCase(name.trimStart());
   // Punctuation: .NET joins names by a colon, paths do by a slash.

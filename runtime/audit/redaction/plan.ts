@@ -1,18 +1,18 @@
 /**
- * What is declared for the arguments of tools: which stand in clear in a record, which as digests, which not at all.
+ * The declared treatment of tool arguments in a record: plain text, digest, or omitted.
  *
- * The longest pointer that leads to a value or around it counts, and a tool's own before one of "*" that is as long; what "*"
- * says of something below a pointer of the tool's own counts only where it is stricter. `digest` and `omit` meet names without
- * regard to case, "-", "_", "." and brackets, and several names written as one ("user.password", "userPassword" for `/user/password`);
- * `plain` meets exact names only: no other spelling of a name takes a value into the clear. Nor does another form of a value
- * (`element`, `placeOf`).
+ * The longest pointer to a value or to its parent applies, and a tool's own pointer wins over an equally long one of
+ * "*". Below a tool's own pointer, "*" applies only where it is stricter. `digest` and `omit` match names without
+ * regard to case, "-", "_", "." and brackets, and several names written as one ("user.password", "userPassword" for
+ * `/user/password`). `plain` matches exact names only: no other form of a name exposes a value. Nor does another form
+ * of a value (`element`, `placeOf`).
  */
 import { foldCase } from "../../policy/mcp/fold-case.ts";
 import { parsePointer } from "../../policy/mcp/argument-values.ts";
 import { joinNames, type Joining, looseName, type Start } from "./loose-names.ts";
 import { append } from "../../shared/linear/append.ts";
 
-/** From the most open to the strictest. */
+/** From the least strict to the strictest. */
 export const TREATMENTS = ["plain", "digest", "omit"] as const;
 export type Treatment = (typeof TREATMENTS)[number];
 
@@ -28,14 +28,14 @@ interface Rule {
   readonly depth: number;
 }
 
-/** Where pointers lead that have the same names but for their spelling. */
+/** Node for all pointers whose names differ only in their form. */
 interface Node extends Joining<Node> {
   readonly children: Map<string, Node>;
-  /** The strictest rule here that opens nothing: it is for each spelling. */
+  /** The strictest rule here other than `plain`: it applies to each form. */
   closed: Rule | undefined;
   /** The strictest of those below. */
   below: Rule | undefined;
-  /** One of those leads on by a name that is no index. */
+  /** A child has a name that is not an index. */
   isNamed: boolean;
 }
 
@@ -57,12 +57,12 @@ interface Tree {
   readonly counts: Readonly<Record<Treatment, number>>;
 }
 
-/** Of one tree: undefined `spelled` means that the way there was spelled in another way. */
+/** A position in one tree; `spelled` is undefined if the path so far used another form of a name. */
 interface Position {
   readonly rank: Rank;
   readonly node: Node;
   readonly spelled: Spelled | undefined;
-  /** Of the list around, whose pointers its elements meet as well. */
+  /** Position of the surrounding list, whose pointers also match its elements. */
   readonly isAround?: boolean;
 }
 
@@ -70,7 +70,7 @@ const INDEX = /^[0-9]+$/;
 /** How JSON texts that have something in them start. */
 const JSON_START = /^\s*["[{]/;
 
-/** For one tool. */
+/** The plan for one tool. */
 export interface Plan {
   readonly trees: readonly Tree[];
   /** Something is declared that takes values out of the clear. */
@@ -82,7 +82,7 @@ export interface Plan {
 export interface Place {
   /** Something else is declared below. */
   readonly leadsOn: boolean;
-  /** In trees that lead on from here. */
+  /** Positions in trees that continue below. */
   readonly positions: readonly Position[];
   /** The arguments themselves. */
   readonly isRoot: boolean;
@@ -93,7 +93,7 @@ export interface Place {
 /** What is declared for a route → for a tool; made once for each route and tool that are named. */
 export type Plans = (declared: DeclaredArguments | undefined, tool: string) => Plan;
 
-/** Of a route that declares nothing. */
+/** Plan of a route without declarations. */
 export const NO_PLAN: Plan = makePlan([]);
 
 export function createPlans(): Plans {
@@ -115,7 +115,7 @@ function plansOf(declared: DeclaredArguments): (tool: string) => Plan {
     for (const [tool, pointers] of Object.entries(declared[treatment] ?? {})) {
       append(exact, tool, [treatment, pointers]);
       const fold = foldCase(tool);
-      // Another spelling of a tool's name makes nothing more open.
+      // Another form of a tool's name must not expose anything.
       if (treatment === "plain") folded.set(fold, folded.get(fold) ?? []);
       else append(folded, fold, [treatment, pointers]);
     }
@@ -235,7 +235,7 @@ export function placeOf(place: Place, value: unknown): Place {
 function enter(positions: readonly Position[], { own, all }: Inherited): Place {
   const rules = { own, all };
   for (const { rank, node, spelled } of positions) {
-    // The exact one of several that differ by spelling; another spelling makes nothing more open than it was.
+    // The exact rule of several that differ in form; another form exposes nothing new.
     rules[rank] = spelled?.rule ?? (node.closed ? stricter(rules[rank], node.closed) : rules[rank]);
   }
   const leading = positions.filter(({ node }) => node.children.size > 0);
@@ -263,7 +263,7 @@ function ruleAt({ own, all }: Inherited): Rule | undefined {
   return own ?? all;
 }
 
-/** Whether a declaration has this very name: then it is no secret. */
+/** Whether a declaration has this exact name: then it is not secret. */
 export function namesExactly({ positions }: Place, name: string): boolean {
   return positions.some(({ spelled }) => spelled?.children.has(name) === true);
 }

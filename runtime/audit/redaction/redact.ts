@@ -1,13 +1,13 @@
 /**
- * A tool's arguments as a record has them where not all of them may stand there in clear.
+ * A tool's arguments in a record, where some are redacted.
  *
- * Untrusted input: the arguments. Promises: of a value that is to be a digest or to be left out nothing is in what is returned,
- * nor any name inside of it that no declaration has; time and length are bounded by the arguments and `MAX_DIGESTS`. Pure.
+ * Untrusted input: the arguments. Promises: the result contains nothing of a value that is omitted or a digest, nor any
+ * undeclared name inside of it; time and length are bounded by the arguments and `MAX_DIGESTS`. Pure.
  *
  * A digest is one letter for the type ("t" text, "n" number, "b" flag, "z" null, "l" list, "o" object) and 96 bits in
- * base64url: equal values have equal digests, numbers by their value, objects whatever the order of their members. A list or
- * an object is one digest, but for the arguments as a whole, each of which is one: their names are those of the tool's schema
- * and stand in clear where they look like such names.
+ * base64url: equal values have equal digests, numbers by their value, objects in any order of their members. A list or
+ * an object is one digest. Only for the arguments as a whole, each argument is one: their names are those of the tool's
+ * schema, and appear in plain text if they look like such names.
  */
 import { NumberToken } from "../../shared/canonical-json.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
@@ -27,26 +27,26 @@ import {
 
 export interface Redaction {
   readonly plan: Plan;
-  /** What becomes of that for which nothing is declared. */
+  /** Treatment of undeclared values. */
   readonly otherwise: "plain" | "digest";
   readonly digests: Digests;
-  /** Pointers into the arguments where digests stand already. */
+  /** Pointers to values that are already digests. */
   readonly digested?: ReadonlySet<string>;
 }
 
 export interface RedactedArguments {
   /** JSON on one line, with nothing in it that a terminal or log viewer would obey. */
   readonly text: string;
-  /** Pointers into `text` at which a digest stands. */
+  /** Pointers into `text` to its digests. */
   readonly digest: readonly string[];
-  /** Pointers as they are declared, of what is not in `text`. In lists `null` stands for it. */
+  /** Declared pointers to values omitted from `text`. In lists they are replaced by `null`. */
   readonly omit: readonly string[];
 }
 
 /** Each costs 3 µs; of calls with more there is one digest. */
 const MAX_DIGESTS = 128;
 
-/** @param given as `parseExactly` reads them @returns undefined for what are no arguments */
+/** @param given as returned by `parseExactly` @returns undefined unless they are arguments */
 export function redactArguments(given: unknown, redaction: Redaction): RedactedArguments | undefined {
   if (!isRecord(given)) return undefined;
   const { plan, digests } = redaction;
@@ -56,7 +56,7 @@ export function redactArguments(given: unknown, redaction: Redaction): RedactedA
     return { text, digest: work.digested, omit: [...work.omitted] };
   } catch (error) {
     if (!(error instanceof TooMany)) throw error;
-    // One digest of all would be one of what is to be left out, too.
+    // One digest of everything would also cover values to omit.
     return plan.mayOmit
       ? { text: "{}", digest: [], omit: [""] }
       : { text: `"${digests.value(given)}"`, digest: [""], omit: [] };
@@ -96,7 +96,7 @@ class Work {
     return `{${members.join(",")}}`;
   }
 
-  /** @returns undefined for what is left out */
+  /** @returns undefined for an omitted value */
   #value(value: unknown, around: Place, pointer: string): string | undefined {
     const { digests, digested } = this.#redaction;
     const place = placeOf(around, value);

@@ -1,4 +1,4 @@
-/** Arguments of tools in records, as they are declared: in the log, and in copies for whoever keeps or is sent them. */
+/** Redacts tool arguments as declared: in the log, and in copies for the record store and sinks. */
 import { isKeptWhole, parseExactly } from "../../policy/mcp/argument-values.ts";
 import { parseVerbatim } from "../../shared/canonical-json.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
@@ -15,17 +15,17 @@ export interface RedactorOptions {
 
 export interface Redactor {
   /**
-   * For a line of the log: two members of it, the arguments and what was changed in them, with a comma before each.
+   * Returns two members for a line of the log, the arguments and the changes to them, with a comma before each.
    * @param text of the arguments, JSON
-   * @returns undefined where they stand as they are
+   * @returns undefined when nothing is redacted
    */
   lineMembers(declared: DeclaredArguments | undefined, tool: string, text: string): string | undefined;
   /** The same of one route. */
   lineOf(declared: DeclaredArguments | undefined): ((tool: string, text: string) => string | undefined) | undefined;
   /**
-   * For a copy: its fields with the arguments as they may leave the log, digests where nothing is declared.
-   * @param fields of one line, or of what the log leaves out of it; what is a digest in the log stays that digest
-   * @param text JSON of which these are members at the top: numbers are read from it as they were written
+   * Returns the fields of a copy, with arguments as they may leave the log: undeclared ones as digests.
+   * @param fields of one line, or those that the log omits; a digest in the log stays that digest
+   * @param text JSON with these as its top-level members: numbers are read from it as written
    */
   copyFields(fields: Members, text: string): Members;
   /** Routes with a declaration, by key: all others have none. Whenever a configuration comes into force. */
@@ -64,7 +64,7 @@ export function createRedactor({ key }: RedactorOptions): Redactor {
     const plan = plans(declared, tool);
     if (!plan.isRedacting) return undefined;
     const redacted = readStrictly(text, (given) => redactArguments(given, { plan, otherwise: "plain", digests }));
-    // Nobody can say what of it may be read.
+    // Which parts are safe to show is unknown.
     if (redacted === undefined) return `,"${TOO_LONG}":${text.length}`;
     if (redacted.digest.length + redacted.omit.length === 0) return undefined;
     return `,"${ARGUMENTS}":${redacted.text},"${CHANGED}":${changedText(redacted, digests.id)}`;
@@ -89,7 +89,7 @@ function changedText({ digest, omit }: RedactedArguments, id: string): string {
   return `{"key":"${id}","digest":${list(digest)},"omit":${list(omit)}}`;
 }
 
-/** As a line of the log has it. */
+/** Reads the member of a log line. */
 function readChanged(value: unknown): { readonly digest: ReadonlySet<string>; readonly omit: readonly string[] } {
   if (!isRecord(value)) return { digest: new Set(), omit: [] };
   return { digest: new Set(textsOf(value["digest"])), omit: textsOf(value["omit"]) };

@@ -1,8 +1,9 @@
 /**
- * Keyed digests of what a record does not tell: equal values have equal digests, and without the key nobody can try values.
+ * Keyed digests of values that a record does not show: equal values have equal digests, and values cannot be guessed
+ * without the key.
  *
- * HMAC-SHA-256, cut to 96 bits. Numbers count by their exact value, taken from how they were written: JSON.parse would round
- * 9007199254740993 to its neighbour, and the digests of two calls would be one.
+ * HMAC-SHA-256, cut to 96 bits. Numbers count by their exact value, taken from their source text: JSON.parse would
+ * round 9007199254740993 to its neighbor, and the digests of two calls would be equal.
  */
 import { createHmac } from "node:crypto";
 
@@ -12,7 +13,7 @@ import { NumberToken } from "../../shared/canonical-json.ts";
 import type { Members } from "../../shared/is-record.ts";
 
 export interface Digests {
-  /** Tells keys apart, and says nothing of them. */
+  /** Distinguishes keys, and reveals nothing about them. */
   readonly id: string;
   text(text: string): string;
   /** @param token a number as JSON writes it @returns undefined for one whose exponent is beyond all use */
@@ -23,7 +24,7 @@ export interface Digests {
   value(value: unknown): string;
 }
 
-/** Servers that read names without regard to case take one for the other: both spellings count. */
+/** Servers that ignore the case of names confuse the two: both forms count. */
 export interface NameDigest {
   readonly folded: string;
   readonly exact: string;
@@ -65,7 +66,7 @@ export function createDigests(key: Uint8Array): Digests {
   };
 }
 
-/** By its value; of an exponent beyond all use as it is written. */
+/** By its value; with an unusable exponent as written. */
 function numberText(number: number | NumberToken): string {
   const token = number instanceof NumberToken ? number.text : String(number);
   const decimal = parseDecimal(token);
@@ -91,7 +92,7 @@ export function isSchemaName(name: string): boolean {
   return SCHEMA_NAME.test(name);
 }
 
-/** What stands for a name that is not to be read. */
+/** Replacement for a hidden name. */
 export function hiddenName(digests: Digests, name: string): string {
   const { folded, exact } = digests.name(name);
   return folded === exact ? `#${folded}` : `#${folded}.${exact}`;
@@ -102,7 +103,7 @@ export function escapeStep(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** In UTF-8 each lone surrogate would be U+FFFD, and texts that differ would be one. */
+/** In UTF-8 each lone surrogate would be U+FFFD, and different texts would be equal. */
 function bytesOf(kind: string, text: string): string {
   return text.isWellFormed() ? `${kind}\0${text}` : `odd ${kind}\0${JSON.stringify(text)}`;
 }

@@ -1,8 +1,8 @@
 /**
- * One line of a log → what was decided there, and the facts that another policy can be asked about.
+ * One line of a log → the decision recorded in it, and the facts for evaluating another policy.
  *
- * Untrusted: the line. Promises: it never throws; what is no authorization record is said to be something else, and one
- * that cannot be read as a whole is broken, never read in part.
+ * Untrusted input: the line. Promises: never throws; a line that is not an authorization record is reported as such,
+ * and an incomplete one is broken, never read in part.
  */
 import { DEVICE_TYPES } from "../../policy/device-match.ts";
 import type { ArgumentFacts, CertificateFacts, DeviceFacts, LeftOut, McpFacts, UserFacts } from "../../policy/facts.ts";
@@ -29,34 +29,34 @@ export interface RecordedCheck {
   /** Key of the route; "" where the record has none. */
   readonly route: string;
   /**
-   * refused: before its policy was asked; omitted: the facts were too long; absent: recorded without the field `replay`;
-   * newer: by a later version of the gateway.
+   * refused: rejected before the policy was evaluated; omitted: the facts were too long; absent: recorded without the
+   * field `replay`; newer: by a later version of the gateway.
    */
   readonly request: RecordedRequest | "refused" | "omitted" | "absent" | "newer";
 }
 
 export interface RecordedRequest {
-  /** User's e-mail address, else id; "" when nobody was signed in. */
+  /** User's email address, else ID; "" for anonymous callers. */
   readonly who: string;
   readonly host: string;
   readonly path: string;
   readonly httpMethod: string;
   readonly mcp: McpFacts | undefined;
-  /** Of the key of its digests. */
+  /** ID of the key of its digests. */
   readonly keyId: string | undefined;
   /** @throws RangeError when they cannot be read */
   facts(asked: AskedFacts): RecordedFacts;
 }
 
-/** What the deciding configuration has to do with the facts. */
+/** Parts of the deciding configuration that the facts depend on. */
 export interface AskedFacts {
-  /** That has learnt its policies. */
+  /** Vocabulary of its policies. */
   readonly vocabulary: Known;
-  /** As its routes give them. */
+  /** From its routes. */
   readonly otherPaths?: readonly string[] | undefined;
-  /** It asks clients for certificates. */
+  /** Whether it requests client certificates. */
   readonly asksForCertificates: boolean;
-  /** Of its policies for the request's route. */
+  /** Facts that its policies for the request's route need. */
   readonly needs: RecordNeeds;
 }
 
@@ -80,7 +80,7 @@ export function readRecord(line: LogLine): ReadLine {
   }
 }
 
-/** As records have it, so that texts are in the order of times. */
+/** Format of times in records, so that texts sort by time. */
 const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/;
 
 function readCheck(record: Members): RecordedCheck {
@@ -88,7 +88,7 @@ function readCheck(record: Members): RecordedCheck {
   if (typeof allow !== "boolean" || typeof time !== "string" || !TIME.test(time))
     throw new RangeError('it has no "allow" or no "time"');
   const reasons = texts(record[allow ? "allow-why-true" : "allow-why-false"] ?? []);
-  // What asked nobody has only the reason.
+  // A call that was denied without a request for approval has only the reason.
   const isApproval = approval !== undefined || reasons.includes(APPROVAL_REQUIRED);
   return {
     time,
@@ -159,7 +159,7 @@ function readRequest(replay: unknown): RecordedCheck["request"] {
   };
 }
 
-/** Of digests under a key that nobody has: types and lengths of lists are all they say. */
+/** For digests under an unknown key: they reveal only types and the lengths of lists. */
 const UNKNOWN_KEY: Known = { keyId: undefined, value: () => undefined, name: (written) => written };
 
 interface ReadMessage {
@@ -180,7 +180,7 @@ function argumentsUnder(message: ReadMessage | undefined, known: Known): Argumen
   return isReadable ? argumentsOf(whole) : undefined;
 }
 
-/** Claims that are not recorded may have been there: what the provider left out besides is no answer for them. */
+/** Without recorded claims, drops the note about other omitted claims: an unrecorded claim may have been present. */
 function leftOutOf({ others, ...known }: LeftOut, hasClaims: boolean): LeftOut {
   return others && hasClaims ? { ...known, others } : known;
 }

@@ -1,10 +1,10 @@
 /**
- * How arguments and claims stand in a record: as they are built, with what they hold as digests.
+ * Arguments and claims in a record: their structure, with values as digests.
  *
- * Every text begins with what it is: "=" a text and "+" a number as written, both in clear; "t" a text, "n" a number, "b" a
- * flag, each followed by its digest, or by nothing where there is no key; "?" a number that nothing can be compared with; "x"
- * what is left out. `null` tells nothing. Names of members stand in clear where they look like those of schemas; others, and
- * all inside of what is declared a digest, as "#" and digests.
+ * The first character of every text is its kind. "=" a text and "+" a number as written, both in plain text; "t" a
+ * text, "n" a number, "b" a flag, each followed by its digest, or by nothing without a key; "?" a number that cannot be
+ * compared; "x" an omitted value. `null` has no meaning. Member names appear in plain text if they look like names of
+ * schemas. Others, and all names inside a declared digest, are "#" and digests.
  */
 import { Withheld, type WithheldType } from "../../policy/recorded/withheld.ts";
 import { NumberToken, OmittedToken } from "../../shared/canonical-json.ts";
@@ -37,8 +37,8 @@ const ODD_NUMBER = "?";
 const OMITTED = "x";
 
 /**
- * @returns JSON; undefined for more values than are worth their digests, for names that only a key could hide, and where all is
- *          to be left out
+ * @returns JSON; undefined for more values than are worth their digests, for names that only a key could hide, and if
+ *   everything is omitted
  */
 export function writeTree(value: unknown, options: WriteOptions): string | undefined {
   let left = MAX_VALUES;
@@ -49,7 +49,7 @@ export function writeTree(value: unknown, options: WriteOptions): string | undef
     left -= 1;
     if (left < 0) return "null";
     const treatment = declaredAt(place)?.treatment;
-    // Also where something below may stand in clear: what else there is nobody is told.
+    // Also where something below may be in plain text: the rest must not be revealed.
     if (treatment === "omit") {
       if (place.isRoot) left = -1;
       return `"${OMITTED}"`;
@@ -92,14 +92,14 @@ export function writeTree(value: unknown, options: WriteOptions): string | undef
 
 type Scalar = string | number | boolean | NumberToken;
 
-/** Of a number that no policy's number can be compared with: like it, unknown wherever it is compared. */
+/** Represents a number that cannot be compared with any policy's number: comparisons with it are unknown. */
 const ODD = new NumberToken("1e9999999");
 
-/** Which value a digest is of, and which name. */
+/** Maps digests back to values and names. */
 export interface Known {
-  /** What is not known is read as a text that no policy names: of claims, which are compared with texts alone. */
+  /** Reads unknown values as a text that no policy names. For claims, which are compared only with texts. */
   readonly isByText?: boolean;
-  /** Of the key; undefined without one: then digests say no more than which type a value has. */
+  /** ID of the key; undefined without one: digests then reveal only the type of a value. */
   readonly keyId: string | undefined;
   /** @param written "t" and a digest … @returns undefined for what no policy names */
   value(written: string): string | number | boolean | undefined;
@@ -107,7 +107,7 @@ export interface Known {
   name(written: string): string;
 }
 
-/** @throws RangeError for what `writeTree` never writes, and for names that nobody can read without the key */
+/** @throws RangeError for anything that `writeTree` never writes, and for names that cannot be read without the key */
 export function readTree(written: unknown, known: Known): unknown {
   if (written === null || typeof written === "boolean") return written;
   if (typeof written === "string") return readScalar(written, known);
@@ -116,7 +116,7 @@ export function readTree(written: unknown, known: Known): unknown {
   return readMembers(written, known);
 }
 
-/** The same of an object. @param wanted names of members; all where absent */
+/** Does the same for an object. @param wanted names of members; default: all */
 export function readMembers(written: Members, known: Known, wanted?: ReadonlySet<string>): Members {
   const read: Record<string, unknown> = {};
   for (const writtenName of Object.keys(written)) {

@@ -1,4 +1,4 @@
-/** What the policies of a configuration compare with, under its digests: so a digest in a record becomes that value again. */
+/** Values and names in a configuration's policies, by digest: so that a digest in a record becomes the value again. */
 import type { CompiledPolicy } from "../../policy/evaluate.ts";
 import { operandsOf } from "../../policy/recorded/operands.ts";
 import type { Digests } from "./digests.ts";
@@ -35,8 +35,8 @@ export function createVocabulary(digests: Digests | undefined): Vocabulary {
       const named = names.get(second);
       if (named !== undefined) return named;
       const like = folded.get(first);
-      // What stands behind NUL is cut by foldCase, as by servers: another spelling of a name that is asked for, or one that
-      // reads like none. Not NUL alone: policies may ask for "" and for blanks, which fold to nothing.
+      // Like servers, foldCase drops everything from NUL on: the result is another form of a name in a policy, or
+      // equals none. NUL is not enough: policies may name "" and blanks, which fold to nothing.
       return like === undefined ? `${written}\0` : `${like}\0${second}`;
     },
   };

@@ -14,9 +14,9 @@ import { writeTree } from "./tree.ts";
 
 export const REPLAY_VERSION = 1;
 
-/** Of a request that was refused before its policy was asked: no policy would have let it pass. */
+/** For a request that was rejected before its policy was evaluated: no policy would have allowed it. */
 export const REFUSED_TEXT = `{"v":${REPLAY_VERSION},"refused":true}`;
-/** Of a request whose facts are too long to be recorded. */
+/** For a request whose facts are too long to record. */
 const OMITTED_TEXT = `{"v":${REPLAY_VERSION},"omitted":true}`;
 
 /** Longest arguments and claims, in UTF-16 units of JSON text. */
@@ -25,13 +25,13 @@ const MAX_TREE = 8_192;
 const MAX_FACTS = 32_768;
 
 export interface ReplayInput {
-  /** As the policy was asked. */
+  /** Facts that the policy evaluated. */
   readonly facts: Facts;
   /** The one that the client showed, whether or not a rule asked for it. */
   readonly certificate: CertificateFacts | undefined;
-  /** JSON of the tool's arguments; undefined when the call gives none. */
+  /** JSON of the tool's arguments; undefined when the call has none. */
   readonly toolArguments: () => string | undefined;
-  /** What the route says of arguments in records. */
+  /** The route's declared treatment of arguments in records. */
   readonly declared?: DeclaredArguments | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface ReplayWriter {
 }
 
 export interface ReplayOptions {
-  /** 32 bytes or more; absent: values that are not in clear are left out. */
+  /** 32 bytes or more; absent: values that are not in plain text are omitted. */
   readonly key?: Uint8Array | undefined;
   /** Where it does not, a certificate that is not there says nothing of the client. */
   readonly asksForCertificates: boolean;
@@ -91,7 +91,7 @@ export function createReplayWriter({ key, asksForCertificates }: ReplayOptions):
 
 const MESSAGE_TEXTS = ["method", "tool", "prompt", "resource"] as const;
 
-/** Every fact there is: a criterion that reads one that nobody writes here could not be decided again. */
+/** Every fact must be listed: a criterion on an unwritten fact could not be evaluated again. */
 type Written = Record<
   | `facts ${"http" | "user" | "devices" | "mcp"}`
   | `http ${"method" | "path" | "host" | "ip" | "isCorsPreflight" | "certificate" | "otherPaths"}`

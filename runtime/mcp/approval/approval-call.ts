@@ -1,15 +1,15 @@
 /**
- * What is approved of a tool call: everything that its message gives the tool.
+ * The approved content of a tool call: everything that its message passes to the tool.
  *
- * Untrusted input: the message, known to be good JSON without a member twice. Promise: two messages with the same text give
- * the tool the same, number by number as it was written. Of `_meta` only what is another one in each sending is omitted: the
- * progress token and the trace, in the shape that they have. Pure.
+ * Untrusted input: the message, already valid JSON without repeated members. Promise: two messages with the same text
+ * pass the same to the tool, numbers as written. From `_meta` it omits only what differs each time a call is sent: the
+ * progress token and the trace, and only in their proper shape. Pure.
  */
 import { canonicalJson, NumberToken, parseVerbatim } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import type { McpMessage } from "../message.ts";
 
-/** Reading numbers as they were written costs ten times what reading them does: longer messages nobody could approve. */
+/** Reading numbers as written costs ten times an ordinary parse, and a user could not review a longer message. */
 const MAX_MESSAGE_BYTES = 65_536;
 
 /**
@@ -52,7 +52,9 @@ function isListText(value: unknown, maxCharacters: number, member: RegExp): bool
   return value.split(",").every((each) => each.trim() === "" || member.test(each.trim()));
 }
 
-/** By name: the shape of what is another one in each sending. Anything else could be read by the tool's server. */
+/**
+ * Members that differ each time a call is sent, with their shape. In any other shape the tool's server could read them.
+ */
 const OF_ONE_SENDING: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["progressToken", (value) => isText(value instanceof NumberToken ? value.text : value, 128, /^[\x20-\x7e]*$/)],
   ["traceparent", (value) => isText(value, 128, /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[0-9a-f-]*)?$/)],

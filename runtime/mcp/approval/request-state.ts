@@ -1,13 +1,13 @@
 /**
- * `requestState` of calls that wait for their user's approval: which approval it is, sealed for who asks.
+ * `requestState` of calls pending their user's approval: the approval's ID, sealed for the caller.
  *
- * Untrusted input: what clients send. Promise: it opens only for the same user, client and route. It is a hint and no right:
- * whether a call goes on is decided by what the call itself says, each time.
+ * Untrusted input: the state that clients send. Promise: it opens only for the same user, client and route. It is a
+ * hint and grants nothing: each time, the content of the call itself decides.
  */
 import type { Keys } from "../../shared/keys.ts";
 import type { SessionBinding } from "../mcp-sessions.ts";
 
-/** Tells ours from those of upstreams. */
+/** Distinguishes our states from those of upstreams. */
 export const OWN_STATE = "gateform-approval.";
 /** Key id, nonce, tag and an id in base64url are far below this. */
 const MAX_SEALED = 256;

@@ -1,8 +1,8 @@
 /**
- * Calls whose client was told that input is required for an approval (`input_required`, MCP 2026-07-28), and their retries.
+ * Calls whose client was asked for input for an approval (`input_required`, MCP 2026-07-28), and their retries.
  *
- * Untrusted input: the message, known to be good JSON without a member twice. Promises: what is ours in a retry never reaches
- * the upstream; an answer of the client never approves anything, whatever it says. Pure.
+ * Untrusted input: the message, already valid JSON without repeated members. Promises: the gateway's part of a retry
+ * never reaches the upstream; a client's response never approves anything, whatever it contains. Pure.
  */
 import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
@@ -14,11 +14,11 @@ export const APPROVAL_INPUT = "approval";
 
 export interface Retry {
   readonly requestState: string;
-  /** What the person did with the question, as the client says; undefined: it was not asked. */
+  /** The user's reaction to the question, as reported by the client; undefined: the user was not asked. */
   readonly action: "accept" | "decline" | "cancel" | undefined;
 }
 
-/** @returns undefined for a message that is no retry of ours */
+/** @returns undefined unless the message is a retry of one of our calls */
 export function readRetry(message: Pick<McpMessage, "bytes" | "argumentsSpan">): Retry | undefined {
   // Nearly all calls are none, and are not read once more.
   if (!isBesideArguments(message, OWN_STATE)) return undefined;

@@ -1,26 +1,26 @@
 /**
- * The events of an event stream, one by one, as they came and as they are read.
+ * The events of an event stream, one by one, raw and parsed.
  *
- * Untrusted input: the upstream's bytes, cut anywhere. Promises: whatever a client takes for an event comes out as one
- * block, also a client that ends lines where Unicode does; comments pass at once, since they keep connections alive; fields
- * that the standard does not know, and what is left at the end, are dropped.
+ * Untrusted input: the upstream's bytes, split anywhere. Promises: everything that a client reads as one event is one
+ * block, also for a client that ends lines where Unicode does. Comments pass immediately, since they keep connections
+ * alive. Fields outside the standard, and an unfinished end, are dropped.
  *
  * @see WHATWG HTML, "Interpreting an event stream"
  */
 
 import { GrowingBytes } from "./growing-bytes.ts";
 
-/** What stands before the next event, or an event. */
+/** An event, or the bytes before one. */
 export type EventBlock =
   | { readonly kind: "filler"; readonly raw: Buffer }
   | {
       readonly kind: "event";
       readonly raw: Buffer;
-      /** Its data, lines joined; a client sees nothing else of the message. */
+      /** Data of the event, lines joined; a client sees nothing else of the message. */
       readonly data: Buffer;
       /** "" when it has none. */
       readonly type: string;
-      /** Its other fields, as lines. */
+      /** Other fields of the event, as lines. */
       readonly others: readonly string[];
     };
 
@@ -35,15 +35,15 @@ const MAX_LINES = 10_000;
 /** Clients that read by lines of text end one at these, too (`str.splitlines` of Python). */
 // oxlint-disable-next-line no-control-regex -- exactly these are meant
 const LOOSE_LINE_END = /[\v\f\x1c-\x1e\x85\u2028\u2029]/;
-/** Those of them that may stand in the texts of JSON, where they may as well be escaped. */
+/** Line ends that are allowed within JSON strings, where they can also be escaped. */
 const LOOSE_IN_TEXTS = ["\x85", "\u2028", "\u2029"] as const;
 
 export class EventBlocks {
   readonly #maxBytes: number;
-  /** Lines of the block under way, line ends included. */
+  /** Lines of the current block, line ends included. */
   #lines: Buffer[] = [];
   #lineBytes = 0;
-  /** Of the line under way. */
+  /** Pieces of the current line. */
   readonly #pieces = new GrowingBytes();
   #behindCr = false;
   #isAtStart = true;
@@ -64,7 +64,7 @@ export class EventBlocks {
       const isSecondHalf = byte === LF && this.#behindCr && index === start && this.#pieces.length === 0;
       this.#behindCr = byte === CR;
       if (isSecondHalf) {
-        // It belongs to the line that the CR has ended, wherever that went.
+        // This LF belongs to the line that the CR ended, wherever that line is.
         start = index + 1;
         continue;
       }
@@ -149,13 +149,13 @@ const OTHER_FIELDS: ReadonlySet<string> = new Set(["event", "id", "retry"]);
 
 /** An event with other data. @param data JSON */
 export function renderEvent(others: readonly string[], data: string): Buffer {
-  // A line end in JSON is white space; all three kinds of it end a line here. Others stand in its texts alone.
+  // A line end in JSON is white space; all three kinds end a line here. The others occur only within its strings.
   const plain = LOOSE_LINE_END.test(data) ? data.replace(/[\x85\u2028\u2029]/g, escapeChar) : data;
   const lines = plain.split(/\r\n|\r|\n/).map((line) => `data: ${line}`);
   return Buffer.from([...others, ...lines, "", ""].join("\n"));
 }
 
-/** One kind of line end, so that what stood in two chunks means the same. */
+/** Returns the line with one kind of line end, so that a line split between two chunks means the same. */
 function withLf(line: Buffer): Buffer {
   if (line.at(-1) === LF) return line;
   const copy = Buffer.from(line);

@@ -1,6 +1,6 @@
 /**
- * A list answer without the items that its caller may not use; instructions to hide become an empty text. What is kept
- * stays byte for byte: members that nobody here knows, the spelling of numbers, the order.
+ * A list response without the items that its caller cannot use; hidden instructions become an empty string. The rest
+ * stays byte for byte: unknown members, the form of numbers, the order.
  */
 import type { ListedItem } from "../../policy/reach.ts";
 import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
@@ -11,11 +11,11 @@ import type { FoundItem, ListAnswer, ListKind } from "./list-answer.ts";
 const MAX_TTL_MS = 60_000;
 
 export interface FilterOptions {
-  /** Whether the caller may use it; absent: nothing is judged by its name. */
+  /** Whether the caller can use the item; absent: no item is checked by its name. */
   readonly keeps?: ((item: ListedItem) => boolean) | undefined;
-  /** Left out whatever their names are. */
+  /** Items to omit whatever their names are. */
   readonly leavesOut?: ReadonlySet<FoundItem> | undefined;
-  /** Revision 2026-07-28: says for whom and how long clients may keep the list. */
+  /** Revision 2026-07-28: responses state the scope and time for which clients may cache the list. */
   readonly isModern: boolean;
 }
 
@@ -67,7 +67,7 @@ function mayKeep(
   if (leavesOut?.has(item) === true) return false;
   if (keeps === undefined) return true;
   const { name } = item;
-  // Who has no name cannot be called by it.
+  // An item without a name cannot be called by it.
   if (name === undefined) return false;
   switch (kind) {
     case "tool":
@@ -81,7 +81,10 @@ function mayKeep(
   return kind satisfies never;
 }
 
-/** The list is this caller's: kept for all, it would be shown to others. On every page, also where nothing was hidden. */
+/**
+ * Restricts caching to this caller: a shared cache would show the list to others. On every page, also where nothing was
+ * hidden.
+ */
 function* cacheEdits(bytes: Buffer, { cacheScope, ttlMs, resultStart }: ListAnswer): Iterable<Edit> {
   const at = (start: number, end: number, text: string): Edit => ({ start, end, pieces: [Buffer.from(text)] });
   if (cacheScope === undefined) yield at(resultStart, resultStart, '"cacheScope":"private",');

@@ -1,9 +1,9 @@
 /**
- * Where the lists stand in an answer of an MCP server, and what each of their items is called; and its `instructions`, which
+ * Positions of the lists in a response of an MCP server, and the names of their items; also its `instructions`, which
  * count as a list of one item.
  *
- * Untrusted input: the bytes. Promise: what is read here every client reads alike, so that nothing is in the list for a
- * client that was not in it for us; an answer that could be read otherwise is unreadable. Pure.
+ * Untrusted input: the bytes. Promise: every client reads the result alike, so that a client never sees an item that
+ * the gateway did not; an ambiguous response is unreadable. Pure.
  */
 import { isUtf8 } from "node:buffer";
 
@@ -12,7 +12,9 @@ import { foldWords } from "../../policy/mcp/fold-case.ts";
 import { ScanError } from "../scan-error.ts";
 import { JsonScanner, spanText, type TextSpan } from "../scan.ts";
 
-/** What lists an MCP server has: the method that asks, where the items stand, and what names one. */
+/**
+ * Lists of an MCP server: the method that requests one, the member with the items, and the member that names an item.
+ */
 export const LISTS = [
   { method: "tools/list", member: "tools", kind: "tool", name: "name" },
   { method: "prompts/list", member: "prompts", kind: "prompt", name: "name" },
@@ -29,7 +31,7 @@ export interface FoundItem {
   /** The item's bytes. */
   readonly start: number;
   readonly end: number;
-  /** Its name or address, "" for instructions; undefined when it has none that everybody reads alike. */
+  /** Name or address of the item, "" for instructions; undefined when it has none that every client reads alike. */
   readonly name: string | undefined;
 }
 
@@ -51,10 +53,10 @@ export interface ListAnswer {
   readonly ttlMs: TextSpan | undefined;
 }
 
-/** More items than anybody can choose from. */
+/** Far above any list that a user could choose from. */
 const MAX_ITEMS = 10_000;
 
-// Kept between answers for its arrays; nothing of an answer stays in it, and no call interleaves with another.
+// Reused between responses for its arrays; it retains nothing of a response, and no two calls interleave.
 const scanner = new JsonScanner();
 
 /** @returns "none" for messages without a list: notifications, requests, errors, other results */
@@ -103,7 +105,7 @@ function readMessage(bytes: Buffer): ListAnswer | "none" | "unreadable" {
     else scanner.skipValue();
   }
   if (result === undefined || result === "other") return isSound ? "none" : "unreadable";
-  // A result beside a method or an error has no one meaning.
+  // A result together with a method or an error is ambiguous.
   if (!isSound || !isAnswer) return "unreadable";
   return { id: id && rawText(bytes, id), ...result };
 }
@@ -193,7 +195,7 @@ const SNAKE_LENGTHS: ReadonlyMap<string, number> = new Map(
 const MAX_UNUSUAL_KEYS = 4;
 const PLAIN_KEY = /^[\x21-\x7e]*$/;
 
-/** As it stands in the message, quotes included. */
+/** The text in the message, quotes included. */
 function rawText(bytes: Buffer, { kind, start, end }: TextSpan): string {
   return kind === "text" ? bytes.toString("utf8", start - 1, end + 1) : bytes.toString("utf8", start, end);
 }

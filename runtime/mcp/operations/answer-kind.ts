@@ -1,8 +1,8 @@
 /**
- * What an answer of an MCP server is, from the first bytes of its pieces: for those who count answers, no decision hangs on it.
+ * Kind of a response of an MCP server, from the first bytes of its pieces: for metrics only, no decision depends on it.
  *
- * Untrusted input: the bytes. Promises: reads a few members and no values, however long the piece is; what is not written as
- * every server writes it is no known kind. Pure.
+ * Untrusted input: the bytes. Promises: reads a few members and no values, however long the piece is; a response in an
+ * unusual form is of unknown kind. Pure.
  */
 
 /** "result", "tool_error" (a tool's own failure), or the code of a JSON-RPC error; "_OTHER" for one that shows no code. */
@@ -23,9 +23,9 @@ export function answerKind(piece: Buffer, isCall: boolean): AnswerKind | undefin
 }
 
 const DATA = Buffer.from("data:");
-/** Notifications that stand before the answer in one piece. */
+/** Most notifications before the response in one piece. */
 const MAX_EVENTS = 8;
-/** Of an id, or of an error's message before its code. */
+/** Longest ID, and longest error message before its code. */
 const MAX_VALUE = 512;
 const OPEN_BRACE = 0x7b;
 const QUOTE = 0x22;
@@ -57,7 +57,7 @@ function kindAt(piece: Buffer, at: number, isCall: boolean): AnswerKind | undefi
   }
 }
 
-/** Errors of tools are short: they stand in the piece in which the result begins. */
+/** Tool errors are short: they are in the piece in which the result begins. */
 function hasToolError(piece: Buffer, from: number): boolean {
   for (let at = piece.indexOf(IS_ERROR, from); at !== -1; at = piece.indexOf(IS_ERROR, at + 1))
     if (startsWith(piece, valueBehind(piece, at + IS_ERROR.length), TRUE)) return true;

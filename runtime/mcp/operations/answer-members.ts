@@ -1,28 +1,31 @@
 /**
- * Two members of answers that an upstream does not decide about, replaced on their way: the codes of the gateway's own errors,
- * and for whom a client may keep an answer that was decided for its caller alone.
+ * Replaces two members of responses that an upstream must not control: the codes of the gateway's own errors, and the
+ * cache scope of responses that were decided for one caller.
  *
- * Untrusted input: the upstream's bytes, JSON or events, cut anywhere. Promises: however the name of such a member is spelled, no
- * client reads our code or another scope than `private`; what JSON has within a text stays. Only a member that is cut is
- * held, so that answers of any length pass as they come. Pure.
+ * Untrusted input: the upstream's bytes, JSON or events, split anywhere. Promises: however such a member's name is
+ * escaped, no client reads a gateway code or a scope other than `private`; text within JSON strings is unchanged. Only
+ * an incomplete member is buffered, so that responses of any length stream through. Pure.
  */
 
 /** Codes that say that the gateway has decided. */
 export const OWN_CODES: ReadonlySet<number> = new Set([-31403, -31429]);
-/** What a server may say of itself (JSON-RPC 2.0, §5.1); as long as ours, so that the length of the answer stays. */
+/**
+ * Code for server errors (JSON-RPC 2.0, §5.1); as long as the gateway's codes, so that the length of the response
+ * stays.
+ */
 const SERVER_ERROR = "-32000";
 const PRIVATE = '"private"';
 
-/** Longer white space or numbers nobody writes; they are no reason to hold more. */
+/** Longer white space or numbers do not occur in practice; they must not grow the buffer. */
 const MAX_HELD = 4_096;
-/** The longest spelling of a name, with its first quote. */
+/** The longest form of a name, with its first quote. */
 const MAX_NAME = 64;
 
 export class AnswerMembers {
   readonly #names: RegExp;
   #held = "";
 
-  /** @param isCacheable the answer may say for whom it is kept, which changes its length */
+  /** @param isCacheable the response may state a cache scope; replacing it changes the length */
   constructor(isCacheable: boolean) {
     this.#names = isCacheable ? CODE_OR_SCOPE : CODE;
   }
@@ -59,7 +62,7 @@ export class AnswerMembers {
     return isWhole ? chunk : Buffer.from(passed + text.slice(position, heldFrom), "latin1");
   }
 
-  /** What waited for more, which does not come. */
+  /** Returns the buffered rest when no more data comes. */
   end(): Buffer {
     const rest = Buffer.from(this.#held, "latin1");
     this.#held = "";
@@ -93,7 +96,10 @@ interface Place {
   readonly end: number;
 }
 
-/** Of the member whose name ends there. @returns undefined when it is no name, or its value stays whatever follows */
+/**
+ * Finds the value of the member whose name ends there. @returns undefined when it is not a name, or its value stays
+ * whatever follows
+ */
 function findValue(text: string, nameEnd: number, isCode: boolean): Place | "cut" | "odd" | undefined {
   let position = nameEnd;
   let isLineOver = false;

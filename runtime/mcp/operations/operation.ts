@@ -1,7 +1,7 @@
 /**
- * One request or notification of an MCP client, as OpenTelemetry's semantic conventions for MCP tell of it.
+ * One request or notification of an MCP client, in OpenTelemetry's semantic conventions for MCP.
  *
- * Promise: what comes out of `labels()` is of few values, but for the names of tools and prompts, which the client gave.
+ * Promise: `labels()` returns values from small sets, except the names of tools and prompts, which the client chose.
  *
  * @see OpenTelemetry, Semantic conventions for Model Context Protocol, status: development
  */
@@ -10,16 +10,16 @@ import { METHODS as REQUESTS, type McpMessage } from "../message.ts";
 
 export interface OperationLabels {
   readonly method: string;
-  /** Of `tools/call`, as the client wrote it. */
+  /** Tool of `tools/call`, as the client wrote it. */
   readonly tool: string | undefined;
-  /** Of `prompts/get`, likewise. */
+  /** Prompt of `prompts/get`, as the client wrote it. */
   readonly prompt: string | undefined;
   /** A revision of MCP; undefined where the request names none. */
   readonly protocolVersion: string | undefined;
   readonly httpVersion: string;
-  /** The answer was read, and is no failure. */
+  /** The response was read, and is not a failure. */
   readonly isGood: boolean;
-  /** Of a JSON-RPC error. */
+  /** Code of a JSON-RPC error. */
   readonly code: string | undefined;
   /** Present if and only if the operation failed. */
   readonly errorType: string | undefined;

@@ -1,4 +1,4 @@
-/** Other values in the place of some in a JSON text, of which all else stays as it is. Pure. */
+/** Replaces some values in a JSON text, and leaves the rest unchanged. Pure. */
 import { spanAt } from "../../policy/mcp/argument-span.ts";
 
 export interface Replacement {
@@ -16,7 +16,7 @@ export function replaceIn(text: string, replacements: readonly Replacement[]): s
   let position = 0;
   for (const { span, put } of edits) {
     const [start, end] = span;
-    // A member that stands twice was read at its last place and found at its first.
+    // A repeated member was parsed at its last position and found at its first.
     if (start < position) continue;
     result += text.slice(position, start) + put;
     position = end;

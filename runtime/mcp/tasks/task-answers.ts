@@ -1,8 +1,8 @@
 /**
- * The tasks that a server's message names, and the same message with our ids of them.
+ * The tasks that a server's message names, and the same message with the gateway's IDs for them.
  *
- * Untrusted input: the message. Nothing rests on what is found here: an id that was not sealed opens nothing, so a server
- * that hides one from us has made a task that nobody can ask for. Pure.
+ * Untrusted input: the message. Nothing depends on finding every ID: one that was not sealed opens nothing, so a server
+ * that hides one has only made a task that no client can query. Pure.
  */
 import { isRecord } from "../../shared/is-record.ts";
 import { replaceIn, type Replacement } from "./replace-texts.ts";
@@ -12,8 +12,8 @@ const MENTION = Buffer.from("taskId");
 
 /**
  * @param bytes JSON
- * @param seal undefined for an id that cannot be sealed, which stays
- * @returns undefined when it names none, or is no JSON
+ * @param seal undefined for an ID that cannot be sealed, which stays
+ * @returns undefined when it names none, or is not JSON
  */
 export function sealTasks(bytes: Buffer, seal: (id: string) => string | undefined): Buffer | undefined {
   if (!bytes.includes(MENTION)) return undefined;
@@ -32,7 +32,7 @@ export function sealTasks(bytes: Buffer, seal: (id: string) => string | undefine
   return replacements.length === 0 ? undefined : Buffer.from(replaceIn(text, replacements));
 }
 
-/** The capabilities of a server without its list of tasks, which nobody can tell whose they are. */
+/** The capabilities of a server without its list of tasks, whose owners cannot be determined. */
 export function withoutTaskList(bytes: Buffer): Buffer | undefined {
   if (!bytes.includes(LISTS)) return undefined;
   const text = bytes.toString("utf8");
@@ -60,7 +60,7 @@ function* placesIn(message: unknown): Iterable<FoundIds> {
   const { method } = message;
   for (const holder of ["params", "result"]) yield* idAt(message, [holder, "_meta", RELATED_TASK, "taskId"]);
   if (typeof method === "string") {
-    // Requests about tasks that servers send are about tasks of the client, which has given their ids itself.
+    // Requests of servers about tasks concern tasks of the client, which chose their IDs itself.
     if (method === "notifications/tasks" || method.startsWith("notifications/tasks/"))
       yield* idAt(message, ["params", "taskId"]);
     if (method === "notifications/subscriptions/acknowledged") {
@@ -70,7 +70,8 @@ function* placesIn(message: unknown): Iterable<FoundIds> {
     }
     return;
   }
-  // Of 2025-11-25 where a task is made; else the task itself. An example of the extension has it in an error (SEP-2663).
+  // In revision 2025-11-25 where a task is created; else the task itself. An example of the extension has it in an
+  // error (SEP-2663).
   yield* idAt(message, ["result", "task", "taskId"]);
   yield* idAt(message, ["result", "taskId"]);
   yield* idAt(message, ["error", "taskId"]);

@@ -11,9 +11,9 @@ import type { Keys } from "../../shared/keys.ts";
 import { bindingText, type SessionBinding } from "../mcp-sessions.ts";
 
 export interface OpenedTask {
-  /** As the upstream knows it. */
+  /** The upstream's ID. */
   readonly id: string;
-  /** Of which it is a call; "" where no rule spoke of tools when it was sealed. */
+  /** Tool that the task calls; "" if no rule named tools when it was sealed. */
   readonly tool: string;
 }
 

@@ -11,20 +11,20 @@ import { isBesideArguments, type McpMessage } from "../message.ts";
 import { replaceIn, type Replacement } from "./replace-texts.ts";
 import type { OpenedTask } from "./task-ids.ts";
 
-/** What relates a message to a task, in its `_meta`. */
+/** Member of `_meta` that relates a message to a task. */
 export const RELATED_TASK = "io.modelcontextprotocol/related-task";
 
 export interface OpenedMessage {
   readonly bytes: Buffer;
   /** The task that the message is about; undefined where it is about none, or about several. */
   readonly task: OpenedTask | undefined;
-  /** Its id as the client has it. */
+  /** The sealed ID that the client has. */
   readonly sealed: string | undefined;
   /** All that it names, by the upstream's ids: with theirs as the client has them. */
   readonly known: ReadonlyMap<string, string>;
 }
 
-/** Ids that stand nowhere else. */
+/** Texts that every message with a task ID contains. */
 const MENTIONS = [Buffer.from("task"), Buffer.from("\\u")];
 
 /** Whether a message may name a task at all: most do not, and are not read for it. */
@@ -93,7 +93,7 @@ export function openTasks(
     const opened = typeof id === "string" ? open(id) : undefined;
     if (opened) {
       known.set(opened.id, id as string);
-      // The whole object: another spelling of the member beside it would be read by some servers.
+      // The whole object: some servers would read another form of the member next to it.
       const put = JSON.stringify({ taskId: opened.id });
       replacements.push({ pointer: [holder, "_meta", RELATED_TASK], text: put });
     } else if (kind === "request") {
@@ -105,13 +105,13 @@ export function openTasks(
   return { bytes: unchanged ? bytes : Buffer.from(replaceIn(text, replacements)), task, sealed, known };
 }
 
-/** Where a client says of which tasks it wants to be told, and a server which of them it takes. */
+/** Position of the task IDs to subscribe to in a client's request, and of the accepted ones in a server's response. */
 export const LISTENED = ["params", "notifications", "taskIds"] as const;
 
-/** More than anybody waits for; each costs a seal. */
+/** Far above any real number of tasks; each costs a seal. */
 export const MAX_LISTENED = 1000;
 
-/** The tasks of which `subscriptions/listen` asks to be told, left to those of the caller. @returns "unreadable" */
+/** Reduces the tasks in a `subscriptions/listen` request to those of the caller. @returns "unreadable" */
 export function openListened(
   bytes: Buffer,
   open: (sealed: string) => OpenedTask | undefined,

@@ -1,4 +1,4 @@
-/** Changes of tools for people, and for programs. What servers wrote is shown so that nothing of it steers a terminal. */
+/** Tool changes, for people and as JSON. Text of servers is escaped so that none of it steers a terminal. */
 import { itemLabel, LOCKABLE, type LockedKind } from "../../features/mcp/locked-items.ts";
 import { formatExact, visibleJson, type LockedTool } from "../../features/mcp/tool-lock-file.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
@@ -8,7 +8,7 @@ import type { ToolChange, ToolChanges, ValueChange } from "./tool-changes.ts";
 export interface ServerChanges extends ToolChanges {
   /** Address of the MCP server. */
   readonly url: string;
-  /** As listed now, of tools of which the lock has only digests. */
+  /** Current definitions of tools for which the lock has only digests. */
   readonly changedByDigest?: readonly LockedTool[];
   /** The lock is not on these, and nothing is said of them. */
   readonly notLocked?: readonly LockedKind[];
@@ -82,7 +82,7 @@ function isLong(value: ExactJson): boolean {
   return typeof value === "object" && value !== null && !(value instanceof NumberToken);
 }
 
-/** Of lists of texts (`required`, `enum`) what came and went. */
+/** Added and removed elements of lists of texts (`required`, `enum`). */
 function listChange(before: ExactJson, after: ExactJson): string | undefined {
   const [one, other] = [texts(before), texts(after)];
   if (!one || !other) return undefined;
@@ -110,12 +110,12 @@ function sectionText(kind: LockedKind): string {
   return kind === "instructions" ? kind : `${LOCKABLE[kind].word}s`;
 }
 
-/** What nobody would see, escaped. */
+/** Escapes invisible characters. */
 function visible(text: string): string {
   return visibleJson(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("\\\\", "\\");
 }
 
-/** One JSON object, for programs; numbers of definitions as they were written. */
+/** One JSON object, for scripts; numbers of definitions as written. */
 export function changesJson(servers: readonly ServerChanges[]): string {
   const members = servers.map(({ url, added, removed, changed, same }): ExactJson =>
     object({

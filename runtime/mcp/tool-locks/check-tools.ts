@@ -16,14 +16,14 @@ import type { FoundItem, ListAnswer } from "../lists/list-answer.ts";
 export type DriftKind =
   /** Another definition than one that was reviewed under its key. */
   | "changed"
-  /** Nothing was reviewed under its key, or it has none that everybody reads alike. */
+  /** The lock has no definition with its key, or it has no key that every client reads alike. */
   | "unlocked";
 
 export interface ToolDrift {
   /** See locked-items.ts; that of the name "" for what has no name. */
   readonly key: string;
   readonly kind: DriftKind;
-  /** Of the definition that was listed; undefined where nobody needs it, and for what cannot be read. */
+  /** Digest of the listed definition; undefined where it is not needed, and for an unreadable one. */
   readonly digest: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface ToolsCheck {
   readonly drifted: ReadonlySet<FoundItem>;
   /** Keys of what was listed as reviewed, with the digest. */
   readonly reviewed: ReadonlyMap<string, string>;
-  /** Text of a definition that drifts, as it was listed; undefined for one that is too long to be kept. */
+  /** Text of a drifted definition, as listed; undefined for one that is too long to store. */
   readonly textOf: (key: string) => string | undefined;
 }
 
@@ -76,14 +76,14 @@ export function checkTools(lock: ToolLock, memory: DigestMemory, bytes: Buffer, 
   return { drifts: [...drifts.values()], drifted, reviewed, textOf };
 }
 
-/** Of one definition, to be shown to people. */
+/** Limit for one definition that is stored to be shown. */
 const MAX_KEPT_BYTES = 32 * 1024;
 
 const NONE: ReadonlySet<FoundItem> = new Set();
 
-/** Of definitions that nobody has seen before, in one answer: no server holds this process longer than these take. */
+/** Limit for unknown definitions in one response, so that no server can block this process for longer. */
 const MAX_NEW_BYTES = 2 * 1024 * 1024;
-/** Ordinary definitions of so many bytes have about as many. */
+/** About the number of values in ordinary definitions of this size. */
 const MAX_NEW_VALUES = 100_000;
 
 /** Digests of definitions by their bytes: servers send the same ones again and again, and bringing them into order costs. */
@@ -94,7 +94,7 @@ export class DigestMemory {
     return this.#known.get(keyOf(bytes));
   }
 
-  /** Of one that is not known. @returns undefined for what cannot be read */
+  /** Digest of an unknown definition. @returns undefined for an unreadable one */
   digestOf(bytes: Buffer, budget: ValueBudget): string | undefined {
     const definition = parseExactJson(bytes.toString("utf8"), budget);
     if (definition === undefined) return undefined;
@@ -109,5 +109,5 @@ function keyOf(bytes: Buffer): string {
   return hash("sha256", bytes, "base64url");
 }
 
-/** Of one server; each takes some 200 bytes. */
+/** Limit for one server; each takes about 200 bytes. */
 const MAX_KNOWN = 2_000;

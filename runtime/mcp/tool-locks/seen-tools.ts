@@ -1,10 +1,11 @@
 /**
- * What a server last listed under each key that is locked (features/mcp/locked-items.ts): by it calls are judged, which carry
- * no definition. What is said of tools here holds for prompts and all else that is locked.
+ * The latest definition that a server listed for each locked key (features/mcp/locked-items.ts). Calls carry no
+ * definition, so they are checked against it. Everything here about tools also applies to prompts and other locked
+ * items.
  *
- * A server may show one caller what it shows nobody else. So what a caller was shown counts for its calls whatever others see,
- * and neither ends but by a list that was asked for afterwards: not by another page of the same one, not by an answer
- * that nobody asked for, and not by one that was asked for a list of another kind.
+ * A server may show one caller another list than the rest. So a list counts for its own viewer's calls, whatever others
+ * see. Only a later request replaces it: not another page of the same list, not an unrequested response, and not the
+ * response to a request for another kind of list.
  */
 import { hashSecret } from "../../shared/keys.ts";
 import { kindOfKey, type LockedKind } from "../../features/mcp/locked-items.ts";
@@ -24,19 +25,19 @@ export function isLockedAway(
   return state === "unseen" ? lock.onUnlisted === "deny" : lock.onDrift !== "warn";
 }
 
-/** By key: the digest that is not a reviewed one, "" where it could not be read; undefined: it is as reviewed again. */
+/** By key: the digest that does not match the lock, "" for an unreadable definition; undefined: it matches again. */
 export type DriftChanges = ReadonlyMap<string, string | undefined>;
 
 export interface Observation {
-  /** What differs and was not known to, for people. */
+  /** Newly detected differences, for the log. */
   readonly news: readonly ToolDrift[];
-  /** What other processes do not know, for them. */
+  /** Changes that other processes do not know yet. */
   readonly changes: DriftChanges;
 }
 
-/** A list of a server, as somebody is shown it. */
+/** A list of a server, as one viewer sees it. */
 export interface Viewing {
-  /** Who: user and client. */
+  /** User and client. */
   readonly viewer: string;
   /** When the first page of such a list was asked for, see `begin`; NEVER for what this answer was not asked for. */
   readonly since: (kind: LockedKind) => number;
@@ -52,19 +53,19 @@ interface Run {
 
 export class SeenTools {
   readonly memory = new DigestMemory();
-  /** By name; "" for a definition that could not be read. No more names than were ever locked at once. */
+  /** By name; "" for an unreadable definition. Never more names than were locked at the same time. */
   readonly #digests = new Map<string, string>();
   /** Those of them that were not as reviewed when they were listed, with the time; also by viewer, see `#ownKey`. */
   readonly #drifted = new Map<string, number>();
-  /** By `#ownKey`, the digest of what this viewer was shown instead of what was reviewed. */
+  /** By `#ownKey`: the digest that this viewer saw instead of the locked one. */
   readonly #own = new Map<string, string>();
-  /** By kind and viewer: two lists of one viewer may come at the same time. */
+  /** By kind and viewer: two lists of one viewer may arrive at the same time. */
   readonly #runs = new Map<string, Run>();
-  /** Definitions that differ, or were never reviewed, for people. */
+  /** Definitions that differ from the lock or are not in it, for display. */
   readonly #texts = new Map<string, string>();
   /** Counts the lists that were asked for. */
   #time = 0;
-  /** Names without a lock that have been told of. */
+  /** Reported names that are not in the lock. */
   readonly #strangers = new Set<string>();
 
   stateOf(lock: ToolLock, tool: string, viewer: string): ToolState {
@@ -76,12 +77,12 @@ export class SeenTools {
     return seen === undefined ? "unseen" : digests.has(seen) ? "reviewed" : "changed";
   }
 
-  /** What is known to differ from what was reviewed, to whomever it was shown, and tools without a lock that were listed. */
+  /** Known differences from the lock, for any viewer, and listed tools that are not in it. */
   differences(): { readonly changed: ReadonlySet<string>; readonly unlocked: ReadonlySet<string> } {
     return { changed: new Set([...this.#drifted.keys()].map(toolOfKey)), unlocked: new Set(this.#strangers) };
   }
 
-  /** Somebody asks for a list, or for another page of it. @returns when it began */
+  /** Notes a request for a list, or for another page of it. @returns when it began */
   begin(viewer: string, kind: LockedKind, id: string | undefined, isFirstPage: boolean): number {
     const key = runKey(viewer, kind);
     const known = this.#runs.get(key);
@@ -126,7 +127,7 @@ export class SeenTools {
       if (isNew || !this.#drifted.has(tool)) changes.set(tool, digest);
       this.#digests.set(tool, digest);
       this.#drifted.set(tool, this.#time);
-      // By instructions no call is judged: whom they were shown to does not matter.
+      // No call is checked against instructions: their viewers do not matter.
       if (kindOfKey(tool) === "instructions") return isNew;
       const own = mine + tool;
       if (this.#own.get(own) !== digest) changes.set(own, digest);
@@ -137,7 +138,7 @@ export class SeenTools {
     return { news, changes };
   }
 
-  /** What all processes together have seen drift. @param pending names of which this one knows better */
+  /** Merges the drift seen by all processes. @param pending names with newer knowledge in this process */
   learn(drifted: ReadonlyMap<string, string>, pending: DriftChanges): void {
     for (const [key, digest] of drifted) {
       if (pending.has(key) || isSeenKey(key)) continue;
@@ -161,7 +162,7 @@ export class SeenTools {
     }
   }
 
-  /** Forgets what is no longer locked, but not what has drifted: a lock that comes back holds a server to the same. */
+  /** Drops names that are no longer locked, but not drifted ones: a lock that returns still applies to them. */
   keep(lock: ToolLock): void {
     const isFull = this.#drifted.size > MAX_DRIFTED;
     for (const key of this.#drifted.keys())
@@ -200,7 +201,7 @@ export class SeenTools {
 
   #isNewStranger(tool: string): boolean {
     if (this.#strangers.has(tool)) return false;
-    // A server that makes up names is told of now and then.
+    // Names that a server makes up are reported only from time to time.
     if (this.#strangers.size >= MAX_STRANGERS) this.#strangers.clear();
     this.#strangers.add(tool);
     return true;
@@ -210,18 +211,18 @@ export class SeenTools {
 const MAX_STRANGERS = 1_000;
 /** Then what has no lock is forgotten. */
 const MAX_DRIFTED = 10_000;
-/** Of 32 KiB at most, the latest ones. */
+/** The latest ones, of 32 KiB at most. */
 const MAX_TEXTS = 32;
 /** Lists of those who listed last. */
 const MAX_VIEWERS = 10_000;
-/** Tools that somebody was shown otherwise, those of the latest lists. */
+/** Limit for tools that a viewer saw in another form: those of the latest lists. */
 export const MAX_OWN = 1_000;
 
 function runKey(viewer: string, kind: LockedKind): string {
   return kind + viewer;
 }
 
-/** Of a tool as one viewer was shown it; no key of an item begins so. */
+/** Key of a tool as one viewer saw it; no item key has this prefix. */
 function ownKey(viewer: string, tool: string): string {
   return `\0${hashSecret(viewer)}\0${tool}`;
 }
@@ -230,7 +231,7 @@ export function isOwnKey(key: string): boolean {
   return key.startsWith("\0");
 }
 
-/** Of a tool that some process was shown as reviewed; no key of an item begins so. */
+/** Prefix for a tool that some process saw matching the lock; no item key has it. */
 const SEEN = "\u0001";
 
 function seenKey(tool: string): string {

@@ -1,10 +1,10 @@
 /**
- * Tools that have changed under a lock, as all processes know them: who listed is not who calls.
+ * Tools that have changed under a lock, as known to all processes: one process serves the list, another the call.
  *
- * `tool-drift:<hash>`: one record for each route, with the tools that were last listed otherwise than reviewed. Promises: what
- * one process has seen drift every other one denies within 2 s, also one that starts later; while the store is away each
- * goes by what it has seen itself, and tells the others afterwards. A server that changes its tools in every list costs
- * a write a second, and room for the names that are locked.
+ * `tool-drift:<hash>`: one record per route, with the tools whose last listed definition differed from the lock.
+ * Promises: drift seen by one process is denied by all others within 2 s, also by those started later. While the store
+ * is unavailable, each process uses its own knowledge, and shares it afterwards. A server that changes its tools in
+ * every list costs one write per second, and space for the locked names.
  */
 import { hashSecret } from "../../shared/keys.ts";
 import { isRecord } from "../../shared/is-record.ts";
@@ -24,13 +24,13 @@ const TAG = "tool-drift";
 const PREFIX = "tool-drift:";
 export const DRIFT_FORMATS = firstFormats(["tool-drift"]);
 
-/** From the last change of a route's tools; who starts later learns of them from a list. */
+/** From the last change of a route's tools; a process started later learns of them from a list. */
 const RECORD_SECONDS = 90 * 24 * 3600;
 const ENTRY_SECONDS = 3600;
-/** Of one route; more than anybody locks. */
+/** Per route; far above the number of locked tools. */
 const MAX_TOOLS = 10_000;
 const MAX_ATTEMPTS = 5;
-/** Between two writings: what a server does in every list is told with the readings of the feed. */
+/** Between two writes: changes in every list are sent with the reads of the feed. */
 const MIN_PAUSE_MS = 1_000;
 
 interface DriftRecord {
@@ -56,7 +56,7 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
     const waiting = pending.get(routeKey) ?? new Map<string, string | undefined>();
     pending.set(routeKey, waiting);
     for (const [tool, digest] of changes) waiting.set(tool, digest);
-    // What nobody has seen is told immediately; all else goes with the next reading.
+    // New drift is written immediately; everything else with the next read.
     const isDrift = [...changes.values()].some((digest) => digest !== undefined);
     if (isDrift && !working && performance.now() - workedAtMs > MIN_PAUSE_MS) work();
   });
@@ -133,7 +133,7 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
     ...locks,
     follow(routes) {
       locks.follow(routes);
-      // Of a route that is there again something may be known.
+      // Records may exist for a route that was added again.
       isStale = true;
     },
     async close() {
@@ -143,7 +143,7 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
   };
 }
 
-/** What counts for all goes before what counts for some. */
+/** Entries that count for all viewers come before those for some. */
 function bounded(tools: DriftRecord["tools"]): DriftRecord["tools"] {
   const {
     own = [],

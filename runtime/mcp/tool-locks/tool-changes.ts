@@ -15,7 +15,7 @@ export interface ToolChange {
   readonly kind: LockedKind;
   readonly name: string;
   readonly values: readonly ValueChange[];
-  /** What the change means, in words; most changes mean what they say. */
+  /** Consequences of the change, where they are not obvious. */
   readonly notes: readonly string[];
 }
 
@@ -75,7 +75,7 @@ function orderOf({ kind, name }: Pick<LockedTool, "kind" | "name">): string {
 /** More are never reviewed of one tool, and each is compared with each that is listed. */
 const MOST_COMPARED = 8;
 
-/** Of several reviewed definitions the one that differs least. */
+/** The locked definition that differs least. */
 function nearest(known: readonly LockedTool[], tool: LockedTool): LockedTool {
   const [only] = known;
   if (known.length === 1) return only as LockedTool;
@@ -105,7 +105,7 @@ function* valueChanges(
   yield { path, before, after };
 }
 
-/** What a server says of a tool when it says nothing (MCP, ToolAnnotations), and what it means when that turns around. */
+/** Defaults of a tool's hints (MCP, ToolAnnotations), and the meaning of a reversal. */
 const HINTS: Readonly<
   Record<string, { readonly unset: boolean; readonly turns: Readonly<Record<"true" | "false", string>> }>
 > = {

@@ -1,4 +1,4 @@
-/** What this process knows of the tools, and what else is locked, of each route with a lock; it outlives reloads. */
+/** Knowledge of this process about each locked route's tools and other locked items; it outlives reloads. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import { itemKey, LOCKABLE, LOCKED_KINDS, type LockedKind } from "../../features/mcp/locked-items.ts";
 import type { ToolLock } from "../../features/mcp/tool-lock.ts";
@@ -13,7 +13,7 @@ export interface ToolLocks {
   /** As far as this process knows: see `SeenTools`. */
   differences(route: CompiledRoute): ReturnType<SeenTools["differences"]>;
   definitionOf(route: CompiledRoute, key: string): string | undefined;
-  /** Somebody asks for tools, see `SeenTools`. */
+  /** Notes a request for a list, see `SeenTools`. */
   begin(route: CompiledRoute, viewer: string, kind: LockedKind, id: string | undefined, isFirstPage: boolean): number;
   sinceOf(route: CompiledRoute, viewer: string, kind: LockedKind, id: string | undefined): number;
   check(route: CompiledRoute, lock: ToolLock, bytes: Buffer, answer: ListAnswer): ToolsCheck;
@@ -62,7 +62,7 @@ export function createToolLocks(share?: (routeKey: string, changes: DriftChanges
       );
       for (const [key, tools] of seen) {
         const lock = locks.get(key);
-        // Who takes the lock away and puts it back has reviewed nothing meanwhile.
+        // Removing a lock and restoring it does not review anything.
         if (lock) tools.keep(lock);
         else if (seen.size > locks.size + MAX_WITHOUT_LOCK) seen.delete(key);
       }
@@ -78,7 +78,7 @@ export function toolLockOf({ mcp }: CompiledRoute): ToolLock | undefined {
   return mcp?.kind === "server" ? mcp.toolLock : undefined;
 }
 
-/** What the lock has to say about: a call of a tool, the use of a prompt, the completion of a template. */
+/** Key of the item that a lock decides about: the called tool, the prompt used, the template completed. */
 export function calledKey({ kinds }: ToolLock, { method, tool, prompt, resource }: McpFacts): string | undefined {
   if (tool !== undefined) return itemKey("tool", tool);
   if ((method === "prompts/get" || prompt !== undefined) && kinds.has("prompt")) return itemKey("prompt", prompt ?? "");
@@ -86,7 +86,7 @@ export function calledKey({ kinds }: ToolLock, { method, tool, prompt, resource 
   return isTemplate ? itemKey("template", resource) : undefined;
 }
 
-/** What the lock compares in the answer to such a request. */
+/** Kind of item that the lock compares in the response to such a request. */
 export function lockedKindOf({ kinds }: ToolLock, method: string | undefined): LockedKind | undefined {
   return LOCKED_KINDS.find((kind) => kinds.has(kind) && LOCKABLE[kind].methods.some((each) => each === method));
 }

@@ -15,13 +15,13 @@ export interface Verdict {
   readonly passes: boolean;
   /** Policy let it pass, and a limit did not. */
   readonly isLimited: boolean;
-  /** It waits for somebody's approval. */
+  /** Pending approval by another user. */
   readonly waits: boolean;
   readonly isApproved: boolean;
   readonly reasons: readonly string[];
 }
 
-/** What became of a request by its record. */
+/** Outcome of a request, from its record. */
 export function verdictOf(record: RecordValue): Verdict {
   const isLimited = record["limited"] !== undefined;
   const { state } = (record["approval"] ?? {}) as { readonly state?: unknown };

@@ -18,9 +18,9 @@ const OTHER = 99;
 
 const ALLOWED = 1;
 const DENIED = 2;
-/** Of `disposition_id`. */
+/** Values of `disposition_id`. */
 const DISPOSITION = { allowed: 1, blocked: 2, approved: 8, delayed: 14, rejected: 25 } as const;
-/** Of `severity_id`. */
+/** Values of `severity_id`. */
 const SEVERITY = { informational: 1, low: 2, medium: 3, high: 4 } as const;
 
 type Event = Readonly<Record<string, unknown>>;
@@ -50,7 +50,7 @@ function apiActivity(record: RecordValue, version: string): Event {
     status_id: passes ? 1 : 2,
     ...(reasons.length > 0 && { status_detail: reasons.join(" ") }),
     actor: {
-      // One member it must have, also where nobody is signed in.
+      // A required member, also for anonymous callers.
       ...(user ? { user } : { app_name: client ?? "anonymous" }),
       ...(user && client !== undefined && { app_uid: client }),
       ...(session !== undefined && { session: { uid: session } }),
@@ -196,7 +196,7 @@ function userOf(record: RecordValue): Event | undefined {
   return { uid, name: email ?? uid, ...(email !== undefined && { email_addr: email }) };
 }
 
-/** By what is called; of tools nobody knows what they do. */
+/** Activity by method; the effect of tools is unknown. */
 function activityOf(method: string | undefined, mcpMethod: string | undefined): number {
   if (mcpMethod === "tools/call") return OTHER;
   if (mcpMethod !== undefined && mcpMethod !== "") return /\/(?:list|read|get)$/.test(mcpMethod) ? READ : OTHER;

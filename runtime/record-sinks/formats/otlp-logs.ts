@@ -8,7 +8,7 @@ import { CHECK_MESSAGE } from "../../audit/log-line.ts";
 import type { SpooledRecord } from "../sender.ts";
 import { type RecordValue, textOf, verdictOf } from "./fields.ts";
 
-/** Of records that are none of requests there is one name, too: they differ by their message. */
+/** Prefix for records of other kinds than requests: their names differ by message. */
 const EVENT_PREFIX = "gateform.";
 const SEVERITY: Readonly<Record<string, { readonly number: number; readonly text: string }>> = {
   info: { number: 9, text: "INFO" },

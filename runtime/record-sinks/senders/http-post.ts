@@ -9,7 +9,7 @@ import { failureText, reachableLookup, refuseForbidden, tlsOptions } from "./rea
 export interface Posted {
   readonly status: number;
   readonly retryAfterMs: number | undefined;
-  /** At most 64 KiB of it; "" of more. */
+  /** At most 64 KiB; "" for a longer one. */
   readonly body: string;
 }
 
@@ -76,9 +76,10 @@ async function exchange(begin: () => ClientRequest, body: string): Promise<Poste
 function answerOf(request: ClientRequest, body: string): Promise<Posted> {
   return new Promise((resolve, reject) => {
     let answer: Posted | undefined;
-    // Its status says whether it took the batch, however the rest ends: one whose body never ends would get it for ever.
+    // The status decides whether the batch was accepted, however the rest ends: otherwise a destination whose response
+    // never ends would get the batch forever.
     request.on("error", (error) => (answer ? resolve(answer) : reject(error)));
-    // Unheard, such an answer would end the request without an error, and nobody would be told.
+    // Without a listener such a response would end the request without an error or a report.
     request.on("upgrade", (response, socket) => {
       socket.destroy();
       resolve({ status: response.statusCode ?? 0, retryAfterMs: undefined, body: "" });
@@ -96,11 +97,11 @@ function answerOf(request: ClientRequest, body: string): Promise<Posted> {
 }
 
 async function readBody(response: IncomingMessage): Promise<string> {
-  // The connection goes with what is too long; the status stands.
+  // A longer body costs the connection; the status counts.
   return (await readWhole(response as AsyncIterable<Buffer>, MAX_ANSWER_BYTES))?.toString() ?? "";
 }
 
-/** Seconds alone: a date would ask for clocks that agree. */
+/** Only seconds: a date would require synchronized clocks. */
 function retryAfter({ headers }: IncomingMessage): number | undefined {
   const text = headers["retry-after"] ?? "";
   return /^\d{1,9}$/.test(text) ? Number(text) * 1000 : undefined;

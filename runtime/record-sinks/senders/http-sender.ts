@@ -14,7 +14,7 @@ export interface HttpSenderOptions {
   readonly version: string;
 }
 
-/** What says that the batch is wrong and not the way to the receiver: a smaller one may pass. */
+/** Statuses that blame the batch, not the connection to the destination: a smaller batch may be accepted. */
 const OF_THE_BATCH: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
 export function createHttpSender({ target, tls, timeoutMs, serviceName, version }: HttpSenderOptions): Sender {

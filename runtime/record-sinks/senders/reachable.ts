@@ -44,7 +44,7 @@ export async function tlsOptions(host: string, tls: SinkTls): Promise<SecureCont
   };
 }
 
-/** For the log and `/status`: what failed, and nothing that the other side said. */
+/** For the log and `/status`: the failure, without any text of the other side. */
 export function failureText(host: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === undefined ? `${host}: ${message}` : `${host}: ${code}`;

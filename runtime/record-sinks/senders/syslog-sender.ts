@@ -1,9 +1,10 @@
 /**
- * Batches to a syslog receiver over TLS (RFC 5425): octet-counted RFC 5424 messages.
+ * Batches to a syslog destination over TLS (RFC 5425): octet-counted RFC 5424 messages.
  *
- * Syslog has no answer. So each batch has a connection of its own, which we end: a receiver that then ends its side in order
- * has read to the end. One that closes before, or breaks off, gets all of it again. What was written is no proof: with
- * TLS 1.3 a receiver that refuses our certificate says so when all may be written already. So we wait before we end.
+ * Syslog has no response. So each batch has its own connection, which the gateway closes: a destination that then
+ * closes its side properly has read everything. One that closes before, or aborts, gets all of it again. Written bytes
+ * prove nothing: with TLS 1.3, a destination may reject the gateway's certificate only after all was written. So it
+ * waits before closing.
  */
 import { connect, type TLSSocket } from "node:tls";
 
@@ -21,7 +22,7 @@ export interface SyslogSenderOptions {
   readonly quietMs?: number;
 }
 
-/** Of the time that the handshake took, for receivers that are far away. */
+/** Multiple of the handshake's duration, for distant destinations. */
 const QUIET_HANDSHAKES = 4;
 
 export function createSyslogSender({ target, tls, timeoutMs, identity, quietMs = 500 }: SyslogSenderOptions): Sender {
@@ -74,7 +75,7 @@ function deliver(socket: TLSSocket, bytes: Buffer, quietMs: number, signal: Abor
         timer = setTimeout(() => setImmediate(end), quiet);
       });
     });
-    // In between what has come is read.
+    // Received data is read in between.
     const end = (): void => {
       if (socket.readableEnded || socket.destroyed) return;
       isEnding = true;
@@ -89,7 +90,7 @@ function deliver(socket: TLSSocket, bytes: Buffer, quietMs: number, signal: Abor
       if (isEnding && !hadError && socket.readableEnded) resolve();
       else reject(new Error("the connection broke off"));
     });
-    // What it says is nothing to us; unread it would never end.
+    // Its content does not matter; unread it would never end.
     socket.resume();
   });
 }

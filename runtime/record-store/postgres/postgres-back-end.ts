@@ -1,8 +1,8 @@
 /**
- * Writes records into PostgreSQL, which replicas share: a batch is one transaction of few statements.
+ * Writes records to PostgreSQL, which replicas share: a batch is one transaction of few statements.
  *
- * A batch whose end is not known is written again, and what is there is passed over: the same record, for a clock that was set
- * back, or a process with the same number, gives ids that others have.
+ * A batch with an unknown result is written again, skipping the rows that exist. IDs may collide when a clock was set
+ * back, or with a process of the same number.
  */
 import { BackEndError, type Batch, type LateOutcome, type RecordBackEnd } from "../back-end.ts";
 import { firstIdAt, MAX_TRIES, nextId, OUTCOME_TRIES } from "../record-id.ts";
@@ -35,7 +35,7 @@ const CONNECTIONS = 2;
 export function createPostgresBackEnd(url: string, bounds: Bounds): RecordBackEnd {
   const pool = openRecordPool(url, CONNECTIONS);
   let prepared: Promise<void> | undefined;
-  /** What a transaction says may be old: the segments are read in each. */
+  /** Results of one transaction may be outdated in the next, so each reads the segments again. */
   const opened = (): Promise<void> =>
     (prepared ??= prepareSchema(pool).catch((error: unknown) => {
       prepared = undefined;
@@ -50,7 +50,7 @@ export function createPostgresBackEnd(url: string, bounds: Bounds): RecordBackEn
         await pool.transaction((query) => roll(query, bounds, batch.now));
         await pool.transaction((query) => writeBatch(query, batch));
       } catch (error) {
-        // Somebody took the tables away: the next try makes them.
+        // The tables were dropped: the next attempt creates them.
         if (error instanceof NoTableError) prepared = undefined;
         throw error;
       }
@@ -143,7 +143,7 @@ async function insert(
     const texts = new Map(known.map(([id, value]) => [String(id), value]));
     const isThere = ([id, row]: readonly [string, Row]): boolean => texts.get(id) === textOf(row);
     taken.push(...[...byId].filter((each) => !isThere(each)).map(([, row]) => row));
-    // What became of it may not have been known then.
+    // Its outcome may not have been known then.
     const again = [...byId].filter(isThere).flatMap(([, row]) => {
       const { id, result, outcome } = row;
       return result === null ? [] : [{ id, mark: textOf(row).slice(0, -1), result, outcome }];
@@ -201,7 +201,7 @@ async function drop(query: Query, bounds: Bounds, now: number): Promise<void> {
   await query(`DROP TABLE ${PREFIX}facts_${first.number}, ${PREFIX}texts_${first.number}`);
 }
 
-/** What comes late for the segment waits meanwhile; the others are written. */
+/** Late outcomes for the segment wait meanwhile; other segments are written. */
 async function index(query: Query, number: number): Promise<void> {
   const [row] = await query(`SELECT is_indexed FROM ${PREFIX}segments WHERE number = $1 FOR UPDATE SKIP LOCKED`, [
     number,

@@ -23,7 +23,7 @@ export async function forgetInPostgres(url: string, { condition, values, isAbout
           await query(`UPDATE ${PREFIX}segments SET records = records - $1 WHERE number = $2`, [ids.length, number]);
           return ids.length;
         })
-        // It was dropped meanwhile.
+        // The segment was dropped meanwhile.
         .catch((error: unknown) => {
           if (error instanceof NoTableError) return 0;
           throw error;

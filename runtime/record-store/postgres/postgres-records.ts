@@ -6,12 +6,15 @@ import { BackEndError, newerVersion, SCHEMA_VERSION } from "../back-end.ts";
 import { type Segment, updateSegment } from "../segments.ts";
 
 export const PREFIX = "gateform_records.";
-/** First half of our advisory locks' names: "gatr". Shared by those who write, alone for who adds and drops segments. */
+/**
+ * First half of our advisory locks' names: "gatr". Writers take it shared, and code that adds or drops segments
+ * exclusively.
+ */
 export const LOCK_SPACE = 0x67617472;
 export const SEGMENTS_LOCK = 1;
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Of the server, and above it ours: for one that answers no more. */
+/** Limit of the server, and a longer one of our own for a server that no longer responds. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 12_000;
 const UNDEFINED_TABLE = "42P01";
@@ -134,7 +137,7 @@ export async function readSegments(query: Query): Promise<readonly Segment[]> {
   }));
 }
 
-/** Nobody else writes until the end of the transaction. */
+/** Blocks all other writers until the end of the transaction. */
 export async function lockAlone(run: Query): Promise<void> {
   await run(`SELECT pg_advisory_xact_lock(${LOCK_SPACE}, ${SEGMENTS_LOCK})`);
 }

@@ -78,7 +78,7 @@ export function attempt<T>(path: string, run: () => T): T {
   }
 }
 
-/** Which file is at the path now; another one after it was moved away. */
+/** The file currently at the path; a different number after it was moved away. */
 export function fileAt(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.ino;
 }
@@ -106,6 +106,6 @@ function createPrivately(path: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-  // By path: closing a descriptor drops the locks this process has on the file (POSIX).
+  // By path: closing a descriptor drops this process's locks on the file (POSIX).
   if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
 }

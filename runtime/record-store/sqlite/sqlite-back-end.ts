@@ -65,7 +65,7 @@ export function createSqliteBackEnd(path: string, isTemporary: boolean, bounds: 
   function transaction<T>(work: (open: Open) => T): T {
     return run((current) => {
       const { database } = current;
-      // IMMEDIATE: the lock is taken before reading, so a read cannot turn stale.
+      // IMMEDIATE: the lock is acquired before reading, so that reads cannot be outdated.
       database.exec("BEGIN IMMEDIATE");
       try {
         const result = work(current);

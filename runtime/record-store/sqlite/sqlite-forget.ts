@@ -1,6 +1,6 @@
 /**
- * `forgetRecords()` in a SQLite file, so that nothing of the texts stays in it: a page keeps what was moved or split out of it,
- * so the texts of a segment are written anew, and pages that are free are overwritten.
+ * `forgetRecords()` in a SQLite file, leaving nothing of the texts in it. A page retains data that was moved or split
+ * out of it, so the remaining texts of a segment are rewritten, and free pages are overwritten.
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
@@ -39,7 +39,7 @@ export async function forgetInFile(path: string, forgetting: Forgetting): Promis
     }
     // Those that became free before, when segments fell out of time.
     while (attempt(path, () => wipe(database))) await pause();
-    // Not in the write-ahead log either.
+    // Also removes it from the write-ahead log.
     const ended = attempt(path, () => database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get());
     if (Number(ended?.["busy"]) !== 0)
       throw new BackEndError("busy", "they are deleted, and stand in its write-ahead log until others stop reading it");
@@ -52,7 +52,7 @@ export async function forgetInFile(path: string, forgetting: Forgetting): Promis
 /** @returns how many went */
 function forgetInSegment(database: DatabaseSync, number: number, { condition, values, isAbout }: Forgetting): number {
   database.exec("BEGIN IMMEDIATE");
-  // It was dropped meanwhile.
+  // The segment was dropped meanwhile.
   if (!readSegments(database).some((segment) => segment.number === number)) return end(database, 0);
   const found = database.prepare(
     `SELECT f.id AS id, t.value AS value FROM facts_${number} f JOIN texts_${number} t ON t.id = f.id WHERE ${condition((text) => `instr(${text}, ?) > 0`)}`,

@@ -1,4 +1,4 @@
-/** This side of the thread that reads: it begins with the first question. */
+/** The caller's side of the reader thread, which starts with the first query. */
 import type { Worker } from "node:worker_threads";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
@@ -14,7 +14,7 @@ interface Thread {
   readonly calls: ThreadCalls<ReaderAnswer>;
 }
 
-/** Questions that wait for the thread; more are refused. */
+/** Most queries that wait for the thread; more are rejected. */
 const MAX_WAITING = 100;
 
 export function createSqliteReader(settings: ReaderSettings): RecordReader {
@@ -23,7 +23,7 @@ export function createSqliteReader(settings: ReaderSettings): RecordReader {
 
   function start(): Thread {
     const worker = startThread(import.meta.url, "sqlite-reader-worker", { workerData: settings, name: "records" });
-    // Whose answer it was is not known: all that wait are told, and the next question begins another thread.
+    // The response cannot be matched to a query: all pending queries fail, and the next one starts another thread.
     const calls = new ThreadCalls<ReaderAnswer>(worker, (error) => {
       tellFault({ scope: "task", what: "an answer of the record store", error });
       end(started, errorText(error));

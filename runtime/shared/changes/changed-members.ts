@@ -1,11 +1,14 @@
-/** What two lists do not share. What both begin with and end with is compared only, so that a change in one place costs little. */
+/**
+ * Members that only one of two lists has. A common start and end are only compared, so that a single change costs
+ * little.
+ */
 
 export interface ChangedMembers<T> {
   readonly added: readonly T[];
   readonly removed: readonly T[];
 }
 
-/** By identity, whatever the order. No list has a member twice. @returns members of one list only */
+/** Compares by identity, in any order. No list has a member twice. @returns members of one list only */
 export function changedMembers<T>(before: readonly T[], after: readonly T[]): ChangedMembers<T> {
   const shorter = Math.min(before.length, after.length);
   let start = 0;

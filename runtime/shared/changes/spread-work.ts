@@ -1,8 +1,8 @@
 /**
- * Work that a change of the configuration brings, in turns between requests: a little is done immediately, the rest later, in the order
- * in which it was given.
+ * Work caused by a configuration change, in turns between requests: a little immediately, the rest later in the order
+ * of submission.
  *
- * Promise: however much changes, requests wait for one turn at most. Work that throws ends; what comes after it is done.
+ * Promise: requests wait for one turn at most, however much changes. Work that throws ends; later work is still done.
  */
 import { task } from "../faults/guard.ts";
 

@@ -1,12 +1,12 @@
 import type { Closable } from "../clock.ts";
 
 /**
- * Closes everything, the newest first, one after the other.
+ * Closes everything one at a time, newest first.
  *
- * One that cannot be closed does not keep the others open: records would be lost, and the process would stay.
+ * A failure does not keep the others open: records would be lost, and the process would not exit.
  *
  * @param opened in the order in which they were opened
- * @throws AggregateError with every failure, when all have been tried
+ * @throws AggregateError with every failure, after all were tried
  */
 export async function closeAll(opened: readonly Closable[]): Promise<void> {
   const failures: unknown[] = [];

@@ -1,16 +1,17 @@
 /**
- * Mistakes of ours that a guard caught, on their way to the log and the metrics.
+ * Programming errors that a guard caught, on their way to the log and the metrics.
  *
- * Of the process, not of one gateway: guards stand where no log is at hand, and what nobody caught belongs to no part.
+ * They belong to the process, not to one gateway: guards run where no log is available, and an uncaught error belongs
+ * to no part.
  */
 
 export interface Fault {
-  /** What ended: one request, nothing (a task goes on), or the process. */
+  /** Scope of the damage: one request, nothing (a task runs again), or the process. */
   readonly scope: "request" | "task" | "process";
   readonly error: unknown;
-  /** Of the request that ended, where one is known. */
+  /** ID of the request that ended, if known. */
   readonly request?: string | undefined;
-  /** What failed, where no request is known. */
+  /** Name of the failed work, if no request is known. */
   readonly what?: string | undefined;
 }
 
@@ -22,7 +23,7 @@ export function onFault(listener: (fault: Fault) => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-/** Never throws: it is called where nobody is left to catch. */
+/** Never throws: no caller is left to catch. */
 export function tellFault(fault: Fault): void {
   for (const listener of listeners) {
     try {

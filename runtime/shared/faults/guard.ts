@@ -1,18 +1,22 @@
 /**
- * Guards around what Node calls: listeners, timers, ticks. What such a function throws has nobody above it to catch it, and would end
- * the process with the requests of everybody.
+ * Guards around functions that Node calls: listeners, timers, ticks. No caller above them catches their errors, so an
+ * error would end the process with all requests.
  *
- * Promise: what is thrown ends its owner alone, and is told (faults.ts). test/boundaries.test.ts has the list of all places.
+ * Promise: an error ends its owner only, and is reported (faults.ts). test/boundaries.test.ts lists all guarded
+ * functions.
  */
 import { tellFault } from "./faults.ts";
 
 /** One exchange, call, connection or stream: what ends where its own code fails. */
 export interface Guarded {
-  /** Ends it, and tells why. May be called more than once. */
+  /** Ends the owner and reports why. Can be called more than once. */
   broke(error: unknown): void;
 }
 
-/** For a listener or timer that acts for one owner. At most three arguments are passed on: Node has no listener of ours with more. */
+/**
+ * For a listener or timer that acts for one owner. Passes on at most three arguments: no Node listener used here has
+ * more.
+ */
 export function guard<A extends readonly unknown[], R>(
   owner: Guarded,
   run: (...args: A) => R,
@@ -29,7 +33,9 @@ export function guard<A extends readonly unknown[], R>(
   return guarded as unknown as (...args: A) => R | undefined;
 }
 
-/** For a function that many owners share, each of which it gets as its first argument: none is made for each event. */
+/**
+ * For a function that many owners share. It gets the owner as its first argument, so no closure is created per event.
+ */
 export function guardEach<O extends Guarded, A extends readonly unknown[], R>(
   run: (owner: O, ...args: A) => R,
 ): (owner: O, ...args: A) => R | undefined {
@@ -45,7 +51,7 @@ export function guardEach<O extends Guarded, A extends readonly unknown[], R>(
   return guarded as unknown as (owner: O, ...args: A) => R | undefined;
 }
 
-/** For a connection of which no request is known: it is cut. */
+/** For a connection without a known request: the connection is closed. */
 export function guardSocket<A extends readonly unknown[], R>(
   socket: { destroy(): unknown },
   run: (...args: A) => R,
@@ -66,7 +72,10 @@ class CutSocket implements Guarded {
   }
 }
 
-/** For work that acts for no exchange: its owner goes on, and does it again the next time. @param what for the log: "the sweep of the store" */
+/**
+ * For work outside any request: its owner continues, and runs it again the next time. @param what for the log: "the
+ * sweep of the store"
+ */
 export function task<A extends readonly unknown[]>(what: string, run: (...args: A) => unknown): (...args: A) => void {
   const failed = (error: unknown): void => tellFault({ scope: "task", what, error });
   return (...args) => {
@@ -81,7 +90,7 @@ export function task<A extends readonly unknown[]>(what: string, run: (...args: 
 
 type Step<R> = (a: unknown, b: unknown, c: unknown) => R;
 
-/** Of what fails even while it is ended nothing is left to try. */
+/** Ends the owner. If that fails as well, nothing is left to try. */
 function endOwner(owner: Guarded, error: unknown): void {
   try {
     owner.broke(error);

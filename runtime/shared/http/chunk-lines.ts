@@ -1,7 +1,7 @@
 /**
- * A body in chunks: its data, and what stands between (sizes, extensions, line ends).
+ * A chunked body: its data, and what separates it (sizes, extensions, line ends).
  *
- * Untrusted input: every byte. What extensions may look like is for each side to say.
+ * Untrusted input: every byte. The caller decides which extensions are allowed.
  *
  * @see RFC 9112 §7.1
  */
@@ -26,7 +26,9 @@ const CR = 13;
 const LF = 10;
 const SEMICOLON = 59;
 
-/** Where the next byte belongs. Plain numbers: Node runs our source as it stands, without enums. */
+/**
+ * Part of the chunk that the next byte belongs to. Plain numbers: Node strips types only, so enums are not available.
+ */
 const SIZE = 0;
 const EXTENSIONS = 1;
 const SIZE_LF = 2;
@@ -77,7 +79,7 @@ export class ChunkLines {
     return at;
   }
 
-  /** Takes a byte that is no data. @returns what is wrong */
+  /** Takes a byte that is not data. @returns the problem */
   #take(byte: number): string | undefined {
     switch (this.#phase) {
       case SIZE: {

@@ -1,7 +1,7 @@
 /**
- * The field lines of HTTP/1.1 messages, of requests and answers alike: one reading, or a problem.
+ * The field lines of HTTP/1.1 messages, of requests and responses alike: one reading, or a problem.
  *
- * Untrusted input: every character. Promise: a line that two readers could take for different things is refused.
+ * Untrusted input: every character. Promise: a line that two readers could understand differently is rejected.
  *
  * @see RFC 9112 §5, §6
  */
@@ -37,7 +37,7 @@ export function parseFields(text: string, start: number, end: number, taker: Fie
       hash = (Math.imul(hash, 31) + code) | 0;
       at += 1;
     }
-    // A line that begins with a blank would go on with the one before it: refused like any other name that is none.
+    // A line that begins with a blank would continue the previous one: rejected like any other invalid name.
     if (at === nameStart || text.charCodeAt(at) !== COLON) return "a header field has no name";
     const traits = headerTraitsAt(text, nameStart, at, hash);
     at += 1;
@@ -53,17 +53,17 @@ export function parseFields(text: string, start: number, end: number, taker: Fie
   return undefined;
 }
 
-/** @returns -1 for what is no number: no sign, no list; at most 15 digits, which are below 2^53 */
+/** @returns -1 for anything but a number: no sign, no list; at most 15 digits, which are below 2^53 */
 export function parseContentLength(value: string, raw: string): number {
   return /^[0-9]{1,15}$/.test(value) && !raw.includes("\t") ? Number(value) : -1;
 }
 
-/** The one coding that ends by itself and that we undo; in lists each reader looks for it elsewhere. */
+/** The one coding that marks its own end and that we decode; in lists, readers look for it in different positions. */
 export function isJustChunked(value: string, raw: string): boolean {
   return value.toLowerCase() === "chunked" && !raw.includes("\t");
 }
 
-/** What Connection says of the time after this message. */
+/** Statements of Connection about reuse after this message. */
 export interface Persistence {
   closes: boolean;
   keepsAlive: boolean;
@@ -89,7 +89,7 @@ export function tableOf(has: (code: number) => boolean): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, code) => (has(code) ? 1 : 0));
 }
 
-/** What each byte is worth as a hexadecimal digit; -1 = it is none. */
+/** Value of each byte as a hexadecimal digit; -1: not a digit. */
 export const HEX: Int8Array = Int8Array.from({ length: 256 }, (_, code) => {
   const digit = Number.parseInt(String.fromCharCode(code), 16);
   return Number.isNaN(digit) ? -1 : digit;

@@ -1,7 +1,8 @@
 /**
- * The head of a message of HTTP/1.1, or its trailers, as text: one character for each byte, up to the empty line behind it.
+ * The head of an HTTP/1.1 message, or its trailers, as text: one character for each byte, up to the empty line after
+ * it.
  *
- * Untrusted input: every byte, and where they are cut. Promise: not much more than `maxBytes` is kept of them.
+ * Untrusted input: every byte, and where the bytes are split. Promise: stores little more than `maxBytes` of them.
  */
 
 const CR = 13;
@@ -12,7 +13,7 @@ const END = "\r\n\r\n";
 const USUAL_BYTES = 2_048;
 
 export class HeadText {
-  /** What has come of a head that is not whole. */
+  /** Received part of an incomplete head. */
   text = "";
   /** Where its last line ends, before CR LF; 0 where it has none; -1 until all has come. */
   end = -1;
@@ -29,11 +30,11 @@ export class HeadText {
   }
 
   /**
-   * Takes what has come. Nearly all heads come in one piece: nothing of a whole one is kept, for a connection is old, and the
-   * collector of garbage must note each young text that an old object has.
+   * Takes received bytes. Nearly all heads come in one piece. Nothing of a complete one is stored: connections live
+   * long, and the garbage collector must track each young text that an old object references.
    *
    * @param mayBeEmpty the empty line may come first
-   * @returns all that has come
+   * @returns all text received
    */
   take(bytes: Buffer, start: number, end: number, mayBeEmpty = false): string {
     const before = this.text.length;
@@ -46,7 +47,7 @@ export class HeadText {
       this.next = start + LINE_END.length - before;
       return LINE_END;
     }
-    // It may lie across the border of what had come before.
+    // The end may lie across the border to earlier bytes.
     const from = Math.max(0, before - END.length + 1);
     let found = text.indexOf(END, from);
     if (found < 0 && taken < end) {
@@ -60,7 +61,7 @@ export class HeadText {
     return text;
   }
 
-  /** For the next one: nothing is kept of this. */
+  /** Resets for the next head; nothing of this one is stored. */
   clear(): void {
     this.text = "";
     this.end = -1;
@@ -68,9 +69,11 @@ export class HeadText {
 }
 
 /**
- * Of lines whose end has not come: refused now, not when the time is up, for an end that is written otherwise would never be found.
+ * Checks lines whose end has not arrived. A wrong line end is rejected now, since waiting for the right one would last
+ * until the timeout.
  *
- * @param known so much of it was looked at before: it may come byte by byte, and each time from the beginning would be seconds
+ * @param known characters already checked: bytes may arrive one by one, and starting over each time would take
+ *   seconds
  */
 export function problemOfLines(text: string, known: number): string | undefined {
   for (let at = text.indexOf("\n", known); at >= 0; at = text.indexOf("\n", at + 1)) {

@@ -1,7 +1,7 @@
 /** Looks headers up in the flat form: name, value, name, value… */
 import type { HeaderTraits } from "./header-traits.ts";
 
-/** The value of a header that may stand once; undefined when absent or when it stands twice with different values. */
+/** Value of a header that may occur once; undefined when absent or when it occurs twice with different values. */
 export function findHeader(raw: readonly string[], lowerName: string): string | undefined {
   let value: string | undefined;
   for (let index = 0; index < raw.length; index += 2) {

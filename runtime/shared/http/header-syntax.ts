@@ -1,4 +1,4 @@
-/** What HTTP lets stand as a header's name and value. */
+/** Characters that HTTP allows in a header's name and value. */
 
 /** A field name. @see RFC 9110 §5.1 */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -7,7 +7,7 @@ export function isHeaderName(name: string): boolean {
   return TOKEN.test(name);
 }
 
-/** Text that may stand as a header value: no control characters but tab, nothing outside latin1 (it could not be sent). */
+/** Checks text for a header value: no control characters but tab, nothing outside latin1 (it could not be sent). */
 export function headerValueProblem(value: string): string | undefined {
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value))

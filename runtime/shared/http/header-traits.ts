@@ -1,9 +1,9 @@
 /**
- * Which header names mean something to the gateway, in one place, each with its reason.
+ * Header names with a meaning to the gateway, in one place, each with its reason.
  *
  * Untrusted input: header names as the client or the upstream wrote them. Promise: a name that only looks different
- * (`X_Gateway_Assertion`, `x-GATEWAY-assertion`) is checked like the name an upstream framework would take it for: many
- * turn "-" into "_" or the reverse, so both spellings reach the same variable there.
+ * (`X_Gateway_Assertion`, `x-GATEWAY-assertion`) is checked like the name that an upstream framework reads: many turn
+ * "-" into "_" or the reverse, so both forms reach the same variable there.
  */
 
 import { isProxyClaimName } from "./proxy-claims.ts";
@@ -30,15 +30,15 @@ const UPSTREAM_ONLY = ["alt-svc"] as const;
 /** The framing of the message we read is not the framing of the one we write. */
 const REQUEST_FRAMING = [
   "content-length",
-  // Answered by ourselves: the body is read only when somebody wants it.
+  // The gateway responds to it: it reads the body only when needed.
   "expect",
   // Set from the route; see features/headers/apply-host.ts.
   "host",
 ] as const;
 
 /**
- * Where a request came from or went to, as somebody before us claims. We set our own; an upstream that believes these
- * from a client would see another address, host or path than the policy saw.
+ * Origin or destination of a request, as claimed by an earlier hop. The gateway sets its own. An upstream that believes
+ * a client's value would see another address, host or path than the policy saw.
  */
 const FORWARDED = ["forwarded", "via", "x-request-id"] as const;
 
@@ -55,7 +55,7 @@ const OVERRIDES = [
   "x-method-override",
 ] as const;
 
-/** Meaning changes when they stand twice, and each reader picks another one; a request with two is refused. */
+/** Their meaning changes when they occur twice, since readers pick different ones. A request with two is rejected. */
 const SINGLE = [
   "host",
   "content-length",
@@ -76,28 +76,27 @@ const SINGLE = [
   "sec-fetch-mode",
 ] as const;
 
-/** Every name with this beginning is ours: the assertion under both its names, and claim headers. */
+/** Names with this prefix belong to the gateway: the assertion under both its names, and claim headers. */
 const OWN_PREFIX = "x-gateway-";
 const FORWARDED_PREFIX = "x-forwarded-";
 
-/** Counts how often a request came through a gateway; standing in requests to upstreams, see proxy/forwarding/hop-count.ts. */
+/** Counts how often a request passed a gateway; sent in requests to upstreams, see proxy/forwarding/hop-count.ts. */
 export const HOP_COUNT_HEADER = "gateway-passes";
 
-/** What is known of a header name. */
 export interface HeaderTraits {
-  /** As it was written. One string for all requests that write it so: what looks names up has its hash already. */
+  /** The name as written. One string for all requests that write it so: its hash is already computed for look-ups. */
   readonly name: string;
   readonly lower: string;
-  /** The name that upstream frameworks may take it for, see `foldHeaderName`. */
+  /** The name that upstream frameworks may read, see `foldHeaderName`. */
   readonly folded: string;
-  /** Never sent on by us, whatever the client says. */
+  /** Never forwarded, whatever the client says. */
   readonly dropFromRequest: boolean;
-  /** Of those: sent on where the operator vouches for it (`trusted_proxy_headers`), and seen where settings name it. */
+  /** Dropped unless the operator trusts it (`trusted_proxy_headers`); visible only to settings that name it. */
   readonly isProxyClaim: boolean;
   readonly dropFromResponse: boolean;
-  /** A bit of its own for names that may stand once; 0 otherwise. */
+  /** A separate bit for each name that may occur once; 0 otherwise. */
   readonly singleBit: number;
-  /** Handled apart when requests are forwarded. */
+  /** Handled separately when requests are forwarded. */
   readonly special:
     | "none"
     | "host"
@@ -137,7 +136,7 @@ const known = new Map<string, HeaderTraits>();
 const MAX_KNOWN = 2048;
 const MAX_KNOWN_LENGTH = 64;
 
-/** What is known of a header name in any spelling. */
+/** Returns the traits of a header name in any case or form. */
 export function headerTraits(name: string): HeaderTraits {
   return known.get(name) ?? learn(name);
 }
@@ -145,7 +144,7 @@ export function headerTraits(name: string): HeaderTraits {
 /** The last name with each of these hashes: the few that repeat in each message are not cut out and hashed again. */
 const recent: (HeaderTraits | undefined)[] = Array.from({ length: 512 }, () => undefined);
 
-/** The same of a part of a head. @param hash any number that is the same for the same name */
+/** Does the same for a part of a head. @param hash any number that is the same for the same name */
 export function headerTraitsAt(text: string, start: number, end: number, hash: number): HeaderTraits {
   const place = hash & (recent.length - 1);
   const last = recent[place];
@@ -156,7 +155,7 @@ export function headerTraitsAt(text: string, start: number, end: number, hash: n
 }
 
 function learn(name: string): HeaderTraits {
-  // A copy: as a part of a head it would keep the whole head in memory.
+  // A copy: a slice of a head would keep the whole head in memory.
   const traits = describe(Buffer.from(name).toString());
   if (known.size < MAX_KNOWN && name.length <= MAX_KNOWN_LENGTH) known.set(traits.name, traits);
   return traits;
@@ -167,14 +166,14 @@ function describe(name: string): HeaderTraits {
   const folded = foldHeaderName(lower);
   const reserved = neverForwarded.has(folded) || folded.startsWith(OWN_PREFIX) || folded.startsWith(FORWARDED_PREFIX);
   const isClaim = isProxyClaimName(folded);
-  // "content_type" is no header of HTTP, but it is CONTENT_TYPE to a CGI-like upstream: a second, uninspected one.
+  // "content_type" is not an HTTP header, but a CGI-like upstream reads it as CONTENT_TYPE: a second, uninspected one.
   const disguised = folded !== lower && (single.has(folded) || specials.has(folded));
   return {
     name,
     lower,
     folded,
     dropFromRequest: reserved || disguised || isClaim,
-    // Under another spelling nobody vouches for it.
+    // Another form of the name is never trusted.
     isProxyClaim: isClaim && folded === lower,
     dropFromResponse: notAnswered.has(lower),
     singleBit: single.get(lower) ?? 0,
@@ -183,14 +182,14 @@ function describe(name: string): HeaderTraits {
 }
 
 /**
- * The name under which upstream frameworks may read a header: lower case, everything but letters and digits as "-".
- * CGI variables have "_" for "-" and "_" alike, and some servers write it for ".", "~" and the rest, too.
+ * The name under which upstream frameworks may read a header: lower case, everything but letters and digits as "-". CGI
+ * variables have "_" for both "-" and "_", and some servers also write it for ".", "~" and the rest.
  */
 export function foldHeaderName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "-");
 }
 
-/** The names listed in a Connection header, lower case: they are about this connection too (RFC 9110 §7.6.1). */
+/** The names listed in a Connection header, lower case: they are also about this connection only (RFC 9110 §7.6.1). */
 export function connectionTokens(value: string): readonly string[] {
   return value
     .toLowerCase()
@@ -199,14 +198,14 @@ export function connectionTokens(value: string): readonly string[] {
     .filter((token) => token !== "");
 }
 
-/** Text that can stand in a header as it is (RFC 9110 §5.5), each character one byte. */
+/** Checks whether text can be sent as a header value unchanged (RFC 9110 §5.5), one byte per character. */
 export function isHeaderText(text: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
 }
 
 /**
- * A field's value without the blanks around it (OWS, RFC 9110 §5.6.3). Char by char: an expression for the end of a text
- * looks at it anew from every blank within, which took seconds.
+ * A field's value without the blanks around it (OWS, RFC 9110 §5.6.3). Character by character: an expression for
+ * trailing blanks starts again at every inner blank, which took seconds.
  */
 export function trimBlanks(value: string): string {
   let start = 0;

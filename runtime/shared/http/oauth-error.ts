@@ -1,8 +1,8 @@
 /**
- * What an OAuth server said when it refused a request (RFC 6749 §5.2, §4.1.2.1; RFC 7591 §3.2.2), as text for the log.
+ * Error response of an OAuth server (RFC 6749 §5.2, §4.1.2.1; RFC 7591 §3.2.2), as text for the log.
  *
- * Untrusted input: everything that the server sent. Promises: the text is bounded, on one line, has nothing that a terminal
- * or log viewer would obey, and no secret: neither what we sent nor anything that looks like a token.
+ * Untrusted input: everything that the server sent. Promises: the text is bounded, on one line, contains nothing that a
+ * terminal or log viewer would obey, and no secret: neither what the gateway sent nor anything that looks like a token.
  */
 import { visibleText } from "../json/visible-text.ts";
 
@@ -12,17 +12,17 @@ export interface OAuthErrorBody {
   readonly error_description?: unknown;
 }
 
-/** What an operator can change, in the words of the settings of this peer. */
+/** Settings that an operator can change for this peer, by name. */
 export interface OAuthSettings {
   readonly client: string;
-  /** Which chooses how the client authenticates; absent: it cannot be chosen. */
+  /** Setting for the client's authentication method; absent: it cannot be chosen. */
   readonly method?: string;
   readonly scopes: string;
   /** Further parameters of the authorization request. */
   readonly parameters: string;
-  /** Which keeps `resource` (RFC 8707) out of requests; absent: this peer is sent none. */
+  /** Setting that omits `resource` (RFC 8707) from requests; absent: this peer never gets one. */
   readonly resource?: string;
-  /** Which pushes authorization requests; absent: they cannot be pushed. */
+  /** Setting for pushed authorization requests; absent: not available. */
   readonly push?: string;
   /** The address to register at the server. */
   readonly redirectUri: string;
@@ -101,7 +101,7 @@ const MAX_HINTED = 1000;
 /** Servers quote the definition of `invalid_client` whatever was wrong (RFC 6749 §5.2; Ory Hydra). */
 const DEFINITION = /\(e\.g\., unknown client[^)]*\)/i;
 
-/** What to change, where the error says it; undefined: only the description can tell. */
+/** Setting to change, if the error code implies one; undefined: only the description can tell. */
 export function settingToChange(
   { error, error_description: text }: OAuthErrorBody,
   of: OAuthSettings,

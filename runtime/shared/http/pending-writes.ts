@@ -1,6 +1,6 @@
 /**
- * Writes to a stream of node:http2, bounded by their number, too: Node counts bytes alone, and keeps 100 bytes and more for
- * each write of one byte that a slow peer has not taken.
+ * Writes to a node:http2 stream, also bounded by their number. Node counts only bytes, and needs 100 bytes or more for
+ * each one-byte write that a slow peer has not read.
  */
 import type { Writable } from "node:stream";
 

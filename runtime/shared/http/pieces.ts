@@ -1,12 +1,12 @@
 /**
- * Bytes that come in pieces, kept until they are read as a whole.
+ * Bytes that arrive in pieces, stored until they are read as a whole.
  *
- * Untrusted input: how they are divided. A piece takes some 150 bytes of memory besides its own, and can hold on to the 64 KiB
- * that it was read with: a body in chunks of one byte took 100 times its size. Promise: small pieces are joined, so that
- * many take little more than their bytes.
+ * Untrusted input: how they are divided. A piece takes about 150 bytes of memory besides its own, and can keep the 64
+ * KiB buffer that it was read with: a body in chunks of one byte took 100 times its size. Promise: small pieces are
+ * joined, so that many take little more than their bytes.
  */
 const SMALL_BYTES = 1024;
-/** So many small ones in a row become one. */
+/** Number of small pieces in a row that are joined. */
 const MANY = 256;
 
 export class Pieces {

@@ -1,9 +1,9 @@
-/** Headers in which proxies say who their client is; shared/http/header-traits.ts says what becomes of them. */
+/** Headers in which proxies describe their client; shared/http/header-traits.ts decides how they are handled. */
 
 /**
- * What load balancers, content delivery networks and sign-in proxies say of the client they serve: its address, its
- * certificate, its user. From anybody else it is a forgery that upstreams believe, so it is sent on only where an operator
- * says that such a proxy stands before us and writes it (`trusted_proxy_headers`).
+ * Claims of load balancers, content delivery networks and sign-in proxies about their client: its address, certificate,
+ * user. From any other sender they are forgeries that upstreams believe. They are forwarded only if the operator states
+ * that such a proxy runs in front of the gateway and sets them (`trusted_proxy_headers`).
  */
 const PROXY_CLAIMS = [
   // Addresses.

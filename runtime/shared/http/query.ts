@@ -8,7 +8,7 @@ export type ParametersResult =
 
 /**
  * @param query with or without its "?"
- * @returns refused when a name stands twice (request parameters MUST NOT be included more than once, RFC 6749 §3.1)
+ * @returns refused when a name occurs twice (request parameters MUST NOT be included more than once, RFC 6749 §3.1)
  *   or when the percent-encoding is not UTF-8
  */
 export function parseQuery(query: string): ParametersResult {
@@ -35,7 +35,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** Of MCP server routes: where the messages of old clients go, see mcp/message-address.ts. */
+/** Parameter on MCP server routes with the message address of old clients, see mcp/message-address.ts. */
 export const MESSAGE_ADDRESS_PARAMETER = "gateway_endpoint";
 
 /** True for a query with our parameter, whatever else it says: none of these goes upstream. */

@@ -1,9 +1,9 @@
 /**
- * The canonical form of what a request asks for: host and path.
+ * The canonical form of a request's host and path.
  *
- * Untrusted input: request target and Host. Promise: what comes out has one reading. Routing, policy, record and
- * upstream all see the same bytes, so that no two of them can disagree about the resource (the class of
- * CVE-2019-9901 and CVE-2021-29492). What frameworks read in several ways is refused, not repaired.
+ * Untrusted input: request target and Host. Promise: the result has one reading. Routing, policy, record and upstream
+ * all see the same bytes, so they cannot disagree about the resource (the class of CVE-2019-9901 and CVE-2021-29492). A
+ * target that frameworks read in several ways is rejected, not repaired.
  */
 import { lowerAscii } from "../ascii.ts";
 
@@ -31,7 +31,7 @@ export type PathResult =
   | { readonly ok: false; readonly reason: TargetRefusal };
 
 const PLAIN = 0;
-/** "%" and what is encoded: the path has to be written anew. */
+/** "%" and bytes to encode: the path must be rewritten. */
 const ENCODED = 1;
 /** "/", "." and ";": plain, but they mean something at the beginning of a segment. */
 const STRUCTURE = 2;
@@ -39,7 +39,7 @@ const REFUSED = 3;
 const SLASH = 47;
 const PERCENT = 37;
 
-/** What each byte of a path is. */
+/** Class of each byte of a path. */
 const CLASS = new Uint8Array(256).fill(REFUSED);
 const UNRESERVED = new Uint8Array(256);
 const HEX = "0123456789ABCDEF";
@@ -47,17 +47,17 @@ for (const char of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
   CLASS[char.charCodeAt(0)] = PLAIN;
   UNRESERVED[char.charCodeAt(0)] = 1;
 }
-// sub-delims, ":" and "@" may stand in a segment (RFC 3986 §3.3).
+// sub-delims, ":" and "@" are allowed in a segment (RFC 3986 §3.3).
 for (const char of "!$&'()*+,=:@") CLASS[char.charCodeAt(0)] = PLAIN;
-// Not allowed there but sent by browsers and hand-written clients; URL parsers agree on encoding them.
+// Not allowed in a path, but sent by browsers and hand-written clients; URL parsers agree on encoding them.
 for (const char of '"<>`{}|^[]') CLASS[char.charCodeAt(0)] = ENCODED;
 CLASS[PERCENT] = ENCODED;
 for (const char of "/.;") CLASS[char.charCodeAt(0)] = STRUCTURE;
 
 /**
- * @param target   request target as it stands in the request line
- * @param host     value of the one Host header, undefined when there was none
- * @param defaultPort port that is left out of the host
+ * @param target request target of the request line
+ * @param host value of the one Host header, undefined when there was none
+ * @param defaultPort port that is omitted from the host
  */
 export function canonicalTarget(target: string, host: string | undefined, defaultPort: "80" | "443"): Target {
   if (host === undefined) return refuse("host-missing");
@@ -95,7 +95,7 @@ function knownAuthority(text: string, defaultPort: "80" | "443"): string | undef
   return canonical;
 }
 
-/** Lower case, default port removed; undefined when it is no `host[:port]`. Names, IPv4 and bracketed IPv6. */
+/** Lower case, default port removed; undefined unless it is a `host[:port]`. Names, IPv4 and bracketed IPv6. */
 export function canonicalAuthority(text: string, defaultPort: string): string | undefined {
   const lower = lowerAscii(text);
   const match = /^([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|\[[0-9a-f:.]{2,45}\])(?::([0-9]{1,5}))?$/.exec(lower);
@@ -108,8 +108,8 @@ export function canonicalAuthority(text: string, defaultPort: string): string | 
 }
 
 /**
- * One spelling per path: upper-case hex, unreserved characters decoded, the rest encoded (RFC 3986 §6.2.2). What the
- * escapes stand for is UTF-8: of overlong forms, surrogates and bytes of other encodings each upstream makes something else.
+ * One form per path: upper-case hex, unreserved characters decoded, the rest encoded (RFC 3986 §6.2.2). Escapes must
+ * decode to UTF-8: upstreams disagree about overlong forms, surrogates and other encodings.
  */
 export function canonicalPath(raw: string): PathResult {
   if (raw.charCodeAt(0) !== SLASH) return refuse("target-form");
@@ -143,15 +143,15 @@ const READINGS: readonly PathReading[] = [
 ];
 
 /**
- * How servers read the path that do not take it whole: routing, policy and rewriting look at all of them.
+ * How servers read the path if they do not use it whole: routing, policy and rewriting check all readings.
  *
- * @returns empty where the path has one reading, which most have
+ * @returns empty where the path has one reading, as most do
  */
 export function pathReadings(path: string): readonly PathReading[] {
   return path.includes(";") || path.includes("%3B") ? READINGS : NONE;
 }
 
-/** What they read, each once; undefined where the path has one reading. */
+/** Each distinct reading of the path; undefined where it has only one. */
 export function otherReadings(path: string): readonly string[] | undefined {
   const readings = pathReadings(path);
   if (readings.length === 0) return undefined;
@@ -192,7 +192,7 @@ function rewrite(raw: string): string | { readonly ok: false; readonly reason: T
   return isAscii || isUtf8(decoded(path)) ? path : refuse("path-encoding");
 }
 
-/** The bytes that a path with well-formed escapes stands for. */
+/** The bytes that a path with well-formed escapes represents. */
 function decoded(path: string): Buffer {
   const bytes = Buffer.alloc(path.length);
   let length = 0;
@@ -212,10 +212,13 @@ function byteProblem(byte: number): TargetRefusal | undefined {
   return undefined;
 }
 
-/** Also to servers that undo escapes more than once, or undo them and give the path to a parser of URLs, which undoes those of dots. */
+/**
+ * Also matches for servers that decode escapes repeatedly, or that decode and then use a URL parser, which decodes
+ * escaped dots.
+ */
 const DOT_SEGMENT = /^(?:\.|%25(?:25)*2[Ee]){1,2}(?:;|%(?:25)*3[Bb]|$)/;
 
-/** Looks at whole segments of a path whose unreserved characters are all decoded. */
+/** Checks whole segments of a path whose unreserved characters are all decoded. */
 function segmentProblem(path: string): TargetRefusal | undefined {
   let start = 1;
   while (start <= path.length) {

@@ -1,10 +1,10 @@
 /**
- * Fields behind a body: which may be sent on, and how many.
+ * Fields after a body: which may be forwarded, and how many.
  *
- * Untrusted input: trailers as the client or the upstream sent them. Whoever reads them after the message was checked may
- * merge them into its head (some servers do). Promise: no trailer says anything that has to be known before the body, or
- * that a header could not say here: framing, where the message goes and whose it is, how it is to be treated and read, and
- * what browsers and caches obey. Everything else passes, since gRPC lets applications choose names freely.
+ * Untrusted input: trailers as the client or the upstream sent them. A server that reads them after the message was
+ * checked may merge them into its head (some do). Promise: no trailer states anything that must be known before the
+ * body, or that a header could not state here: framing, routing, identity, handling, decoding, and what browsers and
+ * caches obey. Everything else passes, since gRPC applications choose names freely.
  *
  * @see RFC 9110 §6.5.1, §6.6.2
  */
@@ -13,14 +13,17 @@ import type { OutgoingHttpHeaders } from "node:http2";
 import { isHeaderName } from "./header-syntax.ts";
 import { connectionTokens, headerTraits, isHeaderText } from "./header-traits.ts";
 
-/** Of one message. */
+/** Per message. */
 const MAX_FIELDS = 100;
 /** Names and values together; gRPC implementations take 8 to 16 KiB by default. */
 const MAX_BYTES = 16_384;
 
-/** Beside what `headerTraits()` knows: hop-by-hop, framing, forwarding, overrides, identity, and names that stand once. */
+/**
+ * In addition to those in `headerTraits()`: hop-by-hop, framing, forwarding, overrides, identity, and names that may
+ * occur once.
+ */
 const NEVER: ReadonlySet<string> = new Set([
-  // Whose message it is.
+  // Identity of the sender.
   "authentication-info",
   "cookie2",
   "dpop",
@@ -36,7 +39,7 @@ const NEVER: ReadonlySet<string> = new Set([
   "traceparent",
   "tracestate",
   "user-agent",
-  // What follows from the answer.
+  // Derived from the response.
   "age",
   "allow",
   "alt-svc",
@@ -100,8 +103,8 @@ export function asksForTrailers(te: string): boolean {
 
 /**
  * @param trailers flat: name, value, …
- * @param isKept which of the names that may be trailers the route leaves
- * @returns those that may go on, names in lower case; undefined when they are too many, whichever they are
+ * @param isKept whether the route forwards an allowed name
+ * @returns those to forward, names in lower case; undefined when there are too many, whatever their names
  */
 export function allowedTrailers(
   trailers: readonly string[],
@@ -120,7 +123,7 @@ export function allowedTrailers(
   return bytes > MAX_BYTES ? undefined : allowed;
 }
 
-/** What whoever sent too many is told, and the log. */
+/** Message to the sender of too many trailers, also for the log. */
 export const TOO_MANY_TRAILERS = `its trailers are more than ${MAX_FIELDS} fields or ${MAX_BYTES} bytes`;
 
 /** @param values of Trailer @returns the names that may come, as a value of Trailer; "" = none */
@@ -135,7 +138,7 @@ export function announcedTrailers(
   return names.slice(0, MAX_FIELDS).join(", ");
 }
 
-/** As node:http2 takes them. @param flat names in lower case */
+/** Trailers in the form that node:http2 expects. @param flat names in lower case */
 export function trailerObject(flat: readonly string[]): OutgoingHttpHeaders {
   // Without a prototype: "__proto__" is a name like any other.
   const object = Object.create(null) as Record<string, string[]>;

@@ -1,4 +1,4 @@
-/** Of a path or an address: without the slash at its end, if there is one. */
+/** A path or address without its final slash. */
 export function trimSlash(text: string): string {
   return text.endsWith("/") ? text.slice(0, -1) : text;
 }

@@ -1,16 +1,16 @@
 /**
- * What a stream of node:http2 has taken in and nobody has read yet.
+ * Data that a node:http2 stream has received and that has not been read.
  *
- * Node keeps each DATA frame apart, as a view of the whole piece that came from the network. A body that nobody reads just
- * now may come in frames of one byte: 256 KiB of it, which the window allows, took 32 MiB each.
+ * Node stores each DATA frame separately, as a view of the whole piece that came from the network. An unread body may
+ * come in frames of one byte: 256 KiB, which the window allows, took 32 MiB.
  */
 import type { Readable } from "node:stream";
 
 const MAX_PIECES = 32;
-/** From here on a piece is worth what it takes. */
+/** From this size on, a piece is worth the memory it takes. */
 const LARGE_BYTES = 16_384;
 
-/** As Node 20 and later keep it; test/hostile/http2-pieces.test.ts fails when that changes. */
+/** Internal state of Node 20 and later; test/hostile/http2-pieces.test.ts fails when it changes. */
 interface ReadableState {
   buffer: Buffer[];
   bufferIndex: number;
@@ -31,7 +31,7 @@ export function joinUnread(stream: Readable): void {
   buffer.push(Buffer.concat(buffer.splice(first)));
 }
 
-/** Of a stream that is closed: it gives nothing out any more. */
+/** Data of a closed stream, which no longer emits it. */
 export function takeUnread(stream: Readable): readonly Buffer[] {
   const state = stateOf(stream);
   return state.buffer.slice(state.bufferIndex);

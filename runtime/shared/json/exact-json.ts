@@ -1,15 +1,15 @@
 /**
- * JSON in which nothing is lost: numbers stay as they were written, every text keeps its exact units, and a member that
- * stands twice is refused instead of one of them being chosen (`parseVerbatim` takes the last). For digests of what others wrote, and for showing it.
+ * Lossless JSON: numbers stay as written, every text keeps its exact units, and a repeated member is an error
+ * (`parseVerbatim` takes the last one). For digests of foreign JSON, and for showing it.
  *
- * Untrusted input: the text. Promises: texts with the same canonical form say the same to every reader of JSON, and two that
- * say something else have different ones (`1` and `1.0` count as different); time is linear but for the sorting of members,
- * depth is bounded. Pure.
+ * Untrusted input: the text. Promises: texts with the same canonical form mean the same to every JSON reader, and texts
+ * with different meanings have different forms (`1` and `1.0` count as different). Time is linear except for sorting
+ * members, depth is bounded. Pure.
  */
 import { NumberToken, parseNumbers } from "../canonical-json.ts";
 import { MAX_JSON_DEPTH, measureJson } from "./foreign-json.ts";
 
-/** Objects are maps: no member's name means anything to this program. */
+/** Objects are maps: no member name has a meaning to this code. */
 export type ExactJson = null | boolean | string | NumberToken | readonly ExactJson[] | ExactObject;
 export type ExactObject = ReadonlyMap<string, ExactJson>;
 
@@ -18,7 +18,10 @@ export interface ValueBudget {
   values: number;
 }
 
-/** @returns undefined for what is no JSON, is deeper than 64, has a member twice, or more values than the budget */
+/**
+ * @returns undefined for anything but JSON, or when it is deeper than 64, has a member twice, or more values than the
+ *   budget
+ */
 export function parseExactJson(text: string, budget: ValueBudget = { values: Infinity }): ExactJson | undefined {
   const { colons, values, depth } = measureJson(text, MAX_JSON_DEPTH, budget.values);
   // The value itself is one more.
@@ -33,7 +36,8 @@ export function parseExactJson(text: string, budget: ValueBudget = { values: Inf
   };
   try {
     const value = parseNumbers(text, (number) => new NumberToken(number), mapOf) as ExactJson;
-    // JSON.parse keeps the last of repeated members: there are as many colons outside texts as members were written.
+    // JSON.parse keeps the last of repeated members: the number of colons outside texts is the number of written
+    // members.
     return names === colons ? value : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -52,7 +56,7 @@ export function canonicalText(value: ExactJson): string {
   return `{${members.join(",")}}`;
 }
 
-/** The order of members in canonical text; every name stands once. */
+/** The order of members in canonical text; names are unique. */
 export function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
   return one < other ? -1 : 1;
 }

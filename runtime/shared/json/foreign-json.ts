@@ -6,7 +6,7 @@
  * made. How many bytes there may be is bounded where they are read.
  */
 
-/** Of lists and objects in each other: the one bound of every reader here. */
+/** Nesting of lists and objects: the one bound for every reader here. */
 export const MAX_JSON_DEPTH = 64;
 /** Members and items. A directory's page, the longest of these documents, has some 50,000. */
 export const MAX_JSON_VALUES = 200_000;
@@ -32,21 +32,24 @@ export function isWithinBounds(
 }
 
 export interface JsonSize {
-  /** Outside of texts: as many as members were written. */
+  /** Outside of texts: the number of members written. */
   readonly colons: number;
   /** Members and items, and one more for each empty list and object. */
   readonly values: number;
-  /** Of lists and objects in each other, below the outermost. */
+  /** Nesting of lists and objects, below the outermost. */
   readonly depth: number;
 }
 
-/** What a look at the text tells, before anything is made of it: a value takes up to fifty times the memory of its text. Reads little further than the limits. */
+/**
+ * Measures a text before it is parsed: a value takes up to fifty times the memory of its text. Reads little further
+ * than the limits.
+ */
 export function measureJson(text: string, maxDepth: number, maxValues: number): JsonSize {
   let [colons, values, depth, deepest] = [0, 0, 0, 0];
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22:
-        // Text without an end is no JSON: the loop must not look for one for ever.
+        // Unterminated text is not JSON: the loop must not run forever.
         for (at++; at < text.length && text.charCodeAt(at) !== 0x22; at++) if (text.charCodeAt(at) === 0x5c) at++;
         break;
       case 0x3a:

@@ -1,19 +1,19 @@
 /**
- * The one writer of texts that came from elsewhere (servers, clients, users, files of others) before the eyes of people:
- * pages of the console, terminals, messages of Terraform.
+ * The one writer that shows foreign text (from servers, clients, users, other parties' files) to people: on console
+ * pages, in terminals, in Terraform messages.
  *
- * Untrusted input: the text. Promises: nothing in it steers a terminal or hides what stands next to it, C1 controls and
- * bidirectional marks included; JSON stays the JSON that it was; `foreignText` is bounded; a text through `withoutSent`
- * does not hold what was sent to its author, in the spellings that servers repeat requests in.
+ * Untrusted input: the text. Promises: nothing in it steers a terminal or hides its surroundings, C1 controls and
+ * bidirectional marks included; JSON stays the same JSON; `foreignText` is bounded; `withoutSent` returns no text that
+ * repeats what was sent to its author, in the forms in which servers repeat requests.
  */
 import { escapeUnits, visibleText } from "./visible-text.ts";
 
 const MAX_CHARACTERS = 200;
 
-/** Nothing invisible, on one line, and no longer than said. What is cut off is told. */
+/** Nothing invisible, on one line, and bounded. States how much it truncates. */
 export function foreignText(text: string, maxCharacters = MAX_CHARACTERS): string {
   if (text.length <= maxCharacters) return visibleText(text);
-  // Not within a character of two units.
+  // Does not split a character of two units.
   const shown = text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, "");
   return `${visibleText(shown)}… (${text.length - shown.length} more characters)`;
 }
@@ -25,15 +25,15 @@ export function foreignLines(text: string, maxCharacters: number): string {
   return shown.length === text.length ? lines : `${lines}… (${text.length - shown.length} more characters)`;
 }
 
-/** All that a terminal or a log viewer may obey. Columns of a table may be far apart: spaces stay as many as they are. */
+/** Everything that a terminal or log viewer may obey. Columns of a table may be far apart: spaces are unchanged. */
 export const STEERING = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** What a command prints, whole. Within JSON the escapes are JSON's own. */
+/** Complete output of a command. Within JSON the escapes are JSON's own. */
 export function terminalText(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(STEERING, escapeUnits);
 }
 
-/** Tokens of words are in sentences in part; less of one than this is worth nothing. */
+/** Sentences may contain parts of tokens; a shorter part is useless to an attacker. */
 const WINDOW = 16;
 const MAX_READ = 16_384;
 const REPEATED = "(omitted: it repeats what was sent)";

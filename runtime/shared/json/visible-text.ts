@@ -1,10 +1,11 @@
 /**
- * Text for people who decide by what they see: what has no look of its own, or changes how its neighbours look, is written
- * as an escape.
+ * Text for people who decide by what they see: invisible characters, and characters that change how their neighbors
+ * look, are escaped.
  *
- * That are control and format characters (bidirectional marks, tags), what fonts need not draw (variation selectors, fillers),
- * what no Unicode version of ours knows, every space but the plain one, and more of those than indent anything; marks that
- * stand on no letter, and more of them than any writing puts on one: piled up they cover the lines around them.
+ * These are control and format characters (bidirectional marks, tags), optional glyphs (variation selectors, fillers),
+ * characters unknown to our Unicode version, every space but the plain one, and runs of spaces longer than any
+ * indentation. Also marks without a letter, and more marks than any script puts on one letter: stacked, they cover the
+ * lines around them.
  */
 const HIDDEN =
   /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}|\p{M}{7,}|(?<![\p{L}\p{N}\p{M}])\p{M}| {33,}/gu;
@@ -14,12 +15,12 @@ export function visibleText(text: string): string {
   return text.replace(HIDDEN, escapeUnits);
 }
 
-/** A literal of JSON or TypeScript: reviewers must see what it holds. */
+/** A literal of JSON or TypeScript: reviewers must see its content. */
 export function visibleLiteral(text: string): string {
   return visibleText(JSON.stringify(text));
 }
 
-/** By UTF-16 units: a character above U+FFFF has two, and JSON writes both. */
+/** Escapes by UTF-16 unit: a character above U+FFFF has two, and JSON writes both. */
 export function escapeUnits(characters: string): string {
   return characters
     .split("")
@@ -31,7 +32,7 @@ export function visibleHcl(literal: string): string {
   return literal.replace(HIDDEN, escapeCharacters);
 }
 
-/** By characters, as HCL and YAML write them. */
+/** Escapes by character, as HCL and YAML do. */
 export function escapeCharacters(characters: string): string {
   return Array.from(characters, (character) => {
     const hex = (character.codePointAt(0) ?? 0).toString(16);

@@ -1,7 +1,7 @@
 /**
- * What is written as YAML for people and gateways to read.
+ * YAML output for people and gateways.
  *
- * Untrusted input: the texts in it. Promise: nothing in it steers a terminal or hides what stands next to it; it reads as
+ * Untrusted input: the texts in it. Promise: nothing in it steers a terminal or hides its surroundings; it parses to
  * the same data.
  */
 import { Document, visit } from "yaml";
@@ -14,7 +14,7 @@ export function yamlText(value: unknown, change?: (document: Document) => void):
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, node) {
-      // Only these have escapes.
+      // Only double-quoted YAML has escapes.
       if (typeof node.value === "string" && node.value.search(STEERING) !== -1) node.type = "QUOTE_DOUBLE";
     },
   });

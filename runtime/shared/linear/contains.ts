@@ -1,10 +1,11 @@
 /**
- * Whether texts contain a part, in time that grows with the text alone.
+ * Whether texts contain a part, in time linear in the text.
  *
- * The platform's search compares the part anew at each position: "aaaa…baaaa…" in "aaaa…", 50 KB in 100 KB, takes a second.
+ * The platform's search compares the part again at each position: "aaaa…baaaa…" in "aaaa…", 50 KB in 100 KB, takes a
+ * second.
  */
 
-/** At most so many comparisons the platform may need. It is faster with all that rules ordinarily ask. */
+/** Most comparisons left to the platform, which is faster for all ordinary rules. */
 const MAX_PLAIN_WORK = 16_384;
 const SHORT = 8;
 
@@ -17,7 +18,7 @@ export function compileContains(part: string): (text: string) => boolean {
   };
 }
 
-/** Of Knuth, Morris and Pratt: how much of the part still matches when the character behind `length` of it does not. */
+/** Knuth-Morris-Pratt table: how much of the part still matches when the character after `length` of it does not. */
 function fallbacksOf(part: string): Int32Array {
   const fallbacks = new Int32Array(part.length + 1);
   let length = 0;

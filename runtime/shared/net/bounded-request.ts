@@ -1,14 +1,14 @@
 /**
- * A request of this program's own over HTTP/1.1, and its whole answer.
+ * An HTTP/1.1 request of the gateway itself, and its whole response.
  *
- * Untrusted input: the answer. Promises: headers, body and time are bounded; no redirect is followed, no content coding is
- * undone; nothing is thrown, and no problem quotes the answer. Which addresses may be asked is the caller's business: `lookup`
- * is the only one to be asked for them.
+ * Untrusted input: the response. Promises: headers, body and time are bounded; redirects are not followed, content
+ * codings not decoded; it never throws, and no problem quotes the response. The caller decides which addresses are
+ * allowed: every look-up uses its `lookup`.
  *
- * Other clients are left where there is a reason. `http/fetch/operator-fetch.ts`: libraries bring and expect the types of
- * `fetch`, and providers compress. `kubernetes/controller/client.ts`: the dispatcher comes from the cluster's library, and
- * watches are read line by line. `tools/commands/ready.ts` and `record-sinks/senders/http-post.ts` use node:http: undici takes
- * 50 ms to load, which health checks would spend every few seconds, and 6 MB in each thread.
+ * Other clients remain where there is a reason. `http/fetch/operator-fetch.ts`: libraries bring and expect the types of
+ * `fetch`, and providers compress. `kubernetes/controller/client.ts`: the dispatcher comes from the cluster's library,
+ * and watches are read line by line. `tools/commands/ready.ts` and `record-sinks/senders/http-post.ts` use node:http:
+ * undici takes 50 ms to load, which health checks would spend every few seconds, and 6 MB in each thread.
  */
 import type { AgentOptions } from "node:http";
 import type { LookupFunction } from "node:net";
@@ -22,7 +22,7 @@ import { ignore } from "../ignore.ts";
 
 /** PEM of what a server's certificate is validated by (default: the system's), and of what is shown to it. */
 export interface RequestsOptions extends Pick<ConnectionOptions, "ca" | "cert" | "key"> {
-  /** For a connection to be made. */
+  /** To establish a connection. */
   readonly timeoutMs: number;
   /** The system's resolver when absent. Not asked about literal addresses. */
   readonly lookup?: LookupFunction;
@@ -64,9 +64,9 @@ export type BoundedAnswer =
 
 export interface Requests {
   (request: BoundedRequest): Promise<BoundedAnswer>;
-  /** Ends what is under way. */
+  /** Aborts requests in flight. */
   close(): Promise<void>;
-  /** Takes no more, and ends once what is under way has. */
+  /** Accepts no new requests, and closes after those in flight. */
   retire(): Promise<void>;
 }
 
@@ -81,8 +81,9 @@ export function openRequests({
 }: RequestsOptions): Requests {
   const isProxied = mayUseProxies && proxiesAreUsed();
   let opening: Promise<Dispatcher> | undefined;
-  // Loaded with the first request: a start that asks nobody does without. Requests that are closed unused must refuse afterwards.
-  // The default export: the build gives a CommonJS package that is loaded later no other.
+  // Loaded with the first request: a start without requests saves the time. Requests closed before their first use must
+  // fail afterwards. The default export: the build turns it into a CommonJS package, which has no other when loaded
+  // later.
   const open = (): Promise<Dispatcher> =>
     (opening ??= import("undici").then(
       ({ default: undici }) =>
@@ -121,19 +122,19 @@ export function openRequests({
       );
       head = { status: answer.statusCode, headers: flatten(answer.headers) };
       if (!isFinalStatus(head.status)) {
-        // What is broken off fails, and nobody else listens.
+        // An aborted body fails, and has no other listener.
         answer.body.on("error", ignore).destroy();
         return refuse("status", `answered with the status ${head.status}`);
       }
-      // Read also where it is refused: to some servers a connection that ends before their answer is an error.
+      // Read also when it is rejected: some servers treat a connection that closes before their response as an error.
       const whole = await readWhole(answer.body, maxBytes);
-      // Not undone: a few kilobytes can unfold into gigabytes.
+      // Not decoded: a few kilobytes can expand to gigabytes.
       if (!/^(?:identity)?$/i.test((head.headers["content-encoding"] ?? "").trim()))
         return refuse("content-coding", "answered with a content coding that was not asked for");
       return whole ? { ok: true, head, body: whole } : refuse("too-large", `answered with more than ${maxBytes} bytes`);
     } catch (error) {
       const { code = "no valid answer", message } = error as NodeJS.ErrnoException;
-      // Which of the two is first is chance.
+      // Which of the two fires first is random.
       if (signal.aborted || code === "UND_ERR_CONNECT_TIMEOUT") return refuse("timeout", "did not answer in time");
       if (message === "bad upgrade") {
         head = { status: 101, headers: {} };
@@ -160,7 +161,7 @@ export async function requestOnce(options: RequestsOptions, request: BoundedRequ
   }
 }
 
-/** @throws what the signal says when it is first: neither resolvers nor connections under way can be stopped */
+/** @throws the signal's reason when it fires first: neither resolvers nor connecting sockets can be stopped */
 export function untilAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error);
@@ -178,7 +179,10 @@ function flatten(headers: Readonly<Record<string, string | readonly string[] | u
   return flat;
 }
 
-/** Asked of Node's own agent, which knows of each way to say so. Not imported: the build leaves members out that load something. */
+/**
+ * Asks Node's own agent, which knows every way to configure a proxy. Not imported: the build drops members that load
+ * something.
+ */
 function proxiesAreUsed(): boolean {
   const { globalAgent } = process.getBuiltinModule("node:http");
   return (globalAgent as { readonly options?: AgentOptions }).options?.proxyEnv !== undefined;

@@ -1,11 +1,11 @@
 /**
- * Looks names up for all connections to upstreams and to other addresses that owners or clients chose.
+ * Resolves names for all connections to upstreams and to other addresses that owners or clients chose.
  *
- * Untrusted input: the names, and how slowly their servers respond. Promises: the names of one party leave look-ups for those of
- * others, and its slow names leave some for its other names.
+ * Untrusted input: the names, and how slowly their servers respond. Promises: the names of one party leave look-ups for
+ * those of others, and its slow names leave some for its other names.
  *
- * The system's resolver occupies a thread for each name while it waits, and libuv gives it at most half of its threads. Names above
- * a party's share wait here instead: in the queue of libuv they would delay all others.
+ * The system's resolver occupies a thread for each name while it waits, and libuv gives it at most half of its threads.
+ * Names above a party's share wait here: in the queue of libuv they would delay all others.
  */
 import { ADDRCONFIG, lookup, type LookupAddress } from "node:dns";
 import { isMainThread } from "node:worker_threads";
@@ -90,7 +90,10 @@ export class NameLookups {
     return true;
   }
 
-  /** As many as are free: alone half of all. Of slow names half as many, and half of all for those of all parties. */
+  /**
+   * A party can use as many look-ups as are free: half of all if it is the only one. Slow names get half as many, and
+   * those of all parties half of all.
+   */
   #hasShare({ running }: Party, isSlow: boolean): boolean {
     const free = this.#atATime - this.#running.size;
     return isSlow ? 2 * running < free && 2 * this.#slowRunning < this.#atATime : running < free;
@@ -140,18 +143,18 @@ function timedOut(name: string): Error {
 }
 
 function bySystem(name: string, found: AddressesFound): void {
-  // With the hint of node:net, which asks for no addresses that this machine has no network for.
+  // With the hint of node:net: no addresses of a family that this host has no network for.
   try {
     lookup(name, { all: true, hints: ADDRCONFIG }, (error, addresses) => found(error, error ? [] : addresses));
   } catch (error) {
-    // What can be no name at all.
+    // Not a valid name.
     found(error as Error, []);
   }
 }
 
-/** Threads of libuv as main.ts has them, or as many as it starts by itself. */
+/** Size of libuv's thread pool: as set by main.ts, or its default. */
 const threads = Number(process.env["UV_THREADPOOL_SIZE"]) || 4;
-/** Of the half that libuv gives to look-ups: the rest is for providers, stores and the tracing of the operator. */
+/** Share of the half that libuv gives to look-ups: the rest is for the operator's providers, stores and tracing. */
 const lookups = new NameLookups(Math.ceil(threads / (isMainThread ? 3 : 12)));
 
 /** All addresses of a name. @param party who chose it */

@@ -1,4 +1,4 @@
-/** Addresses of the interfaces of the machine that the gateway runs on. */
+/** Network interface addresses of the gateway's host. */
 import { networkInterfaces } from "node:os";
 
 import ipaddr from "ipaddr.js";
@@ -6,7 +6,7 @@ import ipaddr from "ipaddr.js";
 /** Asked each time: addresses come and go. @param address as DNS or a URL has it, without brackets */
 export function isOwnAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
-  // One spelling for all: "::ffff:c0a8:101" is 192.168.1.1.
+  // One form for all: "::ffff:c0a8:101" is 192.168.1.1.
   const wanted = ipaddr.process(address).toNormalizedString();
   return Object.values(networkInterfaces()).some((each) =>
     each?.some((own) => ipaddr.process(own.address).toNormalizedString() === wanted),

@@ -5,8 +5,8 @@ import { hostname } from "node:os";
 let known: string | undefined;
 
 /**
- * This kernel since its start, and this namespace of it. Names of hosts do not tell: machines can share one, and containers of one
- * machine that have its name number their processes each for itself.
+ * Identifies this kernel since its start, and this process ID namespace. Host names are not enough: hosts can share
+ * one, and containers on one host with the same name number their processes separately.
  */
 export function processSpace(): string {
   return (known ??= `${read(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? hostname()} ${

@@ -1,20 +1,20 @@
 /**
- * Which network addresses the guarded fetch may connect to.
+ * Network addresses that the guarded fetch may connect to.
  *
- * Untrusted input: addresses that DNS gave for a name learnt from others, and literal addresses in learnt URLs. Promise:
- * an address that is embedded in another form (IPv4 in IPv6, NAT64) is checked as what it is.
+ * Untrusted input: addresses that DNS returned for a name learnt from others, and literal addresses in learnt URLs.
+ * Promise: an address that is embedded in another form (IPv4 in IPv6, NAT64) is checked as the embedded address.
  */
 import ipaddr from "ipaddr.js";
 
 /**
- * public: anywhere on the internet. private: networks of the operator's own. loopback: this machine. forbidden: link-local,
- * cloud metadata, and whatever is no host's address.
+ * public: anywhere on the internet. private: the operator's own networks. loopback: this host. forbidden: link-local,
+ * cloud metadata, and everything that is not a host's address.
  */
 export type AddressKind = "public" | "private" | "loopback" | "forbidden";
 
 /**
- * Where clouds answer with credentials of the machine, or speak to its agent; some stand in ranges that are public or may
- * be private networks. Link-local ones are forbidden as such; here they count inside other forms.
+ * Addresses where clouds return credentials of the host or reach its agent; some are in public or private ranges.
+ * Link-local ones are forbidden as such; they are listed for their other forms.
  */
 const CLOUD_METADATA: ReadonlySet<string> = new Set([
   // Most clouds; AWS for containers and pods.
@@ -35,7 +35,7 @@ const CLOUD_METADATA: ReadonlySet<string> = new Set([
   "fd00:42::42",
 ]);
 
-/** AWS keeps the services of its machines here: metadata at ::254, credentials of containers at ::23, and more to come. */
+/** AWS uses this range for services of its hosts: metadata at ::254, container credentials at ::23, more may follow. */
 const AWS_SERVICES = ipaddr.parseCIDR("fd00:ec2::/32");
 
 const PRIVATE_RANGES: ReadonlySet<string> = new Set(["private", "uniqueLocal", "carrierGradeNat"]);
@@ -43,7 +43,7 @@ const PRIVATE_RANGES: ReadonlySet<string> = new Set(["private", "uniqueLocal", "
 /** @param address as DNS or a URL has it; IPv6 with or without brackets */
 export function addressKind(address: string): AddressKind {
   const bare = address.startsWith("[") && address.endsWith("]") ? address.slice(1, -1) : address;
-  // A zone names an interface of this machine: nothing that others may choose.
+  // A zone names an interface of this host: others must not choose it.
   if (bare.includes("%") || !ipaddr.isValid(bare)) return "forbidden";
   const parsed = unwrap(ipaddr.parse(bare));
   if (parsed === undefined || isCloudService(parsed)) return "forbidden";
@@ -56,11 +56,11 @@ export function addressKind(address: string): AddressKind {
 function isCloudService(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (CLOUD_METADATA.has(address.toString())) return true;
   if (!(address instanceof ipaddr.IPv6)) return false;
-  // A network may have a NAT64 prefix of its own, which nobody can tell by looking: what its translator would make of this.
+  // A network may have its own NAT64 prefix, which cannot be recognized: checks what its translator would make of this.
   return address.match(AWS_SERVICES) || CLOUD_METADATA.has(lowIpv4(address).toString());
 }
 
-/** The IPv4 address inside an IPv6 form of it; undefined for tunnels, whose far end nobody can check. */
+/** The IPv4 address inside an IPv6 form of it; undefined for tunnels, whose far end cannot be checked. */
 function unwrap(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   if (!(address instanceof ipaddr.IPv6)) return address;
   switch (address.range()) {

@@ -13,7 +13,7 @@ export function unknownCaCode(error: unknown): string | undefined {
   return code !== undefined && UNKNOWN_CA.has(code) ? code : undefined;
 }
 
-/** What to do about it; Node's own text names one of its command-line options. @returns "" for other errors */
+/** A fix for the operator; Node's own text names one of its command-line options. @returns "" for other errors */
 export function caHint(error: unknown): string {
   return unknownCaCode(error) === undefined ? "" : "; name the CA's PEM file in NODE_EXTRA_CA_CERTS";
 }

@@ -13,10 +13,10 @@ export interface AllotmentRow {
 const NOW_MS = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /**
- * What a row becomes. The conflict locks the row before this is worked out, so its clock is asked and its entries are read
- * when it is our turn.
+ * The new content of a row. The conflict locks the row before this is computed, so the clock and the entries are read
+ * under the lock.
  *
- * $1 key, $2 limit, $3 wanted, $4 spent, $5 share, $6 keepMs, $7 slotMs, $8 holder, $9 and $10 what is given back
+ * $1 key, $2 limit, $3 wanted, $4 spent, $5 share, $6 keepMs, $7 slotMs, $8 holder, $9 and $10 entry and count returned
  */
 function next(names: string, counts: string, untils: string): string {
   const live = `

@@ -1,9 +1,10 @@
 /**
- * Connections to PostgreSQL: a pool for statements, one listening connection for notifications; both come back by
- * themselves after the server was away. Every wait is bounded. Messages never hold the URL or its password.
+ * Connections to PostgreSQL: a pool for statements, and one listening connection for notifications. Both reconnect
+ * automatically after the server was unavailable. Every wait is bounded. Messages never contain the URL or its
+ * password.
  *
- * Promise: a server that takes no writes (a standby, a primary that became one) is not asked for anything: what it knows
- * may be old, and a revocation may be missing.
+ * Promise: a read-only server (a standby, a primary that became one) is never queried: its data may be old, and a
+ * revocation may be missing.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Client, DatabaseError, Pool, type ClientConfig, type PoolClient, type QueryResultRow } from "pg";
@@ -53,7 +54,7 @@ export function openPool({ url, log }: { readonly url: string; readonly log: Log
     "connect",
     task("a new connection to the store", (client) => {
       clients.add(client);
-      // Whoever has taken it out of the pool learns it by the statement that fails; without a listener it ends the process.
+      // The user of the client gets the error from the failing statement; without a listener it would end the process.
       client.on("error", ignore);
     }),
   );
@@ -110,7 +111,7 @@ export function openPool({ url, log }: { readonly url: string; readonly log: Log
 
 const READ_ONLY_SQL_TRANSACTION = "25006";
 
-/** Of each connection that is new: whatever stands between may lead to another server now. */
+/** Checks each new connection: a proxy in between may now lead to another server. */
 function refuseReadOnly(client: PoolClient, done: (error?: Error) => void): void {
   const asked = "SHOW transaction_read_only";
   client.query<{ transaction_read_only: string }>(asked, [], (error: Error | null, answer) => {

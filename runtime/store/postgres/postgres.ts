@@ -1,8 +1,8 @@
 /**
- * The store in PostgreSQL, for replicas on several machines.
+ * The store in PostgreSQL, for replicas on several hosts.
  *
- * The server's clock checks every expiry and lease, so replicas whose clocks differ agree. Each operation is one
- * statement where that suffices; a statement whose connection broke is not repeated, since it may have been done.
+ * The server's clock decides every expiry and lease, so replicas whose clocks differ agree. Each operation is one
+ * statement where that suffices. A statement whose connection broke is not repeated, since it may have run.
  */
 import type { PoolClient } from "pg";
 
@@ -171,7 +171,7 @@ function createStore(database: Database, deps: PostgresDeps): Store {
   }
 }
 
-/** SKIP LOCKED: several replicas sweep at once without waiting for each other. */
+/** SKIP LOCKED: several replicas sweep at the same time without waiting for each other. */
 const SWEEPS = [
   `DELETE FROM gateway_records WHERE key IN
      (SELECT key FROM gateway_records WHERE expires_at <= ${NOW} LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
@@ -193,7 +193,7 @@ function putStatement(key: string, put: CheckedPut): { readonly text: string; re
       values: [...values, put.ifVersion],
     };
   }
-  // An expired row that nobody swept yet counts as none: its versions begin anew.
+  // An expired row that was not swept yet counts as absent: its versions start again.
   const live = LIVE.replaceAll("expires_at", "r.expires_at");
   return {
     text: `INSERT INTO gateway_records AS r (key, value, version, expires_at, tags) VALUES ($1, $2, 1, $3, $4)
@@ -218,7 +218,7 @@ async function appendEntry(client: PoolClient, feed: string, text: string, expir
 
 async function migrate(client: PoolClient): Promise<void> {
   await client.query("SELECT pg_advisory_xact_lock($1, $2)", [LOCK_SPACE, MIGRATION_LOCK]);
-  // Asked first: with the tables in place, a role that may not create any is enough.
+  // Checked first: if the tables exist, a role without the right to create any is enough.
   const { rows } = await client.query<{ schema: boolean; steps: boolean }>(
     "SELECT to_regclass('gateway_schema') IS NOT NULL AS schema, to_regclass('gateway_steps') IS NOT NULL AS steps",
   );
@@ -226,7 +226,7 @@ async function migrate(client: PoolClient): Promise<void> {
   const required = await newestIn(client, "gateway_schema");
   const compatible = rows[0]?.steps === true ? await newestIn(client, "gateway_steps") : 0;
   const pending = pendingMigrations({ required, compatible });
-  // Whoever waits for a table has all others wait behind them: older programs serve meanwhile, and a copy may be under way.
+  // A lock that waits for a table blocks all later statements: older versions are serving, and a backup may be running.
   if (pending.length > 0) await client.query(`SET LOCAL lock_timeout = ${LOCK_WITHIN_MS}`);
   for (const { version, postgres, requires, isCompatible } of pending) {
     await client.query(postgres);

@@ -2,12 +2,12 @@
 import { open, rm } from "node:fs/promises";
 import { backup, DatabaseSync } from "node:sqlite";
 
-/** All pages in one step: in several each write of a gateway would have the copy begun anew. Writers do not wait. */
+/** All pages in one step: with several, each write of a gateway would restart the copy. Writers do not wait. */
 const ALL_PAGES = 0x7fff_ffff;
 
 /** @param to must not be there; is not there either when it fails @throws Error of the file system or of SQLite */
 export async function copySqlite(from: string, to: string): Promise<void> {
-  // Names of users stand in it, and another copy is never overwritten.
+  // The copy contains names of users, and must not overwrite another one.
   const file = await open(to, "wx", 0o600);
   try {
     const database = new DatabaseSync(from, { readOnly: true });

@@ -2,7 +2,7 @@
  * The store's operations on one SQLite connection, synchronous. Runs in the worker thread only: a lock held by another
  * process may block a statement.
  *
- * Operations in `writes` change the file and are run one after the other within a transaction; the others only read.
+ * Operations in `writes` change the file and run one at a time within a transaction; the others only read.
  */
 import { DatabaseSync } from "node:sqlite";
 
@@ -46,8 +46,8 @@ export const writes: ReadonlySet<SqliteOperation> = new Set([
 export function openDatabase(path: string, timeoutMs: number): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: timeoutMs, enableForeignKeyConstraints: true });
   try {
-    // FULL: a revocation or a rotated refresh token that was confirmed must survive a power cut. What is deleted is overwritten:
-    // users are forgotten, and what has ended is nobody's business.
+    // FULL: a confirmed revocation or rotated refresh token must survive a power cut. Deleted data is overwritten:
+    // users are erased, and ended sessions must not remain readable.
     database.exec(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 67108864",
     );
@@ -77,7 +77,7 @@ export function openDatabase(path: string, timeoutMs: number): DatabaseSync {
   }
 }
 
-/** Every operation, with its statements prepared once. Times are given by the caller, whose clock is the store's. */
+/** Every operation, with its statements prepared once. The caller passes all times: its clock is the store's. */
 export function sqliteOperations(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   const find = sql(`SELECT ${RECORD} FROM gateway_records r WHERE r.key = ? AND ${LIVE}`);

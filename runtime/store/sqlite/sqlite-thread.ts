@@ -1,4 +1,7 @@
-/** This side of the worker thread: starts it, sends requests, matches answers, and fails what waits when it ends. */
+/**
+ * The caller's side of the worker thread: starts it, sends requests, matches responses, and fails pending requests when
+ * it ends.
+ */
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { SqliteOperation, SqliteOperations } from "./sqlite-database.ts";
 import { OPENING, type WorkerAnswer, type WorkerSettings } from "./sqlite-worker.ts";

@@ -1,10 +1,10 @@
 /**
- * The thread that owns the SQLite connection: takes requests by message, answers by message.
+ * The thread that owns the SQLite connection: requests and responses are messages.
  *
- * Reads are answered as they come. Writes wait in a queue, and those that wait together are done in one transaction: one
- * flush to the disk for all of them, so that a crowd of writers (sign-ins that anybody may begin) does not keep the
- * others waiting for one flush each. None is answered before the flush. When another process holds the write lock they
- * are tried again shortly, so that reads go on meanwhile.
+ * Reads are answered as they arrive. Writes are queued, and queued ones share one transaction, with one flush to the
+ * disk for all: a crowd of writers (any client can start sign-ins) must not keep the others waiting for one flush each.
+ * No write is answered before the flush. When another process holds the write lock they are retried shortly, so that
+ * reads continue meanwhile.
  */
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
@@ -27,7 +27,7 @@ export type WorkerAnswer =
   | { readonly id: number; readonly ok: true; readonly result: unknown }
   | { readonly id: number; readonly ok: false; readonly code: string; readonly message: string };
 
-/** Id of the answer to the opening, which nobody requests. */
+/** ID of the response to opening, which has no request. */
 export const OPENING = 0;
 
 /** Statements block the thread, and with it reads, only this long; what is left of the wait happens between messages. */
@@ -35,7 +35,7 @@ const STATEMENT_WAIT_MS = 20;
 const RETRY_AFTER_MS = 10;
 const SQLITE_BUSY = 5;
 
-/** So many writes share a flush; reads that came meanwhile are answered before the next ones. */
+/** Most writes per flush; reads that arrived meanwhile are answered before the next ones. */
 const MAX_BATCH = 200;
 
 type Call = Extract<WorkerRequest, { readonly args: readonly unknown[] }>;
@@ -71,7 +71,7 @@ async function serve(port: NonNullable<typeof parentPort>, settings: WorkerSetti
   port.postMessage({ id: OPENING, ok: true, result: null } satisfies WorkerAnswer);
 
   async function drain(): Promise<void> {
-    // The messages that have come already are taken first: reads are answered, writes join the batch.
+    // Messages that have already arrived come first: reads are answered, writes join the batch.
     await nextTurn();
     while (queue.length > 0) {
       await attempt(queue.splice(0, MAX_BATCH));
@@ -96,7 +96,7 @@ async function serve(port: NonNullable<typeof parentPort>, settings: WorkerSetti
 
   /** @returns what to answer, now that it is on the disk */
   function inTransaction(batch: readonly Waiting[]): readonly WorkerAnswer[] {
-    // IMMEDIATE: the lock is taken before reading, so a read cannot turn stale between check and write.
+    // IMMEDIATE: the lock is acquired before reading, so that a read cannot be outdated between check and write.
     database.exec("BEGIN IMMEDIATE");
     try {
       const answers = batch.map(({ call }) => apart(call));
@@ -108,7 +108,7 @@ async function serve(port: NonNullable<typeof parentPort>, settings: WorkerSetti
     }
   }
 
-  /** One write of the transaction: when it fails it leaves nothing, and the others stay. */
+  /** Runs one write of the transaction: a failure undoes it, and the others stay. */
   function apart(call: Call): WorkerAnswer {
     database.exec("SAVEPOINT one");
     try {
@@ -151,7 +151,7 @@ function failure(id: number, error: unknown): WorkerAnswer {
   return { id, ok: false, code, message: error instanceof Error ? error.message : String(error) };
 }
 
-/** Several processes may open a new file at once; the change to WAL does not wait for its lock by itself. */
+/** Several processes may open a new file at the same time; SQLite does not wait for the lock to change to WAL. */
 async function openPatiently({ path, busyTimeoutMs }: WorkerSettings): Promise<DatabaseSync> {
   const deadlineMs = performance.now() + busyTimeoutMs;
   for (;;) {
@@ -168,6 +168,6 @@ async function openPatiently({ path, busyTimeoutMs }: WorkerSettings): Promise<D
 
 function isBusy(error: unknown): boolean {
   const code = (error as { errcode?: unknown }).errcode;
-  // The low byte is the primary code; the rest tells variants such as SQLITE_BUSY_SNAPSHOT apart.
+  // The low byte is the primary code; the rest identifies variants such as SQLITE_BUSY_SNAPSHOT.
   return typeof code === "number" && (code & 0xff) === SQLITE_BUSY;
 }

@@ -1,8 +1,8 @@
 /**
- * The store in one SQLite file: durable, shared by the processes of one machine.
+ * The store in one SQLite file: durable, shared by the processes of one host.
  *
  * The connection lives in a worker thread (sqlite-worker.ts), because a lock held by another process would stop the
- * event loop. Trusted input: the path, from the boot file. The file is readable by its owner only.
+ * event loop. Trusted input: the path, from the main configuration file. Only its owner can read the file.
  */
 import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 
@@ -67,7 +67,7 @@ export async function openSqliteStore({ path, clock, busyTimeoutMs = 5000 }: Sql
 function prepareFile(path: string): void {
   try {
     createPrivately(path);
-    // By path, not by descriptor: closing a descriptor drops the locks this process has on the file (POSIX).
+    // By path, not by descriptor: closing a descriptor drops this process's locks on the file (POSIX).
     if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
   } catch (error) {
     throw new GatewayError("store.open", `Cannot open store "${path}": ${errorText(error)}`, { cause: error });

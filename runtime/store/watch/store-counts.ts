@@ -1,6 +1,6 @@
-/** What became of the store's operations, and how long they took: plain numbers, added to at each of them. */
+/** Results and durations of the store's operations: plain numbers, incremented by each of them. */
 
-/** As in `Store`, and what a lease does. */
+/** Methods of `Store`, and those of a lease. */
 export type StoreOperation =
   | "get"
   | "put"
@@ -19,14 +19,14 @@ export type StoreOperation =
   | "now"
   | "sweep";
 
-/** "refused": it answered, and somebody else was first: another version, another holder. */
+/** "refused": the store responded, and another process was first: another version, another holder. */
 export type StoreOutcome = "ok" | "refused" | "unavailable";
 
 /** Upper bounds; what took longer than all is counted behind them. */
 export const STORE_BUCKETS_MS: readonly number[] = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
 
 interface Durations {
-  /** Those within each bucket alone; the last is for those above all. */
+  /** Counts per bucket, not cumulative; the last is for all above. */
   readonly counts: readonly number[];
   readonly sumMs: number;
 }

@@ -1,14 +1,14 @@
 /**
- * Whether the store can be used by this process, and since when not: from what everybody's operations come to, and from
- * a question of its own where one of them failed, or somebody wants to know.
+ * Whether this process can use the store, and since when not: known from the results of all operations, and from a
+ * query of its own after a failure or when a caller needs to know.
  */
 import { epochSeconds, steadyClock, within, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../store.ts";
 import { task } from "../../shared/faults/guard.ts";
 
 /**
- * So long goes on what was verified while the store cannot be used: principals, Internal Tokens, and the readiness of a
- * process that serves them.
+ * How long verified state stays valid without the store: principals, Internal Tokens, and the readiness of a process
+ * that serves them.
  */
 export const WITHOUT_STORE_MS = 5 * 60_000;
 
@@ -19,7 +19,7 @@ export interface StoreFacts {
   readonly store: StoreState;
   /** How long it has not been "ok"; absent when it is, and when this process never could use it. */
   readonly failingMs?: number;
-  /** Something that was verified with it may still go on. */
+  /** Whether something that was verified with it is still valid. */
   readonly serves: boolean;
 }
 
@@ -29,11 +29,11 @@ export interface StoreHealth {
    * by then: probes wait a second for us, and a store that hangs must not eject every replica. Never rejects.
    */
   look(): Promise<StoreFacts>;
-  /** As far as is known without asking. */
+  /** Last known state, without a query. */
   known(): StoreFacts;
 }
 
-/** Told what became of operations. */
+/** Receives the results of operations. */
 export interface HealthSigns {
   /** @param wrote something was changed: what changes nothing succeeds on a full disk too */
   answered(wrote: boolean): void;
@@ -41,7 +41,7 @@ export interface HealthSigns {
   close(): void;
 }
 
-/** What is asked for and written: no record of anybody, see SCHEMA.md. */
+/** Read and written as a test; not a user's record, see SCHEMA.md. */
 const KEY = "status:health";
 const RECORD_ENDS_AFTER_SECONDS = 60;
 const ASK_AGAIN_AFTER_MS = 1_000;
@@ -80,7 +80,7 @@ export function createStoreHealth(
     },
     failed(isWrite) {
       suspectsWrites ||= isWrite;
-      // It may have been at fault itself, so one that is not is asked.
+      // The failed store may itself be at fault, so a healthy one is queried.
       if (state === "ok") void ask();
       lookLater();
     },
@@ -124,7 +124,7 @@ export function createStoreHealth(
     lookLater();
   }
 
-  /** Nobody else may ask while something is wrong. */
+  /** Checks again later: no other caller may query while there is a problem. */
   function lookLater(): void {
     if (closed || timer || (state === "ok" && !suspectsWrites)) return;
     timer = setTimeout(

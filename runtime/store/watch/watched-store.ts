@@ -1,4 +1,4 @@
-/** The store with what becomes of each of its operations: for readiness and for metrics. */
+/** The store, reporting the result of each operation: for readiness and for metrics. */
 import { GatewayError } from "../../shared/errors.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { createStoreTally, type StoreCounts, type StoreOperation } from "./store-counts.ts";
@@ -33,8 +33,8 @@ export function watchStore(store: Store, deps: { readonly clock: Clock }): Watch
     }
   };
   /**
-   * @param wrote whether this answer says that something was changed
-   * @param refused whether it says that somebody else was first
+   * @param wrote whether this response means that something was changed
+   * @param refused whether it means that another process was first
    */
   const writing = async <T>(
     operation: StoreOperation,
