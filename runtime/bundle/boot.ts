@@ -1,6 +1,6 @@
 /**
- * Boot settings as written → compiled, with their own secrets read. Done once, at start, and before anything else: they
- * say where the store is that has the published slices.
+ * Compiles the static settings with their own secrets, once, before anything else: they locate the store that has the
+ * published slices.
  */
 import { sqlitePath } from "../store/sqlite/sqlite-path.ts";
 import type { BootSettings } from "../config/compiled.ts";
@@ -24,27 +24,27 @@ import { createSealing, readSecrets, type SecretDeps, type Sealing } from "./sec
 import { readTogether } from "./sources.ts";
 
 export interface Boot {
-  /** As written. */
+  /** The settings as written. */
   readonly doc: BootDoc;
   readonly settings: BootSettings;
   /** Absent without `shared_secret`. */
   readonly sealing: Sealing | undefined;
-  /** Absent without `vault`. Whoever read the boot file closes it. */
+  /** Absent without `vault`. The reader of the main configuration file closes it. */
   readonly vault: Vault | undefined;
 }
 
 export interface BootOptions {
   readonly env: SecretDeps["env"];
-  /** The process begins, and waits for the server of its secrets a while. Default: it is asked once. */
+  /** The process is starting: waits a while for the secrets server. Default: one attempt. */
   readonly starts?: boolean;
   readonly onWait?: OnWait;
   readonly vault?: Partial<VaultDeps>;
 }
 
 /**
- * Reads the boot file alone; the rest of the configuration may still be wrong.
+ * Reads only the main configuration file; the rest of the configuration may still be wrong.
  *
- * @param path a configuration file, or a directory with a boot file
+ * @param path a configuration file, or a directory with a main configuration file
  * @throws GatewayError `config.invalid` with every problem of all files, `config.secret`
  */
 export async function readBoot(path: string, options: BootOptions = { env: process.env }): Promise<Boot> {
@@ -78,7 +78,7 @@ export async function resolveBoot(doc: BootDoc, options: BootOptions): Promise<B
   }
 }
 
-/** Says that the start takes longer, and why. */
+/** Logs that the start takes longer, and why. */
 export function saysWait(openLog: () => Pick<Log, "warn">): OnWait {
   return (reason) => {
     const log = openLog();
@@ -86,14 +86,17 @@ export function saysWait(openLog: () => Pick<Log, "warn">): OnWait {
   };
 }
 
-/** Only spans of time are measured, which go on alike when the machine's clock is set. */
+/** Measures durations only, so a change of the system clock must not matter. */
 const STEADY: Clock = { now: () => performance.now() };
 
-/** The server of `vault:` references; undefined when the boot file names none. Whoever asks closes it. */
+/**
+ * Client of the server of `vault:` references, to be closed by the caller; undefined if the main configuration file has
+ * no `vault`.
+ */
 export function vaultOf({ vault, ...doc }: BootDoc, options: BootOptions): Vault | undefined {
   if (!vault) return undefined;
   const { env } = options;
-  /** A SecretID may be another one at each login, and is then read where it was written. */
+  /** Read from its source at each login, because a SecretID can change. */
   const secretId = async (): Promise<string | undefined> => {
     const { approle = {} } = vault.login;
     const needs = secretNeeds(secretUses(settingsFields, { vault }));
@@ -104,7 +107,7 @@ export function vaultOf({ vault, ...doc }: BootDoc, options: BootOptions): Vault
 }
 
 /**
- * Waits a while for the server of secrets, which a process that begins cannot do without; from then on its news are told.
+ * Waits a while for the secrets server, which a starting process needs, then subscribes to its changes.
  *
  * @returns unsubscribe
  */
@@ -125,7 +128,7 @@ function bootNeeds(doc: BootDoc): SecretNeeds {
   return { ...secretNeeds(secretUses(settingsFields, doc)), sealed: [] };
 }
 
-/** The key to sealed secrets is made from `shared_secret`, so that one cannot itself be sealed. */
+/** The key for sealed secrets is derived from `shared_secret`, so that secret cannot itself be sealed. */
 async function sealingOf(doc: BootDoc, needs: SecretNeeds, deps: SecretDeps): Promise<Sealing | undefined> {
   const secrets = await readSecrets(needs, deps);
   const source = {
@@ -135,12 +138,12 @@ async function sealingOf(doc: BootDoc, needs: SecretNeeds, deps: SecretDeps): Pr
     },
   };
   const written = ["shared_secret", "previous_shared_secret"].flatMap((name) => secretValues(doc, name, source));
-  // What is too short or no base64 is reported by the compiler.
+  // The compiler reports values that are too short or not base64.
   const raw = written.flatMap((value) => decodeSharedSecret(value) ?? []);
   return raw.length > 0 && raw.length === written.length ? createSealing(createKeys(raw)) : undefined;
 }
 
-/** The record log, and the database with the files that SQLite keeps beside it (`-wal`, `-shm`, `-journal`). */
+/** Whether `file` is the record log, the database, or one of SQLite's files next to it (`-wal`, `-shm`, `-journal`). */
 export function isWrittenBy({ authorizeLog, storageUrl }: BootSettings, file: string): boolean {
   if (file === resolve(authorizeLog)) return true;
   const database = sqlitePath(storageUrl);

@@ -16,7 +16,7 @@ export class BundleListeners {
   }
 
   subscribe(listener: SwapListener): () => void {
-    // A wrapper of its own: the same function subscribed twice is two subscriptions.
+    // A separate wrapper: the same function subscribed twice is two subscriptions.
     const entry: SwapListener = (next, previous) => listener(next, previous);
     this.#swaps.add(entry);
     return () => void this.#swaps.delete(entry);
@@ -27,7 +27,7 @@ export class BundleListeners {
     return () => void this.#preparations.delete(work);
   }
 
-  /** Calls back after each look at files and slices, whatever came of it. @returns unsubscribe */
+  /** Calls back after each check of files and slices, whatever the result. @returns unsubscribe */
   onReport(listener: () => void): () => void {
     const entry = (): void => listener();
     this.#reports.add(entry);
@@ -39,7 +39,7 @@ export class BundleListeners {
       try {
         await work(snapshot);
       } catch (error) {
-        // It only makes the change slower.
+        // A failed preparation only makes the change slower.
         this.#log.error({ err: error }, "cannot prepare configuration change");
       }
     }

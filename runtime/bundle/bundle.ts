@@ -1,11 +1,11 @@
 /**
- * The configuration in force: loads it at start, follows its files and what is published, and swaps one immutable
- * snapshot for the next.
+ * The active configuration: loads it at start, follows its files and published slices, and replaces one immutable
+ * snapshot with the next.
  *
- * Untrusted input: files and slices; they are written by others. Promises: a snapshot comes from what belongs together;
- * whatever is wrong with an owner's change (unreadable, invalid, conflicting, a missing secret) leaves that owner with the
- * last good one and the others alone, what is wrong with the boot file leaves the last good snapshot in force, and both
- * are reported in the log and the status; listeners see each snapshot once, in order.
+ * Untrusted input: files and slices, written by others. Promises: a snapshot comes from sources that belong together.
+ * If an owner's change is wrong (unreadable, invalid, conflicting, a missing secret), that owner keeps the previous
+ * valid version and other owners are not affected. If the main configuration file is wrong, the whole previous snapshot
+ * stays active. Log and status report both. Listeners see each snapshot once, in order.
  */
 import { followVault, isWrittenBy, resolveBoot, type Boot } from "./boot.ts";
 import type { JWK } from "jose";
@@ -35,24 +35,24 @@ import { createWatch, type Watch } from "./watch.ts";
 import type { Build } from "./build/build-types.ts";
 
 export interface BundleDeps {
-  /** A configuration file, or a directory of one boot file and slices. */
+  /** A configuration file, or a directory with one main configuration file and slices. */
   readonly path: string;
   readonly log: Log;
   readonly clock: Clock;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Boot settings, when they were read already. */
+  /** Static settings, if already read. */
   readonly boot?: Boot;
-  /** Slices published beside the files. */
+  /** Published slices, in addition to the files. */
   readonly published?: PublishedSlices;
-  /** Slices last in force, over restarts; absent: for as long as this process lives. */
+  /** Previous slices, kept over restarts; absent: kept in memory only. */
   readonly kept?: PreviousSliceStore | undefined;
-  /** Keys to seal them with: 32 bytes each, current first. */
+  /** Keys that seal them: 32 bytes each, current first. */
   readonly keptKeys?: readonly Uint8Array[];
-  /** Pause after the last change of a file before it is read. */
+  /** Quiet period after a file's last change before it is read. */
   readonly quietMs?: number;
-  /** Longest time a change stays unnoticed where the file system tells nothing. */
+  /** Poll interval, for file systems without notifications. */
   readonly pollEveryMs?: number;
-  /** Called when another configuration was put in force, or refused. */
+  /** Called after another configuration was activated or rejected. */
   readonly onReload?: ((reload: { readonly ok: boolean; readonly tookMs: number }) => void) | undefined;
 }
 
@@ -76,7 +76,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
   #inForce = 0;
   #isStoreAway = false;
   #isKeptAway = false;
-  /** What was found last is not in force, for whatever the boot file has. */
+  /** The latest version was rejected because of the main configuration file. */
   #isRefused = false;
   #checked: Extract<Validation, { readonly kind: "good" }> | undefined;
   #directories: readonly string[] = [];
@@ -88,7 +88,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
   #closed = false;
   readonly #watch: Watch;
   readonly #unfollow: (() => void) | undefined;
-  /** What would be wrong if these slices were published. */
+  /** Problems that publishing these slices would cause. */
   readonly validate: ValidateCandidates;
 
   constructor(deps: BundleDeps, kept: readonly SealedSlice[]) {
@@ -106,16 +106,16 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
   }
 
   async open(): Promise<void> {
-    // Through the queue, like every later look: the poll may already ask for the next one.
+    // Through the queue, as all later checks: the poll may already request the next one.
     await this.reload();
     if (this.#current && this.#boot) return;
-    // Before the end, which a look that is under way reports, too.
+    // Before closing, because a check in flight also reports.
     const problems = this.#report.status(undefined).lastError?.problems ?? [];
     await this.close();
     throw new GatewayError("config.invalid", problems.join("\n"));
   }
 
-  /** As they were at start; changes need a restart. */
+  /** Values at start; changes need a restart. */
   get boot(): BootSettings {
     return (this.#boot as Boot).settings;
   }
@@ -145,9 +145,9 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     return this.#validator.parseChanges(text, asker);
   }
 
-  /** Looks at files and slices now. Resolves when what is there has been put in force or refused; never rejects. */
+  /** Checks files and slices now. Resolves when their current state was activated or rejected; never rejects. */
   reload(): Promise<void> {
-    // One look at a time; a call during a look gets one that begins after it. One that fails is followed by others.
+    // One check at a time. A call during a check gets one that starts after it, also if the running one fails.
     return (this.#queued ??= this.#running.then(() => {
       this.#queued = undefined;
       return (this.#running = this.#look().catch((error: unknown) =>
@@ -173,7 +173,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     try {
       await this.#load();
     } catch (error) {
-      // close() ends the thread that validates: the process stops, and the configuration is not at fault.
+      // close() ends the validation thread: the process is stopping, and the configuration is not the cause.
       if (!this.#closed) this.#report.failed([this.#problemOf(error)]);
     }
     if (this.#closed) return;
@@ -201,7 +201,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
         news = found;
       }
       const checked = this.#checked;
-      // Unchanged files that were bad are still bad, and have been reported.
+      // Unchanged invalid files are still invalid, and were already reported.
       if (!checked) {
         if (news) this.#report.found(news);
         return;
@@ -210,7 +210,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
       this.#unfollowVault ??= await followVault(this.#boot, checked.needs.refs, () => void this.reload(), log);
       const secrets = await readSecrets(checked.needs, this.#secretDeps());
       if (secrets.fingerprint === this.#fingerprint) {
-        // Slices that went there and back between two looks are a later generation of the same.
+        // Slices that changed and changed back between two checks have a later generation but the same content.
         if (!this.#isRefused) this.#inForce = this.#slices.generation;
         return;
       }
@@ -220,7 +220,8 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
       const holdsOwnersApart = bootDoc.owners !== undefined;
       const input = { settings, certificates, holdsOwnersApart, routes: this.#validator.routes(), secrets, fileOf };
       const outcome = await buildSnapshot(input, this.#build);
-      // The owners of what cannot be compiled give way; of the boot file nobody can.
+      // Owners whose texts cannot be compiled get their previous version; for the main configuration file there is no
+      // fallback.
       if (!outcome.ok && (await this.#refused.add(outcome.failures, this.#secretDeps()))) continue;
       if (news) this.#report.found(news);
       this.#isRefused = !outcome.ok;
@@ -236,7 +237,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     return { env: this.#env, sealing: this.#boot?.sealing, vault: this.#boot?.vault };
   }
 
-  /** While the store is away, the slices last read stay; without any there is nothing to start with. */
+  /** If the store is unavailable, the slices last read stay; without any the process cannot start. */
   async #readPublished(): Promise<void> {
     const { log, published } = this.#deps;
     try {
@@ -272,7 +273,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     await this.#keep();
   }
 
-  /** For the day on which somebody's next slice is bad. */
+  /** Stores the active slices, as a fallback if an owner's next slice is invalid. */
   async #keep(): Promise<void> {
     if (!this.#closed) await this.#writeKept(await this.#validator.inForce(this.#deps.clock.now()));
   }
@@ -284,7 +285,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
       if (this.#isKeptAway) log.info("saving of active slices recovered");
       this.#isKeptAway = false;
     } catch (error) {
-      // What could not be written goes with the next changes, or at the next look.
+      // A failed write is repeated with the next change or at the next check.
       if (!this.#isKeptAway) log.warn({ reason: errorText(error) }, "cannot save active slices for the next start");
       this.#isKeptAway = true;
     }

@@ -1,8 +1,8 @@
 /**
- * Whether every process that may serve has a publication in force.
+ * Whether a publication is active in every process that may serve.
  *
- * A process without a heartbeat is either dead or cut off from the store, and then it serves what it had for some minutes.
- * So a publisher does not wait for it longer than some seconds, and names it as a laggard until its record expires.
+ * A process without a heartbeat is either dead, or disconnected from the store and serving its last state for some
+ * minutes. So a publisher waits only some seconds for it, then names it as a laggard until its record expires.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -17,11 +17,11 @@ export interface Laggard {
 export interface Liveness {
   /** Processes that may serve. */
   readonly replicas: number;
-  /** Those that do not have it in force (yet). */
+  /** Processes in which it is not (yet) active. */
   readonly laggards: readonly Laggard[];
 }
 
-/** What waiting came to. "silent": it is in force except at processes without a heartbeat. */
+/** Result of waiting. "silent": active except in processes without a heartbeat. */
 export type Awaited = "live" | "behind" | "silent";
 
 export interface AwaitLive {
@@ -33,15 +33,15 @@ export interface AwaitLive {
 }
 
 const ASK_EVERY_MS = 20;
-/** Past the first second nobody is quick any more. */
+/** After the first second, faster polling gains nothing. */
 const ASK_LATER_EVERY_MS = 250;
 
-/** Processes that may serve, as every answer about liveness counts them. @throws GatewayError `store.unavailable` */
+/** Processes that may serve, as all responses about liveness count them. @throws GatewayError `store.unavailable` */
 export async function readServing(store: Pick<Store, "list">): Promise<readonly PresenceRow[]> {
   return (await readAllPresence(store)).filter((row) => !hasEnded(row, Date.now() / 1000));
 }
 
-/** Until every process has it in force, or will not have it. */
+/** Waits until each process activated or rejected the generation, at most `waitMs`. */
 export async function awaitLive(
   { store, waitMs, findSilent, onAwaited }: AwaitLive,
   generation: number,
@@ -54,7 +54,7 @@ export async function awaitLive(
     const silent = findSilent(rows);
     const present = rows.filter((row) => !silent.has(row));
     const behind = present.filter((row) => isBehind(row, generation, owners));
-    // Nothing is gained by waiting for those who said no.
+    // A rejection is final: do not wait for processes that rejected.
     const refused = behind.every((row) => row.published >= generation || (row.refused?.generation ?? 0) >= generation);
     if (refused || waitedMs >= waitMs) {
       const wasAwaited = [...silent].some((row) => isBehind(row, generation, owners));
@@ -65,10 +65,10 @@ export async function awaitLive(
   }
 }
 
-/** Tells which of these processes have shown no sign of life since it saw them first, for so long. */
+/** Returns the rows without a new heartbeat for the configured time since they were first seen. */
 export type FindSilent = (rows: readonly PresenceRow[]) => ReadonlySet<PresenceRow>;
 
-/** By our own clock, since those of other machines may differ. What it has seen it knows the next time, too. */
+/** Uses only this process's clock, since clocks of other hosts may differ. Observations carry over to the next call. */
 export function watchSilence(silentMs: number): FindSilent {
   let known = new Map<string, { readonly seen: number; readonly atMs: number }>();
   return (rows) => {
@@ -86,7 +86,7 @@ export function watchSilence(silentMs: number): FindSilent {
   };
 }
 
-/** @param silent those of `rows` without a heartbeat, as far as the caller knows */
+/** @param silent members of `rows` without a heartbeat, as known to the caller */
 export function livenessOf(
   rows: readonly PresenceRow[],
   generation: number,
@@ -101,7 +101,7 @@ export function livenessOf(
   return { replicas: rows.length, laggards };
 }
 
-/** Why a laggard may stay one for minutes, and what then. */
+/** Why a process can be a laggard for minutes, and when that ends. */
 const NO_HEARTBEAT =
   ", without a heartbeat: it is gone, or cut off from the store and serves that; no longer counted 5 minutes after its last heartbeat";
 
@@ -113,7 +113,7 @@ export function isBehind(
   return published < generation || degraded.some(({ owner }) => owners.includes(owner));
 }
 
-/** A laggard's reason without the problems of a whole configuration, which are of all owners. */
+/** A laggard's reason without the problems, which concern all owners' configurations. */
 export function withoutRefusal(reason: string): string {
   return reason.split(REFUSED, 1)[0] as string;
 }
@@ -134,5 +134,5 @@ function laggardOf(
   return { id, reason: `${state} and ${reasons.join(", ")}` };
 }
 
-/** Between where a process is and why it is not further. */
+/** Separates a process's generation from why it is not newer. */
 export const REFUSED = " and refused ";

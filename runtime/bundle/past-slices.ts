@@ -1,4 +1,4 @@
-/** What was published after an earlier generation, as far as it is kept. */
+/** Slices as published at an earlier generation, as far as history reaches. */
 import { GatewayError } from "../shared/errors.ts";
 import type { Store } from "../store/store.ts";
 import type { Publication } from "./publication.ts";
@@ -7,7 +7,7 @@ import type { PublishedSources } from "./validation/protocol.ts";
 import { publishedSources } from "./validation/validate-candidates.ts";
 
 /**
- * @param known texts that need not be read again, by owner and digest as `sliceKey` has them; gets those that were read
+ * @param known texts already read, by `sliceKey` (owner and digest); newly read texts are added
  * @throws GatewayError `store.unavailable`
  */
 export async function readPastSlices(
@@ -18,7 +18,7 @@ export async function readPastSlices(
 ): Promise<PublishedSources> {
   const slices: { owner: string; digest: string; text: string }[] = [];
   for (const { owner, versions, trimmed } of owners) {
-    // Of whom older versions were forgotten, the oldest that is kept: it is the nearest.
+    // If older versions were deleted, the oldest remaining one is the closest.
     const oldest = trimmed ? versions[0] : undefined;
     const then = versions.findLast((version) => version.generation <= generation) ?? oldest;
     if (then === undefined || then.digest === null) continue;

@@ -1,8 +1,9 @@
 /**
- * A sign of life of this process in the store, with what it has in force: by it a publisher knows that a change is live.
+ * Heartbeat of this process in the store, with its active configuration. Publishers use it to see that a change is
+ * live.
  *
- * The record outlives a process that was killed by as long as a process serves without the store, since a publisher
- * cannot tell the two apart. Everybody else counts a process for 20 s.
+ * The record of a killed process stays as long as a process can serve without the store, because a publisher cannot
+ * distinguish the two. All other readers count a process for 20 s.
  */
 import { hostname } from "node:os";
 
@@ -20,17 +21,17 @@ import { task } from "../shared/faults/guard.ts";
 
 export interface PresenceRow {
   readonly id: string;
-  /** Of the snapshot in force. */
+  /** Digest of the active snapshot. */
   readonly digest: string;
-  /** Generation of the publication in force; 0 when nothing was ever published. */
+  /** Generation of the active publication; 0 if nothing was ever published. */
   readonly published: number;
-  /** A later generation that this process could not put in force. */
+  /** A later generation that this process rejected. */
   readonly refused?: { readonly generation: number; readonly problems: readonly string[] };
-  /** Owners whose published slice is not what this process serves. */
+  /** Owners whose published slice this process does not serve. */
   readonly degraded?: readonly { readonly owner: string; readonly problems: readonly string[] }[];
-  /** Ids of its shared secrets, current first; absent without one, and in what older programs write. */
+  /** IDs of its shared secrets, current first; absent without one, and in records of older versions. */
   readonly secrets?: readonly string[];
-  /** Where the number in the id is of this process; absent in what older programs write. */
+  /** Process namespace of the number in the id; absent in records of older versions. */
   readonly space?: string;
   /** Epoch seconds. */
   readonly seen: number;
@@ -38,10 +39,10 @@ export interface PresenceRow {
 
 export interface PresenceDeps {
   readonly store: Store;
-  /** Of this process; unique among all that share the store. */
+  /** Id of this process, unique among all processes that share the store. */
   readonly id: string;
   readonly bundle: Pick<Bundle, "status" | "onReport">;
-  /** Ids of the shared secrets, current first; absent without one. */
+  /** IDs of the shared secrets, current first; absent without one. */
   readonly secrets?: readonly string[] | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -49,33 +50,36 @@ export interface PresenceDeps {
 
 export const PRESENCE_TAG = "status";
 const BEAT_EVERY_MS = 2_000;
-/** Two beats may be lost before whoever publishes waits no longer for a process. */
+/** Two heartbeats may be lost before a publisher stops waiting for a process. */
 export const SILENT_AFTER_MS = 5_000;
-/** All other readers count a process for longer: a short outage of the store loses no process. */
+/** Other readers count a process for longer, so that a short store outage loses none. */
 const COUNTED_SECONDS = 20;
-/** Until then a process that cannot reach the store may serve what it had, so a publisher must name it. */
+/** Until then a process without the store may serve its last state, so a publisher must name it. */
 const EXPIRES_AFTER_SECONDS = WITHOUT_STORE_MS / 1000 + COUNTED_SECONDS;
-/** The beat that looks for predecessors again: the record of one that was killed just before our start is too young then. */
+/** Heartbeat that removes predecessors again: the record of one killed just before our start is too recent at first. */
 const SECOND_LOOK_AT_BEAT = 4;
-/** What an operator needs to see why; the rest is in that process's log. */
+/** Enough for an operator to see why; the rest is in that process's log. */
 const MAX_PROBLEMS = 5;
 const MAX_EXPLAINED = 50;
 
-/** Processes heard of in the last 20 s. @throws GatewayError `store.unavailable` */
+/** Processes with a heartbeat in the last 20 s. @throws GatewayError `store.unavailable` */
 export async function readPresence(store: Pick<Store, "list" | "now">): Promise<readonly PresenceRow[]> {
   const [rows, now] = await Promise.all([readAllPresence(store), store.now()]);
   return rows.filter(({ seen }) => now - seen < COUNTED_SECONDS);
 }
 
-/** Processes that may serve, those that have not been heard of for minutes included. @throws GatewayError `store.unavailable` */
+/**
+ * Processes that may serve, including those without a heartbeat for minutes. @throws GatewayError `store.unavailable`
+ */
 export async function readAllPresence(store: Pick<Store, "list">): Promise<readonly PresenceRow[]> {
   return (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value);
 }
 
 /**
- * Whether a process of this machine has certainly ended: its record is old, and no process has its number.
+ * Whether a process of this host has certainly ended: its record is old, and no process has its number.
  *
- * @param own name of the calling process; an old record with its process number is of an earlier container of this host
+ * @param own name of the calling process; an old record with the same process number is from an earlier container on
+ *   this host
  */
 export function hasEnded({ id, seen, space }: PresenceRow, nowSeconds: number, own?: string): boolean {
   const prefix = `${hostname()}-`;
@@ -84,7 +88,7 @@ export function hasEnded({ id, seen, space }: PresenceRow, nowSeconds: number, o
   if (!named) return false;
   const pid = Number(named[1]);
   if (pid === process.pid) return own !== undefined && baseOf(id) !== baseOf(own);
-  // Of another machine, or container, with the same name: it may serve.
+  // From another host or container with the same name: it may serve.
   if (space !== processSpace()) return false;
   try {
     process.kill(pid, 0);
@@ -94,7 +98,7 @@ export function hasEnded({ id, seen, space }: PresenceRow, nowSeconds: number, o
   }
 }
 
-/** Of a worker's name, that of its supervisor. */
+/** Removes a worker's suffix, leaving its supervisor's name. */
 function baseOf(id: string): string {
   return id.replace(/\/\d+$/, "");
 }
@@ -103,12 +107,12 @@ export function presenceKey(id: string): string {
   return `status:${id}`;
 }
 
-/** A name for this process that no other one has, and that tells an operator where it runs. */
+/** Unique name for this process that shows an operator where it runs. */
 export function processName(): string {
   return `${hostname()}-${process.pid}-${randomSecret(3)}`;
 }
 
-/** Resolves when the first sign of life is written, or could not be. */
+/** Resolves after the first heartbeat was written or failed. */
 export async function startPresence({ store, id, bundle, secrets, clock, log }: PresenceDeps): Promise<Closable> {
   let closed = false;
   let writing = Promise.resolve();
@@ -126,12 +130,12 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
       unsubscribe();
       clearInterval(timer);
       await writing;
-      // Else publishers would wait for us until the record ends by itself.
+      // Otherwise publishers wait for this process until the record expires.
       await store.delete(presenceKey(id)).catch(() => false);
     },
   };
 
-  /** One write at a time; what happens during a write is in the next one. */
+  /** One write at a time; changes during a write go into the next one. */
   function beat(): Promise<void> {
     if (queued) return writing;
     queued = true;
@@ -151,7 +155,7 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
     }));
   }
 
-  /** A process that was killed leaves its record. Publishers would name it as a laggard until the record expires. */
+  /** A killed process leaves its record, and publishers would name it as a laggard until that expires. */
   async function removeEnded(): Promise<void> {
     try {
       for (const each of await readAllPresence(store))
@@ -183,7 +187,7 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
   }
 }
 
-/** Those of published slices, for whom publishers ask; of the first few with their reasons. */
+/** Degraded owners of published slices, which publishers check; the first few with their reasons. */
 function behind(degraded: readonly DegradedStatus[]): Pick<PresenceRow, "degraded"> {
   const published = degraded.filter(({ owner, files, late }) => late !== true && files.includes(publishedName(owner)));
   if (published.length === 0) return {};

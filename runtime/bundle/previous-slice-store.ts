@@ -1,8 +1,8 @@
 /**
- * The kept slices in the store that all replicas share: what each owner was served from last, for a process that starts
- * while an owner's slice is bad.
+ * Previous slices in the store that all replicas share: each owner's last active slice, for a process that starts while
+ * the owner's current slice is invalid.
  *
- * Sealed where they come from (previous-slices.ts). A running process goes by what it has in force itself, and only writes.
+ * Sealed by their source (previous-slices.ts). A running process relies on its own active slices and only writes.
  */
 import type { Store } from "../store/store.ts";
 import type { PreviousSliceChanges, SealedSlice } from "./validation/protocol.ts";
@@ -10,12 +10,12 @@ import type { PreviousSliceChanges, SealedSlice } from "./validation/protocol.ts
 export interface PreviousSliceStore {
   /** @throws GatewayError `store.unavailable` */
   read(): Promise<readonly SealedSlice[]>;
-  /** Writes these changes, and those that could not be written before. @throws GatewayError `store.unavailable` */
+  /** Writes these changes and earlier ones whose write failed. @throws GatewayError `store.unavailable` */
   write(changes: PreviousSliceChanges): Promise<void>;
 }
 
 interface KeptRecord extends SealedSlice {
-  /** Of this record's form. */
+  /** Version of this record's format. */
   readonly schema: number;
 }
 
@@ -29,7 +29,7 @@ export function createPreviousSliceStore({ store }: { readonly store: Store }): 
   return {
     async read() {
       const records = (await store.list<KeptRecord>(KEPT_TAG)).map(({ value }) => value);
-      // Of a newer program: what it means is not guessed at.
+      // From a newer version of Gateform: never guess its meaning.
       for (const { schema, owner, since, sealed } of records) {
         if (schema === SCHEMA) known.set(owner, { owner, since, sealed });
       }

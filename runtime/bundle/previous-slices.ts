@@ -1,8 +1,8 @@
 /**
- * In the validating thread: each owner's slice as it was last in force, for the day on which the next one is bad.
+ * Each owner's last active slice, in the validation thread, as a fallback if the next one is invalid.
  *
- * They leave the thread sealed, because a slice may have a secret as plain text; what comes back and does not open (another
- * key, another owner's) is as if it were not there.
+ * Slices leave the thread sealed, because one may have a secret as plain text. A seal that does not open (another key,
+ * another owner) is ignored.
  */
 import { gunzipSync, gzipSync } from "node:zlib";
 
@@ -12,20 +12,20 @@ import type { PreviousSliceChanges, SealedSlice } from "./validation/protocol.ts
 
 export interface PreviousSlices {
   readonly byOwner: ReadonlyMap<string, PreviousSlice>;
-  /** Takes over what the other side has. */
+  /** Replaces all entries with those of the main thread. */
   open(sealed: readonly SealedSlice[]): void;
-  /** What these owners are served from is in force now. @param at epoch milliseconds */
+  /** Marks the slices that these owners are served from as active. @param at epoch milliseconds */
   keep(standings: readonly OwnerStatus[], at: number): PreviousSliceChanges;
 }
 
-/** Far above what the files of one owner may have. */
+/** Far above the size of one owner's files. */
 const MAX_TEXT_BYTES = 256 * 1024 * 1024;
 
 /** @param keys 32 bytes each, current first */
 export function createPreviousSlices(keys: readonly Uint8Array[]): PreviousSlices {
   const sealer = createSealer(keys.map((key) => Buffer.from(key)));
   const byOwner = new Map<string, PreviousSlice>();
-  /** Owner → the sources of which the other side has the seal. */
+  /** Owner → the sources whose seal the main thread has. */
   const sealed = new Map<string, PreviousSlice["sources"]>();
   const aad = (owner: string): string => `kept:${owner}`;
 
@@ -34,7 +34,7 @@ export function createPreviousSlices(keys: readonly Uint8Array[]): PreviousSlice
     open(slices) {
       byOwner.clear();
       sealed.clear();
-      // Sealed with a previous key it is sealed anew, so that it outlives that key.
+      // A text sealed with a previous key is resealed, so that it outlives that key.
       const current = sealer.seal("", "").slice(0, KEY_ID_LENGTH);
       for (const { owner, since, sealed: text } of slices) {
         const sources = unpack(sealer.open(text, aad(owner)));
@@ -73,7 +73,7 @@ export function createPreviousSlices(keys: readonly Uint8Array[]): PreviousSlice
   }
 }
 
-/** Six bytes of key id begin a seal, see keys.ts. */
+/** A seal starts with a key id of six bytes, see keys.ts. */
 const KEY_ID_LENGTH = 8;
 
 function pack(sources: PreviousSlice["sources"]): Buffer {

@@ -1,70 +1,74 @@
 /**
- * What is published, as one record: every owner's slice in force and the ones before it.
+ * The publication as one record: every owner's active slice and its previous versions.
  *
- * The texts of slices are records of their own, named by their content. This record names them, and replacing it under
- * its version is the one moment at which a change happens: two publishers cannot both win, and nobody ever reads a set
- * of slices that were not validated together. Pure.
+ * Texts of slices are separate records, named by their content. Replacing this record under its version is the one
+ * moment at which a change happens. So two publishers cannot both win, and no reader sees a set of slices that were not
+ * validated together. Pure.
  */
 import { KUBERNETES_PROGRAM, TERRAFORM_PROGRAM } from "../shared/version.ts";
 
 export interface SliceVersion {
-  /** Of the whole publication, when this version came: one change, one generation, whoever's slice it was. */
+  /**
+   * Generation of the publication that added this version: one change is one generation, whichever owner it concerns.
+   */
   readonly generation: number;
-  /** Of the slice's canonical JSON; null says that the owner's slice was removed. */
+  /** Digest of the slice's canonical JSON; null: the owner's slice was removed. */
   readonly digest: string | null;
   /** Epoch seconds. */
   readonly at: number;
-  /** Who changed it; absent in records from before this was kept. */
+  /** Author of the change; absent in records of older versions. */
   readonly by?: string;
-  /** The program that published this text, by its own word: "gateform-terraform". Absent: unknown. */
+  /** Self-reported name of the publishing tool: "gateform-terraform". Absent: unknown. */
   readonly program?: string;
-  /** The text came back from an earlier version. */
+  /** The text was restored from an earlier version. */
   readonly isRollback?: true;
-  /** Of the resource instance that published this text, by its own word: only that one removes the slice. Absent: anybody may. */
+  /**
+   * Self-reported resource instance that published this text; only it can remove the slice. Absent: any publisher can.
+   */
   readonly claim?: string;
 }
 
-/** What the publisher believes to find. */
+/** The publisher's expectation of the current slice. */
 export type Expected =
   | { readonly kind: "digest"; readonly digest: string }
   /** Any slice of this owner. */
   | { readonly kind: "some" }
   | { readonly kind: "none" };
 
-/** One owner's slice as it shall be. */
+/** Requested state of one owner's slice. */
 export interface SliceChange {
   readonly owner: string;
-  /** Its text, and the digest of its canonical JSON; null removes the owner's slice. */
+  /** Text, and digest of its canonical JSON; null removes the owner's slice. */
   readonly slice: { readonly text: string; readonly digest: string } | null;
   readonly expected: Expected;
 }
 
-/** Who makes a change. */
+/** Author and origin of a change. */
 export interface Publishing {
-  /** A user's id, "root@host" for commands, which token for the admin listener. */
+  /** A user's ID, "root@host" for commands, or the token's name for the admin listener. */
   readonly by: string;
-  /** By its own word; undefined: unknown. */
+  /** Self-reported; undefined: unknown. */
   readonly program?: string | undefined;
-  /** See `SliceVersion`; of a removal, the claim of whoever removes. */
+  /** See `SliceVersion`; for a removal, the claim of the remover. */
   readonly claim?: string | undefined;
-  /** Why, for the record. */
+  /** Reason, for the audit record. */
   readonly reason?: string | undefined;
 }
 
 export interface OwnerHistory {
   readonly owner: string;
-  /** Oldest first; the last one is in force. */
+  /** Oldest first; the last one is active. */
   readonly versions: readonly SliceVersion[];
-  /** Versions older than the first one were forgotten. */
+  /** Versions older than the first one were deleted. */
   readonly trimmed: boolean;
 }
 
 export interface Publication {
-  /** Of this record's form. */
+  /** Version of this record's format. */
   readonly schema: number;
-  /** Random; tells this store from another one. */
+  /** Random; distinguishes this store from others. */
   readonly id: string;
-  /** Of the last change; 0 before the first. */
+  /** Generation of the last change; 0 before the first. */
   readonly generation: number;
   /** By owner. */
   readonly owners: readonly OwnerHistory[];
@@ -77,10 +81,10 @@ export interface CurrentSlice {
   readonly at: number;
 }
 
-/** How many versions of each owner's slice are kept, the one in force included. */
+/** Versions stored for each owner's slice, including the active one. */
 export const VERSIONS_KEPT = 10;
 
-/** Owner → digest of the slice that shall be in force; null removes it. */
+/** Owner → digest of the requested slice; null removes it. */
 export type Changes = ReadonlyMap<string, string | null>;
 
 export function currentSlices({ owners }: Publication): readonly CurrentSlice[] {
@@ -90,7 +94,7 @@ export function currentSlices({ owners }: Publication): readonly CurrentSlice[] 
   });
 }
 
-/** For whoever publishes: an author may be a person. */
+/** For publishers: an author may be a user. */
 export function withoutAuthors({ owner, versions }: OwnerHistory): Pick<OwnerHistory, "owner" | "versions"> {
   return { owner, versions: versions.map(({ generation, digest, at }) => ({ generation, digest, at })) };
 }
@@ -99,7 +103,7 @@ export function currentSlice(publication: Publication, owner: string): CurrentSl
   return currentSlices(publication).find((slice) => slice.owner === owner);
 }
 
-/** Whether the publisher believes what is so. */
+/** Whether the publisher's expectation is correct. */
 export function asExpected(current: CurrentSlice | undefined, expected: Expected): boolean {
   switch (expected.kind) {
     case "digest":
@@ -113,18 +117,20 @@ export function asExpected(current: CurrentSlice | undefined, expected: Expected
   }
 }
 
-/** When the wanted slices came: what everybody must have reached. */
+/** Generation that added the requested slices, which every process must have reached. */
 export function generationOf(publication: Publication, wanted: Changes): number {
   const concerned = publication.owners.filter(({ owner }) => wanted.has(owner));
   return Math.max(0, ...concerned.map(({ versions }) => versions.at(-1)?.generation ?? 0));
 }
 
-/** The claim on the owner's slice; undefined: nobody's. */
+/** The claim on the owner's slice; undefined: unclaimed. */
 export function claimOn({ owners }: Publication, owner: string): string | undefined {
   return owners.find((each) => each.owner === owner)?.versions.at(-1)?.claim;
 }
 
-/** The same slices, those of these owners claimed by whoever publishes them once more. @returns the same publication: nothing changes */
+/**
+ * The same slices, with these owners' slices claimed by the publisher. @returns the same publication if nothing changes
+ */
 export function withClaims(publication: Publication, wanted: Changes, claim: string): Publication {
   const isTaken = ({ owner, versions }: OwnerHistory): boolean =>
     typeof wanted.get(owner) === "string" && versions.at(-1)?.claim !== claim;
@@ -137,7 +143,7 @@ export function withClaims(publication: Publication, wanted: Changes, claim: str
   return { ...publication, owners };
 }
 
-/** The publication one generation later. Changes that change nothing are left out by the caller. */
+/** The publication one generation later. The caller omits changes without effect. */
 export function withChanges(
   publication: Publication,
   changes: Changes,
@@ -156,7 +162,7 @@ export function withChanges(
   return { ...publication, generation, owners };
 }
 
-/** What a rollback brings back was published by whoever published the slice all the time. */
+/** A rollback keeps the publishing tool and claim of the current version. */
 function authorOf(
   versions: readonly SliceVersion[],
   { by, program: own, claim: ownClaim, isRollback }: Publishing & { readonly isRollback: boolean },
@@ -171,9 +177,9 @@ function authorOf(
 }
 
 /**
- * The program that a slice comes from again and again, so that a change made here would not last, or would be drift there.
+ * The tool that publishes this slice, and would undo a change made here or show it as drift.
  *
- * @returns undefined where each version that is kept was published by something else. Unknown counts as Terraform.
+ * @returns undefined if other tools published all stored versions. Unknown counts as Terraform.
  */
 export function ownedBy({ versions }: Pick<OwnerHistory, "versions">): "terraform" | "kubernetes" | undefined {
   const programs = new Set(versions.map(({ program }) => program));
@@ -181,7 +187,7 @@ export function ownedBy({ versions }: Pick<OwnerHistory, "versions">): "terrafor
   return programs.has(undefined) || programs.has(TERRAFORM_PROGRAM) ? "terraform" : undefined;
 }
 
-/** The changes that differ from what is in force. */
+/** The changes that differ from the active slices. */
 export function realChanges(publication: Publication, wanted: Changes): Changes {
   return new Map(
     [...wanted].filter(([owner, digest]) => (currentSlice(publication, owner)?.digest ?? null) !== digest),
@@ -193,15 +199,15 @@ export type RollbackPlan =
   | { readonly ok: false; readonly reason: string };
 
 export interface RollbackRequest {
-  /** One owner's slice; everybody's when absent. */
+  /** One owner's slice; absent: all slices. */
   readonly owner?: string | undefined;
-  /** Back to how things were after this generation; before the last change when absent. */
+  /** Restores the state after this generation; absent: the state before the last change. */
   readonly to?: number | undefined;
-  /** Newest generation of this owner that whoever asks has seen; another one is refused as stale. */
+  /** Newest generation of this owner that the caller has seen; any other is rejected as stale. */
   readonly from?: number | undefined;
 }
 
-/** Which slices must change so that things are as they were. */
+/** The slices that must change to restore an earlier state. */
 export function planRollback(publication: Publication, { owner, to }: RollbackRequest): RollbackPlan {
   const concerned =
     owner === undefined ? publication.owners : publication.owners.filter((each) => each.owner === owner);

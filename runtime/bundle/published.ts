@@ -1,8 +1,8 @@
 /**
- * The published slices as the store has them: read together, so that the set was validated together, and followed.
+ * The published slices in the store: read together, so that the set was validated together, and followed.
  *
- * Trusted: the store. What is read here was validated before it was written (publisher.ts), and is validated again by every
- * process with its own files before it goes in force.
+ * Trusted: the store. Its slices were validated before they were written (publisher.ts). Every process validates them
+ * again with its own files before they take effect.
  */
 import { GatewayError } from "../shared/errors.ts";
 import { randomSecret } from "../shared/keys.ts";
@@ -10,12 +10,12 @@ import type { Store } from "../store/store.ts";
 import { currentSlices, type CurrentSlice, type Publication } from "./publication.ts";
 
 export interface PublishedSlice extends CurrentSlice {
-  /** As it was published. */
+  /** The text as published. */
   readonly text: string;
 }
 
 export interface PublishedState {
-  /** Of the last change; 0 when nothing was ever published. */
+  /** Generation of the last change; 0 if nothing was ever published. */
   readonly generation: number;
   /** By owner. */
   readonly slices: readonly PublishedSlice[];
@@ -28,23 +28,23 @@ export interface PublishedSlices {
   onChange(listener: () => void): () => void;
 }
 
-/** Key of the record that names everything published. */
+/** Key of the publication record, which names every slice. */
 export const PUBLICATION_KEY = "slices";
-/** Feed whose entries wake those who follow. */
+/** Feed that wakes followers. */
 export const PUBLICATION_FEED = "slices";
 
-/** Key of a slice's text: by content, so that writing it twice is writing it once. */
+/** Key of a slice's text. Based on its content, so a repeated write is harmless. */
 export function sliceKey(owner: string, digest: string): string {
   return `slice:${owner}:${digest}`;
 }
 
 const SCHEMA = 1;
 
-/** How often a reader starts over because the slices changed while it read them. */
+/** Limit of retries while slices change during the read. */
 const MAX_READS = 5;
 
 export function createPublishedSlices({ store }: { readonly store: Store }): PublishedSlices {
-  // Texts of the last read: most changes are one owner's.
+  // Texts of the last read: most changes concern one owner.
   let texts: ReadonlyMap<string, string> = new Map();
 
   return {
@@ -61,7 +61,7 @@ export function createPublishedSlices({ store }: { readonly store: Store }): Pub
     onChange: (listener) => store.onAppend(PUBLICATION_FEED, listener),
   };
 
-  /** @returns undefined when a text is gone: then a newer publication is there */
+  /** @returns undefined if a text is gone, because a newer publication exists */
   async function readTexts(slices: readonly CurrentSlice[]): Promise<readonly PublishedSlice[] | undefined> {
     const next = new Map<string, string>();
     const found: PublishedSlice[] = [];
@@ -77,14 +77,14 @@ export function createPublishedSlices({ store }: { readonly store: Store }): Pub
   }
 }
 
-/** @param version for `ifVersion`: 0 when there is no record yet */
+/** @param version for `ifVersion`: 0 if there is no record yet */
 export async function readPublication(
   store: Store,
 ): Promise<{ readonly publication: Publication; readonly version: number }> {
   const record = await store.get<Publication>(PUBLICATION_KEY);
   if (!record) return { publication: { schema: SCHEMA, id: randomSecret(9), generation: 0, owners: [] }, version: 0 };
   if (record.value.schema !== SCHEMA) {
-    // Written by a newer program: what it means is not guessed at.
+    // Written by a newer version of Gateform: never guess its meaning.
     throw new GatewayError("store.unavailable", `Cannot read the published slices: schema ${record.value.schema}`);
   }
   return { publication: record.value, version: record.version };

@@ -1,10 +1,10 @@
 /**
- * Publishing: a slice is validated together with everything else, stored in one step, and awaited until it is live.
+ * Publishing: validates a slice together with everything else, stores it in one step, and waits until it is live.
  *
- * Untrusted input: the texts; whoever may publish is a team, not the gateway's operator. Promises: what was not validated
- * good is never stored; a change that others made meanwhile is never overwritten unseen; a change is stored whole or
- * not at all, whatever dies in between; `live` means that every process that may serve has it in force. A process without a
- * heartbeat is waited for some seconds and then named as a laggard, until it can no longer serve.
+ * Untrusted input: the texts; a publisher is a team, not the gateway's operator. Promises: an invalid text is never
+ * stored. A concurrent change by others is never overwritten unnoticed. A change is stored completely or not at all,
+ * whatever process dies in between. `live` means active in every process that may serve. A process without a heartbeat
+ * is awaited for some seconds, then named as a laggard until it can no longer serve.
  */
 import type { Problem } from "../config/load.ts";
 import { GatewayError } from "../shared/errors.ts";
@@ -38,17 +38,17 @@ import { PUBLICATION_FEED, PUBLICATION_KEY, readPublication, sliceKey, type Publ
 export type PublishOutcome =
   | ({
       readonly ok: true;
-      /** False when everything was so already. */
+      /** False if nothing had to change. */
       readonly changed: boolean;
       readonly generation: number;
-      /** Owner → digest, null where a slice was removed. */
+      /** Owner → digest; null for a removed slice. */
       readonly slices: Changes;
       readonly warnings: readonly Problem[];
     } & Liveness)
   | {
       readonly ok: false;
       readonly reason: "stale";
-      /** Not removed: another resource instance has published it. */
+      /** Not removed: another resource instance published it. */
       readonly isClaimed?: true;
       readonly owner: string;
       readonly current: CurrentSlice | undefined;
@@ -56,17 +56,17 @@ export type PublishOutcome =
   | { readonly ok: false; readonly reason: "invalid"; readonly problems: readonly Problem[] }
   | { readonly ok: false; readonly reason: "no-such-generation"; readonly message: string };
 
-/** What publishing a slice would come to, as far as validating can tell. */
+/** Predicted result of publishing a slice, as far as validation can determine. */
 export type Validated =
   | {
       readonly ok: true;
-      /** False: it is published already. */
+      /** False: already published. */
       readonly changed: boolean;
       readonly warnings: readonly Problem[];
     }
   | Extract<PublishOutcome, { readonly reason: "invalid" }>;
 
-/** What became of one owner's slice. */
+/** Result for one owner's slice. */
 export interface PublishedChange {
   readonly action: "publish" | "rollback";
   readonly by: string;
@@ -81,20 +81,20 @@ export interface PublisherDeps {
   readonly store: Store;
   readonly validate: ValidateCandidates;
   readonly clock: Clock;
-  /** A change was stored: processes that this one can wake shall look now. */
+  /** Called after a change was stored, to wake other processes. */
   readonly onStored?: () => void;
   /** For the audit; must not throw. */
   readonly record?: ((change: PublishedChange) => Promise<void>) | undefined;
-  /** Longest wait for processes to show a change; above `silentMs`. */
+  /** Longest wait until processes activate a change; above `silentMs`. */
   readonly waitMs?: number;
-  /** Longest wait for one that shows no sign of life meanwhile. */
+  /** Longest wait for a process without a heartbeat. */
   readonly silentMs?: number;
   /** For metrics. */
   readonly onAwaited?: ((result: Awaited) => void) | undefined;
 }
 
 const WAIT_MS = 25_000;
-/** Other processes may publish at the same moment; each round one of them wins. */
+/** Other processes may publish at the same time; in each round one of them wins. */
 const MAX_ROUNDS = 20;
 const FEED_ENTRY_SECONDS = 3_600;
 
@@ -129,19 +129,19 @@ export class Publisher {
     throw new GatewayError("store.unavailable", `Cannot read the slice of owner "${owner}": its text is missing`);
   }
 
-  /** Validates as `publish` does, and changes nothing. */
+  /** Validates as `publish` does, without a change. */
   async validate(owner: string, { text, digest }: SliceText): Promise<Validated> {
     const { publication } = await readPublication(this.#deps.store);
     const wanted = new Map([[owner, digest]]);
     return (await this.#tryOut(publication, { wanted, texts: new Map([[digest, text]]) }, { by: "unknown" })).validated;
   }
 
-  /** @param slice its text, and the digest of its canonical JSON; null removes the owner's slice */
+  /** @param slice text, and digest of its canonical JSON; null removes the owner's slice */
   publish(owner: string, slice: SliceText | null, expected: Expected, who?: Publishing): Promise<PublishOutcome> {
     return this.publishAll([{ owner, slice, expected }], who);
   }
 
-  /** All of them in one step, or none. @param changes of different owners */
+  /** Publishes all changes in one step, or none. @param changes of different owners */
   publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome> {
     const owners = changes.map(({ owner }) => owner);
     return this.#change("publish", owners, who, (publication) => {
@@ -154,8 +154,8 @@ export class Publisher {
         const isOthers = who?.claim !== undefined && claim !== undefined && who.claim !== claim;
         if (current && digest === null && isOthers)
           return { ok: false, reason: "stale", isClaimed: true, owner, current };
-        // RFC 9110 §13.1.1: a change that has succeeded already may be answered as such. An apply that died after
-        // publishing comes again with what it knew before.
+        // RFC 9110 §13.1.1: a change that already succeeded may be answered as a success. An apply that died after
+        // publishing repeats its old expectation.
         if ((current?.digest ?? null) !== digest && !asExpected(current, expected))
           return { ok: false, reason: "stale", owner, current };
         wanted.set(owner, digest);
@@ -179,7 +179,7 @@ export class Publisher {
     });
   }
 
-  /** Who has this generation in force by now, as far as these owners' slices go. */
+  /** Processes in which this generation is active, as far as these owners' slices are concerned. */
   async liveness(generation: number, owners: readonly string[]): Promise<Liveness> {
     return livenessOf(await readServing(this.#deps.store), generation, owners);
   }
@@ -190,7 +190,7 @@ export class Publisher {
     who: Publishing | undefined,
     plan: (publication: Publication) => Plan,
   ): Promise<PublishOutcome> {
-    // One after the other: each would be validated once more for every other one that is stored meanwhile.
+    // One at a time: concurrent ones would be revalidated after each other's store.
     const stored = await this.#turns.take(owners.toSorted().join(" "), () => this.#storeChange(action, who, plan));
     return stored.ok ? { ...stored, ...(await this.#live(stored.generation, [...stored.slices.keys()])) } : stored;
   }
@@ -220,7 +220,7 @@ export class Publisher {
     throw new GatewayError("publish.busy", "Cannot publish: others publish at the same time, try again");
   }
 
-  /** What would be published, and whether it may be. */
+  /** The next publication, and whether it is valid. */
   async #tryOut(
     publication: Publication,
     { wanted, texts }: Omit<Extract<Plan, { readonly ok: true }>, "ok">,
@@ -234,7 +234,7 @@ export class Publisher {
     const { problems } = await this.#validateAll(next, changes, texts);
     if (changed && problems.some(({ severity }) => severity === "error"))
       return { changes, next, validated: { ok: false, reason: "invalid", problems } };
-    // Others' warnings are reported to others.
+    // Only the owner's own warnings are reported.
     const names = new Set([...changes.keys()].map(publishedName));
     const warnings = problems.filter(({ severity, file }) => severity === "warning" && names.has(file));
     return { changes, next, validated: { ok: true, changed, warnings } };
@@ -253,14 +253,14 @@ export class Publisher {
     return this.#deps.validate(slices, [...changes.keys()]);
   }
 
-  /** @returns false when somebody else was faster */
+  /** @returns false if another publisher was faster */
   async #commit(next: Publication, version: number, texts: Texts): Promise<boolean> {
     const fresh = currentSlices(next).filter(({ digest }) => texts.has(digest));
-    // First the text, then the record that names it: a reader finds everything it names.
+    // Texts first, then the record that names them: a reader finds every text it names.
     for (const { owner, digest } of fresh) await this.#putText(owner, digest, texts);
     const { ok } = await this.#deps.store.put(PUBLICATION_KEY, next, { ifVersion: version });
     if (!ok) return false;
-    // Another publisher of the same owner may have tidied it away before it was named.
+    // Another publisher of the same owner may have deleted the text before this record named it.
     for (const { owner, digest } of fresh) {
       if (!(await this.#deps.store.get(sliceKey(owner, digest)))) await this.#putText(owner, digest, texts);
     }

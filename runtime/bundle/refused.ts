@@ -1,6 +1,6 @@
 /**
- * What could not be compiled, remembered for as long as that holds: its owner is served from what was in force before, and
- * the texts are not tried again until a secret they read is another one.
+ * Texts that could not be compiled. Their owner is served from the previous version, and they are not retried until one
+ * of their secrets changes.
  */
 import { ownerOfRoute } from "../shared/route-key.ts";
 import type { Refusal } from "../config/refusals.ts";
@@ -10,17 +10,17 @@ import type { Failure } from "./build/build-types.ts";
 
 export interface RefusedOwners {
   current(): Refusals;
-  /** References of the secrets that may change things. */
+  /** References of secrets whose change permits a retry. */
   refs(): readonly string[];
-  /** Forgets what may be compiled now, because its secrets are others. */
+  /** Removes entries whose secrets changed, so that they are retried. */
   review(deps: SecretDeps): Promise<void>;
-  /** @returns false when nothing of it is new: trying again gives the same */
+  /** @returns false if no failure is new: a retry gives the same result */
   add(failures: readonly Failure[], deps: SecretDeps): Promise<boolean>;
-  /** Forgets whatever is of none of these owners. */
+  /** Removes entries of all other owners. */
   keepOf(owners: readonly string[]): void;
 }
 
-/** One is enough for the owner to give way; a few are reported. */
+/** One failure suffices to fall back to the previous version; a few are reported. */
 const MAX_OF_ONE_OWNER = 10;
 
 interface Entry extends Failure {
@@ -58,7 +58,7 @@ export function createRefused(): RefusedOwners {
     keepOf(owners) {
       const ofRoutes = entries.filter((entry) => entry.key !== undefined && owners.includes(ownerOfRoute(entry.key)));
       const ofSettings = entries.filter((entry) => entry.key === undefined).slice(-MAX_OF_ONE_OWNER);
-      // The key stays: those had no effect on what was loaded with them.
+      // The key stays: removed entries did not affect what was loaded with them.
       entries = [...ofRoutes, ...ofSettings];
       list = entries.map(refusalOf);
     },

@@ -1,4 +1,4 @@
-/** What is reported of loading the configuration: the status for operators, and log lines that are not repeated. */
+/** Reports on loading the configuration: the status for operators, and log lines without repetition. */
 import type { Snapshot } from "../config/snapshot.ts";
 import { HAND_WRITTEN_OWNER } from "../features/process/owners.ts";
 import { formatProblem, type Problem } from "../config/load.ts";
@@ -11,56 +11,56 @@ import type { Validation } from "./validation/validator.ts";
 import type { Stale } from "./build/build-types.ts";
 
 export interface BundleStatus {
-  /** Of the snapshot in force; "" before the first. */
+  /** Digest of the active snapshot; "" before the first. */
   readonly digest: string;
   readonly generation: number;
   /** Epoch seconds of the last swap. */
   readonly loadedAt: number;
-  /** Files and published slices as they are now, in force or not. */
+  /** Current files and published slices, active or not. */
   readonly slices: readonly SliceStatus[];
-  /** Owners who are not served as written now; the others are. */
+  /** Owners who are not served from their current version. */
   readonly degraded: readonly DegradedStatus[];
-  /** Owners of slices, by what they are served from. */
+  /** Number of owners by the version that serves them. */
   readonly owners: { readonly current: number; readonly kept: number; readonly absent: number };
-  /** Present while something that is written is not what is in force. */
+  /** Present while a written version is not active. */
   readonly lastError?: {
     /** Epoch seconds. */
     readonly at: number;
     /** One line each. */
     readonly problems: readonly string[];
-    /** It concerns the owners in `degraded` alone; everything else is in force. */
+    /** Concerns only the owners in `degraded`; the rest is active. */
     readonly partial?: true;
   };
-  /** Boot settings in the file differ from those this process runs with. */
+  /** Static settings in the file differ from those of this process. */
   readonly restartNeeded: boolean;
   readonly reloads: { readonly ok: number; readonly failed: number };
-  /** Absent where nothing can be published to. Generations of the publication, not of this process. */
+  /** Absent where publishing is not possible. Generations of the publication, not of this process. */
   readonly published?: { readonly generation: number; readonly inForce: number };
-  /** Of `vault`: the server of secrets, and how many are as they are there. */
+  /** Status of the secrets server of `vault`, and how many secrets are up to date. */
   readonly vault?: VaultStatus;
 }
 
 export interface DegradedStatus {
   readonly owner: string;
-  /** Served from the slice that was in force last, or not at all. */
+  /** Served from the previous slice, or not at all. */
   readonly standing: DegradedOwner["standing"];
   /** Epoch seconds. */
   readonly since: number;
   readonly files: readonly string[];
-  /** What is written is in force; only secrets of it are as they were read last. */
+  /** The current version is active, but some of its secrets could not be refreshed. */
   readonly late?: true;
-  /** One line each: why the newest version is not active. Read by the owner too: other owners are not named. */
+  /** One line each: why the newest version is not active. The owner also reads it, so other owners are not named. */
   readonly problems: readonly string[];
 }
 
 export interface BundleReport {
   /** The files were read and validated. */
   found(found: Exclude<Validation, { readonly kind: "unchanged" }>): void;
-  /** Nothing of what was found is put in force. */
+  /** The result was rejected completely. */
   failed(problems: readonly Problem[]): void;
-  /** What was found is put in force, but for these secrets. */
+  /** The result is active, except for these secrets. */
   loaded(snapshot: Snapshot, stale: readonly Stale[], tookMs: number): void;
-  /** What was found is in force already, but for these secrets. */
+  /** The result was already active, except for these secrets. */
   recovered(stale: readonly Stale[]): void;
   restartNeeded(needed: boolean): void;
   status(current: Snapshot | undefined): BundleStatus;
@@ -69,7 +69,7 @@ export interface BundleReport {
 const MAX_LOGGED = 20;
 
 export function createReport({ log, clock }: { readonly log: Log; readonly clock: Clock }): BundleReport {
-  /** As validated; `slices` has what went wrong afterwards too. */
+  /** As validated; `slices` also has later problems. */
   let validated: Pick<ValidationReport, "slices" | "degraded" | "currentOwners"> = {
     slices: [],
     degraded: [],
@@ -123,7 +123,7 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
   };
   return report;
 
-  /** What was validated last is in force as far as it is good. */
+  /** The valid parts of the last validation are active. */
   function updateDegraded(stale: readonly Stale[]): void {
     const problems = stale.map(({ problem }) => problem);
     slices = validated.slices.map((slice) => withProblems(slice, problems));
@@ -136,7 +136,7 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
         formatProblem(seenProblem(problem, (file) => each.files.includes(file))),
       ),
     }));
-    // The boot file is no owner of a slice, and was not counted.
+    // The main configuration file is not a slice and was not counted.
     const added = degraded.slice(validated.degraded.length).filter(({ owner }) => owner !== HAND_WRITTEN_OWNER);
     currentOwners = validated.currentOwners - added.length;
     const lines = found.flatMap((each) => each.problems.map(formatProblem));
@@ -146,7 +146,7 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
   }
 
   function tell(lines: readonly string[], message: string, partial: { readonly partial?: true } = {}): void {
-    // Tried again without news: one refusal, one line.
+    // A retry with the same result is not logged again.
     if (lastError?.problems.join("\n") === lines.join("\n") && lastError.partial === partial.partial) return;
     refused++;
     lastError = { at: epochSeconds(clock), problems: lines, ...partial };
@@ -168,7 +168,7 @@ function identityOf({ owner, standing, files }: Omit<DegradedOwner, "problems">)
   return JSON.stringify([owner, standing, files]);
 }
 
-/** Owners who are served with secrets of before as well. */
+/** Adds owners who are served with previous secrets. */
 function withStale(degraded: readonly DegradedOwner[], stale: readonly Stale[]): readonly DegradedOwner[] {
   const byOwner = Map.groupBy(stale, ({ owner }) => owner);
   const added = [...byOwner].map(([owner, all]): DegradedOwner => {

@@ -1,11 +1,11 @@
 /**
- * Since when and until when a shared secret was the current one of some process: what was made meanwhile, and is with
- * browsers and clients, needs it.
+ * Records from when until when a shared secret was the current one of any process. Sealed values of that time are with
+ * browsers and clients, and still need it.
  *
- * Who seals with one that this process does not have is told of in the log: what that process makes is worth nothing here.
+ * The log warns about a process that seals with a secret unknown to this one: its sealed values are invalid here.
  *
- * A record is written at the start, each minute, and at the end; a process that is killed may have used the secret for
- * `USE_EVERY_SECONDS` longer than stands there.
+ * A record is written at start, each minute and at close. A killed process may have used the secret for up to
+ * `USE_EVERY_SECONDS` longer than recorded.
  */
 import { epochSeconds, type Closable, type Clock } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
@@ -27,7 +27,7 @@ export interface SecretUse {
 
 export interface SecretUseDeps {
   readonly store: Store;
-  /** Ids of the shared secrets, current first. */
+  /** IDs of the shared secrets, current first. */
   readonly ids: readonly [string, ...string[]];
   readonly clock: Clock;
   readonly log: Log;
@@ -35,14 +35,14 @@ export interface SecretUseDeps {
 
 export const SECRET_TAG = "shared-secrets";
 export const USE_EVERY_SECONDS = 60;
-/** Longer than anything that is sealed is good for. */
+/** Longer than the lifetime of any sealed value. */
 const KEPT_SECONDS = 400 * 24 * 3600;
 
 export function secretKey(id: string): string {
   return `shared-secret:${id}`;
 }
 
-/** Resolves when the use is written, or could not be. */
+/** Resolves after the use was written, or could not be. */
 export async function startSecretUse({ store, ids, clock, log }: SecretUseDeps): Promise<Closable> {
   const [id] = ids;
   const told = new Set<string>();
@@ -65,7 +65,7 @@ export async function startSecretUse({ store, ids, clock, log }: SecretUseDeps):
     try {
       const now = epochSeconds(clock);
       const before = (await store.get<SecretUse>(secretKey(id)))?.value;
-      // Whoever is last may have a clock that is behind.
+      // The last writer's clock may be behind.
       const use: SecretUse = { id, since: before?.since ?? now, until: Math.max(now, before?.until ?? 0) };
       await store.put(secretKey(id), use, { tags: [SECRET_TAG], expiresAt: now + KEPT_SECONDS });
       await compare();

@@ -1,8 +1,9 @@
 /**
- * Secrets of the configuration: references to the environment, to files and to a Vault or OpenBao server, and texts sealed
- * to this gateway.
+ * Secrets of the configuration: references to the environment, to files and to a Vault or OpenBao server, and texts
+ * sealed to this gateway.
  *
- * Everything is read before compiling starts, which is synchronous then. Messages name the reference, never the value.
+ * Everything is read before compiling starts, because compiling is synchronous. Messages name the reference, never the
+ * value.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 import { open, realpath } from "node:fs/promises";
@@ -18,35 +19,35 @@ import type { Vault } from "../vault/vault.ts";
 import { findNamed, placeOf, problemFor, type FilePlace } from "./files/secret-files.ts";
 import type { SecretNeeds } from "./build/secret-needs.ts";
 
-/** What was needed, read. `resolve` and `open` throw for what could not be. */
+/** Values of the needed secrets. `resolve` and `open` throw for those that could not be read. */
 export interface ResolvedSecrets extends SecretSource {
-  /** Equal for equal values; not reversible. Tells whether anything changed. */
+  /** Equal for equal values; not reversible. Shows whether anything changed. */
   readonly fingerprint: string;
-  /** Reference → why its value is the one of before. */
+  /** Reference → why it still has its previous value. */
   readonly late: ReadonlyMap<string, string>;
-  /** References whose values of before must not be used either. */
+  /** References whose previous values must not be used either. */
   readonly over: ReadonlySet<string>;
 }
 
 export interface SecretDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absent without `shared_secret`: then nobody can have sealed anything to us. */
+  /** Absent without `shared_secret`: no text can be sealed to this gateway. */
   readonly sealing?: Sealing | undefined;
-  /** Absent without `vault`: then nothing is read from a server. */
+  /** Absent without `vault`: no secrets are read from a server. */
   readonly vault?: Pick<Vault, "read"> | undefined;
-  /** Somebody waits to hear what can be read now: what a server did not give a moment ago is asked for again. */
+  /** A caller waits for the result: retry what a server could not provide a moment ago. */
   readonly again?: boolean;
 }
 
 export interface Sealing {
   /** Public key (X25519, with `kid`) to which secrets are sealed: `ECDH-ES+A256KW`, `A256GCM`. */
   readonly publicJwk: JWK;
-  /** @throws when the text was not sealed to the current or a previous key */
+  /** @throws if the text was not sealed to the current or a previous key */
   open(sealed: string): Promise<string>;
 }
 
 const MAX_SECRET_BYTES = 64 * 1024;
-/** Tool locks, which are no secrets and stand in files of JSON. */
+/** Limit for tool locks: JSON files that are not secret. */
 const MAX_JSON_BYTES = 4 * 1024 * 1024;
 
 type Found =
@@ -66,7 +67,7 @@ export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise
     if ("late" in result && result.late !== undefined) late.set(ref, result.late);
     if ("isOver" in result) over.add(ref);
   }
-  // A directory that is replaced meanwhile must not hide which file was opened.
+  // A directory replaced during the read must not hide which file was opened.
   const named = files && (await findNamed(files, before));
   for (const sealed of needs.sealed) found.set(`sealed ${sealed}`, await openSealed(sealed, deps.sealing));
   const fingerprint = createHash("sha256");
@@ -98,7 +99,7 @@ function valueOf(result: Found | undefined, name: string): string {
 }
 
 async function readFromServer(refs: readonly string[], deps: SecretDeps): Promise<ReadonlyMap<string, Found>> {
-  // With none, too: then it forgets those of before.
+  // Also without references: the server client then drops earlier ones.
   if (deps.vault) return deps.vault.read(refs, deps.again);
   return new Map(
     refs.map((ref) => [
@@ -124,7 +125,7 @@ async function readSecretFile(path: string): Promise<Found> {
     if (!about.isFile()) return { failure: "it is not a file" };
     const maxBytes = path.endsWith(".json") ? MAX_JSON_BYTES : MAX_SECRET_BYTES;
     if (about.size > maxBytes) return { failure: `it has more than ${maxBytes} bytes` };
-    // Editors and `echo` end a file with a newline that nobody means.
+    // Editors and `echo` end a file with a newline that is not part of the secret.
     const value = (await file.readFile("utf8")).replace(/\r?\n$/, "");
     return { value, place: await placeOf(file, path) };
   } catch (error) {
@@ -136,7 +137,7 @@ async function readSecretFile(path: string): Promise<Found> {
   }
 }
 
-/** Directories in which a change of the referenced files shows, symbolic links followed. */
+/** Directories in which a change of the referenced files is visible, symbolic links followed. */
 export async function secretDirectories(refs: readonly string[]): Promise<readonly string[]> {
   const paths = refs.filter((ref) => ref.startsWith("file:/")).map((ref) => ref.slice("file:".length));
   const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
@@ -152,7 +153,7 @@ async function openSealed(sealed: string, sealing: Sealing | undefined): Promise
   }
 }
 
-/** The key pairs for sealed secrets, from the current and previous `shared_secret`. */
+/** Key pairs for sealed secrets, from the current and previous `shared_secret`. */
 export async function createSealing(keys: Keys): Promise<Sealing> {
   const pairs = await Promise.all(keys.derive("bundle-secret").map((raw) => keyPair(raw)));
   const [current] = pairs;
@@ -165,7 +166,7 @@ export async function createSealing(keys: Keys): Promise<Sealing> {
       for (const { privateKey, publicJwk } of pairs) {
         if (kid !== undefined && kid !== publicJwk.kid) continue;
         try {
-          // The algorithms are ours to choose, not the sender's.
+          // Only this gateway chooses the algorithms, never the sender.
           const { plaintext } = await compactDecrypt(sealed, privateKey, {
             keyManagementAlgorithms: ["ECDH-ES+A256KW"],
             contentEncryptionAlgorithms: ["A256GCM"],

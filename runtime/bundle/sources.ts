@@ -1,9 +1,9 @@
 /**
- * Configuration files → their texts, read so that they belong together.
+ * Reads the texts of configuration files so that they belong together.
  *
- * A path is a file, or a directory with one boot file (`gateway.yaml`, `.yml` or `.json`) and slices beside it. Names
- * that begin with a dot are nobody's slice: editors, publishers and Kubernetes keep their temporary and `..data` entries
- * there. What cannot be read is a problem like a wrong setting, so that all problems are reported at once.
+ * A path is a file, or a directory with one main configuration file (`gateway.yaml`, `.yml` or `.json`) and slices next
+ * to it. Names that start with a dot are ignored: editors, publishers and Kubernetes use them for temporary and
+ * `..data` entries. An unreadable file is a problem like a wrong setting, so that all problems are reported together.
  */
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -22,18 +22,18 @@ const MAX_READS = 40;
 
 export interface SourceReading {
   readonly sources: readonly SliceSource[];
-  /** Without the path or the boot file there is no configuration. */
+  /** Without the path or the main configuration file there is no configuration. */
   readonly problems: readonly Problem[];
-  /** Slices that cannot be read, which concern their owners alone. */
+  /** Unreadable slices, which affect only their owners. */
   readonly unread: readonly Problem[];
-  /** Equal signatures mean equal files; undefined when reading should be tried again though nothing changes. */
+  /** Equal signatures mean equal files; undefined: read again even if nothing changes. */
   readonly signature: string | undefined;
-  /** Directories in which a change of these files shows. */
+  /** Directories in which a change of these files is visible. */
   readonly directories: readonly string[];
 }
 
 /**
- * Files and directories named on the command line; the first is the boot file or has it.
+ * Reads files and directories from the command line; the first is or contains the main configuration file.
  *
  * @throws GatewayError `config.unreadable` with every problem
  */
@@ -46,8 +46,8 @@ export async function readSources(paths: readonly string[]): Promise<readonly Sl
 }
 
 /**
- * Reads until nothing changed from before the first file to after the last one, so that files which are swapped together
- * are seen together and none is seen half written.
+ * Reads until nothing changed between the first and the last file. So files replaced together are read together, and
+ * never half written.
  */
 export async function readTogether(path: string): Promise<SourceReading> {
   for (let reads = 1; ; reads++) {
@@ -55,14 +55,14 @@ export async function readTogether(path: string): Promise<SourceReading> {
     const unsettledMs = before.newestMs + SETTLED_AFTER_MS - Date.now();
     const { sources, problems, unread } = await readAll(before);
     const { directories } = before;
-    // A clock far behind the file system's must not keep us waiting: the files are then as old as they look.
+    // If the clock is far behind the file system's, do not wait: trust the file times.
     if (unsettledMs > 0 && unsettledMs <= SETTLED_AFTER_MS && reads < MAX_READS) {
       await delay(unsettledMs);
       continue;
     }
     const after = await list(path, true);
     if (after.signature === before.signature) {
-      // What could be listed and not read (a network file system) may be readable without any change.
+      // A file that was listed but not read (a network file system) may become readable without a change.
       const isListed = problems.length + unread.length === before.problems.length + before.unread.length;
       return { sources, problems, unread, signature: isListed ? before.signature : undefined, directories };
     }
@@ -71,13 +71,13 @@ export async function readTogether(path: string): Promise<SourceReading> {
   }
 }
 
-/** The signature alone, as `readTogether` would give it if nobody writes: nothing is read. */
+/** The signature that `readTogether` would return without concurrent writes, without reading any file. */
 export async function readSignature(path: string): Promise<Pick<SourceReading, "signature">> {
   const { signature } = await list(path, true);
   return { signature };
 }
 
-/** Who writes without end keeps nobody else's files from being read. */
+/** A writer that never stops must not keep other owners' files from being read. */
 function restless(
   path: string,
   before: Listing,
@@ -105,7 +105,7 @@ interface Listing {
   readonly problems: readonly Problem[];
   readonly unread: readonly Problem[];
   readonly signature: string;
-  /** File → what tells that it changed. */
+  /** File → state that changes with the file. */
   readonly states: ReadonlyMap<string, string>;
   readonly directories: readonly string[];
   /** Epoch milliseconds of the newest change. */
@@ -130,7 +130,7 @@ async function list(path: string, mayBoot: boolean): Promise<Listing> {
   if (boots.length > 1) problems.push(problem(path, `has ${boots.join(" and ")}, must have one boot file`));
   if (names) for (const name of candidates) await add(join(path, name), boots[0] === name);
   else if (problems.length === 0) await add(path, mayBoot);
-  // Two files that a swap exchanged for equal ones differ in inode and change time.
+  // Two files exchanged for equal ones differ in inode and change time.
   const signature = JSON.stringify([[...states], problems, unread]);
   return { files, problems, unread, signature, states, directories: [...directories], newestMs };
 
@@ -141,7 +141,7 @@ async function list(path: string, mayBoot: boolean): Promise<Listing> {
       const { dev, ino, size, mtimeNs, ctimeNs } = found;
       states.set(file, `${dev}:${ino} ${size} ${mtimeNs} ${ctimeNs}`);
       newestMs = Math.max(newestMs, Number(ctimeNs / 1_000_000n));
-      // The directory of the file behind a symbolic link sees changes that the link's directory does not.
+      // Changes of a symbolic link's target are visible only in the target's directory.
       directories.add(dirname(await realpath(file)));
       if (!found.isFile()) into.push(problem(file, "is not a file"));
       else if (size > MAX_FILE_BYTES) into.push(problem(file, "is larger than 64 MiB"));

@@ -1,9 +1,9 @@
 /**
  * Says when something in a set of directories may have changed.
  *
- * Directories are watched, not files: renames, symbolic link swaps and re-created files are seen alike. A slow poll
- * covers file systems without notifications and directories that were themselves replaced. Hints come once it has been
- * quiet for a moment, and may be spurious.
+ * Directories are watched, not files: renames, symbolic link swaps and re-created files all count. A slow poll covers
+ * file systems without notifications and directories that were themselves replaced. Hints come after a short quiet
+ * period and may be spurious.
  */
 import { watch as watchDirectory, type FSWatcher } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -16,20 +16,20 @@ import { task } from "../shared/faults/guard.ts";
 export interface WatchDeps {
   readonly onHint: () => void;
   readonly log: Log;
-  /** True for files that the gateway itself writes: a log beside the configuration changes all the time. */
+  /** True for files that the gateway itself writes: a log next to the configuration changes constantly. */
   readonly isOwnOutput?: (path: string) => boolean;
-  /** Pause that must follow a change before it is reported. */
+  /** Quiet period after a change before it is reported. */
   readonly quietMs?: number;
   readonly pollEveryMs?: number;
 }
 
 export interface Watch {
-  /** Watches exactly these directories from now on; those that do not exist (yet) are left to the poll. */
+  /** Replaces the watched directories; the poll covers those that do not exist (yet). */
   follow(directories: ReadonlySet<string>): Promise<void>;
   close(): void;
 }
 
-/** However busy a directory is, its changes are reported after this many quiet periods. */
+/** Changes of a busy directory are reported after this many quiet periods at the latest. */
 const MOST_QUIET_PERIODS = 10;
 
 export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryMs = 5_000 }: WatchDeps): Watch {
@@ -68,10 +68,10 @@ export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryM
         drop(directory);
       });
       watched.set(directory, { watcher, identity });
-      // What changed between the last look and this moment was reported to nobody.
+      // A change between the last check and this moment was not reported.
       changed();
     } catch (error) {
-      // Most often the limit of inotify watches; logged once, tried again at every poll.
+      // Usually the limit of inotify watches; logged once, retried at every poll.
       if (!warned.has(directory)) log.warn({ directory, reason: errorText(error) }, "cannot watch directory");
       warned.add(directory);
     }
@@ -100,7 +100,7 @@ export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryM
   }
 }
 
-/** Tells a directory from another one that took its name. */
+/** Distinguishes a directory from a new one with the same name. */
 async function identify(directory: string): Promise<string | undefined> {
   try {
     const { dev, ino, birthtimeNs } = await stat(directory, { bigint: true });

@@ -1,6 +1,6 @@
 /**
- * Checked certificates of slices → those of a snapshot. One whose text and secrets are what they were is used again, so that
- * what hangs on it (a TLS context) is made once.
+ * Compiles the checked certificates of slices for a snapshot. One with unchanged text and secrets is reused, and with
+ * it what depends on it (a TLS context).
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
@@ -25,10 +25,10 @@ export interface CertificatesInput {
   readonly fileOf: (owner: string) => string;
 }
 
-/** Each costs about a third of a millisecond. */
+/** Each takes about a third of a millisecond. */
 const CERTIFICATES_AT_ONCE = 8;
 
-/** @returns those that could be compiled; what is wrong with others is added to `into` */
+/** @returns the certificates that compiled; problems of the others are added to `into` */
 export async function buildCertificates(
   { certificates, secrets: all, fileOf }: CertificatesInput,
   last: CompiledCertificates,
@@ -65,7 +65,7 @@ export async function buildCertificates(
   return built;
 }
 
-/** Whether two builds show the same. */
+/** Whether both builds have the same certificates. */
 export function sameCertificates(one: CompiledCertificates, other: CompiledCertificates): boolean {
   return one.size === other.size && [...one].every(([key, each]) => other.get(key) === each);
 }

@@ -1,4 +1,4 @@
-/** What a build of the bundle takes, and what it leaves. */
+/** Input and result of a build of the bundle. */
 import type { SettingsDoc } from "../../config/settings.ts";
 import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
 import type { Problem } from "../../settings/problem.ts";
@@ -10,13 +10,13 @@ import type { ResolvedSecrets } from "../secrets.ts";
 import type { SecretNeeds } from "./secret-needs.ts";
 import type { HostCertificate } from "../../features/listener/compiled.ts";
 
-/** What one build leaves for the next. */
+/** Result of one build, reusable by the next. */
 export interface Build {
   readonly settings: LiveSettings;
   readonly routes: readonly CompiledRoute[];
   readonly certificates: CompiledCertificates;
   readonly holdsOwnersApart: boolean;
-  /** Nothing differs from the build before. */
+  /** Equal to the previous build. */
   readonly unchanged: boolean;
   readonly settingsText: string;
   readonly settingsSecrets: Secrets;
@@ -32,38 +32,38 @@ export interface Compiled {
 
 export interface BuildInput {
   readonly settings: SettingsDoc;
-  /** The boot file has `owners`. */
+  /** The main configuration file has `owners`. */
   readonly holdsOwnersApart: boolean;
-  /** Of slices, by host. */
+  /** Certificates of slices, by host. */
   readonly certificates: readonly CertificateText[];
   readonly routes: readonly RouteText[];
   readonly secrets: SecretSource & Partial<Pick<ResolvedSecrets, "late" | "over">>;
-  /** File to name when an owner's route cannot be compiled. */
+  /** File to name if an owner's route cannot be compiled. */
   readonly fileOf: (owner: string) => string;
 }
 
-/** What goes on with the secrets of the last build, because those of now cannot be read. */
+/** Configuration that still uses its previous secrets, because the current ones cannot be read. */
 export interface Stale {
   readonly owner: string;
   readonly problem: Problem;
-  /** What is written is in force, with a secret that cannot be refreshed. */
+  /** The current version is active, but one of its secrets could not be refreshed. */
   readonly isLate?: true;
 }
 
 /** A text that could not be compiled. */
 export interface Failure extends Refusal {
-  /** What it reads: with other secrets it may be compiled. */
+  /** Secrets it reads; with other values it may compile. */
   readonly needs: SecretNeeds;
 }
 
-/** Gets what is found on the way. */
+/** Collects findings during a build. */
 export interface BuildReport {
   readonly problems: Problem[];
   readonly failures: Failure[];
   readonly stale: Stale[];
 }
 
-/** By key. */
+/** By `<owner>/<host>`. */
 export type CompiledCertificates = ReadonlyMap<string, CompiledOne>;
 
 export interface CompiledOne {

@@ -1,8 +1,8 @@
 /**
- * Checked texts → one snapshot, in slices of time between requests.
+ * Compiles checked texts into one snapshot, in short turns between requests.
  *
- * A compiled route is used again when its text, the settings and the secrets it read are the same, so that what hangs on
- * it (assertions, connections) survives a reload of others.
+ * Reuses a compiled route while its text, the settings and its secrets are unchanged, so that dependent state
+ * (assertions, connections) survives other owners' reloads.
  */
 import { settingsFields } from "../../config/settings.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -33,19 +33,19 @@ export interface GoodBuild {
   readonly stale: readonly Stale[];
 }
 
-/** Compiling longer than this at a stretch would show in the latency of requests. */
+/** A longer turn would delay requests measurably. */
 const TURN_BUDGET_MS = 2;
 
-/** How a build gives way to requests. */
+/** Time source and yield of a build. */
 export interface BuildPace {
   nowMs(): number;
-  /** Resolves when the event loop has been round. */
+  /** Resolves after one round of the event loop. */
   nextTurn(): Promise<void>;
 }
 
 const OWN_PACE: BuildPace = { nowMs: () => performance.now(), nextTurn: () => nextTurn() };
 
-/** @param last the build whose parts may be used again */
+/** @param last build whose parts may be reused */
 export async function buildSnapshot(
   input: BuildInput,
   last: Build | undefined,
@@ -120,11 +120,11 @@ function settingsOf(input: BuildInput, last: Build | undefined, { problems, fail
 
 interface RouteInput {
   readonly input: BuildInput;
-  /** Of this build. */
+  /** Policies of this build. */
   readonly policies: PolicyCompiler;
-  /** The same text, as it was compiled last. */
+  /** Previous result for the same text. */
   readonly known: Compiled | undefined;
-  /** And with the same settings, for the same reach. */
+  /** Compiled with the same settings and the same reach. */
   readonly isReusable: boolean;
 }
 
@@ -144,7 +144,7 @@ function compileOne(
   } catch (error) {
     const path = ["routes", key.slice(owner.length + 1)];
     const problem: Problem = { severity: "error", file: fileOf(owner), path, message: errorText(error) };
-    // Of the boot file nobody gives way: it would hold back the changes of all.
+    // Never yield for the main configuration file: that would hold back all owners' changes.
     const over = owner === HAND_WRITTEN_OWNER ? undefined : all.over;
     const before = known && compiledWith(known.secrets, compile, over);
     if (known && before) {

@@ -1,4 +1,7 @@
-/** Secrets that could not be refreshed: what was compiled with their values of before is in force, and its owners hear so. */
+/**
+ * Secrets that could not be refreshed: what was compiled with their previous values stays active, and its owners get a
+ * problem.
+ */
 import { HOST_CERTIFICATES } from "../../features/listener/host-certificates.ts";
 import { HAND_WRITTEN_OWNER } from "../../features/process/owners.ts";
 import type { ValuePath } from "../../settings/problem.ts";
@@ -33,7 +36,7 @@ export function* lateSecrets(
   }
 }
 
-/** "<owner>/<name>", where the name may have a "/". */
+/** "<owner>/<name>", where the name can contain a "/". */
 function placeOf(key: string, above: readonly string[]): [owner: string, path: ValuePath] {
   const at = key.indexOf("/");
   return [key.slice(0, at), [...above, key.slice(at + 1)]];

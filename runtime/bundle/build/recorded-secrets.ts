@@ -1,11 +1,13 @@
-/** What was read of secrets while something was compiled, to tell later whether it would be read alike. */
+/**
+ * Records the secrets read during a compilation, to find out later whether the same reads would give the same values.
+ */
 import type { SecretSource } from "../../settings/secret-spellings.ts";
 import { GatewayError } from "../../shared/errors.ts";
 
 /** Reference or sealed text → value. */
 export type Secrets = ReadonlyMap<string, string>;
 
-/** @param owner of what is compiled */
+/** @param owner owner of the compiled text */
 export function recording(
   source: SecretSource,
   owner?: string,
@@ -25,9 +27,9 @@ export function recording(
 }
 
 /**
- * Compiled with secrets that were read before; undefined when others are needed, or those do not do any more.
+ * Compiles with previously read secrets; undefined if it needs others or fails with these.
  *
- * @param over references whose values of before must not be used
+ * @param over references whose previous values must not be used
  */
 export function compiledWith<T>(
   secrets: Secrets,
@@ -48,7 +50,7 @@ export function compiledWith<T>(
   }
 }
 
-/** Whether everything read then would be read alike now. */
+/** Whether every recorded read would give the same value now. */
 export function sameSecrets(before: Secrets, now: SecretSource): boolean {
   for (const [name, value] of before) {
     try {

@@ -1,4 +1,4 @@
-/** Which secrets a configuration needs. Apart from reading them, because the validating thread only needs this. */
+/** Secrets that a configuration needs. Separate from reading them, because the validation thread only lists them. */
 import type { FileRules } from "../../config/rules/owners.ts";
 import type { SecretUse } from "../../settings/secret-spellings.ts";
 
@@ -7,11 +7,11 @@ export interface SecretNeeds {
   readonly refs: readonly string[];
   /** Compact JWE; unique. */
   readonly sealed: readonly string[];
-  /** Present where owners are told apart. */
+  /** Present if owners have separate rights to files. */
   readonly files?: FileRules;
 }
 
-/** References and sealed texts among the uses, each once. */
+/** References and sealed texts of the uses, without duplicates. */
 export function secretNeeds(uses: Iterable<SecretUse>): SecretNeeds {
   const refs = new Set<string>();
   const sealed = new Set<string>();

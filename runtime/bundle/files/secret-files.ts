@@ -1,9 +1,10 @@
 /**
- * Whose files secrets are read from. A reference is a name, and a file has many: hard links, symbolic links, `..`, letter case,
- * the dated directories of Kubernetes. So files are compared by what was opened.
+ * Decides whose secret a file is. One file has many names: hard links, symbolic links, `..`, letter case, the dated
+ * directories of Kubernetes. So the opened files are compared, not their names.
  *
- * Untrusted input: references of slices. Promises: an owner never reads a file that is a secret of the main configuration
- * file, whatever it is called; one of its routes' secrets only where `allowed_refs` names it in full; a pattern of `allowed_refs` gives nothing outside the directory that it names.
+ * Untrusted input: references of slices. Promises: an owner never reads a file that is a secret of the main
+ * configuration file, under any name. A secret of its routes is readable only if `allowed_refs` names it in full. A
+ * pattern of `allowed_refs` never reaches outside its directory.
  */
 import { open, realpath, stat, type FileHandle } from "node:fs/promises";
 import { sep } from "node:path";
@@ -11,16 +12,16 @@ import { sep } from "node:path";
 import { type FileRules, POD_TOKEN } from "../../config/rules/owners.ts";
 import { findOwnerRights, HAND_WRITTEN_OWNER } from "../../features/process/owners.ts";
 
-/** Of a file that was opened. */
+/** Identity and path of an opened file. */
 export interface FilePlace {
   /** Device and inode. */
   readonly identity: string;
-  /** Path without links; undefined: it changed while it was read. */
+  /** Path without links; undefined if it changed during the read. */
   readonly real: string | undefined;
 }
 
 const FILE = "file:";
-/** A directory may be replaced between two looks at it; Kubernetes does so once a minute at most. */
+/** A directory may be replaced between two reads; Kubernetes does so at most once a minute. */
 const LOOKS = 3;
 
 /** @param path by which the file was opened */
@@ -34,19 +35,19 @@ export async function placeOf(file: FileHandle, path: string): Promise<FilePlace
   return { identity, real: undefined };
 }
 
-/** What the names in the rules lead to now. */
+/** Files to which the names in the rules lead now. */
 export interface NamedFiles {
-  /** Of the main configuration's own secrets. */
+  /** Secrets of the main configuration file itself. */
   readonly reserved: ReadonlySet<string>;
-  /** Of its routes. */
+  /** Secrets of its routes. */
   readonly ofRoutes: ReadonlySet<string>;
   /** Directory of a pattern → its paths without links. */
   readonly directories: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /**
- * @param before what was found before the files of slices were opened. Any name may lead elsewhere in between, so that both
- * are compared with.
+ * @param before result from before the files of slices were opened. A name may change its target in between, so both
+ *   results count.
  */
 export async function findNamed(rules: FileRules, before?: NamedFiles): Promise<NamedFiles> {
   const { owners } = rules;
@@ -71,14 +72,15 @@ function addIdentities(references: readonly string[], to: Set<string>): readonly
       await using file = await open(reference.slice(FILE.length), "r");
       to.add(identityOf(await file.stat({ bigint: true })));
     } catch {
-      // What cannot be opened by its own name cannot be compared; the main configuration is not valid without it.
+      // A file that cannot be opened by its own name cannot be compared, but the main configuration is invalid without
+      // it.
     }
   });
 }
 
 /**
- * @param owner undefined: of settings, which the main configuration file and slices may write
- * @returns why this owner may not have the file; undefined: the owner may
+ * @param owner undefined for settings, which both the main configuration file and slices can set
+ * @returns why this owner cannot read the file; undefined if it can
  */
 export function problemFor(
   owner: string | undefined,
@@ -100,7 +102,7 @@ export function problemFor(
     : 'it leads outside the directory that "allowed_refs" names';
 }
 
-/** Of a reference that `allowed_refs` gives as a text. */
+/** Whether `allowed_refs` permits the opened file, for a reference that it permits as text. */
 function isGiven(
   owner: string,
   reference: string,
@@ -111,7 +113,7 @@ function isGiven(
   if (owners === undefined) return true;
   const patterns = findOwnerRights(owners, owner)?.rights.allowed_refs ?? [];
   if (patterns.includes(reference)) return true;
-  // The gateway's own token, and secrets of the main file's routes, must be named in full, by whatever link they are reached.
+  // The gateway's own token and secrets of the main file's routes must be named in full, whatever link leads to them.
   if (real === undefined || POD_TOKEN.test(FILE + real) || named.ofRoutes.has(identity)) return false;
   const fitting = patterns.filter((pattern) => isPattern(pattern) && reference.startsWith(pattern.slice(0, -1)));
   return fitting.some((pattern) => {

@@ -1,9 +1,9 @@
 /**
- * Several owners' slices in one step, in the validating thread as a single one is: `POST /config/slices`, for publishers that
- * have many, such as the controller of Kubernetes Ingresses. What goes from one owner to another is then never missing and
- * never there twice.
+ * Parses several owners' slices to publish in one step (`POST /config/slices`), in the validation thread as for a
+ * single slice. For publishers with many slices, such as the controller of Kubernetes Ingresses: a route that moves
+ * between owners is never missing and never duplicated.
  *
- * Untrusted input: the body. Each change says what it believes to find, as `If-Match` does for one slice.
+ * Untrusted input: the body. Each change states its expectation, as `If-Match` does for one slice.
  */
 import { isRecord } from "../../shared/is-record.ts";
 import { isOwner } from "../../features/process/owners.ts";
@@ -38,7 +38,7 @@ export function parseChanges(text: string): ParsedChanges {
   return { ok: true, changes };
 }
 
-/** @returns what is wrong */
+/** @returns the problem, if a text */
 function readChange(item: unknown): SliceChange | string {
   if (!isRecord(item)) return EXPECTED;
   const { owner, slice, expected: written, ...rest } = item;

@@ -1,4 +1,4 @@
-/** Messages between the bundle and its validating thread. Everything in them is plain data. */
+/** Messages between the bundle and its validation thread. All are plain data. */
 import type { FileRules } from "../../config/rules/owners.ts";
 import type { ServedFrom } from "../../config/load-by-owner.ts";
 import type { CheckedCertificate, CheckedConfig, CheckedRoute, Problem, SliceSource } from "../../config/load.ts";
@@ -13,39 +13,39 @@ export interface SliceStatus {
   /** No error in this slice. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
-  /** What its owner is served from, when it is not this. */
+  /** Version that serves its owner, if not this slice. */
   readonly standing?: Exclude<ServedFrom, "current">;
 }
 
-/** An owner who is not served as written now. */
+/** An owner who is not served from the current version. */
 export interface DegradedOwner {
-  /** "unknown" for a file of which nobody knows whose it is. */
+  /** "unknown" for a file without a known owner. */
   readonly owner: string;
   readonly standing: Exclude<ServedFrom, "current">;
   readonly files: readonly string[];
   readonly problems: readonly Problem[];
-  /** What is written is in force; only secrets of it are as they were read last. */
+  /** The current version is active, but some of its secrets could not be refreshed. */
   readonly late?: true;
 }
 
-/** An owner's slice as it was last in force, for the store. */
+/** An owner's last active slice, for the store. */
 export interface SealedSlice {
   readonly owner: string;
-  /** In force since then (epoch milliseconds); null when it is not now. */
+  /** Active since (epoch milliseconds); null if not active now. */
   readonly since: number | null;
   /** Files and texts, sealed. */
   readonly sealed: string;
 }
 
-/** What became of the kept slices when a configuration was put in force. */
+/** Changes of the previous slices after a configuration became active. */
 export interface PreviousSliceChanges {
-  /** `sealed` only where the text is another one. */
+  /** `sealed` only if the text changed. */
   readonly changed: readonly (Omit<SealedSlice, "sealed"> & { readonly sealed?: string })[];
-  /** Owners who have no slice any more. */
+  /** Owners who no longer have a slice. */
   readonly removed: readonly string[];
 }
 
-/** What a checked configuration was refused for when it was compiled. */
+/** Reasons why a checked configuration was rejected at compilation. */
 export interface Refusals {
   /** Equal keys mean equal refusals. */
   readonly key: number;
@@ -59,9 +59,9 @@ export type RouteText = Omit<CheckedRoute, "doc">;
 export type CertificateText = Omit<CheckedCertificate, "doc">;
 
 export interface CheckedSettings extends Pick<CheckedConfig, "boot" | "settings" | "digest"> {
-  /** By host; at most one for each, so that they are handed over whole. */
+  /** By host; at most one each, so they are sent in one message. */
   readonly certificates: readonly CertificateText[];
-  /** Of settings, certificates and all routes. */
+  /** Needs of settings, certificates and all routes. */
   readonly needs: SecretNeeds;
 }
 
@@ -69,11 +69,11 @@ export interface ValidationReport {
   readonly problems: readonly Problem[];
   readonly slices: readonly SliceStatus[];
   readonly degraded: readonly DegradedOwner[];
-  /** How many owners are served as they wrote it; the boot file is none. */
+  /** Number of owners served from their current version; the main configuration file does not count. */
   readonly currentOwners: number;
-  /** Where a change would show. */
+  /** Directories in which a change is visible. */
   readonly directories: readonly string[];
-  /** Of what was read, see `signatureWith`; undefined when it is to be read again though nothing changes. */
+  /** Signature of the sources, see `signatureWith`; undefined: read again even if nothing changes. */
   readonly signature: string | undefined;
 }
 
@@ -81,25 +81,25 @@ export interface PublishedSource extends SliceSource {
   readonly boot: false;
 }
 
-/** The published slices beside the files. */
+/** The published slices, in addition to the files. */
 export interface PublishedSources {
   /** Equal keys mean equal sources. */
   readonly key: string;
   readonly sources: readonly PublishedSource[];
 }
 
-/** A slice that somebody sent: the digest of its canonical JSON, or what is wrong with it. */
+/** Parsed slice of a publisher: the digest of its canonical JSON, or its problems. */
 export type ParsedSlice =
   | { readonly ok: true; readonly digest: string }
   | { readonly ok: false; readonly problems: readonly Problem[] }
   | { readonly ok: false; readonly message: string };
 
-/** Slices of several owners that somebody sent, or what is wrong with the first that is not one. */
+/** Parsed slices of several owners, or the problem of the first invalid one. */
 export type ParsedChanges =
   | { readonly ok: true; readonly changes: readonly SliceChange[] }
   | { readonly ok: false; readonly message: string };
 
-/** A secret that a slice to be published asks for. */
+/** A secret that a slice to be published needs. */
 export interface CandidateSecret {
   readonly file: string;
   readonly owner: string;
@@ -108,23 +108,24 @@ export interface CandidateSecret {
   readonly values: readonly string[];
 }
 
-/** A certificate that a slice to be published brings. */
+/** A certificate of a slice to be published. */
 export interface CandidateCertificate extends CertificateText {
   readonly file: string;
   readonly path: ValuePath;
 }
 
 export type ToValidator =
-  /** Read and validate; `published` stays what it was when absent. */
+  /** Reads and validates; absent `published`: unchanged. */
   | {
       readonly type: "load";
       readonly published?: PublishedSources;
       readonly refusals: Refusals;
-      /** For a thread that knows none yet. */
+      /** For a thread without any. */
       readonly kept?: readonly SealedSlice[];
     }
   /**
-   * Validate as if these were published, and hand nothing over. @param candidates owners whose slices are to be published
+   * Validates as if these were published, without handing anything over. @param candidates owners whose slices are to
+   * be published
    * @param kept for a thread that never loads
    */
   | {
@@ -133,20 +134,20 @@ export type ToValidator =
       readonly candidates: readonly string[];
       readonly kept?: readonly SealedSlice[];
     }
-  /** What was loaded last is in force. @param at epoch milliseconds */
+  /** The last load is active. @param at epoch milliseconds */
   | { readonly type: "in-force"; readonly at: number }
-  /** Read a slice that somebody sent. */
+  /** Parses a publisher's slice. */
   | { readonly type: "parse"; readonly text: string; readonly owner: string }
-  /** The same for several owners. */
+  /** Parses slices of several owners. */
   | { readonly type: "parse-changes"; readonly text: string }
-  /** The last chunk was taken in; send the next. */
+  /** The last chunk was received; send the next. */
   | { readonly type: "ack" };
 
 export type FromValidator =
   /** Nothing changed since the last load. */
   | { readonly type: "unchanged" }
   | ({ readonly type: "bad" } & ValidationReport)
-  /** Chunks follow. `fresh`: forget all routes first. */
+  /** Chunks follow. `fresh`: drop all routes first. */
   | ({ readonly type: "good"; readonly fresh: boolean } & ValidationReport & CheckedSettings)
   | { readonly type: "chunk"; readonly changed: readonly RouteText[]; readonly removed: readonly string[] }
   | { readonly type: "done" }
@@ -155,12 +156,12 @@ export type FromValidator =
   | { readonly type: "parsed-changes"; readonly changes: ParsedChanges }
   | ({ readonly type: "validated" } & CandidateReport);
 
-/** What is wrong with candidates as texts, and what of them only shows with the secrets at hand. */
+/** Problems of the candidates' texts, and parts that can only be validated with secrets. */
 export interface CandidateReport {
   readonly problems: readonly Problem[];
   readonly secrets: readonly CandidateSecret[];
   readonly certificates: readonly CandidateCertificate[];
-  /** Absent with errors. */
+  /** Absent if there are errors. */
   readonly files?: FileRules | undefined;
 }
 
@@ -170,11 +171,11 @@ export function publishedName(owner: string): string {
 }
 
 interface Signed {
-  /** Equal signatures mean equal sources; undefined when reading should be tried again though nothing changes. */
+  /** Equal signatures mean equal sources; undefined: read again even if nothing changes. */
   readonly signature: string | undefined;
 }
 
-/** Of what was read so far, and of more that has a key: the published slices, then what was refused. */
+/** Combines the signature of the sources with a key: of the published slices, then of the refusals. */
 export function signatureWith({ signature }: Signed, { key }: { readonly key: string | number }): string | undefined {
   return signature === undefined ? undefined : `${signature} ${key}`;
 }

@@ -1,20 +1,20 @@
 /**
- * What an owner, and users who see only some owners, are told of problems that have to do with others.
+ * Problems as shown to an owner, and to users who see only some owners, if other owners are involved.
  *
- * Untrusted: whoever reads it is one team of several, and tries drafts to find out what the others have. Promise: the same
- * words wherever another owner's configuration is in the way, without its name, place, addresses or values; the
+ * Untrusted reader: one team of several, who may try drafts to explore other owners' configuration. Promise: the
+ * message is the same for any other owner's configuration, without its name, location, addresses or values. The
  * operator's log and `lastError` name it.
  */
 import type { Problem } from "../../config/load.ts";
 
 const FOREIGN = "conflicts with another owner's configuration; the gateway's operator can see which";
-/** Something of others is wrong because of a change. */
+/** A change makes another owner's configuration invalid. */
 export const ELSEWHERE = "something that is not yours would not be valid with it; the gateway's operator can say what";
 
-/** @param isSeen whether the file of a rival may be named; kept files have the name of the file */
+/** @param isSeen whether the file of a rival may be named; previous slices have the file's name */
 export function seenProblem(problem: Problem, isSeen: (file: string) => boolean): Problem {
   const { rivals = [] } = problem;
-  // Against a setting: the message is about the route and the setting's name, and says nothing of who wrote it.
+  // A conflict with a setting is shown: the message names the route and the setting, not the setting's author.
   const isHidden = rivals.some((rival) => rival.isSetting !== true && !isSeen(rival.file.replace(/ \(kept\)$/, "")));
   if (!isHidden) return problem;
   const { rivals: _, ...rest } = problem;

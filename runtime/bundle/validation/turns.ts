@@ -1,14 +1,14 @@
 /**
- * Whose turn it is at something that does one thing at a time: of those who wait, whoever had the least of it lately.
+ * Fair queue for work that runs one at a time: the waiting owner with the least recent work time is next.
  *
- * An owner who asks for much, or for what takes long, then waits for the others, and they wait for no more than what is under way.
+ * An owner with many or slow requests then waits for the others, and they wait at most for the work in flight.
  */
 export interface Turns {
-  /** @param who for whom; the empty name goes before all others */
+  /** @param who owner of the work; the empty name precedes all others */
   take<T>(who: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** What somebody had is forgotten after that. */
+/** Work times are reset after this time. */
 const MEMORY_MS = 60_000;
 
 /** @param nowMs monotonic */
@@ -23,7 +23,7 @@ export function createTurns(nowMs: () => number = () => performance.now()): Turn
       new Promise((resolve, reject) => {
         const run = async (): Promise<void> => {
           const beganMs = nowMs();
-          // Also where it throws at once: else nothing would have its turn any more.
+          // Also if `work` throws synchronously: otherwise the queue would stop.
           await Promise.resolve().then(work).then(resolve, reject);
           if (who !== "") hadMs.set(who, (hadMs.get(who) ?? 0) + nowMs() - beganMs);
         };
@@ -39,7 +39,7 @@ export function createTurns(nowMs: () => number = () => performance.now()): Turn
     isBusy = false;
   }
 
-  /** Of equals the one who came first. */
+  /** Among equals, first come, first served. */
   function pick(): (typeof waiting)[number] | undefined {
     if (nowMs() - sinceMs > MEMORY_MS) {
       hadMs = new Map();

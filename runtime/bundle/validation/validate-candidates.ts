@@ -1,6 +1,6 @@
 /**
- * Validating slices before they are published, as if they were: together with the files and the other published slices,
- * off the event loop, with the secrets that they ask for.
+ * Validates slices before they are published: together with the files and other published slices, off the event loop,
+ * with the secrets they need.
  */
 import { X509Certificate } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -25,19 +25,19 @@ export interface PublicationSlice {
   readonly owner: string;
   readonly digest: string;
   readonly text: string;
-  /** Is to be published; the others are. */
+  /** Is to be published; all others already are. */
   readonly candidate: boolean;
 }
 
 export interface CandidateValidation {
   /**
-   * Errors when the change may not be made: it would not be in force as it is, or would take from others what they have.
-   * Of those who are served from a kept slice anyway nothing is said.
+   * Errors if the change must not be made: its slices would not become active unchanged, or other owners would lose
+   * something. Owners already served from a previous slice are not reported.
    */
   readonly problems: readonly Problem[];
 }
 
-/** @param owners whose slices are to be published, or removed @throws GatewayError when validating itself is not possible */
+/** @param owners whose slices are to be published or removed @throws GatewayError if validation itself fails */
 export type ValidateCandidates = (
   slices: readonly PublicationSlice[],
   owners: readonly string[],
@@ -54,8 +54,8 @@ export function publishedSources(
 }
 
 /**
- * @param secrets how this process reads secrets; others may have other environments, and say so when they load
- * @param kept what owners were served from last, for a validator that never loads
+ * @param secrets how this process reads secrets; others may have other environments, and report at load
+ * @param kept previous slices of owners, for a validator that never loads
  */
 export function createCandidateValidation(
   validator: Pick<Validator, "validate">,
@@ -68,7 +68,7 @@ export function createCandidateValidation(
   };
 }
 
-/** A slice whose secrets cannot be read, or do not fit, would be stored and then refused by every process. */
+/** A slice with unreadable or unsuitable secrets would be stored, then rejected by every process. */
 async function unusable(
   { secrets: uses, certificates, files }: CandidateReport,
   deps: SecretDeps,
@@ -91,7 +91,7 @@ async function unusable(
     try {
       const doc = JSON.parse(text) as HostCertificateDoc;
       const { certificate } = compileHostCertificate({ host, owner, doc }, recording(secrets, owner).source);
-      // Only here: one that ends while it is in use stays, and its end is told.
+      // Only for new ones: a certificate that expires in use stays active and its expiry is reported.
       const problem = timeProblem(new X509Certificate(certificate), Date.now());
       if (problem !== undefined) throw new TypeError(problem);
     } catch (error) {
@@ -108,7 +108,7 @@ function secretProblem(read: () => string): string | undefined {
   try {
     return read() === "" ? "names a secret that is empty" : undefined;
   } catch (error) {
-    // "Cannot read secret …: the file does not exist" → what follows the attempt.
+    // "Cannot read secret …: the file does not exist" → the part after the colon.
     return `cannot be read by the gateway: ${errorText(error).replace(/^Cannot read .*?: /, "")}`;
   }
 }

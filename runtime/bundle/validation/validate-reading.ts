@@ -1,4 +1,7 @@
-/** Files and published slices that were read together → who is served from what, and why a change of some may not be made. */
+/**
+ * Validates files and published slices that were read together: what serves each owner, and why a change must be
+ * rejected.
+ */
 import { type PreviousSlice, loadByOwner, type OwnersOutcome, type OwnerStatus } from "../../config/load-by-owner.ts";
 import type { Problem, RouteMemory } from "../../config/load.ts";
 import { MAX_PROBLEMS, moreProblems } from "../../settings/problem.ts";
@@ -8,7 +11,7 @@ import type { SourceReading } from "../sources.ts";
 export interface ValidationContext {
   /** A configuration file, or a directory. */
   readonly path: string;
-  /** What owners were served from last. */
+  /** Last active slices of owners. */
   readonly kept: ReadonlyMap<string, PreviousSlice>;
   readonly refusals: readonly Refusal[];
   readonly memory?: RouteMemory;
@@ -29,14 +32,14 @@ function noBootFile(file: string): Problem {
   return { severity: "error", file, path: [], message: "has no boot file, must have a gateway.yaml" };
 }
 
-/** Slices that shall change. */
+/** Slices to be changed. */
 export interface Candidates {
   readonly owners: readonly string[];
   /** Names of their files. */
   readonly files: ReadonlySet<string>;
 }
 
-/** Everything for which the change that `outcome` came of must not be made. */
+/** Every reason to reject the change that resulted in `outcome`. */
 export function objections(
   reading: SourceReading,
   { config, problems, standings: after }: OwnersOutcome,
@@ -47,7 +50,7 @@ export function objections(
   const degraded = after.filter(({ standing }) => standing !== "current");
   const own = degraded.filter(({ owner = "" }) => owners.includes(owner));
   if (own.length > 0 || degraded.length === 0) return own.flatMap((each) => each.problems);
-  // Others are not served as they wrote it. Is it because of this change?
+  // Others are not served from their current version: check whether this change is the cause.
   const inForce = owners.flatMap((owner) => context.kept.get(owner)?.sources ?? []);
   const before = validateReading(
     {
@@ -70,7 +73,7 @@ function isWorse(standing: OwnerStatus["standing"], than: OwnerStatus["standing"
   return order.indexOf(standing) > order.indexOf(than);
 }
 
-/** Of each file a few: one with a thousand mistakes hides nobody else's. */
+/** A few problems per file, so that a thousand in one file hide no others. */
 export function fewOfEach(problems: readonly Problem[]): readonly Problem[] {
   return [...byFileOf(problems).values()].flatMap(few);
 }
@@ -79,7 +82,7 @@ export function byFileOf(problems: readonly Problem[]): ReadonlyMap<string, read
   return Map.groupBy(problems, ({ file }) => file);
 }
 
-/** Errors first when there are too many, and how many more there are. */
+/** Limits the problems, errors first, and counts the rest. */
 export function few(problems: readonly Problem[]): readonly Problem[] {
   const [first] = problems;
   const named = problems.filter(({ more }) => more === undefined);
@@ -87,7 +90,7 @@ export function few(problems: readonly Problem[]): readonly Problem[] {
   const { error = [], warning = [] } = Object.groupBy(named, ({ severity }) => severity);
   const shown = [...error, ...warning].slice(0, MAX_PROBLEMS);
   const total = problems.reduce((sum, { more = 1 }) => sum + more, 0);
-  // Whoever asks whether there are errors must find one, also where those that are shown were warnings.
+  // Callers check for errors, so the count must have severity "error" if any problem has.
   const severity = problems.some((problem) => problem.severity === "error") ? "error" : "warning";
   return [...shown, { ...moreProblems(severity, total - shown.length), file: first.file }];
 }

@@ -1,9 +1,10 @@
 /**
- * Reads the files, validates them, and sends what changed in small portions; in a thread, but for the first load of a process.
+ * Reads the files, validates them, and sends changes in small portions. Runs in a thread, except for a process's first
+ * load.
  *
- * Validating 10,000 routes takes a second, and handing the result over whole would stop the event loop for nearly as long.
- * So it keeps the text of each route it has handed over, compares here, and sends changed routes only, a chunk at a time;
- * the next one goes out when the last was taken in.
+ * Validating 10,000 routes takes a second, and copying the whole result would block the event loop for nearly as long.
+ * So this side stores the text of each route it sent, compares, and sends only changed routes, one chunk after each
+ * acknowledgment.
  */
 import type { OwnersOutcome, OwnerStatus } from "../../config/load-by-owner.ts";
 import { createRouteMemory, type CheckedConfig } from "../../config/load.ts";
@@ -40,7 +41,7 @@ import { readSource } from "../../settings/source.ts";
 
 export interface ValidationSettings {
   readonly path: string;
-  /** To seal kept slices: 32 bytes each, current first. */
+  /** Keys that seal previous slices: 32 bytes each, current first. */
   readonly keptKeys: readonly Uint8Array[];
 }
 
@@ -48,8 +49,8 @@ const CHUNK_ROUTES = 50;
 const CHUNK_REMOVALS = 2_000;
 
 /**
- * @param send to the other side, in order
- * @returns takes what the other side sends; rejects for a bug, after which nothing is to be asked any more
+ * @param send to the main thread, in order
+ * @returns the receiver of the main thread's messages; it rejects for a bug, and must not be used after that
  */
 export function createValidation(
   { path, keptKeys }: ValidationSettings,
@@ -61,10 +62,10 @@ export function createValidation(
   const kept = createPreviousSlices(keptKeys);
   let published: PublishedSources = { key: "", sources: [] };
   let refusals: Refusals = { key: 0, list: [] };
-  /** Of the last load. */
+  /** Standings of the last load. */
   let standings: readonly OwnerStatus[] | undefined;
   let lastSignature: string | undefined;
-  /** The last validation; what was validated to be published is usually loaded next. */
+  /** The last validation; a validated candidate is usually loaded next. */
   let lastValidated: { readonly signature: string; readonly outcome: OwnersOutcome } | undefined;
   let fresh = true;
 
@@ -77,7 +78,7 @@ export function createValidation(
         await validateCandidates(message.published, message.candidates, message.kept);
         break;
       case "in-force":
-        // Who has loaded nothing knows of nothing new.
+        // Without a load nothing is new.
         send({ type: "kept", ...(standings ? kept.keep(standings, message.at) : { changed: [], removed: [] }) });
         break;
       case "parse":
@@ -118,7 +119,7 @@ export function createValidation(
     send({ type: "done" });
   }
 
-  /** Files and published slices. */
+  /** Reads files and published slices. */
   async function readAll({ key, sources }: PublishedSources): Promise<SourceReading> {
     const files = await readTogether(path);
     return { ...files, signature: signatureWith(files, { key }), sources: [...files.sources, ...sources] };
@@ -128,7 +129,7 @@ export function createValidation(
     const { signature } = reading;
     if (refusals.list.length === 0 && signature !== undefined && lastValidated?.signature === signature)
       return lastValidated.outcome;
-    // Kept for one load at most: a configuration is large.
+    // Kept for at most one load: a configuration is large.
     lastValidated = undefined;
     return validateReading(reading, contextOf());
   }
@@ -137,7 +138,7 @@ export function createValidation(
     return { path, kept: kept.byOwner, refusals: refusals.list, memory };
   }
 
-  /** Good when the candidates would be in force as they are, and nobody else would lose what he has. */
+  /** Valid if the candidates would be active unchanged, and no other owner would lose anything. */
   async function validateCandidates(
     slices: PublishedSources,
     candidates: readonly string[],
@@ -146,7 +147,7 @@ export function createValidation(
     if (sealed) kept.open(sealed);
     const reading = await readAll(slices);
     const names = new Set(candidates.map(publishedName));
-    // A conflict is the newcomer's.
+    // In a conflict, the new slice is the cause.
     const sources = reading.sources.map((source) => (names.has(source.file) ? { ...source, isNew: true } : source));
     const outcome = validateReading({ ...reading, sources }, contextOf());
     const problems = objections(reading, outcome, { owners: candidates, files: names }, contextOf());
@@ -167,12 +168,12 @@ export function createValidation(
   }
 }
 
-/** Hands changed routes over, a chunk at a time. */
+/** Sends changed routes, one chunk at a time. */
 class Handover {
   readonly #send: (message: FromValidator) => void;
-  /** What the other side has, by key. */
+  /** Routes that the main thread has, by key. */
   readonly #handedOver = new Map<string, RouteText>();
-  /** To be called when the other side has taken a chunk in. */
+  /** Called when the main thread has received a chunk. */
   acknowledged: (() => void) | undefined;
 
   constructor(send: (message: FromValidator) => void) {
@@ -236,7 +237,10 @@ function reportOf(
   };
 }
 
-/** Every reference, sealed text and certificate of a slice that was found good: they need its secrets, which this thread does not have. */
+/**
+ * Every reference, sealed text and certificate of a valid slice: validating them needs its secrets, which this thread
+ * lacks.
+ */
 function candidateParts({ file, text }: PublishedSource): Pick<CandidateReport, "secrets" | "certificates"> {
   const { value } = readSource(file, text);
   if (!isRecord(value)) return { secrets: [], certificates: [] };
@@ -256,10 +260,13 @@ function candidateParts({ file, text }: PublishedSource): Pick<CandidateReport, 
   return { secrets, certificates };
 }
 
-/** Three times what 20,000 routes have; 100 MiB at most. */
+/** Three times the values of 20,000 routes; 100 MiB at most. */
 const MAX_SLICE_VALUES = 1_000_000;
 
-/** A slice that an owner sent. Thousands of routes take longer to parse than a request may wait. @param owner whose slice it must be */
+/**
+ * Parses a slice that an owner sent; thousands of routes would take too long on the event loop. @param owner required
+ * owner of the slice
+ */
 export function parseSlice(text: string, owner: string): ParsedSlice {
   const { value, problems } = readSource(publishedName(owner), text, { maxValues: MAX_SLICE_VALUES });
   if (problems.length > 0) return { ok: false, problems };

@@ -1,8 +1,8 @@
 /**
- * This side of validating: asks for a load, takes chunks in, keeps the texts of all routes.
+ * Main thread's side of validation: requests a load, receives chunks, stores the texts of all routes.
  *
- * The first load of a process is done here, where nobody is served yet who could be held up; a thread would only load
- * once more what is loaded here already, and keep the memory. The next one, and whatever comes from others, has a thread.
+ * The first load of a process runs in the main thread, because no request is served yet: a thread would repeat the load
+ * and keep its memory. Later loads and everything that others send run in a thread.
  */
 import { EventEmitter } from "node:events";
 import { randomBytes } from "node:crypto";
@@ -34,38 +34,44 @@ export type Validation =
   | ({ readonly kind: "bad" } & ValidationReport)
   | ({ readonly kind: "good" } & ValidationReport & CheckedSettings);
 
-/** Far above what 100,000 routes take. */
+/** Far above the time for 100,000 routes. */
 const LOAD_TIMEOUT_MS = 120_000;
-/** For what an owner sent, all that is published with it: far above what 20,000 routes take, and beyond it others go on. */
+/**
+ * Limit for an owner's request, with all published slices: far above the time for 20,000 routes. After it other owners
+ * get their turn.
+ */
 const OWNER_TIMEOUT_MS = 30_000;
-/** Whose questions come first: what is published is put in force for all. */
+/** First in the queue: publications take effect for all. */
 const OPERATOR = "";
 
 type ValidatingThread = Thread<ToValidator, FromValidator>;
 
 export interface ValidatorDeps {
-  /** To seal kept slices: 32 bytes each, current first. Random ones when absent, so that only this process reads them. */
+  /** Keys that seal previous slices: 32 bytes each, current first. Default: random, readable by this process only. */
   readonly keptKeys?: readonly Uint8Array[] | undefined;
-  /** Slices last in force, from before this process began. */
+  /** Previous slices from before this process started. */
   readonly kept?: readonly SealedSlice[];
 }
 
 const NO_REFUSALS: Refusals = { key: 0, list: [] };
 
-/** Questions are answered one after the other, those of several owners in turn. All throw GatewayError `bundle.validator` when the thread failed. */
+/**
+ * Answers one request at a time, with a fair turn for each owner. All methods throw GatewayError `bundle.validator` if
+ * the thread failed.
+ */
 export class Validator {
   readonly #settings: ValidationSettings;
-  /** What a new thread has to know. */
+  /** Previous slices for a new thread. */
   readonly #kept: Map<string, SealedSlice>;
   #knowsKept = false;
   readonly #texts = new Map<string, RouteText>();
   #sorted: readonly RouteText[] = [];
   #worker: ValidatingThread | undefined;
-  /** Nothing was asked yet. */
+  /** No request was sent yet. */
   #isFirst = true;
-  /** What was asked is being done here. */
+  /** The current request runs in the main thread. */
   #isHere = false;
-  /** Of the last load. */
+  /** Signature of the last load. */
   #signature: string | undefined;
   /** Key of the published slices that the thread has. */
   #sentKey = "";
@@ -79,13 +85,13 @@ export class Validator {
 
   /** Reads and validates the files and these published slices. */
   async load(published?: PublishedSources, refusals = NO_REFUSALS): Promise<Validation> {
-    // Most looks at the files find nothing, for which nobody has to be asked, or even be there.
+    // Most checks of the files find no change, which needs no thread.
     if (published && this.#signature !== undefined) {
       const read = { signature: signatureWith(await readSignature(this.#settings.path), published) };
       if (signatureWith(read, refusals) === this.#signature) return { kind: "unchanged" };
     }
     const question = (): ToValidator => {
-      // Text of megabytes, which a thread that has it does not need again.
+      // Megabytes of text, which the thread needs only once.
       const news = published && published.key !== this.#sentKey ? { published } : {};
       this.#sentKey = published?.key ?? this.#sentKey;
       return { type: "load", refusals, ...news, ...this.#keptOnce() };
@@ -94,10 +100,10 @@ export class Validator {
   }
 
   /**
-   * What would be wrong if these slices were published; nothing is changed by asking.
+   * Problems that publishing these slices would cause; changes nothing.
    *
-   * @param candidates owners whose slices are to be published, or removed
-   * @param sealed slices last in force, for a validator that never loads
+   * @param candidates owners whose slices are to be published or removed
+   * @param sealed previous slices, for a validator that never loads
    */
   validate(
     published: PublishedSources,
@@ -112,9 +118,9 @@ export class Validator {
     );
   }
 
-  /** What was loaded last is in force. @param at epoch milliseconds @returns what became of the kept slices */
+  /** Reports that the last load is active. @param at epoch milliseconds @returns changes of the previous slices */
   async inForce(at: number): Promise<PreviousSliceChanges> {
-    // Who has loaded nothing has nothing new in force.
+    // Without a load nothing new is active.
     if (!this.#worker) return { changed: [], removed: [] };
     const changes = await this.#ask(
       OPERATOR,
@@ -122,7 +128,7 @@ export class Validator {
       () => ({ type: "in-force", at }),
       () => (message) => (message.type === "kept" ? message : undefined),
     );
-    // From now on somebody is served.
+    // From now on the process serves requests, so later work needs a thread.
     if (this.#isHere) this.#worker = undefined;
     for (const owner of changes.removed) this.#kept.delete(owner);
     for (const { owner, since, sealed = this.#kept.get(owner)?.sealed } of changes.changed) {
@@ -131,7 +137,7 @@ export class Validator {
     return changes;
   }
 
-  /** Reads a slice that somebody sent as this owner's. */
+  /** Parses a slice that was sent as this owner's. */
   parse(text: string, owner: string): Promise<ParsedSlice> {
     return this.#ask(
       owner,
@@ -141,7 +147,7 @@ export class Validator {
     );
   }
 
-  /** Reads slices of several owners that somebody sent. @param asker whose turn it is */
+  /** Parses slices of several owners. @param asker owner for the fair queue */
   parseChanges(text: string, asker = OPERATOR): Promise<ParsedChanges> {
     return this.#ask(
       asker,
@@ -151,7 +157,7 @@ export class Validator {
     );
   }
 
-  /** Routes of the last good load, sorted by key; not to be read while a load is under way. */
+  /** Routes of the last valid load, sorted by key; do not read during a load. */
   routes(): readonly RouteText[] {
     return this.#sorted;
   }
@@ -161,7 +167,7 @@ export class Validator {
     await this.#worker?.terminate();
   }
 
-  /** @param receive takes what comes from the thread, until it has the answer */
+  /** @param receive handles the thread's messages until it returns the result */
   #ask<T>(
     who: string,
     what: ToValidator["type"],
@@ -182,7 +188,7 @@ export class Validator {
     });
   }
 
-  /** Takes chunks in until the load is done. */
+  /** Receives chunks until the load is complete. */
   #loading(thread: ValidatingThread): (message: FromValidator) => Validation | undefined {
     let good: Extract<FromValidator, { readonly type: "good" }> | undefined;
     return (message) => {
@@ -192,7 +198,7 @@ export class Validator {
         send(thread, { type: "ack" });
       } else if (message.type === "good") {
         good = message;
-        // A new thread knows nothing of what an earlier one has sent.
+        // A new thread does not know what an earlier one sent.
         if (message.fresh) this.#texts.clear();
       } else if (message.type === "unchanged") {
         return { kind: "unchanged" };
@@ -201,7 +207,7 @@ export class Validator {
         return { ...message, kind: "bad" };
       } else if (good) {
         this.#signature = good.signature;
-        // Nearly sorted already, which makes sorting a single pass.
+        // Nearly sorted already, so this is a single pass.
         this.#sorted = [...this.#texts.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
         return { ...good, kind: "good" };
       }
@@ -212,7 +218,7 @@ export class Validator {
   #threadFor(what: ToValidator["type"]): ValidatingThread {
     const mayBeHere = this.#isFirst && what === "load";
     this.#isFirst = false;
-    // What is in force now was found here.
+    // The active configuration was validated in the main thread.
     if (this.#isHere && what !== "in-force") this.#worker = undefined;
     if (this.#worker) return this.#worker;
     this.#isHere = mayBeHere;
@@ -226,20 +232,20 @@ export class Validator {
           name: "validate",
           resourceLimits: heapLimits(),
         });
-    // Between two loads nobody listens otherwise: an unheard error would end the process, and an ended thread be waited for.
+    // No other listener exists between two loads: an error would end the process, and an ended thread would be awaited.
     thread.on("error", () => this.#gone(thread));
     thread.on("exit", () => this.#gone(thread));
     return (this.#worker = thread);
   }
 
-  /** What it had found may not be in force yet: all is read again. */
+  /** Its last result may not be active yet, so everything is read again. */
   #gone(thread: ValidatingThread): void {
     if (this.#worker !== thread) return;
     this.#worker = undefined;
     this.#signature = undefined;
   }
 
-  /** For a thread that has not heard of them. */
+  /** Previous slices, once per thread. */
   #keptOnce(): { readonly kept?: readonly SealedSlice[] } {
     if (this.#knowsKept) return {};
     this.#knowsKept = true;
@@ -247,12 +253,12 @@ export class Validator {
   }
 }
 
-/** Validates in this thread, as a thread of its own would. Nothing is copied: both sides only read. */
+/** Validates in this thread with a thread's interface. Nothing is copied: both sides only read. */
 function validateHere(settings: ValidationSettings): Thread<ToValidator, FromValidator> {
   const heard = new EventEmitter();
   let isOver = false;
   const receive = createValidation(settings, (message) => {
-    // As from a thread: never before who asked has gone on.
+    // As with a thread: never before the caller has continued.
     setImmediate(() => isOver || heard.emit("message", message));
   });
   return Object.assign(heard, {
