@@ -1,4 +1,4 @@
-/** Folds the shorthands of a route into the one spelling that digests, diffs and key comparisons use. */
+/** Replaces a route's shorthands by the one form that digests, diffs and key comparisons use. */
 import { canonicalPolicy } from "../policy/parse.ts";
 import { parseFrom } from "../features/routing/from.ts";
 import type { RouteDoc } from "./route.ts";
@@ -6,8 +6,8 @@ import type { RouteDoc } from "./route.ts";
 /**
  * @param name the route's name in its key; a `name` that only repeats it is dropped
  * @param policyOf as `canonicalPolicy`
- * @param origin of its `from`, normalised
- * @returns the same meaning: origin normalised, `to` a list, no trailing slash on `prefix`, policy canonical
+ * @param origin normalized origin of its `from`
+ * @returns the same meaning: origin normalized, `to` a list, no trailing slash on `prefix`, policy canonical
  */
 export function canonicalRoute(
   route: RouteDoc,
@@ -34,7 +34,7 @@ export function canonicalOrigin(from: string): string {
   return parsed.ok ? parsed.value.origin : from;
 }
 
-/** The key name of a route that has none: from its host and path, never from its position. @param host of its `from` */
+/** Key name of a route without one: from its host and path, never from its position. @param host host of its `from` */
 export function derivedName(route: Partial<Pick<RouteDoc, "prefix" | "path" | "regex">>, host: string): string {
   if (route.path !== undefined) return `${host}${route.path}`;
   if (route.regex !== undefined) return `${host}~${route.regex}`;
@@ -42,7 +42,10 @@ export function derivedName(route: Partial<Pick<RouteDoc, "prefix" | "path" | "r
   return prefix === undefined ? host : `${host}${prefix}/*`;
 }
 
-/** Without its trailing slash: prefixes match whole segments, so "/a/" and "/a" say the same. "/" is every path: none. */
+/**
+ * Removes the trailing slash: prefixes match whole segments, so "/a/" and "/a" are equal. "/" matches every path and is
+ * dropped.
+ */
 function canonicalPrefix(prefix: string): string | undefined {
   return prefix.replace(/\/$/, "") || undefined;
 }

@@ -1,4 +1,4 @@
-/** One checked route → its compiled form. */
+/** Compiles one checked route. */
 import { compileMcp } from "../features/mcp/compile.ts";
 import { compileRateLimits } from "../features/limits/compile.ts";
 import { compileConnect, compileUpstream } from "../features/connection/compile.ts";
@@ -68,7 +68,7 @@ export function compileRoute(
 }
 
 function compileTimeout(doc: RouteDoc, settings: LiveSettings): number {
-  // A tool call may take minutes and an event stream stays open: no limit unless somebody sets one.
+  // A tool call can take minutes and an event stream stays open: no limit unless configured.
   if (doc.timeout === undefined) return doc.mcp?.server ? 0 : settings.defaultUpstreamTimeoutMs;
   return timerMs(doc.timeout);
 }

@@ -1,4 +1,7 @@
-/** A checked configuration → what the running proxy reads: defaults filled, patterns compiled, secrets resolved. */
+/**
+ * Compiles the settings of a checked configuration for the running proxy: defaults filled, patterns compiled, secrets
+ * resolved.
+ */
 import { compileTracing, sharedSecret, signingKey } from "../features/process/compile.ts";
 import { compileWebhook, webhookShape } from "../features/process/webhook.ts";
 import { compileForwardedFor } from "../features/listener/compile.ts";
@@ -42,7 +45,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
   const sharedSecrets = ["shared_secret", "previous_shared_secret"].flatMap((name) =>
     secretValues(doc, name, secrets).map((value) => sharedSecret(name, value)),
   );
-  // Previous secrets only open what they sealed; sealing under one of them would keep it alive.
+  // Previous secrets only open existing seals; sealing with one would extend its life.
   if (secretValues(doc, "shared_secret", secrets).length === 0) sharedSecrets.unshift(randomBytes(32));
   return {
     address: publicAddress(doc),

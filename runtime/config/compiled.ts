@@ -1,6 +1,6 @@
 /**
- * What the running proxy reads: settings and routes with every default filled, every pattern compiled, every secret
- * resolved. Immutable; made by compile.ts from a checked configuration; never serialised.
+ * Settings and routes for the running proxy, with every default filled, every pattern compiled, every secret resolved.
+ * Immutable; made by compile-settings.ts and compile-route.ts from a checked configuration; never serialized.
  */
 import type { RoutedRoute } from "../features/routing/compiled.ts";
 import type { BalancedRoute } from "../features/balancing/compiled.ts";
@@ -18,20 +18,20 @@ import type { Directory } from "../features/sign-in/directories.ts";
 import type { TrustedIssuer } from "../features/sign-in/trusted-issuers.ts";
 import type { DomainPattern } from "../settings/domains.ts";
 
-/** Settings that only the file given to `gateway run` may carry. */
+/** Static settings, allowed only in the file passed to `gateway run`. */
 export type BootSettings = ListenerSettings &
   ProcessSettings &
   RecordSettings & {
-    /** Undefined: there is no console. */
+    /** Undefined: no console. */
     readonly console: ConsoleSettings | undefined;
   };
 
-/** Settings that a published slice may carry too. */
+/** Dynamic settings, also allowed in published slices. */
 export interface LiveSettings {
   readonly mcpEnabled: boolean;
   readonly mcpAllowedClientIdDomains: readonly DomainPattern[];
   readonly mcpAllowedAsMetadataDomains: readonly DomainPattern[];
-  /** Extra origins that may call MCP routes from a browser; same host and loopback always may. */
+  /** Extra origins that may call MCP routes from a browser; the same host and loopback always may. */
   readonly mcpAllowedOrigins: readonly string[];
   /** Exact redirect URIs with private-use schemes that registration accepts. */
   readonly mcpDynamicRegistration: boolean;
@@ -42,30 +42,30 @@ export interface LiveSettings {
   readonly signOutRedirectUrl: string | undefined;
   /** https or mailto; a link on error pages. */
   readonly supportUrl: string | undefined;
-  /** Of ordinary routes that say nothing themselves. */
+  /** Format for ordinary routes without their own. */
   readonly bearerTokenFormat: BearerTokenFormat;
   readonly accessTokenAudiences: readonly string[];
-  /** Where a programmatic login may send a token; undefined = to this machine. */
+  /** Domains to which a programmatic login may send a token; undefined = only this host. */
   readonly programmaticRedirectDomains: readonly DomainPattern[] | undefined;
   /** The first provider: `idp_provider_url`. */
   readonly idp: IdpSettings | undefined;
-  /** Where people sign in, the first provider before those of `identity_issuers`. */
+  /** Sign-in providers, the default one before those of `identity_issuers`. */
   readonly providers: readonly IdpSettings[];
   /** `identity_issuers`. */
   readonly identityIssuers: readonly TrustedIssuer[];
-  /** Who says which people and groups there are; at most one for each issuer. */
+  /** Sources of users and groups; at most one for each issuer. */
   readonly directories: readonly Directory[];
   readonly cookie: CookieSettings;
   readonly lifetimes: Lifetimes;
-  /** How long a user keeps access whom the provider does not confirm while it confirms others. */
+  /** How long a user keeps access without confirmation, while the provider confirms other users. */
   readonly unconfirmedUserSeconds: number;
   readonly passIdentityHeaders: boolean;
   /** Header name → claim, for `X-Gateway-Claim-…` style headers. */
   readonly jwtClaimsHeaders: ReadonlyMap<string, string>;
-  /** Global response headers, names as written. */
+  /** Global response headers, with names as written. */
   readonly setResponseHeaders: readonly (readonly [name: string, value: string])[];
   readonly defaultUpstreamTimeoutMs: number;
-  /** Endless streams that one user may hold in this process. */
+  /** Limit of open event streams per user and process. */
   readonly maxStreamsPerUser: number;
   /** How long an accepted request continues after its credential expires. */
   readonly expiryGraceSeconds: number;
@@ -74,7 +74,10 @@ export interface LiveSettings {
 export interface CompiledRoute
   extends RoutedRoute, BalancedRoute, HeaderRoute, AccessRoute, LimitedRoute, ConnectionRoute, McpRoute {
   readonly owner: string;
-  /** The owner to whose MCP servers an application of this route is held; undefined without `owners`, and in the boot file. */
+  /**
+   * The owner whose MCP servers an application of this route is limited to; undefined without `owners`, and in the main
+   * configuration file.
+   */
   readonly heldTo?: string | undefined;
   /** Display name. */
   readonly name: string;

@@ -1,8 +1,8 @@
 /**
- * What a changed slice says as it did when it was in force.
+ * Precedence of the unchanged parts of a changed slice.
  *
- * Precedence by whole texts would let anybody who wants an owner's place keep that owner from changing anything: the changed
- * text is new, and so is the rival's. What an owner had in force stays that owner's through any change beside it.
+ * With precedence by whole texts, a rival for an owner's address could block every change of that owner: both texts
+ * would be new. Therefore the active parts of an owner's slice keep their precedence when other parts change.
  */
 import { precedence, type ReadRoute, readSlice, type ReadSlice, type SliceSource, type InForce } from "./read-slice.ts";
 import type { ValuePath } from "../settings/problem.ts";
@@ -18,9 +18,9 @@ export function inForce(owner: string, since: number, sources: readonly SliceSou
 }
 
 /**
- * Precedence of what stands at a path of a slice: of a route, a setting, or the owner's name.
+ * Precedence of the route, setting or owner name at a path of a slice.
  *
- * @param whole the route must be the same in everything, not only in the requests that it takes
+ * @param whole requires equality of the whole route, not only of the requests it takes
  */
 export function precedenceAt(slice: ReadSlice, path: ValuePath, whole = false): number {
   const { source } = slice;
@@ -39,7 +39,7 @@ function stoodThere(slice: ReadSlice, path: ValuePath, whole: boolean, before: I
   const route = routeAt(slice, path);
   if (route) return claimsOf(before, whole).has(claimOf(route, whole));
   const certificate = slice.certificates.find((each) => each.path.every((part, index) => part === path[index]));
-  // A renewal is another text for the same host.
+  // A renewed certificate has another text for the same host.
   if (certificate)
     return slices().some(({ certificates }) => certificates.some(({ host }) => host === certificate.host));
   const name = path.slice(slice.settingsPath.length);
@@ -47,7 +47,7 @@ function stoodThere(slice: ReadSlice, path: ValuePath, whole: boolean, before: I
   return slices().some(({ settings }) => JSON.stringify(valueAt(settings, name)) === value);
 }
 
-/** "routes", and the name of a route or its place. */
+/** Path length of a route: "routes", and its name or index. */
 const ROUTE_PARTS = 2;
 const routesByPath = new WeakMap<readonly ReadRoute[], ReadonlyMap<string, ReadRoute>>();
 
@@ -58,7 +58,7 @@ function routeAt({ routes }: ReadSlice, path: ValuePath): ReadRoute | undefined 
   return known.get(JSON.stringify(path.slice(0, ROUTE_PARTS)));
 }
 
-/** Read once for each look: as many are asked about as there are routes. */
+/** Computed once per load: it is queried once per route. */
 const knownClaims = new WeakMap<InForce, Map<boolean, ReadonlySet<string>>>();
 
 function claimsOf(before: InForce, whole: boolean): ReadonlySet<string> {
@@ -72,7 +72,7 @@ function claimsOf(before: InForce, whole: boolean): ReadonlySet<string> {
   return claims;
 }
 
-/** Equal for routes that take the same requests, and are the same address to MCP clients. */
+/** Equal for routes that take the same requests and have the same address for MCP clients. */
 function claimOf({ valid, name, canonical, doc }: ReadRoute, whole: boolean): string {
   if (whole && doc) return canonical(name).text;
   const { from, prefix, path, regex, mcp } = valid;

@@ -1,11 +1,11 @@
 /**
- * The slices of many owners → one checked configuration in which nobody's mistake is another owner's.
+ * Loads the slices of many owners into one checked configuration in which no owner's mistake affects another owner.
  *
- * An owner whose slice is bad is served from the one that was in force last, if that is still good today, else not at
- * all; the others are served as they wrote it. Of owners in conflict the one that is in force stays; where none is, none of
- * them is served. Untrusted input: all texts, the kept ones too, which are validated like any other. Promises: pure and
- * total; the boot file has no stand-in, so what is wrong with it leaves `config` out; the owners without a mistake get
- * what they would get if the others were not there; the same input in any order gives the same outcome.
+ * An owner with an invalid slice is served from the previous active one if that is still valid, else not at all; all
+ * others are served from their current version. In a conflict the active slice wins; if none is active, no side is
+ * served. Untrusted input: all texts, including the previous ones, which are validated as well. Promises: pure and
+ * total. The main configuration file has no previous version, so its problems leave `config` absent. Owners without a
+ * mistake get the same result as without the others. The same input in any order gives the same outcome.
  */
 import { checkedConfig, type CheckedConfig } from "./load.ts";
 import { conflict, type Problem, type Rival, type ValuePath } from "../settings/problem.ts";
@@ -15,45 +15,45 @@ import type { ReadSlice, SliceSource, InForce } from "./read-slice.ts";
 import { byPlace, compare, readSlices, type ReadSlices } from "./read-slices.ts";
 import type { Refusal } from "./refusals.ts";
 
-/** An owner's slice as it was last in force. A hand-written directory's owner may have several files. */
+/** An owner's last active slice. The owner of a hand-written directory can have several files. */
 export interface PreviousSlice {
   readonly owner: string;
   readonly sources: readonly { readonly file: string; readonly text: string }[];
-  /** In force since then (epoch milliseconds); absent when it is not now, and has no precedence. */
+  /** Active since (epoch milliseconds); absent if not active now, without precedence. */
   readonly since?: number;
 }
 
 export interface OwnersInput {
   readonly sources: readonly SliceSource[];
-  /** What is wrong with files that could not be read at all. */
+  /** Problems of files that could not be read. */
   readonly unread?: readonly Problem[];
   readonly kept?: ReadonlyMap<string, PreviousSlice>;
   readonly refusals?: readonly Refusal[];
 }
 
-/** What an owner is served from: as written now, as it was last in force, or nothing. */
+/** The version that serves an owner: the current one, the previous one, or none. */
 export type ServedFrom = "current" | "kept" | "absent";
 
 export interface OwnerStatus {
-  /** Undefined for a file of which nobody knows whose it is. */
+  /** Undefined for a file without a known owner. */
   readonly owner: string | undefined;
   readonly standing: ServedFrom;
-  /** As they are now, in force or not. */
+  /** Current files, active or not. */
   readonly files: readonly string[];
-  /** In force, under their own names. */
+  /** The active version, under its own file names. */
   readonly sources: PreviousSlice["sources"];
-  /** The errors for which what is written now is not in force. */
+  /** Errors that keep the current version from being active. */
   readonly problems: readonly Problem[];
 }
 
 export interface OwnersOutcome {
-  /** By file and place; errors of owners that are not served as written are among them. */
+  /** By file and path; includes errors of owners that are not served from their current version. */
   readonly problems: readonly Problem[];
-  /** By owner; those of the boot file are not among them. */
+  /** By owner, without the main configuration file. */
   readonly standings: readonly OwnerStatus[];
-  /** File → owner, of those whose outline could be read. */
+  /** File → owner, for files with a readable outline. */
   readonly owners: ReadonlyMap<string, string>;
-  /** Absent when the boot file is bad. */
+  /** Absent if the main configuration file is invalid. */
   readonly config?: CheckedConfig;
 }
 
@@ -68,7 +68,7 @@ export function loadByOwner(input: OwnersInput, memory?: RouteMemory): OwnersOut
   let isFirst = true;
   for (;;) {
     const errors = read.problems.filter(({ severity }) => severity === "error");
-    // The first reading was of everything that could be read, whatever else is missing of its owner.
+    // The first pass covers every readable file, even if the owner's other files are missing.
     const losers = isFirst && unread.length > 0 ? incomplete(units, errors, read) : losersAmong(units, errors, read);
     isFirst = false;
     if (losers === "boot") return outcome(false);
@@ -80,13 +80,13 @@ export function loadByOwner(input: OwnersInput, memory?: RouteMemory): OwnersOut
   function outcome(isGood: boolean): OwnersOutcome {
     memory?.forgetOthers();
     const problems = byPlace([...units.flatMap((unit) => unit.problems), ...read.problems]);
-    // The units are in the order of their files.
+    // The units are ordered by file.
     const standings = units.map(ownerStatus).sort((a, b) => compare(a.owner ?? "", b.owner ?? ""));
     return { problems, standings, owners, ...(isGood && { config: checkedConfig(read) }) };
   }
 }
 
-/** What stands or falls together: all files of one owner, or one file of which nobody knows whose it is. */
+/** A unit succeeds or fails as a whole: all files of one owner, or one file without a known owner. */
 interface Unit {
   readonly owner: string | undefined;
   readonly files: readonly string[];
@@ -102,12 +102,12 @@ interface Candidate {
 
 const KEPT = " (kept)";
 
-/** Name of a kept file in messages: the file itself says something else now. */
+/** Name of a previous file in messages: the file now has other content. */
 function keptName(file: string): string {
   return `${file}${KEPT}`;
 }
 
-/** What is in force already, file by file, so that a conflict is decided against what is new. */
+/** Marks active sources, file by file, so that they win conflicts against new ones. */
 function withSince(sources: readonly SliceSource[], kept: ReadonlyMap<string, PreviousSlice>): readonly SliceSource[] {
   const known = new Map<string, { readonly text: string; readonly since: number; readonly before: InForce }>();
   for (const slice of kept.values()) {
@@ -137,7 +137,7 @@ function unitsOf(
   const named = new Map(
     slices.filter((slice) => isOwners(slice, says, kept)).map((each) => [each.source.file, each.owner]),
   );
-  // What does not say whose it is belongs to whom it belonged.
+  // A file without an owner belongs to its previous owner.
   const before = new Map(
     [...kept.values()].flatMap(({ owner, sources: all }) => all.map(({ file }) => [file, owner] as const)),
   );
@@ -155,7 +155,7 @@ function unitsOf(
   });
 }
 
-/** A slice with the name of an owner whose slice was in another file, which is still there, is not that owner's. */
+/** Rejects a slice that claims an owner whose slice was in another file that still exists. */
 function isOwners(
   { source, owner, hasOwner, settingsPath }: ReadSlice,
   ownersNow: ReadonlyMap<string, string | undefined>,
@@ -176,7 +176,7 @@ function isSame({ sources }: PreviousSlice, current: readonly SliceSource[]): bo
   return current.every(({ file, text }) => sources.some((kept) => kept.file === file && kept.text === text));
 }
 
-/** The unit leaves what it has now, with the reasons, for the next best. */
+/** Replaces a unit's failed candidate by the next one and records the reasons. */
 function stepDown(unit: Unit, { problems }: ReadSlices): void {
   const files = new Set(unit.candidates.shift()?.sources.map(({ file }) => file));
   const reasons = problems.filter(({ severity, file }) => severity === "error" && files.has(file));
@@ -194,15 +194,15 @@ function ownName(file: string): string {
 
 type Losers = ReadonlySet<Unit> | "boot";
 
-/** Those with a file that could not be read at all, and those with a mistake of their own. */
+/** Units with an unreadable file or with a mistake of their own. */
 function incomplete(units: readonly Unit[], errors: readonly Problem[], read: ReadSlices): Losers {
   const own = losersAmong(units, errors.filter(isOwn), read);
   return own === "boot" ? own : new Set([...own, ...units.filter(({ problems }) => problems.length > 0)]);
 }
 
 /**
- * Who must give way now. Mistakes of one's own come first, because what goes with them is in nobody's way; then those
- * who want the place of others that were there before; those who want the same place at the same time come last.
+ * Units that must step down now. Units with their own mistakes come first, because their routes then conflict with
+ * none. Next come units in conflict with an older unit, last those in conflict with an equally old one.
  */
 function losersAmong(units: readonly Unit[], errors: readonly Problem[], read: ReadSlices): Losers {
   const unitOf = new Map(
@@ -214,7 +214,7 @@ function losersAmong(units: readonly Unit[], errors: readonly Problem[], read: R
   const clashes = errors.flatMap((problem) => clashesOf(problem, unitOf, read.slices));
   const uneven = clashes.filter(({ isEven }) => !isEven).sort((a, b) => a.precedence - b.precedence);
   const losers = new Set<Unit>();
-  // By precedence: who gives way is in nobody's way any more.
+  // By precedence: a unit that stepped down no longer wins conflicts.
   for (const { winner, loser } of uneven) if (!winner || !losers.has(winner)) losers.add(loser);
   if (losers.size === 0) for (const { loser } of clashes) losers.add(loser);
   explain(clashes, losers, read.slices);
@@ -229,17 +229,17 @@ function isAmongItself({ file, rivals = [] }: Problem, unitOf: ReadonlyMap<strin
   return rivals.some((rival) => unitOf.get(rival.file) === unitOf.get(file));
 }
 
-/** One side of a conflict that must give way to the other. */
+/** One side of a conflict that must yield to the other. */
 interface Clash {
-  /** Undefined: the boot file. */
+  /** Undefined: the main configuration file. */
   readonly winner: Unit | undefined;
   readonly loser: Unit;
-  /** Neither was there before the other. */
+  /** Neither side is older. */
   readonly isEven: boolean;
-  /** Of the loser. */
+  /** Precedence of the loser. */
   readonly precedence: number;
   readonly problem: Problem;
-  /** Where the loser stands, when the problem names the winner. */
+  /** Location of the loser, if the problem names the winner. */
   readonly loserPlace?: Rival;
 }
 
@@ -268,7 +268,7 @@ function clashesOf(
   });
 }
 
-/** Tells those who give way and are not the ones that the problem names. */
+/** Reports a problem to losers that the original problem does not name. */
 function explain(clashes: readonly Clash[], losers: ReadonlySet<Unit>, slices: readonly ReadSlice[]): void {
   for (const { loser, loserPlace, problem, isEven } of clashes) {
     if (!loserPlace || !losers.has(loser)) continue;

@@ -1,8 +1,8 @@
 /**
- * Configuration text of any number of slices → one checked configuration, or every problem at once.
+ * Loads configuration texts of any number of slices into one checked configuration, or reports every problem together.
  *
- * Untrusted input: the texts. Promises: pure and total (it never throws); the same slices in any order give the same
- * configuration, digest included; nothing bad comes through, since a single error leaves `config` out.
+ * Untrusted input: the texts. Promises: pure and total (it never throws). The same slices in any order give the same
+ * configuration, including its digest. A single error leaves `config` absent.
  */
 import { type FileRules, fileRules } from "./rules/owners.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
@@ -24,7 +24,7 @@ export interface CheckedRoute {
   /** "<owner>/<name>". */
   readonly key: string;
   readonly owner: string;
-  /** The owner, where `owners` of the boot file holds owners apart and this route is not the boot file's. */
+  /** The owner, if `owners` of the main configuration file separates owners and the route is from another file. */
   readonly heldTo?: string | undefined;
   /** Display name. */
   readonly name: string;
@@ -32,11 +32,11 @@ export interface CheckedRoute {
   readonly doc: RouteDoc;
   /** Canonical JSON of `doc`: equal text means an unchanged route. */
   readonly text: string;
-  /** Where its upstreams may be, by the rights of its owner; absent: anywhere. */
+  /** Networks that its upstreams may be in, by the rights of its owner; absent: any. */
   readonly reach?: UpstreamReach;
 }
 
-/** A certificate that a slice brings for one host. */
+/** A slice's certificate for one host. */
 export interface CheckedCertificate {
   /** "<owner>/<host>". */
   readonly key: string;
@@ -61,15 +61,15 @@ export interface CheckedConfig {
 }
 
 export interface LoadOutcome {
-  /** By file and place. */
+  /** By file and path. */
   readonly problems: readonly Problem[];
-  /** File → owner, of those whose outline could be read. */
+  /** File → owner, for files with a readable outline. */
   readonly owners: ReadonlyMap<string, string>;
-  /** Absent when any problem is an error. */
+  /** Absent if any problem is an error. */
   readonly config?: CheckedConfig;
 }
 
-/** @param memory of earlier loads: what it has is not validated again. It changes how long this takes, and nothing else */
+/** @param memory results of earlier loads, not validated again; affects only the duration */
 export function loadSlices(sources: readonly SliceSource[], memory?: RouteMemory): LoadOutcome {
   const read = readSlices(sources, memory);
   memory?.forgetOthers();
@@ -79,12 +79,12 @@ export function loadSlices(sources: readonly SliceSource[], memory?: RouteMemory
   return { problems, owners, config: checkedConfig(read) };
 }
 
-/** The problems alone, for those who need no configuration made. Nothing in `memory` is forgotten. */
+/** Only the problems, without building a configuration. Leaves `memory` complete. */
 export function findProblems(sources: readonly (SliceSource | SliceValue)[], memory?: RouteMemory): readonly Problem[] {
   return readSlices(sources, memory).problems;
 }
 
-/** Of slices without errors. */
+/** Builds the configuration of slices without errors. */
 export function checkedConfig({ slices, boot, settings }: Omit<ReadSlices, "problems">): CheckedConfig {
   const routes: CheckedRoute[] = [];
   for (const { owner, source, routes: read } of slices) {
@@ -98,7 +98,7 @@ export function checkedConfig({ slices, boot, settings }: Omit<ReadSlices, "prob
     }
   }
   routes.sort((a, b) => compare(a.key, b.key));
-  // The same text as canonicalJson({ routes: { <key>: doc }, settings }), without writing every route twice.
+  // Same text as canonicalJson({ routes: { <key>: doc }, settings }), but without serializing routes twice.
   const members = membersText(routes);
   const certificates = slices.flatMap(certificatesOf).toSorted((a, b) => compare(a.host, b.host));
   const own = certificates.length === 0 ? "" : `"certificates":{${membersText(certificates)}},`;
@@ -120,7 +120,7 @@ function membersText(items: readonly { readonly key: string; readonly text: stri
   return items.map(({ key, text }) => `${JSON.stringify(key)}:${text}`).join(",");
 }
 
-/** Without `owners` nobody is held apart from the operator. */
+/** Without `owners`, owners are trusted like the operator. */
 function upstreamReach({ owners }: BootDoc, owner: string): UpstreamReach | undefined {
   if (!owners) return undefined;
   return findOwnerRights(owners, owner)?.rights.allow_local_upstreams === true ? "machine" : "network";

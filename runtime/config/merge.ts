@@ -1,4 +1,6 @@
-/** Settings of several slices → one: lists are joined, blocks and maps member by member, anything else must agree. */
+/**
+ * Merges the settings of several slices: lists are joined, blocks and maps merged by member, all others must be equal.
+ */
 import { type BootDoc, type SettingsDoc } from "./settings.ts";
 import { quote, type ValuePath } from "../settings/problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
@@ -8,7 +10,7 @@ import { readSecretName } from "../settings/secret-spellings.ts";
 
 const SECRETS = settingsFields.filter((field) => field.kind === "secret").map((field) => field.name);
 
-/** Reports every disagreement at the later slice. */
+/** Reports each disagreement at the later slice. */
 export function mergeSettings(slices: readonly ReadSlice[]): {
   readonly boot: BootDoc;
   readonly settings: SettingsDoc;
@@ -37,7 +39,7 @@ function mergeInto(
     const rival = members.get(member);
     if (rival === undefined) {
       members.set(member, name);
-      // Copied, because the merge grows it and documents are never changed.
+      // Copied, because the merge extends it and documents are immutable.
       target[name] = structuredClone(value);
       writers.set(writerKey(here), slice);
       continue;
@@ -51,7 +53,7 @@ function mergeInto(
       mergeInto(current, value, here, slice, writers);
     } else if (rival !== name || current !== value) {
       const writer = writers.get(writerKey([...path, rival])) ?? writers.get(writerKey(path.slice(0, 1)));
-      // Within one source it is reported already, see secret-spellings.ts and features/headers/rules.ts.
+      // Already reported within one source, see secret-spellings.ts and features/headers/rules.ts.
       if (writer === slice) continue;
       const file = writer?.source.file ?? "another slice";
       const isSecret = SECRETS.includes(readSecretName(name).name);
@@ -66,7 +68,7 @@ function mergeInto(
   }
 }
 
-/** By what is alike for the same member: a block of one slice may have 100,000 members. */
+/** Writers by member key: a block of one slice can have 100,000 members. */
 const known = new WeakMap<object, Map<string, string>>();
 
 function membersOf(target: Readonly<Record<string, unknown>>, path: ValuePath): Map<string, string> {
@@ -78,7 +80,7 @@ function membersOf(target: Readonly<Record<string, unknown>>, path: ValuePath): 
   return members;
 }
 
-/** Alike for the same member: equal names, spellings of one secret, or one header name in two cases. */
+/** Equal for the same member: equal names, forms of one secret, or one header name in two cases. */
 function memberKey(name: string, path: ValuePath): string {
   if (path.length === 0) return SECRETS.includes(readSecretName(name).name) ? readSecretName(name).name : name;
   const isHeader = path[0] === "set_response_headers" || path[0] === "jwt_claims_headers";

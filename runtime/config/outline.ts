@@ -1,8 +1,8 @@
 /**
- * The outline of a source: whose it is, where its settings and routes stand.
+ * Outline of a source: its owner, and the location of its settings and routes.
  *
- * A source is a hand-written file (settings beside a `routes` list, owner "default") or a slice
- * (`version`, `owner`, `settings`, `routes` by name).
+ * A source is a hand-written file (settings next to a `routes` list, owner "default") or a slice (`version`, `owner`,
+ * `settings`, `routes` by name).
  */
 import { isRecord, type Members } from "../shared/is-record.ts";
 import { unknownMember } from "../settings/types/registry.ts";
@@ -20,7 +20,7 @@ import { routeNameProblem } from "../features/routing/settings.ts";
 
 export interface Outline {
   readonly owner: string;
-  /** The source names a sound owner. */
+  /** The source names a valid owner. */
   readonly hasOwner: boolean;
   readonly settings: unknown;
   readonly settingsPath: ValuePath;
@@ -29,7 +29,7 @@ export interface Outline {
 
 type Report = (problem: UnplacedProblem) => void;
 
-/** Words that only a slice has; a hand-written file has settings in their place. */
+/** Members that only a slice has; a hand-written file has settings instead. */
 const SLICE_WORDS = ["version", "owner", "settings"];
 
 export function readOutline(value: Members, report: Report): Outline {

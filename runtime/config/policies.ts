@@ -1,11 +1,11 @@
-/** Policies of many routes, each compiled once: those of a team, or of a program that writes routes, are often the same. */
+/** Compiles each distinct policy once: routes of a team, or of a tool that generates routes, often share theirs. */
 import { type CompiledPolicy, compilePolicy } from "../policy/evaluate.ts";
 import type { PolicyDoc } from "../policy/parse.ts";
 
-/** As `compilePolicy`; the same object for documents that say the same in the same words. */
+/** As `compilePolicy`; returns the same object for equal documents. */
 export type PolicyCompiler = typeof compilePolicy;
 
-/** Keeps what it compiled for as long as it lives itself: for one build, so that nothing has to be forgotten. */
+/** Caches for its own lifetime, one build, so that no entry has to expire. */
 export function createPolicyCompiler(): PolicyCompiler {
   const known = new Map<string, CompiledPolicy>();
   return (doc: PolicyDoc = []) => {

@@ -1,8 +1,8 @@
 /**
- * One route as written → what of it is sound, and what is wrong with it, validated alone.
+ * Validates one route alone: its valid members, and its problems.
  *
- * A reload validates thousands of routes of which a few changed, so a reading can be kept and used again: it depends on
- * nothing but the text of the route and whose it is.
+ * A reload validates thousands of routes of which a few changed. A reading depends only on the route's text and owner,
+ * so it can be reused.
  */
 import { rateLimitRules } from "../features/limits/rules.ts";
 import { accessRules, criteriaLists, type PlacedList } from "../features/access/rules.ts";
@@ -30,19 +30,19 @@ export interface RouteReading {
   /** Its members without problems; complete exactly when `doc` is set. */
   readonly valid: Partial<RouteDoc>;
   readonly doc?: RouteDoc;
-  /** `valid.from`, where there is one. */
+  /** `valid.from`, if present. */
   readonly from: From | undefined;
-  /** `valid.to`, each with its path in the route. */
+  /** `valid.to`, each upstream with its path in the route. */
   readonly upstreams: readonly PlacedUpstream[];
-  /** Of `valid.policy` and `valid.shadow_policy`. */
+  /** Criteria of `valid.policy` and `valid.shadow_policy`. */
   readonly criteria: readonly PlacedList[];
-  /** Of `valid.regex`, where there is one. */
+  /** Pattern of `valid.regex`, if present. */
   readonly pattern: PatternWork | undefined;
-  /** For a route without a label; undefined when nothing in it gives one. */
+  /** For a route without a label; undefined if no member yields a name. */
   readonly ownName: string | undefined;
   /** Paths are relative to the route. */
   readonly problems: readonly UnplacedProblem[];
-  /** The document in its one spelling, under this name; only where there is one. */
+  /** The document in canonical form under this name; only if `doc` is set. */
   readonly canonical: (name: string) => CanonicalRoute;
 }
 
@@ -52,15 +52,15 @@ export interface CanonicalRoute {
   readonly text: string;
 }
 
-/** Readings of routes and of their members, by what was written: a team's routes, or a program's, have much in common. */
+/** Cached readings of routes and of their members, by text: routes of one team or tool have much in common. */
 export interface RouteMemory extends Known {
-  /** The reading kept under these words, or what `read` makes of them now. */
+  /** Returns the reading cached under these words, or the result of `read`. */
   recall(words: string, read: () => RouteReading): RouteReading;
-  /** Forgets what was not asked for since the last call. */
+  /** Drops entries unused since the last call. */
   forgetOthers(): void;
 }
 
-/** What is not made once more for what says the same. */
+/** Cache of parsed values, by source text. */
 interface Known {
   readonly member: MemberMemory;
   readonly upstreamsOf: typeof upstreamsOf;
@@ -83,7 +83,7 @@ export function createRouteMemory(): RouteMemory {
     recall: (words, read) => readings.recall(words, read) as RouteReading,
     member: (name, written, read) =>
       members.recall(`${name} ${JSON.stringify(written)}`, read as () => object | undefined),
-    // Members that say the same are one object by then.
+    // By then, equal members are one object.
     upstreamsOf: onceEach(upstreamsOf),
     canonicalPolicy: onceEach(canonicalPolicy),
     textOf: onceEach(canonicalJson),
@@ -95,7 +95,7 @@ export function createRouteMemory(): RouteMemory {
 }
 
 interface Generations<V> {
-  /** What `read` gives is kept, unless it is undefined. */
+  /** Caches the result of `read` unless it is undefined. */
   recall(words: string, read: () => V | undefined): V | undefined;
   forgetOthers(): void;
 }
@@ -125,11 +125,11 @@ function onceEach<K extends object, V>(make: (of: K) => V): (of: K) => V {
   };
 }
 
-/** @param publisher owner of a published slice; undefined for the boot file, which is the operator's */
+/** @param publisher owner of a published slice; undefined for the operator's main configuration file */
 export function readRoute(value: unknown, publisher: string | undefined, memory?: RouteMemory): RouteReading {
   const read = (): RouteReading => validateRoute(value, publisher, memory);
   if (!memory) return read();
-  // As JSON, so that no owner's name, sound or not, is taken for another's, or for none.
+  // As JSON, so that no owner's name, valid or not, is confused with another's or with none.
   return memory.recall(`${JSON.stringify(publisher)} ${JSON.stringify(value)}`, read);
 }
 
@@ -191,7 +191,7 @@ function mcpKind({ mcp }: Partial<RouteDoc>): "server" | "client" | undefined {
   return mcp?.server ? "server" : mcp && "client";
 }
 
-/** Which of our tokens the upstream gets in Authorization. */
+/** Our token type in the upstream's Authorization header. */
 function tokenFor({ mcp }: Partial<RouteDoc>): "External" | "Internal" | undefined {
   return mcp?.client ? "External" : mcp?.server?.upstream_oauth2 && "Internal";
 }

@@ -1,4 +1,7 @@
-/** One source → its owner, settings and routes, each validated alone. Rules between sources are in bundle-rules.ts. */
+/**
+ * Reads one source: its owner, settings and routes, each validated alone. For rules between sources, see
+ * bundle-rules.ts.
+ */
 import { type BootDoc, bootNames, type SettingsDoc, settingsFields, settingsSchema } from "./settings.ts";
 import type { Field } from "../settings/field.ts";
 import { twiceNamed } from "../features/headers/rules.ts";
@@ -27,7 +30,7 @@ export interface SliceSource extends SliceOrigin {
   readonly text: string;
 }
 
-/** A slice that need not be read any more, from Terraform or a cluster. */
+/** A slice that is already parsed, from Terraform or a cluster. */
 export interface SliceValue extends SliceOrigin {
   readonly value: unknown;
 }
@@ -35,17 +38,19 @@ export interface SliceValue extends SliceOrigin {
 export interface SliceOrigin {
   /** Name for messages. */
   readonly file: string;
-  /** The file given to `gateway run`: may carry boot settings and any secret reference. */
+  /** The file passed to `gateway run`: it can have static settings and any secret reference. */
   readonly boot: boolean;
-  /** Conflicts with others are reported here, whatever the names of the files: this one is new. */
+  /** Conflicts are reported at this source, because it is new. */
   readonly isNew?: boolean;
-  /** Since when this text is in force (epoch milliseconds); absent when it is not. */
+  /** Active since (epoch milliseconds); absent if not active. */
   readonly since?: number;
-  /** What its owner had in force, when this is another text. */
+  /** The owner's active version, if this is another text. */
   readonly before?: InForce;
 }
 
-/** In a conflict the lower one stays: the boot file, then what is in force longest, then what is not, then what is new. */
+/**
+ * In a conflict the lower value wins: the main configuration file, then the longest active, then inactive, then new.
+ */
 export function precedence({ boot, isNew = false, since }: SliceOrigin): number {
   if (boot) return -1;
   if (isNew) return Number.POSITIVE_INFINITY;
@@ -54,7 +59,7 @@ export function precedence({ boot, isNew = false, since }: SliceOrigin): number 
 
 export interface ReadRoute extends RouteReading {
   readonly slice: ReadSlice;
-  /** Where it stands in its source. */
+  /** Path in its source. */
   readonly path: ValuePath;
   readonly name: string;
 }
@@ -62,24 +67,24 @@ export interface ReadRoute extends RouteReading {
 export interface ReadSlice {
   readonly source: SliceOrigin;
   readonly owner: string;
-  /** The source says whose it is; else `owner` is "unknown", or no name. */
+  /** The source names its owner; otherwise `owner` is "unknown" or an invalid name. */
   readonly hasOwner: boolean;
   /** Path of the settings: [] in a hand-written file. */
   readonly settingsPath: ValuePath;
   readonly boot: BootDoc;
-  /** Without `host_certificates`, which are no settings of all routes. */
+  /** Without `host_certificates`, which do not apply to all routes. */
   readonly settings: SettingsDoc;
   readonly certificates: readonly ReadHostCertificate[];
   readonly routes: readonly ReadRoute[];
-  /** Adds a problem at its place. */
+  /** Adds a problem with its location. */
   readonly report: (problem: UnplacedProblem) => void;
-  /** As it would be added. */
+  /** The problem as it would be added. */
   readonly problemOf: (problem: UnplacedProblem) => Problem;
 }
 
 /**
- * @param memory readings of routes that may be used again, and get these
- * @returns undefined when not even the outline could be read; `problems` then has an error
+ * @param memory cached readings of routes; new ones are added
+ * @returns undefined if not even the outline could be read; `problems` then has an error
  */
 export function readSlice(
   source: SliceSource | SliceValue,
@@ -105,7 +110,7 @@ export function readSlice(
   for (const [at, entry] of outline.routes.entries()) {
     if (!opened.hasMany()) routes.push(placeRoute(slice, entry, memory));
     else {
-      // Its owner is not served from it as it is: what else is wrong shows once these are gone.
+      // The source is rejected anyway; further problems show once these are fixed.
       const left = outline.routes.length - at;
       report(
         errorAt(["routes"], `has ${left} more route${left === 1 ? "" : "s"}, not checked: there are too many problems`),
@@ -117,7 +122,7 @@ export function readSlice(
 }
 
 /**
- * The boot settings alone, before all is read: its routes are not looked at, and its text is not read a second time then.
+ * Only the static settings, before everything is read: skips the routes, and the text is parsed only once.
  *
  * @returns undefined as `readSlice()`
  */
@@ -128,7 +133,7 @@ export function readBootFile(source: SliceSource, problems: Problem[]): BootDoc 
 
 interface Opened extends Pick<ReadSlice, "report" | "problemOf"> {
   readonly outline: Outline;
-  /** So many errors were found that no more are looked for. */
+  /** Whether the limit of reported errors is reached. */
   hasMany(): boolean;
 }
 
@@ -198,7 +203,7 @@ function placer(text: SourceText): ReadSlice["problemOf"] {
   };
 }
 
-/** An owner's slice as it was last in force, read when somebody asks. */
+/** An owner's last active slice, read on demand. */
 export interface InForce {
   readonly owner: string;
   /** Epoch milliseconds. */

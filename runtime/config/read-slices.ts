@@ -1,4 +1,4 @@
-/** Sources → their slices, with what is wrong with each and between them. */
+/** Reads the slices of sources, with problems within and between them. */
 import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { validateBundle } from "./rules/bundle.ts";
 import { validateConflicts } from "./rules/conflicts.ts";
@@ -18,21 +18,21 @@ import {
 import { type Refusal, refuse } from "./refusals.ts";
 
 export interface ReadSlices {
-  /** By file and place. */
+  /** By file and path. */
   readonly problems: readonly Problem[];
   readonly slices: readonly ReadSlice[];
   readonly boot: BootDoc;
   readonly settings: SettingsDoc;
 }
 
-/** @param refusals what was found wrong with such sources before, and only shows when they are compiled */
+/** @param refusals earlier compilation failures of such sources */
 export function readSlices(
   sources: readonly (SliceSource | SliceValue)[],
   memory?: RouteMemory,
   refusals: readonly Refusal[] = [],
 ): ReadSlices {
   const problems: Problem[] = [];
-  // The boot file first, so that conflicts are reported at what was published against it.
+  // The main configuration file first, so that conflicts are reported at the published slice.
   const ordered = sources.toSorted((a, b) => comparePrecedence(a, b) || compare(a.file, b.file));
   const slices = ordered.map((source) => readSlice(source, problems, memory)).filter((slice) => slice !== undefined);
   const valid = slices.length === ordered.length && !problems.some((problem) => isSettingProblem(problem));
@@ -41,14 +41,14 @@ export function readSlices(
   const routes = slices.flatMap((slice) => slice.routes);
   validateConflicts(routes);
   validateHostCertificates(slices);
-  // With a setting missing because it was bad, rules that lean on settings would report what is not wrong.
+  // If an invalid setting is missing, rules that depend on it would report false problems.
   const hasBoot = ordered.some((source) => source.boot);
   if (valid) validateBundle({ boot: hasBoot ? boot : undefined, settings, slices });
   if (refusals.length > 0) refuse(slices, settings, refusals);
   return { problems: byPlace(problems), slices, boot, settings };
 }
 
-/** Hand-written files of a directory share the owner "default"; a slice is one owner's whole word. */
+/** Hand-written files of a directory share the owner "default"; a slice must be its owner's only one. */
 function validateOwners(slices: readonly ReadSlice[]): void {
   const seen = new Map<string, ReadSlice>();
   for (const slice of slices) {
@@ -69,9 +69,9 @@ function isSettingProblem({ severity, path }: Problem): boolean {
   return severity === "error" && path[0] !== "routes";
 }
 
-/** By file and place. */
+/** Sorts by file and path. */
 export function byPlace(problems: readonly Problem[]): readonly Problem[] {
-  // Once for each: slices of machines have thousands of problems without a line.
+  // Formatted once each: generated slices have thousands of problems without a line.
   const texts = new Map(problems.map((problem) => [problem, formatPath(problem.path)]));
   return problems.toSorted(
     (a, b) =>
@@ -90,6 +90,6 @@ export function compare(a: string, b: string): number {
 
 function comparePrecedence(a: SliceOrigin, b: SliceOrigin): number {
   const [one, other] = [precedence(a), precedence(b)];
-  // Not their difference: that of two infinities is no number.
+  // Not their difference: infinity minus infinity is NaN.
   return one === other ? 0 : one < other ? -1 : 1;
 }

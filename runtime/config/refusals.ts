@@ -1,4 +1,4 @@
-/** What only shows when a checked text is compiled (a secret that is missing, a key that is none), reported to its source. */
+/** Reports compilation failures of checked texts (a missing secret, an invalid key) to their source. */
 import { type SettingsDoc, settingsFields } from "./settings.ts";
 import { canonicalJson } from "../shared/canonical-json.ts";
 import { below, errorAt } from "../settings/problem.ts";
@@ -6,14 +6,17 @@ import type { ReadSlice } from "./read-slice.ts";
 import { secretUses } from "../settings/secret-spellings.ts";
 
 export interface Refusal {
-  /** Of the route or certificate; undefined: the merged settings. */
+  /** Key of the route or certificate; undefined: the merged settings. */
   readonly key: string | undefined;
-  /** Canonical JSON of what could not be compiled; anything else is not meant. */
+  /** Canonical JSON of the text that failed; a refusal applies only to this text. */
   readonly text: string;
   readonly message: string;
 }
 
-/** Reports refusals to the slices that they mean. The boot file's are reported where it is compiled: it has no stand-in. */
+/**
+ * Reports refusals to the slices concerned. Those of the main configuration file are reported at compilation, because
+ * it has no previous version.
+ */
 export function refuse(slices: readonly ReadSlice[], settings: SettingsDoc, refusals: readonly Refusal[]): void {
   const published = slices.filter(({ source }) => !source.boot);
   const ofParts = new Map(refusals.map((refusal) => [`${refusal.key ?? ""} ${refusal.text}`, refusal.message]));
@@ -34,7 +37,7 @@ export function refuse(slices: readonly ReadSlice[], settings: SettingsDoc, refu
   const message = ofParts.get(` ${canonicalJson(settings)}`);
   if (message === undefined) return;
   for (const slice of published) {
-    // Secrets are all that can be wrong with settings this late.
+    // At this stage only secrets can be wrong in settings.
     for (const { path } of secretUses(settingsFields, slice.settings, slice.settingsPath)) {
       slice.report(errorAt(path, message));
     }

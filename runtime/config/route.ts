@@ -1,4 +1,4 @@
-/** Everything that may be written for one route: the settings of all features, in the order of the reference. */
+/** All settings of one route, from all features, in the order of the reference. */
 import { accessShape, policyShape } from "../features/access/settings.ts";
 import { balancingShape } from "../features/balancing/settings.ts";
 import {
@@ -36,7 +36,7 @@ export const routeShape = {
 
 export const routeSchema = document(routeShape);
 
-/** The same by what they are about, for the reference: title → names. */
+/** The same grouped by subject, for the reference: title → names. */
 export const routeParts: Readonly<Record<string, readonly string[]>> = {
   "Address and path": Object.keys({ ...addressShape, ...toShape, ...pathShape, ...routingShape }),
   "Access to a route": Object.keys({ ...policyShape, ...accessShape, ...rateLimitsShape }),

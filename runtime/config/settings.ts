@@ -1,4 +1,4 @@
-/** Everything that may be written beside the routes: the settings of all features, in the order of the reference. */
+/** All settings other than routes, from all features, in the order of the reference. */
 import { consoleShape } from "../features/access/console.ts";
 import { bearerShape } from "../features/access/settings.ts";
 import { upstreamTimeoutShape } from "../features/connection/settings.ts";
@@ -18,7 +18,7 @@ import { trustedIssuersShape } from "../features/sign-in/trusted-issuers.ts";
 import { type DocOf, fieldsOf } from "../settings/types/registry.ts";
 import { document } from "../settings/types/block.ts";
 
-/** Settings that published slices may carry too. */
+/** Dynamic settings, also allowed in published slices. */
 const liveShape = {
   ...mcpSettingsShape,
   ...recordFieldsShape,
@@ -34,7 +34,9 @@ const liveShape = {
   ...upstreamTimeoutShape,
 };
 
-/** Settings that only the file given to `gateway run` may carry: what a process needs before it reads any slice. */
+/**
+ * Static settings, allowed only in the file passed to `gateway run`: a process needs them before it reads any slice.
+ */
 const bootShape = {
   ...listenerShape,
   ...developmentShape,
@@ -47,7 +49,7 @@ const bootShape = {
   ...logShape,
   ...webhookShape,
   ...consoleShape,
-  // Certificates hold for the owner's own hosts, for which there is leave already.
+  // Excluded, because an owner needs no permission for certificates of its own hosts.
   ...ownersShape(Object.keys(liveShape).filter((name) => name !== HOST_CERTIFICATES)),
 };
 
@@ -55,12 +57,12 @@ export const settingsSchema = document({ ...bootShape, ...liveShape });
 const bootSchema = document(bootShape);
 const liveSchema = document(liveShape);
 
-/** Boot settings as written. */
+/** The static settings as written. */
 export type BootDoc = DocOf<typeof bootSchema>;
-/** Live settings as written. */
+/** The dynamic settings as written. */
 export type SettingsDoc = DocOf<typeof liveSchema>;
 
 export const bootNames: ReadonlySet<string> = new Set(Object.keys(bootShape));
 
-/** Every setting beside the routes, boot first. */
+/** Every setting other than routes, static ones first. */
 export const settingsFields = [...fieldsOf(bootShape, "boot"), ...fieldsOf(liveShape, "live")];

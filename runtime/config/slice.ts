@@ -1,9 +1,12 @@
-/** The unit of publishing, and the canonical JSON by which slices and snapshots are compared. */
+/** Unit of publishing, and the canonical JSON for comparing slices and snapshots. */
 import type { SettingsDoc } from "./settings.ts";
 
 import type { RouteDoc } from "./route.ts";
 
-/** What one owner publishes. A hand-written file with a `routes` list is the same with owner "default". */
+/**
+ * The configuration that one owner publishes. A hand-written file with a `routes` list is the same with owner
+ * "default".
+ */
 export interface Slice {
   readonly version: 1;
   readonly owner: string;

@@ -1,25 +1,25 @@
-/** The configuration in force. */
+/** The active configuration. */
 import type { HostCertificate } from "../features/listener/compiled.ts";
 import type { LiveSettings, CompiledRoute } from "./compiled.ts";
 
-/** One consistent configuration in force. */
+/** One consistent, immutable configuration. */
 export interface Snapshot {
   /** SHA-256 (hex) of the canonical JSON of settings, routes and certificates. */
   readonly digest: string;
-  /** Grows by one with each swap of this process. */
+  /** Incremented with each swap of this process. */
   readonly generation: number;
   readonly settings: LiveSettings;
-  /** Of slices, one for a host at most. */
+  /** Certificates of slices, at most one for a host. */
   readonly certificates?: readonly HostCertificate[];
   /** Sorted by key. */
   readonly routes: readonly CompiledRoute[];
-  /** The boot file has `owners`: their applications are held apart. */
+  /** The main configuration file has `owners`: their applications are isolated from each other. */
   readonly holdsOwnersApart?: boolean;
 }
 
 const known = new WeakMap<readonly CompiledRoute[], ReadonlyMap<string, CompiledRoute>>();
 
-/** By key; made once for each snapshot, which may have 100,000 routes. */
+/** Finds a route by key. The index is built once per snapshot, which can have 100,000 routes. */
 export function findRoute({ routes }: Pick<Snapshot, "routes">, key: string | undefined): CompiledRoute | undefined {
   if (key === undefined) return undefined;
   let byKey = known.get(routes);
@@ -27,11 +27,11 @@ export function findRoute({ routes }: Pick<Snapshot, "routes">, key: string | un
   return byKey.get(key);
 }
 
-/** The configuration in force and its changes; implemented by bundle/. */
+/** The active configuration and its changes; implemented by bundle/. */
 export interface Snapshots {
   current(): Snapshot;
   /** Called after each swap, synchronously, with the new snapshot. @returns unsubscribe */
   subscribe(listener: (next: Snapshot, previous: Snapshot) => void): () => void;
-  /** Called with a snapshot before it is put in force, which waits for what takes long. @returns takes it back */
+  /** Called with a snapshot before it becomes active; activation waits for the work. @returns unsubscribe */
   prepare?(work: (next: Snapshot) => Promise<void>): () => void;
 }

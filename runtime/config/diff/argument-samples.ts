@@ -1,16 +1,19 @@
-/** Values of tool arguments on both sides of what rules say of them: boundaries, listed ones, none, another type. */
+/**
+ * Sample values of tool arguments for each side of the rules' conditions: boundaries, listed values, absent, other
+ * types.
+ */
 import type { ArgumentMatch, ValueMatch } from "../../policy/mcp/argument-match.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../../policy/mcp/decimal.ts";
 import { freshText, samplesOf, unique } from "./samples.ts";
 
-/** JSON texts, numbers as they are written; undefined: the argument is not there. */
+/** JSON text with numbers as written; undefined: the argument is absent. */
 export type ArgumentSample = string | undefined;
 
-/** Beyond so many digits a number has no neighbours here. */
+/** Numbers with more digits get no neighboring samples. */
 const MAX_DIGITS = 400;
 const MAX_PAIRS = 36;
 
-/** @param matches all that rules say of one argument */
+/** @param matches all conditions of the rules for one argument */
 export function argumentSamples(matches: readonly ArgumentMatch[]): readonly ArgumentSample[] {
   const inLists = matches.flatMap(({ some, every }) => [some, every].filter((match) => match !== undefined));
   const samples = valuesOf(matches);
@@ -19,7 +22,7 @@ export function argumentSamples(matches: readonly ArgumentMatch[]): readonly Arg
   const lists =
     inLists.length === 0 ? [] : ["[]", ...elements.map((each) => `[${each}]`), ...pairs.slice(0, MAX_PAIRS)];
   const present = samples.length + lists.length === 0 ? ['"x"'] : [];
-  // "null" is of no type that an operator takes.
+  // No operator accepts the type of "null".
   return [undefined, ...new Set([...samples, ...lists, ...present, "null"])];
 }
 
@@ -68,7 +71,7 @@ function objectsWith(names: readonly string[]): readonly string[] {
   return [`{${members.join(",")}}`, `{${[...members, `${JSON.stringify(extra)}:"x"`].join(",")}}`];
 }
 
-/** Each bound, one number between each two, one below and one above: every answer that orders can give. */
+/** Each bound, a number between each two, one below and one above: covers every result of ordering. */
 function numbersAround(bounds: readonly string[]): readonly string[] {
   const parsed = unique(
     bounds.flatMap((text) => {
@@ -95,7 +98,7 @@ function scaled({ sign, digits, exponent }: Decimal, scale: number): bigint {
   return digits === "" ? 0n : BigInt(sign) * BigInt(digits) * 10n ** BigInt(scale + exponent - digits.length);
 }
 
-/** A whole number where there is one. */
+/** An integer if possible. */
 function middleOf(below: bigint, above: bigint, scale: number): string {
   const one = 10n ** BigInt(scale);
   const floor = (below / one) * one;
@@ -111,8 +114,8 @@ function decimalText(value: bigint, scale: number): string {
 }
 
 /**
- * A text that a simple pattern may match: each piece once, of alternatives and classes the first. Whether it does is for the
- * decision to say.
+ * A text that a simple pattern may match: each piece once, the first of alternatives and classes. The decision shows
+ * whether it matches.
  */
 function exampleOf(pattern: string): string | undefined {
   const text = pattern

@@ -1,6 +1,6 @@
 /**
- * Two routes at one address, decided side by side by the code that decides requests: for each representative and each thing
- * that may be asked, under all conditions that their rules tell apart.
+ * Compares two routes at one address with the code that decides requests: for each representative and each item, under
+ * all conditions that their rules distinguish.
  */
 import { type Case, type Cases, casesOf, conditionsOf } from "./conditions.ts";
 import { type Item, messagesOf, requestsOf } from "./items.ts";
@@ -14,32 +14,34 @@ import type { Leaf } from "../../policy/tree.ts";
 import type { UserFacts } from "../../policy/facts.ts";
 
 /**
- * Which of the requests that were tried are allowed: none, all of them, all of them with an approval, or neither of these.
- * "all" and "approval" are said only where nothing was left untried.
+ * How many of the tried requests are allowed: none, all, all with an approval, or another mix. "all" and "approval" are
+ * reported only if nothing was left untried.
  */
 export type Level = "none" | "some" | "approval" | "all";
 
-/** From what to what a request changes, as positions in `OUTCOMES`: refused, with an approval, allowed. 11: by others. */
+/**
+ * Change of a request's outcome, as positions in `OUTCOMES`: denied, with an approval, allowed. 11: other approvers.
+ */
 export type Move = "01" | "02" | "12" | "10" | "20" | "21" | "11";
 
-/** What one representative may do before and after. */
+/** Access of one representative before and after. */
 export interface ComparedAccess {
   readonly item: Item;
   readonly before: Level;
   readonly after: Level;
-  /** Each once, sorted. */
+  /** Unique, sorted. */
   readonly moves: readonly Move[];
-  /** A request of which the new side allows more. */
+  /** A request for which the new side allows more. */
   readonly gain?: Case;
-  /** The other way round. */
+  /** A request for which the new side allows less. */
   readonly loss?: Case;
-  /** Shown in lists of the server now and not before, or the other way round. */
+  /** Shown in the server's lists only now, or only before. */
   readonly listing?: "shown" | "hidden";
 }
 
 export interface SubjectVerdicts {
   readonly subject: Subject;
-  /** One for each item, in their order. */
+  /** One for each item, in the same order. */
   readonly verdicts: readonly ComparedAccess[];
 }
 
@@ -48,22 +50,22 @@ export interface Comparison {
   readonly items: readonly Item[];
   readonly representatives: readonly SubjectVerdicts[];
   readonly people: readonly SubjectVerdicts[];
-  /** What was not looked at here, in words. */
+  /** Descriptions of everything that was not compared here. */
   readonly gaps: readonly string[];
-  /** The limits were used up before all were looked at. */
+  /** The limits were reached before the comparison was complete. */
   readonly isCut: boolean;
 }
 
 export interface Limits {
-  /** Decisions that may still be made; counted down. */
+  /** Remaining decisions; counted down. */
   decisions: number;
-  /** Requests for one thing that may be asked. */
+  /** Requests per item. */
   readonly cases: number;
-  /** Asked now and then: no time is left. */
+  /** Called periodically: whether the time is up. */
   readonly isOver?: () => boolean;
 }
 
-/** @returns undefined when the limits were used up before anybody was looked at */
+/** @returns undefined if the limits were reached before the first subject was compared */
 export function comparePlace(
   place: ComparedPlace,
   [before, after]: readonly [Tables, Tables],
@@ -108,7 +110,7 @@ export function comparePlace(
   };
 }
 
-/** Groups and claims that nobody told are no reason to say that someone loses something. */
+/** Whether rules depend on groups or claims that are unknown for this user: those must not be reported as a loss. */
 function isUntold({ leftOut }: UserFacts, leaves: readonly Leaf[]): boolean {
   if (leftOut === undefined) return false;
   return leaves.some(
@@ -156,7 +158,7 @@ function verdictOf(
   };
 }
 
-/** @param found positions in `OUTCOMES`. What was not tried may be decided otherwise */
+/** @param found positions in `OUTCOMES`. Untried requests may have other outcomes */
 function levelOf(found: ReadonlySet<number>, isExact: boolean, isInList: boolean | undefined): Level {
   const [only, ...others] = found;
   if (only === 0 && others.length === 0) return isInList === true && !isExact ? "some" : "none";
@@ -193,7 +195,7 @@ function gapsOf(
   ];
 }
 
-/** What rules match by patterns: two of them may agree on an example and on little else. */
+/** Patterns of the rules: two may agree on an example and differ otherwise. */
 function patternsOf(route: ComparedRoute | undefined): ReadonlySet<string> {
   const leaves = route ? leavesOf(route.policy()) : [];
   return new Set(

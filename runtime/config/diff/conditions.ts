@@ -1,5 +1,5 @@
 /**
- * The same request under all conditions that rules tell apart: arguments, address, certificate, device. Each of them is one
+ * The same request under all conditions that rules distinguish: arguments, address, certificate, device. Each is one
  * concrete request, so that a difference between two policies has an example.
  */
 import ipaddr from "ipaddr.js";
@@ -16,20 +16,20 @@ import { argumentSamples, type ArgumentSample } from "./argument-samples.ts";
 import type { Item } from "./items.ts";
 import { samplesOf } from "./samples.ts";
 
-/** A request but for its user. */
+/** A request without its user. */
 export interface Case {
   readonly facts: Facts;
   /** Arguments of the tool call, as JSON. */
   readonly arguments?: string;
-  /** What is special about it: "from 10.0.0.1"; "" when nothing is. */
+  /** Special condition of the request, as shown: "from 10.0.0.1"; "" if none. */
   readonly told: string;
 }
 
 export interface Cases {
   readonly cases: readonly Case[];
-  /** False: there are more conditions than were put together. */
+  /** False if there are more conditions than cases. */
   readonly isComplete: boolean;
-  /** Criteria on conditions that none of the cases meets, or that all of them do. */
+  /** Criteria on conditions that no case meets, or that every case meets. */
   readonly untried: readonly Leaf[];
 }
 
@@ -43,10 +43,10 @@ interface Draft {
 
 type Option = (draft: Draft) => void;
 
-/** Addresses for documentation, and others that no rule is likely to name. */
+/** Documentation addresses, and others that rules are unlikely to name. */
 const ADDRESSES = ["192.0.2.77", "198.51.100.77", "203.0.113.77", "8.8.4.4", "2001:db8::77", "2606:4700::77"];
 
-/** What the rules of a place say of conditions; worked out once for all that may be asked there. */
+/** Conditions in the rules of a place, computed once for all its items. */
 export interface Conditions {
   readonly leaves: readonly Leaf[];
   readonly ofArguments: readonly {
@@ -77,7 +77,7 @@ export function conditionsOf(leaves: readonly Leaf[]): Conditions {
   };
 }
 
-/** @param most cases */
+/** @param most limit of cases */
 export function casesOf(item: Item, conditions: Conditions, host: string, most: number): Cases {
   const { address, certificate, device, ofArguments } = conditions;
   const tool = item.mcp?.tool;
@@ -98,7 +98,7 @@ export function casesOf(item: Item, conditions: Conditions, host: string, most: 
 
 const SOMEBODY: UserFacts = { id: "someone", email: "", name: "", groups: [], claims: {} };
 
-/** None of the requests meets it, or all of them do. */
+/** Whether no request meets the criterion, or every request does. */
 function isUntried(leaf: Leaf, cases: readonly Case[]): boolean {
   const found = new Set(cases.map(({ facts }) => outcomeOf(findLeaf(leaf, { ...facts, user: SOMEBODY }))));
   return !found.has(TRUE) || !found.has(FALSE);
@@ -121,7 +121,7 @@ function makeCase(item: Item, host: string, options: readonly Option[]): Case {
   };
 }
 
-/** The first options of all, all others one at a time, then two at a time while there is room. */
+/** The first options of all dimensions, then each other option alone, then pairs up to the limit. */
 function oneByOne(dimensions: readonly (readonly Option[])[], most: number): readonly (readonly Option[])[] {
   const base = dimensions.map(([first]) => first).filter((option) => option !== undefined);
   const found: (readonly Option[])[] = [base];
@@ -154,7 +154,7 @@ function argumentOptions(matches: readonly ArgumentMatch[]): readonly (readonly 
   );
 }
 
-/** What holds others first, so that these are put into it. */
+/** Parents first, so that nested values are added to them. */
 function argumentsText(samples: ReadonlyMap<string, ArgumentSample>): string {
   const root: Node = { members: new Map() };
   const places = [...samples].map(([pointer, json]) => ({ path: parsePointer(pointer) ?? [], json }));
@@ -174,7 +174,7 @@ function argumentsText(samples: ReadonlyMap<string, ArgumentSample>): string {
 
 interface Node {
   readonly members: Map<string, Node>;
-  /** What stands there, as JSON. */
+  /** Value at this position, as JSON. */
   json?: string;
 }
 
@@ -190,7 +190,7 @@ function nodeText({ members, json }: Node): string {
 
 function addressOptions(leaves: readonly Leaf[]): readonly Option[] {
   const ranges = leaves.flatMap(({ key, data }) => (key === "source_ip" ? (data as readonly string[]) : []));
-  // The ends of a range: where a narrower one lies in it, one of them is not in that.
+  // Both ends of a range: a narrower range inside it does not contain both.
   const inside = ranges.flatMap((range) => {
     const family = ipaddr.parseCIDR(range)[0].kind() === "ipv4" ? ipaddr.IPv4 : ipaddr.IPv6;
     return [family.networkAddressFromCIDR(range).toString(), family.broadcastAddressFromCIDR(range).toString()];

@@ -1,8 +1,8 @@
 /**
- * Who gains or loses what when one configuration takes the place of another.
+ * Computes which users gain or lose access when one configuration replaces another.
  *
- * Untrusted input: both configurations, checked, and users. Promises: pure; each gain and each loss has a request that the
- * gateway's own policy engine decides so; bounded by the limits given; what was not looked at is said.
+ * Untrusted input: both configurations, checked, and users. Promises: pure. Each gain and each loss has a request that
+ * the gateway's own policy engine decides that way. Bounded by the given limits; everything not compared is reported.
  */
 import type { UserFacts } from "../../policy/facts.ts";
 import { comparePlace, type Comparison, type Limits } from "./compare.ts";
@@ -16,13 +16,13 @@ export interface Difference {
   /** Gains before losses, the widest first. */
   readonly statements: readonly DiffStatement[];
   readonly comparisons: readonly Comparison[];
-  /** What was not looked at and belongs to these configurations. */
+  /** Relevant parts of these configurations that were not compared. */
   readonly gaps: readonly string[];
-  /** The limits were used up before all was compared. */
+  /** The limits were reached before the comparison was complete. */
   readonly isCut: boolean;
 }
 
-/** @param people listed and recorded users, looked at beside those for whom rules stand */
+/** @param people listed and recorded users, compared in addition to representatives */
 export function differenceOf(old: Side, next: Side, people: readonly UserFacts[], limits: Limits): Difference {
   const tables = [tablesOf(old), tablesOf(next)] as const;
   const places = placesOf(...tables);

@@ -1,4 +1,4 @@
-/** What may be asked of a route, by what its policies name: messages of an MCP server, requests of anything else. */
+/** Requests to a route that its policies distinguish: messages of an MCP server, HTTP requests otherwise. */
 import type { Facts, McpFacts } from "../../policy/facts.ts";
 import type { ArgumentMatch } from "../../policy/mcp/argument-match.ts";
 import type { StringMatch } from "../../policy/match.ts";
@@ -8,19 +8,19 @@ import { upperAscii } from "../../shared/ascii.ts";
 import { canonicalPath } from "../../shared/http/target.ts";
 import { type Filling, freshText, plainFilling, samplesOf, type TextSample, unique } from "./samples.ts";
 
-/** In the order in which they are told. */
+/** In display order. */
 export const ITEM_KINDS = ["message", "tool", "prompt", "resource", "method", "request"] as const;
 
 export interface Item {
   readonly kind: (typeof ITEM_KINDS)[number];
-  /** As it is told: a tool's name, "tools whose name begins with …". */
+  /** As shown: a tool's name, "tools whose name begins with …". */
   readonly name: string;
-  /** Stands for all of its kind that no rule names. */
+  /** Represents all items of its kind that no rule names. */
   readonly isRest: boolean;
   readonly http: Pick<Facts["http"], "method" | "path" | "isCorsPreflight">;
   /** Without arguments. */
   readonly mcp?: McpFacts;
-  /** How it stands in a list of the server. */
+  /** The item in a list of the server. */
   readonly listed?: ListedItem;
 }
 
@@ -29,7 +29,7 @@ const resourceFilling: Filling = ({ start, middle, end }) => {
   const text = `${start}${middle}${end === "" && start !== "" ? "x" : ""}${end}`;
   return start === "" ? `other://x/${text.replace(/^\/+/, "")}` : text;
 };
-/** The first that fits: a narrower route may take some of what begins so. */
+/** Returns the first matching text: a narrower route may take some paths with this prefix. */
 function pathFilling(fits: (path: string) => boolean): Filling {
   return ({ start, middle, end }) => {
     const texts = [end === "" ? "x" : "", ...FRESH].map((filler) => {
@@ -77,12 +77,15 @@ export function messagesOf(leaves: readonly Leaf[], path: string): readonly Item
   ];
 }
 
-/** Methods of which each message is about something that is an item of its own. */
+/** Methods whose every message concerns an item of its own. */
 const ABOUT_ITEMS: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
 
 const METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
 
-/** @param holds whether requests for a path are the route's @param path one of its own, of which no rule needs to speak */
+/**
+ * @param holds whether the route receives requests for a path @param path a path of the route that no rule needs to
+ *   name
+ */
 export function requestsOf(leaves: readonly Leaf[], path: string, holds: (path: string) => boolean): readonly Item[] {
   const of = (name: string): readonly StringMatch[] =>
     leaves.flatMap((leaf) => (leaf.key === name ? [leaf.data as StringMatch] : []));
@@ -121,7 +124,7 @@ interface Sample extends TextSample {
   readonly isRest: boolean;
 }
 
-/** What the matchers name, and one that stands for all others. */
+/** Texts that the matchers name, and one that represents all others. */
 function named(
   matches: readonly StringMatch[],
   fresh: readonly string[],
@@ -130,7 +133,7 @@ function named(
   const exact = new Set(
     matches.flatMap(({ is, not, in: list = [], not_in: others = [] }) => [is, not, ...list, ...others]),
   );
-  // What one rule names is no example of what another one says of all that begin so.
+  // A name in one rule must not serve as the example for another rule's prefix.
   const sibling: Filling = (pieces) => {
     const text = fill(pieces);
     return exact.has(text) ? fill({ ...pieces, middle: `${pieces.middle}q7kz` }) : text;

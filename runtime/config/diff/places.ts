@@ -1,6 +1,6 @@
 /**
- * Where two configurations may decide differently: addresses of routes on either side, with the route that answers there in
- * each of them. The gateway's own tables find them, so that a new route in front of another one counts as what it is.
+ * Addresses at which two configurations may decide differently, with the route that answers there on each side. Found
+ * with the gateway's own routing tables, so that a new route in front of another counts correctly.
  */
 import { routePolicy } from "../../policy/access-keys.ts";
 import { type CompiledPolicy, compilePolicy, evaluate, refusedDecision } from "../../policy/evaluate.ts";
@@ -17,10 +17,10 @@ import type { CheckedRoute } from "../load.ts";
 import type { Case } from "./conditions.ts";
 import type { Item } from "./items.ts";
 
-/** What is compared of a configuration. */
+/** Compared parts of a configuration. */
 export interface Side {
   readonly routes: readonly Pick<CheckedRoute, "key" | "doc">[];
-  /** False: MCP routes answer nobody. */
+  /** False: MCP routes answer no request. */
   readonly mcpEnabled: boolean;
 }
 
@@ -28,27 +28,27 @@ export interface ComparedRoute extends RoutedRoute {
   readonly key: string;
   readonly doc: CheckedRoute["doc"];
   readonly isServer: boolean;
-  /** Equal texts decide alike. */
+  /** Equal texts decide equally. */
   readonly decides: string;
-  /** Equal texts answer at the same addresses. */
+  /** Equal texts match the same addresses. */
   readonly place: string;
-  /** As people write it: "https://app.example.com/admin". */
+  /** Display form: "https://app.example.com/admin". */
   readonly address: string;
-  /** Compiled when it is first asked for: most routes did not change. */
+  /** Compiled at first use: most routes did not change. */
   policy(): CompiledPolicy;
 }
 
 export interface ComparedPlace {
   readonly old: ComparedRoute | undefined;
   readonly new: ComparedRoute | undefined;
-  /** Of the route whose place it is: "https://app.example.com/admin". */
+  /** Address of the place's route: "https://app.example.com/admin". */
   readonly address: string;
-  /** Where the route of this name is on the side that has nothing here. */
+  /** Address of the route with this key on the side that has no route here. */
   readonly elsewhere: string | undefined;
   readonly host: string;
-  /** A path there that is the routes' own; undefined where none was found. */
+  /** A path that only these routes take; undefined if none was found. */
   readonly path: string | undefined;
-  /** Whether requests for this path come to these two routes. */
+  /** Whether these two routes receive requests for this path. */
   readonly holds: (path: string) => boolean;
 }
 
@@ -75,7 +75,10 @@ export function tablesOf({ routes, mcpEnabled }: Side): Tables {
   };
 }
 
-/** An MCP server has an endpoint, and answers nothing but 404 below it; which extra paths it has its patterns say. */
+/**
+ * An MCP server answers its endpoint and its extra paths, with 404 elsewhere; patterns for extra paths count as
+ * everything.
+ */
 function serves({ isServer, base, doc }: ComparedRoute, path: string): boolean {
   const server = doc.mcp?.server;
   if (!isServer || server === undefined || (server.extra_paths ?? []).length > 0) return true;
@@ -110,7 +113,7 @@ function comparedRoute({ key, doc }: Side["routes"][number]): ComparedRoute {
   };
 }
 
-/** @returns places whose routes do not decide alike, and where something answers on one side alone */
+/** @returns places whose routes decide differently, or where only one side answers */
 export function placesOf(before: Tables, after: Tables): readonly ComparedPlace[] {
   const byPlace = new Map<string, { old?: ComparedRoute; new?: ComparedRoute }>();
   for (const route of before.routes) byPlace.set(route.place, { old: route });
@@ -123,7 +126,7 @@ export function placesOf(before: Tables, after: Tables): readonly ComparedPlace[
     const host = hostOf(own, next === undefined ? before : after);
     const paths = pathsOf(own, host, next === undefined ? before : after);
     const seen = new Set<ComparedRoute | undefined>();
-    // An address of one side may be answered by wider routes of the other, several of them beside each other.
+    // Several wider routes of the other side may share an address of this side.
     for (const path of paths.length === 0 ? [undefined] : paths) {
       const pair = {
         old: old ?? (path === undefined ? undefined : before.find(host, path)),
@@ -147,8 +150,8 @@ function pairText({ old, new: next, host }: ComparedPlace): string {
 }
 
 /**
- * A host that is named gets nothing of wildcards: naming one takes away what they served there, and no longer naming it
- * gives that back.
+ * A named host gets nothing from wildcards: naming a host removes what they served there, and removing the name
+ * restores it.
  */
 function underWildcards(before: Tables, after: Tables): readonly ComparedPlace[] {
   const named = [before, after].map(({ routes }) => namedHosts(routes)) as [Set<string>, Set<string>];
@@ -177,7 +180,7 @@ function namedHosts(routes: readonly ComparedRoute[]): Set<string> {
   return new Set(routes.flatMap(({ host, isWildcard }) => (isWildcard ? [] : [host])));
 }
 
-/** A route that left one address and took another, where nothing else answers, is one place. */
+/** Joins the old and new place of a route that moved to an address without another route. */
 function withMoved(places: readonly ComparedPlace[]): readonly ComparedPlace[] {
   const gone = new Map(places.flatMap((place) => (place.old && !place.new ? [[place.old.key, place]] : [])));
   const moved = new Set<ComparedPlace>();
@@ -209,7 +212,7 @@ function hostOf({ host, isWildcard }: ComparedRoute, tables: Tables): string {
   return named.find((each) => !taken.has(each)) ?? host;
 }
 
-/** @returns paths of the route's own that no other one of its side takes */
+/** @returns paths that only this route of its side takes */
 function pathsOf(route: ComparedRoute, host: string, tables: Tables): readonly string[] {
   const { base, match } = route;
   const candidates =
@@ -229,7 +232,7 @@ function pathsOf(route: ComparedRoute, host: string, tables: Tables): readonly s
   return candidates.filter((path) => tables.find(host, path) === route);
 }
 
-/** What this side answers to one concrete request. */
+/** Decision of this side for one concrete request. */
 export function decisionOf(
   tables: Tables,
   route: ComparedRoute | undefined,
@@ -237,7 +240,7 @@ export function decisionOf(
   user: UserFacts | undefined,
 ): Decision {
   if (route === undefined || !tables.isServed(route)) return NO_ROUTE;
-  // An MCP server answers 401 to everybody without a token, and its clients cannot prove a device.
+  // An MCP server answers 401 to every request without a token, and its clients cannot verify a device.
   if (route.isServer && user === undefined) return NO_ROUTE;
   const { mcp, devices, ...rest } = facts;
   return evaluate(route.policy(), {
@@ -249,7 +252,7 @@ export function decisionOf(
 
 const NO_ROUTE = refusedDecision();
 
-/** Whether the server shows it in a list; undefined of what is in none. */
+/** Whether the server lists the item; undefined for items that are in no list. */
 export function isListed(
   tables: Tables,
   route: ComparedRoute | undefined,

@@ -1,17 +1,17 @@
-/** A difference as a whole: for people, for programs, and in few lines for a plan. */
+/** A complete difference: as text, as data, and in few lines for a plan. */
 import type { Difference } from "./difference.ts";
 import type { SettingChange } from "./setting-changes.ts";
 import { namesOf, type DiffStatement } from "./statements.ts";
 import { placeText, printable, statementText } from "./words.ts";
 
 export interface DiffReport extends Difference {
-  /** Users that were given beside the configurations. */
+  /** Number of users supplied in addition to the configurations. */
   readonly people: number;
-  /** Settings by which routes lead elsewhere. */
+  /** Settings that change where routes lead. */
   readonly leads: readonly SettingChange[];
 }
 
-/** What is never looked at. */
+/** Limits of every comparison. */
 const ALWAYS = [
   "users with several groups or claims that no rule names together",
   "paths, tools, prompts and resources that no rule names, beyond one for all of them",
@@ -82,7 +82,7 @@ function exampleOf({ example, direction, who }: DiffStatement): object {
   };
 }
 
-/** One line each, without what rules say of arguments and addresses. */
+/** One line per statement, without the rules' values for arguments and addresses. */
 export function differenceLines({ statements, gaps, isCut }: Difference): readonly string[] {
   const told = statements.map((each) => {
     const { old, new: next } = each.place;

@@ -1,29 +1,29 @@
-/** Texts that a matcher takes, and texts that none takes: for representatives of "all that begin with". */
+/** Texts that a matcher accepts, and texts that none accepts: examples for conditions such as "begins with". */
 import type { ListMatch, StringMatch } from "../../policy/match.ts";
 
 export interface TextSample {
   readonly text: string;
-  /** What of the rule it stands for: `"a"`, `that begins with "delete_"`. Absent: for itself. */
+  /** The condition that it represents: `"a"`, `that begins with "delete_"`. Absent: the text itself. */
   readonly how?: string;
 }
 
-/** How pieces are filled up to a whole text. */
+/** Completes pieces to a whole text. */
 export interface Filling {
-  /** @param filled pieces in their order, with something where the matcher leaves it open */
+  /** @param filled pieces in order; fill where the matcher leaves the text open */
   (pieces: { readonly start: string; readonly middle: string; readonly end: string }): string;
 }
 
 const FILLER = "x";
 
-/** Pieces, and one letter where nothing is said. */
+/** Joins the pieces, with one letter for an open start or end. */
 export const plainFilling: Filling = ({ start, middle, end }) =>
   `${start}${start === "" ? FILLER : ""}${middle}${end === "" ? FILLER : ""}${end}`;
 
-/** Each text that the matcher names, allowed or not, and one for what it says of beginnings, ends and middles. */
+/** Each text that the matcher names, allowed or not, and one for its prefix, suffix and substring. */
 export function samplesOf(match: StringMatch, fill: Filling = plainFilling): readonly TextSample[] {
   const { is, not, in: list = [], not_in: others = [], starts_with: start, ends_with: end, contains } = match;
   const texts = [is, not, ...list, ...others].filter((text) => text !== undefined);
-  // Whether case counts shows with a name in the other one.
+  // A name in the other case shows whether case matters.
   const named = (match.fold_case === true ? texts.flatMap((text) => [text, otherCase(text)]) : texts).map((text) => ({
     text,
   }));
@@ -47,7 +47,7 @@ export function elementsOf({ has, is, exclude }: ListMatch): readonly string[] {
   return [has, is, exclude].filter((text) => text !== undefined);
 }
 
-/** A text that stands for all others: the first that no matcher names and of which no piece of one is part. */
+/** A text that represents all others: the first that no matcher names and that contains no matcher's piece. */
 export function freshText(matches: readonly StringMatch[], candidates: readonly string[]): string {
   const isNamed = (text: string): boolean =>
     matches.some(({ is, not, in: list = [], not_in: others = [], starts_with: start, ends_with: end, contains }) => {
@@ -60,7 +60,7 @@ export function freshText(matches: readonly StringMatch[], candidates: readonly 
   return candidates.find((text) => !isNamed(text)) ?? candidates[0] ?? "";
 }
 
-/** Once each, by what `key` gives. */
+/** Removes duplicates by `key`. */
 export function unique<T>(items: readonly T[], key: (item: T) => string): readonly T[] {
   return [...new Map(items.map((item) => [key(item), item])).values()];
 }

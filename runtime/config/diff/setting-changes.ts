@@ -1,4 +1,4 @@
-/** Settings that differ between two configurations, beside what rules say: by name, and with values where these are plain. */
+/** Differing settings of two configurations that are not rules: by name, with values where these are harmless. */
 import type { CheckedConfig } from "../load.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
@@ -7,17 +7,17 @@ import { canonicalJson } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
 export interface SettingChange {
-  /** Key of the route; "" for settings of the gateway. */
+  /** Key of the route; "" for global settings. */
   readonly route: string;
   /** "timeout", "mcp.server.max_request_bytes" */
   readonly name: string;
-  /** As JSON; undefined: not there, or not to be shown. */
+  /** As JSON; undefined: absent, or must not be shown. */
   readonly before?: string | undefined;
   readonly after?: string | undefined;
   readonly change: "added" | "removed" | "changed";
 }
 
-/** Of what a route asks its callers rules tell, and statements about them. */
+/** Statements about rules cover these. */
 const RULES = new Set(["policy", "shadow_policy", "name"]);
 const SECRETS = new Set(
   [...routeFields, ...settingsFields].filter(({ kind }) => kind === "secret").flatMap(memberNames),
@@ -27,7 +27,7 @@ const MAX_VALUE = 120;
 
 type Sided = Pick<CheckedConfig, "boot" | "settings" | "routes">;
 
-/** @param mayShow whether changes of this route, or of this setting of the gateway, are told */
+/** @param mayShow whether changes of this route, or of this global setting, are reported */
 export function settingChanges(
   before: Sided,
   after: Sided,
@@ -49,7 +49,7 @@ export function settingChanges(
   return found;
 }
 
-/** Settings that say where a route is, where it leads, and what its upstream is told of users. */
+/** Settings that determine a route's address, its upstream, and what the upstream learns about users. */
 const LEADS = new Set(
   (
     "from path prefix regex regex_priority_order to redirect response prefix_rewrite regex_rewrite_pattern " +
@@ -59,7 +59,7 @@ const LEADS = new Set(
   ).split(" "),
 );
 const SERVER_LEADS = /^mcp\.server\.(?:path|extra_paths|upstream_oauth2|authorization_server_url)(?:\.|$)/;
-/** Values that hold no credentials. */
+/** Settings whose values contain no credentials. */
 const OPEN = new Set([
   "to",
   "preserve_host_header",
@@ -69,8 +69,8 @@ const OPEN = new Set([
 ]);
 
 /**
- * What leads elsewhere now. Routes that have another name at the same address are one. A route that comes or goes on a host
- * with other routes takes requests from them, or leaves them to them.
+ * Changes of where requests lead. Routes with another name at the same address count as one. A route added to or
+ * removed from a host with other routes takes requests from them, or returns requests to them.
  */
 export function leadChanges(before: Sided, after: Sided): readonly SettingChange[] {
   const place = ({ doc }: CheckedConfig["routes"][number]): string =>
@@ -101,7 +101,7 @@ export function leadChanges(before: Sided, after: Sided): readonly SettingChange
   return found;
 }
 
-/** @returns whether a route has a host of these */
+/** @returns whether a route has one of these hosts */
 function hostsOf({ routes }: Sided): (route: CheckedConfig["routes"][number]) => boolean {
   const hosts = new Set(routes.map(({ doc }) => doc.from));
   const hasWildcard = [...hosts].some((from) => from.includes("*"));
@@ -143,7 +143,7 @@ function compare(
   }
 }
 
-/** Header values may be credentials, and so may what stands under names of secrets; upstreams are for operators. */
+/** Header values and values under names of secrets may be credentials; upstreams are only for operators. */
 function shown(path: readonly string[], value: unknown, isOpen: boolean): string | undefined {
   const isHidden = path.some((name) => SECRETS.has(name) || /^to$|header|secret|token|key|param/.test(name));
   if (value === undefined || (isHidden && !isOpen)) return undefined;

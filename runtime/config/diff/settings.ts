@@ -1,4 +1,4 @@
-/** Settings that changed and have a say in who may do what, and of which no comparison of rules knows. */
+/** Changed settings that affect access but are not part of the comparison of rules. */
 import { canonicalJson } from "../../shared/canonical-json.ts";
 import type { CheckedConfig } from "../load.ts";
 
@@ -38,7 +38,7 @@ const OF_ROUTES = [
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** @returns "the setting identity_issuers", in words */
+/** @returns "the setting identity_issuers", for messages */
 export function settingGaps(before: Compared, after: Compared): readonly string[] {
   const changed = (names: readonly string[], one: Members, other: Members): readonly string[] =>
     names.filter((name) => canonicalJson(one[name] ?? null) !== canonicalJson(other[name] ?? null));

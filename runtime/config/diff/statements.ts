@@ -1,4 +1,7 @@
-/** Verdicts of one place → what is to be told: each difference once, of the widest who have it, with who is an exception. */
+/**
+ * Turns the verdicts of one place into statements: each difference once, for the widest subject that has it, with
+ * exceptions.
+ */
 import { append } from "../../shared/linear/append.ts";
 import type { Comparison, Level, SubjectVerdicts, ComparedAccess } from "./compare.ts";
 import type { Item } from "./items.ts";
@@ -6,8 +9,8 @@ import type { ComparedPlace } from "./places.ts";
 import { type Subject, SUBJECT_KINDS, widerOf } from "./subjects.ts";
 
 /**
- * gains and loses: something of the kind only. mixed: some requests are gained and others lost. approvers: others approve.
- * An approval that is needed is less than none, and more than a refusal.
+ * gains, loses: only more, or only less, of this kind. mixed: some requests are gained and others lost. approvers:
+ * others approve. With an approval counts as more than denied and less than allowed.
  */
 export type Direction = "gains" | "loses" | "mixed" | "approvers" | "shown" | "hidden";
 
@@ -19,16 +22,16 @@ export interface DiffStatement extends Effect {
   readonly place: ComparedPlace;
   readonly who: readonly Subject[];
   readonly items: readonly Item[];
-  /** All that the place has; of kinds: all of them. */
+  /** All items of the place; `wholeKinds`: kinds of which all items are included. */
   readonly isEverything: boolean;
   readonly wholeKinds: ReadonlySet<Item["kind"]>;
-  /** Among `who`, and could do it before as they can now. */
+  /** Members of `who` that already had this access. */
   readonly unchanged: readonly Subject[];
-  /** Among `who`, and cannot do it now either. */
+  /** Members of `who` that still lack this access. */
   readonly still: readonly Subject[];
-  /** A request that is decided otherwise, with the item that it asks for. */
+  /** A request with a changed decision, and its item. */
   readonly example: ComparedAccess | undefined;
-  /** Of listed and recorded users: how many there are. */
+  /** Number of listed and recorded users. */
   readonly people?: number;
 }
 
@@ -61,7 +64,7 @@ export function statementsOf(comparison: Comparison): readonly DiffStatement[] {
     .toSorted(byWidth);
 }
 
-/** Gains before losses, the widest before the others. */
+/** Orders gains before losses, then the widest first. */
 export function byWidth(one: DiffStatement, other: DiffStatement): number {
   return widthOf(one) - widthOf(other);
 }
@@ -118,7 +121,7 @@ function ofSubject(
   for (const [at, verdict] of verdicts.entries()) {
     const effect = effectOf(verdict);
     if (effect === undefined) continue;
-    // Said of all those to whom this one belongs.
+    // Already stated for a wider subject.
     if (wider.some(({ verdicts: theirs }) => isSame(effectOf(theirs[at] ?? verdict), effect))) continue;
     const exceptions = exceptionsOf(effect, subject, relations, at);
     const key = JSON.stringify([effect, namesOf(exceptions.unchanged), namesOf(exceptions.still)]);
@@ -162,7 +165,7 @@ function exceptionsOf(
       return verdict !== undefined && effectOf(verdict) === undefined && isException(verdict);
     });
     const all = new Set(except);
-    // Somebody who could already by another rule is no news.
+    // Not worth mentioning: another rule already gave access.
     const isKnown = (other: SubjectVerdicts): boolean =>
       direction !== "loses" && !around.has(other.subject) && other.verdicts[at]?.before !== "none";
     return except
@@ -171,12 +174,12 @@ function exceptionsOf(
   };
   return {
     unchanged: found(({ after }) => after !== "none" && !isLess(after)),
-    // Who could not do it before either loses nothing.
+    // A subject without access before loses nothing.
     still: direction === "loses" ? [] : found(({ after }) => after === "none" || isLess(after)),
   };
 }
 
-/** Once who is named by their address and, as `allowed_users` has it, by their id. */
+/** One name for a user who is named both by email and, as `allowed_users` has it, by ID. */
 export function namesOf(subjects: readonly Subject[]): readonly string[] {
   const emails = new Set(
     subjects.map(({ user, parts }) => (parts[0]?.startsWith("user ") === true ? "" : user?.email)),

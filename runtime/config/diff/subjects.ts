@@ -1,8 +1,8 @@
 /**
- * Who stands for everybody: representatives of the people and machines that two policies speak of.
+ * Representatives of the users and workloads that two policies distinguish.
  *
- * Each one has what a rule asks of its user and nothing else: a member of a group has this group and no known address.
- * Beside them stand nobody, someone who has nothing that a rule names, and combinations that the rules make up together.
+ * Each has only what a rule requires of its user: a member of a group has this group and no known email. In addition:
+ * an anonymous caller, a user with nothing that a rule names, and combinations of the rules' conditions.
  */
 import { append } from "../../shared/linear/append.ts";
 import { lowerAscii } from "../../shared/ascii.ts";
@@ -18,7 +18,7 @@ import type { ListMatch, StringMatch } from "../../policy/match.ts";
 import type { Leaf, PolicyTree } from "../../policy/tree.ts";
 import { elementsOf, type Filling, freshText, quoted, samplesOf, unique } from "./samples.ts";
 
-/** In the order in which they are told: the widest first. */
+/** In display order, widest first. */
 export const SUBJECT_KINDS = [
   "anybody",
   "signed-in",
@@ -36,17 +36,17 @@ export interface Subject {
   readonly kind: (typeof SUBJECT_KINDS)[number];
   /** "group staff": fills in "… gains". */
   readonly name: string;
-  /** undefined: nobody is signed in. */
+  /** undefined: not signed in. */
   readonly user: UserFacts | undefined;
-  /** Of what it is made: who has more of them is one of those that this one stands for. */
+  /** Attributes; a subject with additional ones belongs to those that this one represents. */
   readonly parts: readonly string[];
 }
 
-/** One thing that a rule may ask of a user. */
+/** One property of a user that a rule can require. */
 interface Attribute {
   readonly kind: Subject["kind"];
   readonly name: string;
-  /** For "whoever … and …". */
+  /** Completes "whoever … and …". */
   readonly phrase: string;
   readonly part: string;
   readonly id?: string;
@@ -57,13 +57,13 @@ interface Attribute {
   readonly claim?: readonly [path: string, value: string];
 }
 
-/** Combinations of one rule, and of all rules; who is named by a rule is always looked at. */
+/** Limits of combinations within one rule and across rules; subjects that a rule names are always compared. */
 const MAX_OF_RULE = 32;
 const MAX_COMBINED = 400;
 
 export interface Subjects {
   readonly subjects: readonly Subject[];
-  /** Combinations that were left out. */
+  /** Number of omitted combinations. */
   readonly leftOut: number;
 }
 
@@ -100,7 +100,7 @@ export function subjectsOf(policies: readonly Pick<PolicyTree, "allow" | "deny" 
   for (const { sets } of whole) for (const set of sets) add(set);
   const pick = (action: "allow" | "deny"): readonly (readonly Attribute[])[] =>
     whole.flatMap((rule) => (rule.action === action ? rule.sets : []));
-  // Who is let in by one rule, and kept out by another; and whom two rules let in, of which one may go.
+  // Users allowed by one rule and denied by another, and users allowed by two rules, of which one may be removed.
   for (const denied of pick("deny")) for (const allowed of pick("allow")) add([...denied, ...allowed]);
   const wide = pick("allow").filter((set) => set.every(({ kind }) => kind !== "user"));
   for (const [at, one] of wide.entries()) for (const other of wide.slice(at + 1)) add([...one, ...other]);
@@ -114,7 +114,7 @@ export function personOf(user: UserFacts): Subject {
   return { kind: "person", name, user, parts: [`person ${user.id}`] };
 }
 
-/** @returns for each its wider ones: those among whom all are for whom it stands */
+/** @returns the wider subjects of each: those that represent it and others */
 export function widerOf(subjects: readonly Subject[]): ReadonlyMap<Subject, readonly Subject[]> {
   const byParts = new Map(subjects.map((subject) => [keyOf(subject), subject]));
   return new Map(subjects.map((subject) => [subject, subsetsOf(subject).flatMap((key) => byParts.get(key) ?? [])]));
@@ -126,7 +126,7 @@ function keyOf({ user, parts }: Subject): string {
   return user === undefined ? NOBODY : parts.join("\n");
 }
 
-/** Keys of all that have fewer parts; more than `MAX_PARTS` are not put together. */
+/** Keys of all subjects with fewer parts; beyond `MAX_PARTS` parts, only of the first ones. */
 function subsetsOf({ user, parts }: Subject): readonly string[] {
   if (user === undefined) return [];
   const few = parts.slice(0, MAX_PARTS);
@@ -233,12 +233,12 @@ const emailFilling: Filling = ({ start, middle, end }) => {
   return `${start === "" ? "x" : ""}${text}@elsewhere.invalid`;
 };
 
-/** What becomes of attributes that go together; undefined of those that do not. */
+/** Builds a subject from combined attributes; undefined if they exclude each other. */
 function maker(leaves: readonly Leaf[]): (attributes: readonly Attribute[]) => Subject | undefined {
   const matches = (name: string): readonly StringMatch[] =>
     leaves.flatMap(({ criterion, data }) => (criterion.name === name ? [data as StringMatch] : []));
   const id = freshText(matches("user"), ["someone", "q7kz", "0", "jv"]);
-  // Where rules name providers, someone of whom nothing is said comes from another one.
+  // If rules name providers, an unspecified user comes from a different provider.
   const asksProvider = matches("idp").length > 0;
   const provider = freshText(matches("idp"), asksProvider ? ["another", "q7kz", "0", "jv"] : [FIRST_PROVIDER]);
   const domain = freshText([...matches("domain"), ...matches("email")], ["elsewhere.invalid", "q7kz.test", "jv"]);
@@ -280,7 +280,7 @@ function idAt(provider: string, subject: string): string {
     const made = providerUserId(provider === FIRST_PROVIDER ? undefined : provider, subject);
     return made.ok ? made.id : subject;
   } catch {
-    // A name that no provider can have: its rule never holds.
+    // No provider can have this name, so its rule never matches.
     return subject;
   }
 }

@@ -1,10 +1,10 @@
-/** A difference as text: for people who review it, and have no manual. */
+/** A difference as text, for reviewers without a manual. */
 import type { Item } from "./items.ts";
 import type { ComparedPlace } from "./places.ts";
 import { namesOf, type DiffStatement } from "./statements.ts";
 
 export interface Words {
-  /** Whether values of arguments and addresses that rules name may be shown. */
+  /** Whether values of arguments and addresses in rules may be shown. */
   readonly withExamples: boolean;
 }
 
@@ -80,7 +80,7 @@ function lossText(statement: DiffStatement, verb: Verb): string {
   return `${verb("loses", "lose")} ${what}${so}`;
 }
 
-/** @param isPart for "some …" */
+/** @param isPart whether the text follows "some" */
 function whatText({ items, isEverything, wholeKinds }: DiffStatement, isPart: boolean): string {
   if (isEverything) return isPart ? "requests" : "everything";
   const kinds = [...new Set(items.map(({ kind }) => kind))];
@@ -123,11 +123,11 @@ function exampleText({ example, direction, after, items }: DiffStatement): strin
   return `, such as ${what}${one.arguments === undefined ? "" : "with "}${one.told}`;
 }
 
-/** "a, b and c"; of long lists the first ones and how many more there are. */
+/** "a, b and c"; of long lists the first items and the number of the others. */
 export function list(texts: readonly string[], most = MAX_NAMES): string {
   const shown = texts.length > most + 1 ? [...texts.slice(0, most), `${texts.length - most} more`] : texts;
   const last = shown.at(-1) ?? "";
-  // What has an "and" itself stands apart.
+  // Items that contain "and" are separated by semicolons.
   if (shown.some((text) => text.includes(" and "))) return shown.join("; ");
   return shown.length < 2 ? last : `${shown.slice(0, -1).join(", ")} and ${last}`;
 }

@@ -1,4 +1,4 @@
-/** Rules across slices, validated on the merged bundle: who may do what, addresses, MCP allowlists. */
+/** Rules across slices, validated on the merged bundle: permissions, addresses, MCP allowlists. */
 import type { BootDoc, SettingsDoc } from "../settings.ts";
 import { CONSOLE_HOST_PROBLEM, rolesOfAnyProvider } from "../../features/access/console.ts";
 import { approvalPageRules, certificateRules } from "../../features/access/rules.ts";
@@ -29,13 +29,13 @@ const NEEDS_PROVIDER = 'requires "idp_provider_url", which issues these tokens';
 const NEEDS_PLATFORM = 'needs an entry of "identity_issuers" with the use "workload", whose tokens they are';
 
 export interface Bundle {
-  /** Absent when no source is the boot file: then what it alone decides is not validated. */
+  /** Absent if no source is the main configuration file: rules that depend on it are skipped. */
   readonly boot: BootDoc | undefined;
   readonly settings: SettingsDoc;
   readonly slices: readonly ReadSlice[];
 }
 
-/** Validates everything that needs more than one source or the settings beside a route. */
+/** Validates all rules that need more than one source, or the settings in addition to a route. */
 export function validateBundle(bundle: Bundle): void {
   const { boot, settings, slices } = bundle;
   const { authenticate_service_url: authenticate } = settings;
@@ -59,7 +59,7 @@ export function validateBundle(bundle: Bundle): void {
   validateSettings(bundle);
 }
 
-/** Addresses that users visit; wildcards, which no upstream can be, left out. */
+/** Addresses that users open; without wildcards, which cannot be upstreams. */
 function originsOf(slices: readonly ReadSlice[]): ReadonlySet<string> {
   const from = slices.flatMap(({ routes }) => routes.flatMap((route) => route.from ?? []));
   return new Set(from.flatMap(({ origin, isWildcard }) => (isWildcard ? [] : [origin])));
@@ -67,9 +67,9 @@ function originsOf(slices: readonly ReadSlice[]): ReadonlySet<string> {
 
 interface Addresses {
   readonly origins: ReadonlySet<string>;
-  /** Absent without the boot file. */
+  /** Absent without the main configuration file. */
   readonly listeners: readonly OwnListener[] | undefined;
-  /** Of `authenticate_service_url`. */
+  /** Host of `authenticate_service_url`. */
   readonly authenticateHost: string | undefined;
 }
 
@@ -91,7 +91,7 @@ function routeRules(
   ownHostRules(upstreams, origins, report);
   if (boot) certificateRules(route.criteria, boot.downstream_mtls, report);
   if (boot) approvalPageRules(route.criteria, settings.authenticate_service_url, report);
-  // Without a provider nobody signs in anywhere, which has a warning of its own.
+  // Without a provider there is no sign-in; another warning covers that.
   if (boot && hasProvider(settings)) {
     signInRules(route, settings, (problem) => {
       const source = settings.idp_provider_url === undefined ? "identity_issuers" : "idp_provider_url";
@@ -111,7 +111,7 @@ function routeRules(
   if (bearer !== undefined) report(errorAt(["bearer_token_format"], bearer));
 }
 
-/** Tokens that are taken where there is nobody whose they could be. */
+/** Reports accepted tokens for which no issuer is configured. */
 function bearerProblem(
   { bearer_token_format: format = "default" }: Pick<SettingsDoc, "bearer_token_format">,
   { boot, settings }: Pick<Bundle, "boot" | "settings">,
@@ -122,7 +122,10 @@ function bearerProblem(
   return issuers.some(({ uses }) => uses.includes("workload")) ? undefined : NEEDS_PLATFORM;
 }
 
-/** Whether http addresses are fine; without the boot file nobody can tell, and the reader of the whole bundle validates. */
+/**
+ * Whether http addresses are allowed. Unknown without the main configuration file; then the reader of the whole bundle
+ * decides.
+ */
 function acceptsHttp(boot: BootDoc | undefined): boolean {
   return boot === undefined || boot.insecure_server === true || boot.development === true;
 }
@@ -131,7 +134,7 @@ function isHttp(url: string | undefined): boolean {
   return url?.toLowerCase().startsWith("http:") === true;
 }
 
-/** Setting a claim header as well would send the setting instead of the claim. */
+/** A header set by settings would replace the claim header of the same name. */
 function claimHeaderRule(route: ReadRoute, settings: SettingsDoc, slices: readonly ReadSlice[], report: Report): void {
   if (!settings.jwt_claims_headers) return;
   const claims = new Set(Object.keys(settings.jwt_claims_headers).map((name) => name.toLowerCase()));
@@ -146,7 +149,7 @@ function claimHeaderRule(route: ReadRoute, settings: SettingsDoc, slices: readon
   }
 }
 
-/** What a route says against a setting: a conflict with those who wrote it, unless its own slice did. */
+/** Reports a route's conflict with a setting to the setting's authors, unless the route's own slice wrote it. */
 function against<Name extends keyof SettingsDoc>(
   problem: UnplacedProblem,
   { slice }: ReadRoute,
@@ -200,7 +203,7 @@ function validateSettings(bundle: Bundle): void {
   const { slices } = bundle;
   for (const { setting, under = [], ...problem } of settingProblems(bundle)) {
     const writer = slices.find((slice) => Object.hasOwn(slice.settings, setting) || Object.hasOwn(slice.boot, setting));
-    // What nobody wrote is missing from the first source, which is the boot file when there is one.
+    // A missing setting is reported at the first source, the main configuration file if present.
     const slice = writer ?? slices[0];
     slice?.report({ ...problem, path: writer ? [...writer.settingsPath, setting, ...under] : [] });
   }
@@ -263,7 +266,7 @@ function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingP
   if (boot) yield* startProblems(boot, settings, routes);
 }
 
-/** What the process would do at start that its operator may not expect. */
+/** Consequences at process start that the operator may not expect. */
 function* startProblems(boot: BootDoc, settings: SettingsDoc, routes: readonly ReadRoute[]): Iterable<SettingProblem> {
   if (!["shared_secret", "shared_secret_ref", "shared_secret_sealed"].some((name) => Object.hasOwn(boot, name))) {
     const message = 'has no "shared_secret"; a random one is made at each start, which ends all sign-ins';
@@ -287,7 +290,7 @@ function* startProblems(boot: BootDoc, settings: SettingsDoc, routes: readonly R
   }
 }
 
-/** A host whose web pages share the origin of the consent to its MCP servers. */
+/** A host whose web pages share an origin with the consent page for its MCP servers. */
 function sharedHost(routes: readonly ReadRoute[]): string | undefined {
   const servers = new Set(routes.flatMap(({ valid, from }) => (valid.mcp?.server && from ? [from.host] : [])));
   const isWeb = ({ valid, upstreams }: ReadRoute): boolean => valid.mcp?.server === undefined && upstreams.length > 0;

@@ -1,4 +1,4 @@
-/** Routes that stand in each other's way. Validated by host, because a request names a host, not a scheme. */
+/** Conflicts between routes. Validated by host, because a request names a host, not a scheme. */
 import { routePrecedence } from "../in-force.ts";
 import { crowdedPatterns, type PatternPlace, takerOf } from "../../features/routing/pattern-conflicts.ts";
 import { below, conflict, errorAt, type UnplacedProblem, quote, type Rival } from "../../settings/problem.ts";
@@ -7,13 +7,13 @@ import type { ReadRoute } from "../read-slice.ts";
 interface Place {
   readonly route: ReadRoute;
   readonly host: string;
-  /** Without trailing slash; "" is the whole host. */
+  /** Without trailing slash; "" matches the whole host. */
   readonly base: string;
   readonly exact: boolean;
   readonly regex: string | undefined;
 }
 
-/** Reports routes with the same key, the same match, the same MCP resource, or an endpoint another route takes. */
+/** Reports routes with the same key, the same match, the same MCP resource, or an endpoint that another route takes. */
 export function validateConflicts(routes: readonly ReadRoute[]): void {
   const places = routes.map((route) => placeOf(route)).filter((place) => place !== undefined);
   once(
@@ -38,7 +38,7 @@ export function validateConflicts(routes: readonly ReadRoute[]): void {
     place.route.pattern === undefined ? [] : [{ ...place.route.pattern, host: place.host, owner: place }],
   );
   for (const crowded of crowdedPatterns(patterns)) {
-    // Its own beginning: that of another may be another owner's.
+    // The route's own prefix: the other one may belong to another owner.
     const { owner, beginning } = newestOf(crowded, patterns);
     const where = beginning === "" ? "with nothing certain" : `with "${beginning}"`;
     const hosts = crowded.host.startsWith("*.") ? "and of wildcards around it that " : "that ";
@@ -51,7 +51,7 @@ export function validateConflicts(routes: readonly ReadRoute[]): void {
   validateReach(places, servers, patterns);
 }
 
-/** An MCP server's own address must lead to it: not past an exact path, not to a route with a longer prefix. */
+/** An MCP server's address must lead to it, not to an exact path or to a route with a longer prefix. */
 function validateReach(
   places: readonly Place[],
   servers: readonly Place[],
@@ -68,7 +68,7 @@ function validateReach(
     }
     if (path === server.base) continue;
     const taker = findPlace(byMatch, server.host, path);
-    // The same match twice is reported already.
+    // A duplicate match is already reported.
     if (taker && matchOf(taker) === matchOf(server)) continue;
     const message = `makes the address ${quote(path)}, which `;
     const at = ["mcp", "server", "path"];
@@ -77,7 +77,7 @@ function validateReach(
   }
 }
 
-/** Of the patterns that are too many together, one of the newest slice: whoever was there first stays. */
+/** If there are too many patterns, one of the newest slice is rejected: older slices win. */
 function newestOf(last: PatternPlace<Place>, patterns: readonly PatternPlace<Place>[]): PatternPlace<Place> {
   let newest = last;
   for (const each of patterns) {
@@ -88,7 +88,7 @@ function newestOf(last: PatternPlace<Place>, patterns: readonly PatternPlace<Pla
   return newest;
 }
 
-/** What tells one route's requests from another's. */
+/** Equal for routes that match the same requests. */
 function matchOf({ host, exact, base, regex }: Place): string {
   if (regex !== undefined) return `${host} ~${regex}`;
   return `${host} ${exact ? "=" : "^"}${base}`;
@@ -103,7 +103,7 @@ function findPlace(byMatch: ReadonlyMap<string, Place>, host: string, path: stri
   }
 }
 
-/** Host, base and path under which MCP clients know a server. */
+/** Host, base and path by which MCP clients identify a server. */
 function resourceOf(place: Place): string {
   const path = (place.route.valid.mcp?.server?.path ?? "").replace(/\/$/, "");
   return place.host + place.base.replace(/\/$/, "") + path;

@@ -1,9 +1,9 @@
-/** Certificates that slices bring: between slices, and with the boot file. */
+/** Certificates of slices: rules between slices, and with the main configuration file. */
 import type { BootDoc } from "../settings.ts";
 import { warningAt, errorAt, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
 import type { ReadSlice } from "../read-slice.ts";
 
-/** Of two owners with a certificate for one host the one that was there first stays. */
+/** If two owners have a certificate for one host, the older one wins. */
 export function validateHostCertificates(slices: readonly ReadSlice[]): void {
   const byHost = new Map<string, { readonly slice: ReadSlice; readonly path: ValuePath }>();
   for (const slice of slices) {
@@ -18,7 +18,7 @@ export function validateHostCertificates(slices: readonly ReadSlice[]): void {
   }
 }
 
-/** What depends on the boot file and the owner's routes. */
+/** Rules that depend on the main configuration file and the owner's routes. */
 export function* hostCertificateProblems(
   slice: ReadSlice,
   boot: BootDoc,

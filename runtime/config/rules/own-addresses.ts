@@ -1,4 +1,7 @@
-/** Upstreams that are this gateway itself: one would hand out the power of the admin listener, the other go round without end. */
+/**
+ * Rejects upstreams that are this gateway itself: one to the admin listener would expose its privileges, one to the
+ * public listener would loop.
+ */
 import { DEFAULT_ADMIN_ADDRESS } from "../../features/listener/settings.ts";
 import { type BootDoc } from "../settings.ts";
 import ipaddr from "ipaddr.js";
@@ -12,11 +15,11 @@ export interface PlacedUpstream {
   readonly hostname: string;
   readonly port: number;
   readonly pathname: string;
-  /** In its route. */
+  /** Path in the route. */
   readonly path: readonly (string | number)[];
 }
 
-/** Where the public listener stands. */
+/** Address of the public listener. */
 export function publicAddress({
   address,
   development = false,
@@ -28,11 +31,11 @@ export function publicAddress({
 export interface OwnListener {
   readonly host: string;
   readonly port: number;
-  /** Of an upstream that is this listener. */
+  /** Problem of an upstream that is this listener. */
   readonly message: string;
 }
 
-/** Where this gateway listens, read once for all routes. */
+/** Addresses this gateway listens on, read once for all routes. */
 export function ownListeners(boot: BootDoc): readonly OwnListener[] {
   const written = [
     [boot.admin_address ?? DEFAULT_ADMIN_ADDRESS, 'is the address of the admin listener ("admin_address")'],
@@ -44,7 +47,7 @@ export function ownListeners(boot: BootDoc): readonly OwnListener[] {
   });
 }
 
-/** What is certain: addresses of this machine. A name may lead elsewhere from here. */
+/** Rejects only certain cases: addresses of this host. A name may resolve differently here. */
 export function ownAddressRules(
   upstreams: readonly PlacedUpstream[],
   listeners: readonly OwnListener[],
@@ -52,13 +55,13 @@ export function ownAddressRules(
 ): void {
   for (const { hostname, port, path } of upstreams) {
     for (const listener of listeners) {
-      // The port first: it tells most of them apart, and hosts take long to read.
+      // The port first: it is the cheaper check and rules out most.
       if (port === listener.port && leadsTo(hostname, listener.host)) report(errorAt(path, listener.message));
     }
   }
 }
 
-/** @param origins of all routes */
+/** @param origins origins of all routes */
 export function ownHostRules(upstreams: readonly PlacedUpstream[], origins: ReadonlySet<string>, report: Report): void {
   for (const { origin, path } of upstreams) {
     if (!origins.has(origin)) continue;
@@ -78,7 +81,7 @@ function leadsTo(hostname: string, own: string): boolean {
   return host === own || (local && (everywhere || isLoopbackHost(own)));
 }
 
-/** A host as connections take it: without the trailing dot, and an IPv4 address mapped into IPv6 as what it is. */
+/** The host that a connection uses: without trailing dot, and IPv4-mapped IPv6 as IPv4. */
 function connectedHost(hostname: string): string {
   const host = canonicalHost(hostname) ?? hostname;
   return ipaddr.isValid(host) ? ipaddr.process(host).toString() : host;

@@ -1,9 +1,9 @@
 /**
- * What the boot file lets each owner publish.
+ * Rights of each owner by the main configuration file.
  *
- * Untrusted input: slices, each of which is one team's word. Promise: what reaches beyond an owner's own routes (settings
- * of all, secrets, tokens with which an application acts for its users elsewhere) is refused unless the boot file says
- * that this owner may. Without `owners` nothing but secret references is held back.
+ * Untrusted input: slices, each written by one team. Promise: everything that reaches beyond an owner's own routes is
+ * rejected unless the main configuration file permits it for this owner: global settings, secrets, tokens with which an
+ * application acts for its users elsewhere. Without `owners`, only secret references are restricted.
  */
 import { normalize } from "node:path/posix";
 
@@ -25,14 +25,14 @@ type Rights = NonNullable<BootDoc["owners"]>[string];
 
 interface Leave {
   readonly owner: string;
-  /** Whether `owners` is there at all. */
+  /** Whether `owners` is set. */
   readonly isHeld: boolean;
   readonly rights: Rights;
-  /** The setting of the boot file that could allow more, for messages. */
+  /** The setting of the main configuration file that could permit more, for messages. */
   readonly setting: (name: keyof Rights) => string;
 }
 
-/** @param slices all of them, the boot file among them */
+/** @param slices all slices, including the main configuration file */
 export function* ownerProblems(
   slice: ReadSlice,
   boot: BootDoc,
@@ -86,7 +86,7 @@ function* hostProblems(
   }
 }
 
-/** Names are validated when they are connected to (upstreams/reach.ts). */
+/** Host names are validated at connection time (upstreams/reach.ts). */
 function* upstreamProblems(
   { upstreams }: ReadSlice["routes"][number],
   { rights, setting }: Leave,
@@ -100,7 +100,7 @@ function* upstreamProblems(
   }
 }
 
-/** Tokens of users that are good beyond the route on which an application gets them. */
+/** User tokens that are valid beyond the route on which an application receives them. */
 function* tokenProblems(
   route: ReadSlice["routes"][number]["valid"],
   { owner, rights, setting }: Leave,
@@ -129,8 +129,8 @@ function passesProviderToken(value: string): boolean {
 }
 
 /**
- * The token of the pod's service account, where Kubernetes puts it and by the links that lead there: `vault` logs in with it
- * and `kubernetes:///` asks with it, without naming it. Whoever allows a directory above does not mean it.
+ * The pod's service account token, at its Kubernetes path and the links to it. `vault` logs in with it and
+ * `kubernetes:///` queries with it, without naming it. Permission for a directory above does not include it.
  */
 export const POD_TOKEN = /^file:\/(?:var\/)?run\/secrets\/kubernetes\.io\/serviceaccount\/(?:.*\/)?token$/;
 
@@ -163,10 +163,10 @@ function* referenceProblems(
   }
 }
 
-/** Each costs the server a request every few minutes, and while they are read others wait. */
+/** Each costs the server a request every few minutes and delays the others. */
 const MAX_VAULT_ENTRIES = 1_000;
 
-/** References to a server of which the boot file does not say where it is, or to more of it than is one owner's share. */
+/** References to a server that the main configuration file does not locate, or more than one owner's share of it. */
 export function* vaultReferenceProblems(slice: ReadSlice, { vault }: BootDoc): Iterable<UnplacedProblem> {
   if (vault) {
     if (!slice.source.boot) yield* vaultShareProblems(slice);
@@ -183,7 +183,7 @@ function* vaultShareProblems(slice: ReadSlice): Iterable<UnplacedProblem> {
   const entries = new Set<string>();
   for (const { form, path, values } of sliceUses(slice)) {
     for (const value of form === "ref" ? values.filter(isVaultReference) : []) {
-      // All fields of an entry are read together.
+      // All fields of an entry are read in one request.
       entries.add(value.replace(/#[^@]*/, "#"));
       if (entries.size <= MAX_VAULT_ENTRIES) continue;
       yield errorAt(path, `is beyond ${MAX_VAULT_ENTRIES} entries of the server in one slice, must be one of fewer`);
@@ -212,7 +212,10 @@ function writtenReferences(slice: ReadSlice): readonly string[] {
   return [...referencesOf(uses), ...keyFiles([slice.boot, slice.settings])];
 }
 
-/** Routes of the main configuration file share no secret with an owner's, except where the owner's rights name it in full. */
+/**
+ * Routes of the main configuration file share no secret with an owner's routes, unless the owner's rights name it in
+ * full.
+ */
 function routeReferences(slice: ReadSlice): readonly string[] {
   return referencesOf(slice.routes.flatMap(({ valid, path }) => secretUses(routeFields, valid, path)));
 }
@@ -221,13 +224,13 @@ function referencesOf(uses: readonly SecretUse[]): readonly string[] {
   return uses.filter(({ form }) => form === "ref").flatMap(({ values }) => values);
 }
 
-/** What the configuration says about files. Which files references lead to: bundle/files/secret-files.ts. */
+/** File rules of the configuration. For the files that references lead to, see bundle/files/secret-files.ts. */
 export interface FileRules {
-  /** Of the main configuration's own secrets, as `file:/path`. */
+  /** Secrets of the main configuration file itself, as `file:/path`. */
   readonly reserved: readonly string[];
-  /** Of its routes, likewise. */
+  /** Secrets of its routes, in the same form. */
   readonly ofRoutes: readonly string[];
-  /** Reference in settings → owners of the slices that have it there. */
+  /** Reference in settings → owners of the slices with that reference. */
   readonly inSettings: ReadonlyMap<string, readonly string[]>;
   readonly owners: BootDoc["owners"];
 }
@@ -250,7 +253,7 @@ function filesOf(references: readonly string[]): readonly string[] {
   return [...new Set(references.filter((value) => value.startsWith("file:/")))];
 }
 
-/** Private keys of listeners and sinks, which are named by path alone. */
+/** Private keys of listeners and sinks, which are given only as a path. */
 function keyFiles(value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(keyFiles);
   return Object.entries(isRecord(value) ? value : {}).flatMap(([name, member]) =>
@@ -258,7 +261,7 @@ function keyFiles(value: unknown): readonly string[] {
   );
 }
 
-/** The one spelling that references have: paths of the boot file may have others. */
+/** Normalizes a path of the main configuration file to the form of references. */
 function plainPath(reference: string): string {
   return reference.startsWith("file:/") ? `file:${normalize(reference.slice("file:".length))}` : reference;
 }

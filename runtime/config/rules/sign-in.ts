@@ -1,6 +1,7 @@
 /**
- * Where people can sign in: only under https, and on this machine's own hosts, because anybody on the way could read or
- * plant a cookie otherwise (identity/sign-in/sign-in.ts refuses it). What loads must not need what run time refuses.
+ * Addresses at which users can sign in: only https, and hosts of this machine. Otherwise the network could read or
+ * plant a cookie, and identity/sign-in/sign-in.ts rejects the sign-in. A valid configuration must not depend on what is
+ * rejected at run time.
  */
 import { type BootDoc, type SettingsDoc } from "../settings.ts";
 import { criteriaIn } from "../../features/access/rules.ts";
@@ -18,32 +19,38 @@ import { accepted, isTlsOrLoopback, parseOrigin } from "../../settings/values.ts
 const PLAIN_HTTP_PROBLEM =
   "starts with http://, where users cannot sign in: must start with https:// or name a loopback host";
 
-/** Where the identity provider is asked over http, see identity/provider/idp-discovery.ts: a word of the boot file alone. */
+/**
+ * Whether the identity provider may use http, see identity/provider/idp-discovery.ts: only the main configuration file
+ * decides.
+ */
 export function acceptsHttpProvider(boot: BootDoc | undefined): boolean {
   return boot === undefined || boot.development === true;
 }
 
-/** People sign in, consent and manage their sessions there. */
+/** Problem of the address at which users sign in, consent and manage their sessions. */
 export function authenticateServiceProblem({ authenticate_service_url: text }: SettingsDoc): string | undefined {
   return text !== undefined && !isTlsOrLoopback(accepted(parseOrigin(text))) ? PLAIN_HTTP_PROBLEM : undefined;
 }
 
-/** A route that only somebody who is signed in may use, at an address where nobody can be. */
+/** Reports a route that requires sign-in at an address where sign-in is not possible. */
 export function signInRules(route: ReadRoute, settings: SettingsDoc, report: Report): void {
   const { from, doc } = route;
   if (!from || !doc || isTlsOrLoopback({ protocol: `${from.scheme}:`, hostname: from.hostname })) return;
-  // MCP clients show tokens, and people sign in for them on the authenticate host.
+  // MCP clients present tokens, and their users sign in on the authenticate host.
   if (doc.mcp?.server && settings.authenticate_service_url !== undefined) return;
-  // So do programs that show the provider's tokens.
+  // So do programs that present the provider's tokens.
   const format = doc.bearer_token_format ?? settings.bearer_token_format ?? "default";
   if (!doc.mcp && format !== "default") return;
   const { allow, mayAllowAnonymous } = compilePolicy(routePolicy(doc));
-  // A route that lets nobody in has a warning of its own.
+  // A route that allows no request has a separate warning.
   if (allow.length === 0 || mayAllowAnonymous) return;
   report(errorAt(["from"], `${PLAIN_HTTP_PROBLEM}, or the route must be public`));
 }
 
-/** Routes whose users' ID tokens are exchanged at the identity provider: it must be there, know us, and renew them. */
+/**
+ * Routes that exchange users' ID tokens at the identity provider require a provider with a client of this gateway that
+ * renews the tokens.
+ */
 export function idJagRules({ valid }: ReadRoute, settings: SettingsDoc, report: Report): void {
   if (!valid.mcp?.server?.upstream_oauth2?.id_jag) return;
   const path = ["mcp", "server", "upstream_oauth2", "id_jag"];
@@ -61,7 +68,7 @@ export function idJagRules({ valid }: ReadRoute, settings: SettingsDoc, report: 
         'requires "idp_client_secret" or "idp_client_key" at most providers, which exchange tokens only for authenticated clients',
       ),
     );
-  // Google knows the parameter instead of the scope.
+  // Google uses this parameter instead of the scope.
   const isOffline = settings.idp_request_params?.["access_type"] === "offline";
   if (settings.idp_scopes && !settings.idp_scopes.includes("offline_access") && !isOffline)
     report(
@@ -73,22 +80,22 @@ export function idJagRules({ valid }: ReadRoute, settings: SettingsDoc, report: 
 }
 
 /**
- * A policy that asks for a provider that nobody comes from: an allow rule lets nobody in then, a deny rule keeps nobody out,
- * and no call waits for an approval.
+ * Reports a policy that names a provider without users: an allow rule then allows no user, a deny rule denies none, and
+ * no call requires an approval.
  */
 export function providerNameRules(
   { doc, criteria }: ReadRoute,
   { identity_issuers: issuers = {} }: SettingsDoc,
   report: Report,
 ): void {
-  // Few policies ask: the others are not compiled for this.
+  // Few policies name providers: do not compile the others for this.
   if (!doc || criteriaIn(criteria, (name) => name === "idp").length === 0) return;
   const known = [FIRST_PROVIDER, ...Object.keys(issuers)];
   for (const name of ["policy", "shadow_policy"] as const) {
     const policy = doc[name];
     if (policy === undefined) continue;
     for (const provider of providersIn(policy)) {
-      // "" is said of machines.
+      // "" represents workloads.
       if (provider === "" || known.includes(provider)) continue;
       const message = `names the provider ${quote(provider)}, which does not exist, must be one of ${known.join(", ")}`;
       report(warningAt([name], message));
@@ -96,7 +103,7 @@ export function providerNameRules(
   }
 }
 
-/** Of the `idp` criteria of all its rules, those in shadow included. */
+/** Provider names in the `idp` criteria of all rules, including shadow rules. */
 function providersIn(policy: PolicyDoc): ReadonlySet<string> {
   const rules = (isList(policy) ? policy : [policy]).map((rule) => ({ ...rule, shadow: false }));
   const { allow, deny, approve } = compilePolicy(rules);

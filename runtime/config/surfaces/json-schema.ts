@@ -1,4 +1,4 @@
-/** The JSON Schema of configuration files, for editors: completion, hovers, red lines. Made from the Field tree. */
+/** JSON Schema of configuration files, for editors: completion, hovers, error marks. Derived from the Field tree. */
 import { policyJsonSchema } from "../../policy/schema.ts";
 import { describe, type Field, type Kind } from "../../settings/field.ts";
 import { routeFields } from "../route.ts";
@@ -12,7 +12,7 @@ const TEXTS: JsonSchema = { type: "array", items: TEXT };
 const ENTRIES: JsonSchema = { type: "object", additionalProperties: TEXT };
 const ONE_OR_MANY: JsonSchema = { anyOf: [TEXT, { ...TEXTS, minItems: 1 }] };
 
-/** Forms of the kinds without members. The loader validates more than a schema can say. */
+/** Schemas of the kinds without members. The loader validates more than a schema can express. */
 const FORMS: Readonly<
   Record<Exclude<Kind, "block" | "block-list" | "labelled" | "secret" | "choice" | "text-list">, JsonSchema>
 > = {
@@ -37,7 +37,7 @@ export function configJsonSchema(): JsonSchema {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "Gateway configuration",
     type: "object",
-    // Not "anyOf": editors complete from the branch that applies, and only an owner makes a slice.
+    // Not "anyOf": editors complete from the matching branch, and only an owner makes a slice.
     if: { anyOf: [{ required: ["owner"] }, { required: ["version"] }] },
     // oxlint-disable-next-line unicorn/no-thenable -- the keyword's name
     then: { $ref: "#/$defs/slice" },
@@ -70,7 +70,7 @@ function withMembers(schema: JsonSchema, more: JsonSchema): JsonSchema {
 function membersOf(fields: readonly Field[]): JsonSchema {
   const properties: Record<string, unknown> = {};
   for (const field of fields) Object.assign(properties, propertiesOf(field));
-  // A required secret may be written in another form, which only the loader can tell.
+  // A required secret can have another form, which only the loader can determine.
   const required = fields.filter((field) => field.required && field.kind !== "secret").map(({ name }) => name);
   return {
     type: "object",
@@ -80,7 +80,7 @@ function membersOf(fields: readonly Field[]): JsonSchema {
   };
 }
 
-/** One property, or the three forms of a secret. */
+/** One property, or one for each form of a secret. */
 function propertiesOf(field: Field): JsonSchema {
   const about = { description: describe(field) };
   if (field.kind !== "secret") return { [field.name]: { ...formOf(field), ...about } };

@@ -1,13 +1,16 @@
-/** The gateway's own addresses and its commands' exit codes, for the reference. Tests ask a running gateway for each. */
+/**
+ * The gateway's own addresses and its commands' exit codes, for the reference. Tests request each from a running
+ * gateway.
+ */
 
 export interface ReferenceEndpoint {
-  /** As a path; on MCP server routes metadata also stands below and behind the route's own path. */
+  /** A path; on MCP server routes, metadata is also below it and after the route's own path. */
   readonly path: string;
   readonly methods: readonly string[];
   readonly about: string;
 }
 
-/** On the public listener: on every host with a route, and on that of `authenticate_service_url`. */
+/** Endpoints of the public listener: on every host with a route, and on that of `authenticate_service_url`. */
 export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
   {
     path: "/.gateway/",
@@ -75,7 +78,7 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
   { path: "/.well-known/gateway/jwks.json", methods: ["GET"], about: "Public keys of the identity header." },
 ];
 
-/** The same, where `runtime_flags.mcp` is true. */
+/** More endpoints of the public listener, if `runtime_flags.mcp` is true. */
 export const MCP_ENDPOINTS: readonly ReferenceEndpoint[] = [
   { path: "/.well-known/oauth-protected-resource", methods: ["GET"], about: "MCP server metadata (RFC 9728)." },
   {
@@ -127,7 +130,7 @@ export const MCP_ENDPOINTS: readonly ReferenceEndpoint[] = [
   },
 ];
 
-/** On the admin listener. */
+/** Endpoints of the admin listener. */
 export const ADMIN_ENDPOINTS: readonly ReferenceEndpoint[] = [
   { path: "/healthz", methods: ["GET"], about: "Liveness: 200 while the process runs. No token." },
   {

@@ -1,4 +1,6 @@
-/** The reference of all settings as Markdown, made from the Field tree so that it cannot lag behind; REFERENCE.md is it. */
+/**
+ * The reference of all settings as Markdown, REFERENCE.md, generated from the Field tree so that it cannot be outdated.
+ */
 import { CRITERIA } from "../../policy/criteria.ts";
 import { LIST_OPERATORS, STRING_OPERATORS } from "../../policy/match.ts";
 import { OPERATORS } from "../../policy/parse.ts";
@@ -204,14 +206,14 @@ function named(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
 }
 
-/** Of what is printed already: by doc its setting, and by what is said of a setting the block that it is in. */
+/** Already printed texts: doc → setting, and member docs → the block that has them. */
 type Printed = Map<string, string>;
 
 function table(fields: readonly Field[], printed: Printed): string {
   return pageTable(["Setting", "Type", "Default", "Description"], rowsOf(fields, "", printed));
 }
 
-/** A row for each setting, outer before inner; a block whose members are known from another one has only its own. */
+/** A row for each setting, outer before inner; a block with members that were already printed has only its own row. */
 function rowsOf(fields: readonly Field[], above: string, printed: Printed): readonly (readonly string[])[] {
   return fields.flatMap((field) => {
     const path = above === "" ? field.name : `${above}.${field.name}`;
@@ -232,7 +234,7 @@ function rowsOf(fields: readonly Field[], above: string, printed: Printed): read
   });
 }
 
-/** Shorter docs are repeated: a reader is faster with them than with a link. */
+/** Shorter docs are repeated: reading them is faster than following a link. */
 const LONG_DOC = 60;
 
 const INSIDE: Partial<Record<ReturnType<typeof shapeOf>, string>> = { blocks: "[]", labelled: ".<name>" };

@@ -2,13 +2,13 @@
 import { isRecord } from "../../shared/is-record.ts";
 import { visibleLiteral } from "../../shared/json/visible-text.ts";
 
-/** Notes that the program uses a name of `gateform/cdktf`, so that it imports it. @returns the name */
+/** Records that the program uses a name of `gateform/cdktf` and must import it. @returns the name */
 export type Use = (name: string) => string;
 
-/** Name of a property as it is, and its value as code. */
+/** Unquoted name of a property, and its value as code. */
 export type PropertyEntry = readonly [string, string];
 
-/** A value of plain data as code. */
+/** A plain data value as code. */
 export function code(value: unknown): string {
   if (Array.isArray(value)) return list(value.map(code));
   if (typeof value === "string") return visibleLiteral(value);
@@ -16,7 +16,7 @@ export function code(value: unknown): string {
   return object(Object.entries(value).map(([name, member]) => [name, code(member)]));
 }
 
-/** @param items code */
+/** @param items items as code */
 export function list(items: readonly string[]): string {
   const line = `[${items.join(", ")}]`;
   return line.length <= 90 && !line.includes("\n")
@@ -24,7 +24,7 @@ export function list(items: readonly string[]): string {
     : `[\n${items.map((item) => `${indent(item)},`).join("\n")}\n]`;
 }
 
-/** Names may come from anywhere: what is not an identifier is quoted here, and nowhere else. */
+/** Names are untrusted: the only place that quotes those that are not identifiers. */
 export function object(entries: readonly PropertyEntry[]): string {
   if (entries.length === 0) return "{}";
   const members = entries.map(([name, text]) => `${key(name)}: ${text}`);
@@ -46,7 +46,7 @@ function key(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : visibleLiteral(name);
 }
 
-/** "host_rewrite_header" → "hostRewriteHeader", as the constructs' props are called. */
+/** "host_rewrite_header" → "hostRewriteHeader", the name of the constructs' prop. */
 export function camel(setting: string): string {
   return setting.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

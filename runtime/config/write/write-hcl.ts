@@ -11,7 +11,7 @@ import { settingsFields } from "../settings.ts";
 import { nestFields, nestMembers } from "../../settings/groups.ts";
 import type { WrittenSlice } from "./written-slice.ts";
 
-/** @param file what was imported: the place of a published slice */
+/** @param file the imported source: the location of a published slice */
 export function writeHcl({ owner, isPublished, settings, routes }: WrittenSlice, file: string): string {
   const live = settingsFields.filter(({ scope }) => scope === "live");
   const body = [
@@ -48,7 +48,7 @@ export function writeHcl({ owner, isPublished, settings, routes }: WrittenSlice,
   ].join("\n");
 }
 
-/** Once: after an apply it may be taken out. */
+/** Used once: it can be removed after an apply. */
 function takeOver(name: string, file: string): readonly string[] {
   return [
     "# Takes over what is published, instead of creating it. Over http: the address of the slice, …/config/slices/<owner>",
@@ -65,7 +65,7 @@ function routeBody(route: Members): readonly string[] {
   return blockBody(nestFields(routeFields), nestMembers(routeFields, written));
 }
 
-/** Attributes first, then the blocks, each after an empty line. */
+/** Attributes first, then the blocks, each preceded by an empty line. */
 function blockBody(fields: readonly Field[], doc: Members): readonly string[] {
   const simple: [string, string][] = [];
   const blocks: string[] = [];
@@ -74,7 +74,7 @@ function blockBody(fields: readonly Field[], doc: Members): readonly string[] {
       const value = doc[name];
       if (value === undefined) continue;
       const found = field.fields && partsOf(field, value);
-      // Of a draft that is not valid a part may be anything: then all of it is written as it is.
+      // Parts of an invalid draft can be anything: then the whole value is written as is.
       const parts = found?.every(([, part]) => isRecord(part)) === true ? found : undefined;
       for (const [step, part] of parts ?? []) {
         const label = typeof step === "string" ? ` ${quoted(step)}` : "";
@@ -92,7 +92,7 @@ function block(name: string, fields: readonly Field[], doc: Members): readonly s
   return body.length === 0 ? ["", `${name} {}`] : ["", `${name} {`, ...indented(body), "}"];
 }
 
-/** With the equals signs of neighbours below each other; a value of several lines ends a neighbourhood. */
+/** Aligns the equals signs of adjacent attributes; a value of several lines ends the group. */
 function attributes(pairs: readonly (readonly [string, string])[]): readonly string[] {
   const lines: string[] = [];
   let group: (readonly [string, string])[] = [];
@@ -128,7 +128,7 @@ function expression(value: unknown): string {
   return `{\n${indented(attributes(entries)).join("\n")}\n}`;
 }
 
-/** Some names mean something else as the key of an object: `{ for = …` begins a loop, `null` is not a name. */
+/** Names with another meaning as an object key: `{ for = …` begins a loop, `null` is not a name. */
 const KEYWORDS = new Set(["for", "null", "true", "false"]);
 
 function label(key: string): string {
@@ -136,8 +136,8 @@ function label(key: string): string {
 }
 
 /**
- * In HCL "${" and "%{" begin code; doubled, they are text. It knows fewer escapes than JSON, and only whole characters:
- * half of a surrogate pair, which no configuration may have, becomes the replacement character.
+ * Escapes a text for HCL. "${" and "%{" begin code; doubled, they are text. HCL has fewer escapes than JSON and only
+ * whole characters: half of a surrogate pair, invalid in any configuration, becomes the replacement character.
  */
 function quoted(text: string): string {
   const literal = JSON.stringify(text.toWellFormed())

@@ -1,4 +1,7 @@
-/** A policy as calls of the constructs' factories; what they cannot say stays plain data, which they take as well. */
+/**
+ * A policy as calls of the constructs' factories; parts without a factory stay plain data, which constructs also
+ * accept.
+ */
 import { isRecord } from "../../shared/is-record.ts";
 import { code, type Use } from "./source-code.ts";
 
@@ -35,7 +38,7 @@ const PRESENCE: ReadonlyMap<string, string> = new Map(
     invalid_client_certificate: "invalidClientCertificate",
   }),
 );
-/** Criteria whose factories take all that is asked for as one object. */
+/** Criteria whose factories take all operands as one object. */
 const WHOLE: ReadonlyMap<string, string> = new Map(
   Object.entries({
     device: "device",
@@ -55,19 +58,19 @@ export function policyCode(policy: unknown, use: Use): string {
     : `[\n${items.map((item) => `  ${item.replaceAll("\n", "\n  ")},`).join("\n")}\n]`;
 }
 
-/** @returns undefined when a factory cannot make it */
+/** @returns undefined if no factory can express the rule */
 function ruleCode(rule: unknown, use: Use): string | undefined {
   if (!isRecord(rule)) return undefined;
   const [entry, ...more] = Object.entries(rule);
   if (!entry || more.length > 0) return undefined;
   const [action, body] = entry;
   if (!isRecord(body) || (action !== "allow" && action !== "deny")) return undefined;
-  // What is used is imported: nothing may be noted before all of it is known to be sayable.
+  // Every used name is imported, so names count only once the whole rule is known to be expressible.
   const names: string[] = [];
   const note: Use = (name) => (names.push(name), name);
   const groups: string[] = [];
   for (const [operator, criteria] of Object.entries(body)) {
-    // The operator becomes a name in the program: no other text may.
+    // The operator becomes a name in the program, so no other text is allowed.
     if (!GROUPS.has(operator)) return undefined;
     if (!Array.isArray(criteria) || criteria.length === 0) return undefined;
     const parts = criteria.map((criterion) => criterionCode(criterion, note));

@@ -1,4 +1,4 @@
-/** A slice as a program of constructs. */
+/** A slice as a TypeScript program of constructs. */
 import type { Field } from "../../settings/field.ts";
 import { memberNames, readSecretName, type SecretForm } from "../../settings/secret-spellings.ts";
 import { partsOf } from "../../settings/shapes.ts";
@@ -57,14 +57,14 @@ function fieldsAt(fields: readonly Field[], ...path: readonly string[]): readonl
   return path.reduce((each, name) => each.find((field) => field.name === name)?.fields ?? [], fields);
 }
 
-/** The route has a `path` too. */
+/** The route also has a `path`. */
 function serverEntry([name, value]: PropertyEntry): PropertyEntry {
   return [name === "path" ? "mcpPath" : name, value];
 }
 
 /**
- * Settings as props of the constructs, as `documentFrom` of `cdktf/` reads them again. Only names of settings are written:
- * the constructs take no others, and some of their props are not settings (where it is published, what a route is called).
+ * Settings as props of the constructs, in the form that `documentFrom` of `cdktf/` reads. Only names of settings are
+ * written: constructs reject others, and some props are not settings (where to publish, a route's name).
  */
 function settingsCode(fields: readonly Field[], members: Members, use: Use): PropertyEntry[] {
   const byName = new Map(fields.flatMap((field) => memberNames(field).map((name) => [name, field] as const)));
@@ -97,7 +97,7 @@ function settingCode(field: Field, value: unknown, use: Use): string {
   return kind === "block" ? (items[0]?.[1] ?? "{}") : list(items.map(([, item]) => item));
 }
 
-/** One of the three ways, as the constructs tell them apart. */
+/** One of the three ways that the constructs distinguish. */
 function oauthCode(fields: readonly Field[], oauth: Members, use: Use): string {
   const entries = settingsCode(fields, oauth, use);
   const way =
@@ -105,7 +105,7 @@ function oauthCode(fields: readonly Field[], oauth: Members, use: Use): string {
   return `${use("UpstreamOauth2")}.${way}(${entries.length > 0 ? object(entries) : ""})`;
 }
 
-/** @returns undefined for a value that no secret has */
+/** @returns undefined for a value that is not valid for a secret */
 function secretCode(form: SecretForm, value: unknown, use: Use): string | undefined {
   if (typeof value !== "string") return undefined;
   if (form === "plain") return `${use("Secret")}.plainText(${code(value)})`;
@@ -134,7 +134,7 @@ function textsCode(value: unknown, write: (text: string) => string): string {
   );
 }
 
-/** Plain text as a string; with something to fill in, as the tagged template. */
+/** Plain text as a string; text with substitutions as the tagged template. */
 function headerCode(template: string, use: Use): string {
   const values: string[] = [];
   const pieces = [""];
@@ -159,7 +159,7 @@ function headerCode(template: string, use: Use): string {
   if (values.length === 0)
     return only.includes("${") ? `${use("literal")}(${visibleLiteral(only)})` : visibleLiteral(only);
   if (values.length === 1 && pieces.every((piece) => piece === "")) return values[0] ?? "";
-  // As JSON, so that no character changes on its way (a template reads CR as LF), without its escape of quotes.
+  // As JSON, so that no character changes (a template reads CR as LF), but without escaping quotes.
   const escape = (piece: string): string =>
     visibleLiteral(piece)
       .slice(1, -1)
@@ -167,7 +167,7 @@ function headerCode(template: string, use: Use): string {
   return `${use("headerValue")}\`${pieces.map((piece, at) => escape(piece) + (at < values.length ? `\${${values[at]}}` : "")).join("")}\``;
 }
 
-/** Constructs take literal text, files a doubled "$". */
+/** Constructs take literal text; in files "$" is doubled. */
 function literalRewrite(rule: Members): Members {
   return { ...rule, ...("value" in rule && { value: undoubled(rule["value"]) }) };
 }

@@ -1,9 +1,9 @@
-/** What is written out as a text that makes it: one owner's settings and routes, as plain data. */
+/** One owner's settings and routes as plain data, to be written as a source text. */
 import type { Members } from "../../shared/is-record.ts";
 
 export interface WrittenSlice {
   readonly owner: string;
-  /** It is a slice as a gateway has it, to be taken over. */
+  /** A slice that a gateway already has, to be imported. */
   readonly isPublished: boolean;
   readonly settings: Members;
   /** By route name. */
