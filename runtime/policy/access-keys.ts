@@ -1,12 +1,12 @@
 /**
- * The access keys of a route, shorter than a policy: each of them adds an allow rule to what `policy` says.
+ * Access keys of a route, shorter than a policy: each adds an allow rule to `policy`.
  *
- * Promise: they only ever allow. A deny rule of the policy wins over them like over any allow rule.
+ * Promise: they only allow. A deny rule of the policy wins over them as over any allow rule.
  */
 import { isNamedByEmail } from "../shared/user-id.ts";
 import { type CriterionDoc, isList, type PolicyDoc, type RulesDoc } from "./parse.ts";
 
-/** As a route has them. */
+/** Access keys as members of a route. */
 export interface AccessKeys {
   readonly allow_public_unauthenticated_access?: boolean;
   readonly allow_any_authenticated_user?: boolean;
@@ -16,7 +16,7 @@ export interface AccessKeys {
   readonly cors_allow_preflight?: boolean;
 }
 
-/** In the order in which they become rules. */
+/** In the order of the resulting rules. */
 export const ACCESS_KEYS = [
   "allow_public_unauthenticated_access",
   "cors_allow_preflight",
@@ -26,7 +26,7 @@ export const ACCESS_KEYS = [
   "allowed_idp_claims",
 ] as const satisfies readonly (keyof AccessKeys)[];
 
-/** @returns one allow rule for each key that says something */
+/** @returns one allow rule for each key with an effect */
 export function accessRules(keys: AccessKeys): readonly RulesDoc[] {
   const rules: RulesDoc[] = [];
   const allow = (...criteria: CriterionDoc[]): void => {
@@ -37,7 +37,7 @@ export function accessRules(keys: AccessKeys): readonly RulesDoc[] {
   if (keys.cors_allow_preflight === true) allow({ cors_preflight: true });
   if (keys.allow_any_authenticated_user === true) allow({ authenticated_user: true });
   if (domains.length > 0) allow({ domain: { in: domains } });
-  // An entry is an e-mail address or a user's id, which must not be read as the address of somebody who called theirs so.
+  // An entry is an email address or a user's ID. An ID must not match another user's address of the same text.
   const emails = users.filter(isNamedByEmail);
   allow(
     ...(emails.length === 0 ? [] : [{ email: { in: emails } }]),
@@ -51,10 +51,10 @@ export function accessRules(keys: AccessKeys): readonly RulesDoc[] {
   return rules;
 }
 
-/** All that decides about a route; undefined when nothing was written, which lets nobody in. */
+/** The whole policy of a route; undefined if nothing is configured, which denies all requests. */
 export function routePolicy(route: AccessKeys & { readonly policy?: PolicyDoc }): PolicyDoc | undefined {
   const { policy } = route;
-  // Few routes have one.
+  // Few routes have access keys.
   if (!ACCESS_KEYS.some((key) => route[key] !== undefined)) return policy;
   const rules = accessRules(route);
   if (rules.length === 0) return policy;

@@ -1,9 +1,10 @@
 /**
- * The incident brake, as a decision: what administrators have blocked, found by who calls where with what.
+ * Administrators' blocks, the emergency brake: finds the block for a user, client, grant, route or tool.
  *
- * Pure. A block only ever takes away: it is looked for before a route's policy is asked, and no policy answers it. Where it
- * is asked: `proxy/decide.ts` (every request to a route), `proxy/forwarding/streams.ts` (what is open), `identity/refuse-blocked.ts` (our
- * own pages and lists), sign-in, and the token and introspection endpoints. Where it comes from: `identity/blocks.ts`.
+ * Pure. A block only removes access: it is checked before the route's policy, which cannot override it. Checked in
+ * `proxy/decide.ts` (every request to a route), `proxy/forwarding/streams.ts` (open streams),
+ * `identity/refuse-blocked.ts` (own pages and lists), sign-in, and the token and introspection endpoints. Loaded by
+ * `identity/blocks.ts`.
  */
 import { lowerAscii } from "../shared/ascii.ts";
 import { isNamedByEmail } from "../shared/user-id.ts";
@@ -13,29 +14,29 @@ import type { Decision } from "./facts.ts";
 export const BLOCK_KINDS = ["user", "client", "grant", "route", "tool"] as const;
 export type BlockKind = (typeof BLOCK_KINDS)[number];
 
-/** What is blocked. */
+/** Target of a block. */
 export interface BlockTarget {
   readonly kind: BlockKind;
   /** User id or email address; client id; grant id; route key; tool name. */
   readonly name: string;
-  /** Of a tool, when it is blocked on this route alone: the route's key. */
+  /** The route's key, for a tool that is blocked only on this route. */
   readonly route?: string;
 }
 
 export interface Block extends BlockTarget {
-  /** Of a user who was named by address: others may have it too, and are blocked with them. */
+  /** Set for a user named by address: other users with this address are also blocked. */
   readonly email?: string;
-  /** Epoch seconds of its end; absent = until it is lifted. */
+  /** Expiry in epoch seconds; absent = until unblocked. */
   readonly until?: number;
-  /** The administrator's words; "" when there are none. */
+  /** The administrator's reason, or "". */
   readonly reason: string;
   /** Epoch seconds. */
   readonly since: number;
-  /** Who said so, as their machine calls them. */
+  /** The administrator, by the name that their host reports. */
   readonly by: string;
 }
 
-/** What is known of who calls and what for; what is absent is not blocked by it. */
+/** Known facts about a request; an absent fact matches no block. */
 export interface BlockSubject {
   readonly user?: { readonly id: string; readonly email: string } | undefined;
   readonly clientId?: string | undefined;
@@ -45,18 +46,18 @@ export interface BlockSubject {
   readonly tool?: string | undefined;
 }
 
-/** Blocks by what they are found by. */
+/** Blocks, indexed by target. */
 export interface BlockIndex {
-  /** 0 = nothing has to be looked up. */
+  /** 0 = no lookup needed. */
   readonly size: number;
   readonly all: readonly Block[];
   readonly users: ReadonlyMap<string, Block>;
-  /** By address in lower case. */
+  /** By lower-case address. */
   readonly emails: ReadonlyMap<string, Block>;
   readonly clients: ReadonlyMap<string, Block>;
   readonly grants: ReadonlyMap<string, Block>;
   readonly routes: ReadonlyMap<string, Block>;
-  /** On every route. */
+  /** Blocked on every route. */
   readonly tools: ReadonlyMap<string, Block>;
   /** Route key → tool → block. */
   readonly toolsOfRoutes: ReadonlyMap<string, ReadonlyMap<string, Block>>;
@@ -85,9 +86,9 @@ export function indexBlocks(blocks: readonly Block[]): BlockIndex {
 }
 
 /**
- * The block that stands in the way, the widest first.
+ * The block that applies, widest first.
  *
- * @param now epoch seconds by this process's clock: a block whose time is over stands in nobody's way
+ * @param now epoch seconds by this process's clock; an expired block does not apply
  */
 export function findBlock(index: BlockIndex, subject: BlockSubject, now: number): Block | undefined {
   if (index.size === 0) return undefined;
@@ -113,12 +114,12 @@ export function findBlock(index: BlockIndex, subject: BlockSubject, now: number)
   return isInForce(found) ? found : undefined;
 }
 
-/** Whether tool names on this route have to be plain ones: an upstream may fold another one into the one that is blocked. */
+/** Whether tool names on this route must be plain: an upstream may fold another name into the blocked one. */
 export function blocksTools(index: BlockIndex, routeKey: string): boolean {
   return index.tools.size > 0 || index.toolsOfRoutes.has(routeKey);
 }
 
-/** Reason of every decision that a block has made; a second one says what is blocked: "blocked-user". */
+/** Reason of every decision by a block; a second reason names the kind of target: "blocked-user". */
 export const BLOCKED = "blocked";
 
 const DECISIONS: Readonly<Record<BlockKind, Decision>> = {
@@ -137,12 +138,12 @@ export function isBlocked(decision: Decision): boolean {
   return !decision.allowed && decision.allowWhyFalse.includes(BLOCKED);
 }
 
-/** Folded; at most one. */
+/** Folded addresses; at most one. */
 export function addressesOf({ kind, name, email = name }: BlockTarget & Pick<Block, "email">): readonly string[] {
   return kind === "user" && isNamedByEmail(email) ? [fold(email)] : [];
 }
 
-/** As it is shown: in `/status`, and by `gateway blocks`. */
+/** A block as shown in `/status` and by `gateway blocks`. */
 export function describeBlock({ kind, name, route, until, reason, since, by }: Block) {
   return {
     kind,

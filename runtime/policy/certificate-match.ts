@@ -1,4 +1,4 @@
-/** The data of `client_certificate`: which certificates are meant. */
+/** Data of `client_certificate`: the matching certificates. */
 import { lowerAscii } from "../shared/ascii.ts";
 import {
   type PolicySchema,
@@ -12,7 +12,7 @@ import {
 } from "./match.ts";
 import type { CertificateFacts } from "./facts.ts";
 
-/** Canonical: lists sorted, fingerprints in their short form. All members must hold. */
+/** Canonical: lists sorted, fingerprints in short form. All members must match. */
 export interface CertificateMatch {
   fingerprint?: readonly string[];
   spki_hash?: readonly string[];
@@ -47,7 +47,7 @@ export const CERTIFICATE_MATCH_SCHEMA: PolicySchema = {
   ]),
 };
 
-/** @returns undefined after everything wrong with the data was reported */
+/** @returns undefined after every problem of the data was reported */
 export function readCertificateMatch(
   data: unknown,
   path: string,
@@ -72,13 +72,13 @@ export function readCertificateMatch(
     if (!Object.hasOwn(data, name)) continue;
     const names = parseStringMatch(data[name], `${path}.${name}`, fail);
     if (!names) continue;
-    // A certificate has several names: one that is not X says little about the certificate.
+    // A certificate has several names: "not X" for one of them says little about the certificate.
     for (const operator of ["not", "not_in"] as const) {
       if (names[operator] !== undefined)
         fail(`${path}.${name}.${operator}`, 'is not for names of certificates, put the criterion under "not" instead');
     }
     match[name] = names;
-    // Host names and e-mail domains know no case; in URIs it counts.
+    // Host names and email domains are case-insensitive; URIs are not.
     const fold = name === "san_uri" ? (text: string) => text : lowerAscii;
     const matches = compileStringMatch(names, fold);
     const member = ({ san_email: "sanEmail", san_dns: "sanDns", san_uri: "sanUri" } as const)[name];
@@ -87,7 +87,7 @@ export function readCertificateMatch(
   return valid ? { match, matches: (certificate) => tests.every((test) => test(certificate)) } : undefined;
 }
 
-/** @returns those that could be read; all else is reported */
+/** @returns the valid hashes; problems of the others are reported */
 function readHashes(value: unknown, name: (typeof HASHES)[number], path: string, fail: ReportAt): readonly string[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (items.length === 0) fail(path, "is an empty list, must have at least one hash");

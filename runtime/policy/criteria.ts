@@ -1,8 +1,8 @@
 /**
- * The criteria of the policy language, one entry each: name, what data it takes, how it checks, which reasons it gives.
+ * Criteria of the policy language, one entry each: name, data, test, reasons.
  *
- * Adding a criterion means adding an entry to CRITERIA; parser, evaluation, trace and JSON schema follow from it.
- * A test may throw when the facts cannot be checked (an e-mail address with two "@"): evaluation turns that into a denial.
+ * To add a criterion, add an entry to CRITERIA; parser, evaluation, trace and JSON schema follow from it. A test may
+ * throw if it cannot check the facts (an email address with two "@"): evaluation then denies.
  */
 import { lowerAscii, upperAscii } from "../shared/ascii.ts";
 import { providerNameOf } from "../shared/user-id.ts";
@@ -139,7 +139,7 @@ export const CRITERIA: readonly Criterion[] = [
     doc: "Valid client certificate with this fingerprint, key (spki_hash) or subject alternative names. All conditions must match.",
     about: "certificate",
     reasons: { ok: "client-certificate-ok", no: "client-certificate-unauthorized" },
-    // Unknown, not false: "none of these certificates" must not open a route to somebody without any.
+    // Unknown, not false: "none of these certificates" must not allow a request without any certificate.
     without: { outcome: UNKNOWN, isMissing: (facts) => facts.http.certificate?.isValid !== true },
     schema: CERTIFICATE_MATCH_SCHEMA,
     read(data, _subPath, path, report) {

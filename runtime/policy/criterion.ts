@@ -1,4 +1,4 @@
-/** What a criterion of the policy language is, and the forms that most of them have. */
+/** Type of a criterion of the policy language, and the forms that most criteria share. */
 import type { Facts, LeftOut, UserFacts } from "./facts.ts";
 import {
   LIST_MATCH_SCHEMA,
@@ -18,19 +18,19 @@ const PRESENCE_SCHEMA = { enum: [true, 1, null, {}] };
 
 export const asIs = (text: string): string => text;
 
-/** Pure; reads only the facts. Called only when what the criterion is about is known. */
+/** Pure; reads only the facts. Called only if the criterion's subject is known. */
 export type Test = (facts: Facts) => boolean;
 
-/** A criterion with its data read. */
+/** A criterion with parsed data. */
 export interface ReadCriterion {
-  /** The data in canonical form: shorthands written out, sets sorted. */
+  /** Data in canonical form: shorthands expanded, sets sorted. */
   readonly canonical: unknown;
   readonly test: Test;
-  /** Instead of `test`, where what is checked may not be known. */
+  /** Replaces `test` if the checked value can be unknown. */
   readonly find?: (facts: Facts) => Truth;
-  /** Instead of the criterion's own. */
+  /** Replaces the criterion's `actual`. */
   readonly actual?: (facts: Facts) => string;
-  /** Of patterns, while it is checked. */
+  /** Cost of its patterns, during validation. */
   readonly patterns?: PatternWork | undefined;
 }
 
@@ -40,38 +40,41 @@ export interface Criterion {
   readonly takesPath: boolean;
   /** One sentence for users. */
   readonly doc: string;
-  /** What must be known to check: without a signed-in user, a proven device, or before a message is read, the outcome is unknown. */
+  /**
+   * Subject that must be known: without a signed-in user, a verified device or a parsed message, the outcome is
+   * unknown.
+   */
   readonly about: "user" | "device" | "tool" | "message" | "certificate" | "request" | "nothing";
-  /** `ok` speaks for access, `no` against it; with `fixed` they state a fact whichever way it speaks. */
+  /** `ok` if the criterion supports access, `no` if not; with `fixed`, `ok` if it matched, whatever the effect. */
   readonly reasons: { readonly ok: string; readonly no: string; readonly fixed?: boolean };
-  /** About a tool or message: false, for this reason, of every message that is of another kind. */
+  /** For criteria about a tool or message: other messages are false, with this reason. */
   readonly ofOthers?: { readonly reason: string; readonly isMeant: Test };
-  /** Why the outcome is unknown, where `isUnknown`, or `find` of the data, says so. */
+  /** Reason of an unknown outcome by `isUnknown`, or by `find` of the data. */
   readonly unknownReason?: string;
   readonly isUnknown?: Test;
-  /** About the certificate: what is found instead where there is none that counts. */
+  /** For criteria about the certificate: outcome without a valid certificate. */
   readonly without?: { readonly outcome: Truth; readonly isMissing: Test };
-  /** About the user: the reason when the provider left out what is checked, and whether it did. */
+  /** For criteria about the user: whether the provider omitted the checked value, and the reason if so. */
   readonly leftOut?: {
     readonly reason: string;
     readonly isMissing: (leftOut: LeftOut, subPath: string, claims: UserFacts["claims"]) => boolean;
   };
-  /** Checks one text by a string matcher: both sides in this form. For check.ts. */
+  /** Normalizes both sides of a string comparison, for validate-rules.ts. */
   readonly fold?: (text: string) => string;
   /** JSON Schema of the data. */
   readonly schema: PolicySchema;
   /**
-   * @param isChecked it was read before without a problem
-   * @returns undefined after everything wrong with the data was reported
+   * @param isChecked the data was valid in an earlier read
+   * @returns undefined after every problem of the data was reported
    */
   read(data: unknown, subPath: string, path: string, report: ReportAt, isChecked: boolean): ReadCriterion | undefined;
-  /** What the facts say, for the rule trace. */
+  /** Value in the facts, for the rule trace. */
   actual(facts: Facts, subPath: string): string;
 }
 
 type Shape = Pick<Criterion, "name" | "takesPath" | "schema" | "read" | "actual" | "fold">;
 
-/** A criterion that takes no data. `false` is refused: it reads like a negation and would not be one. */
+/** A criterion without data. `false` is rejected: it would look like a negation without being one. */
 export function presence(name: string, test: Test): Shape {
   return {
     name,
@@ -87,7 +90,7 @@ export function presence(name: string, test: Test): Shape {
   };
 }
 
-/** @param spell the operands as the subject is spelled, where their folding alone does not do it */
+/** @param spell normalizes the operands like the subject, if folding alone is not enough */
 export function text(
   name: string,
   fold: (text: string) => string,

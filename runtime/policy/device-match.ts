@@ -1,16 +1,16 @@
-/** The data of `device`: which of the devices that a browser session has proven are meant. */
+/** Data of `device`: which of a browser session's verified devices match. */
 import type { DeviceFacts } from "./facts.ts";
 import { type PolicySchema, type ReportAt, describe, isRecordOf } from "./match.ts";
 
-/** Canonical, in this order. All members must hold of one device. */
+/** Canonical, in this order. One device must match all members. */
 export interface DeviceMatch {
   is?: string;
   approved?: boolean;
-  /** `any` leaves the kind open. */
+  /** `any` matches every type. */
   type?: DeviceFacts["type"];
 }
 
-/** Kinds in which devices are registered. */
+/** Types with which devices are registered. */
 export const DEVICE_TYPES = ["any", "enclave_only"] as const satisfies readonly DeviceFacts["type"][];
 
 const MEMBERS = ["is", "approved", "type"] as const;
@@ -26,7 +26,7 @@ export const DEVICE_MATCH_SCHEMA: PolicySchema = {
   },
 };
 
-/** @returns undefined after everything wrong with the data was reported */
+/** @returns undefined after every problem of the data was reported */
 export function readDeviceMatch(
   data: unknown,
   path: string,

@@ -1,13 +1,13 @@
 /**
  * Decides one request against a route's policy.
  *
- * Untrusted input: the facts. Promises: pure (same facts, same answer); deny wins over approve, and approve over
- * allow; no matching allow means no;
- * what cannot be checked, a throw included, is a denial. The proxy, `gateway explain` and unit tests call this same code.
+ * Untrusted input: the facts. Promises: pure (same facts, same decision). Deny wins over approve, approve over allow.
+ * Without a matching allow rule the request is denied. What cannot be checked, including a throw, is denied. The proxy,
+ * `gateway explain` and unit tests use this same code.
  *
- * Without a signed-in user, what is about the user is neither true nor false but unknown (three-valued logic), and only
- * a certain "allow" with a certain "not denied" lets a request pass: `not: [domain: …]` never opens a route to nobody.
- * So it is with devices of which none is proven, and with groups and claims that the provider left out.
+ * Without a signed-in user, criteria about the user are unknown, neither true nor false (three-valued logic). A request
+ * passes only with a certain "allow" and a certain "not denied": `not: [domain: …]` never allows an anonymous request.
+ * The same applies to sessions without a verified device, and to groups and claims that the provider omitted.
  */
 import { GatewayError } from "../shared/errors.ts";
 import { askApproval, isAlike } from "./mcp/approval.ts";
@@ -25,19 +25,19 @@ import { mayReachSomething } from "./reach.ts";
 import { compileTree, findAny } from "./tree.ts";
 import type { PolicyTree } from "./tree.ts";
 
-/** The reason when evaluation itself failed. */
+/** Reason if evaluation itself failed. */
 export const POLICY_ERROR = "policy-error";
 
 export interface CompiledPolicy extends PolicyTree {
-  /** Canonical document without what is in shadow; [] = nobody may anything. */
+  /** Canonical document without shadow rules; [] denies all requests. */
   readonly doc: readonly RulesDoc[];
   /** Has a criterion about tools. */
   readonly needsTool: boolean;
-  /** How its rules name tools. */
+  /** Tool matchers of its rules. */
   readonly toolMatches: readonly StringMatch[];
   /** Has an `idp` criterion. */
   readonly needsProvider: boolean;
-  /** Has a criterion about messages, those about tools included. */
+  /** Has a criterion about messages, including those about tools. */
   readonly needsMessage: boolean;
   /** Has a `device` criterion. */
   readonly needsDevice: boolean;
@@ -45,9 +45,9 @@ export interface CompiledPolicy extends PolicyTree {
   readonly needsPath: boolean;
   /** Has a criterion about the client's certificate. */
   readonly needsCertificate: boolean;
-  /** Some request without a signed-in user could be allowed. */
+  /** A request without a signed-in user could be allowed. */
   readonly mayAllowAnonymous: boolean;
-  /** Decisions already made, by what was found: a policy has few distinct ones. Filled by `evaluate`. */
+  /** Decisions by outcome: a policy has few distinct ones. Filled by `evaluate`. */
   readonly known: KnownDecisions;
 }
 
@@ -57,14 +57,14 @@ type KnownDecisions = readonly [
   Map<PackedOutcome, Map<PackedOutcome, Decision>>,
 ];
 
-/** Past it decisions are made anew each time, so that no caller can grow the maps without end. */
+/** Beyond it decisions are not cached, so that no caller can grow the maps without limit. */
 const MAX_KNOWN = 64;
 
 /**
- * Rules in shadow are left out here, so that nothing that is compiled can enforce them.
+ * Omits shadow rules, so that no compiled policy can enforce them.
  *
- * @param doc a document that parses; undefined = no policy, which allows nothing
- * @throws GatewayError `policy.invalid` when it does not parse
+ * @param doc a valid document; undefined = no policy, which allows nothing
+ * @throws GatewayError `policy.invalid` if the document is invalid
  */
 export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
   const parsed = parsePolicy(doc ?? [], true);
@@ -95,8 +95,8 @@ export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
 }
 
 /**
- * A path with parameters has several readings, and nobody here knows which one the upstream takes: where they lead to
- * different verdicts the decision is `isAmbiguous`, a refusal that says so.
+ * A path with parameters has several readings, and the upstream's is unknown here. If their verdicts differ, the
+ * decision is `isAmbiguous`, a denial with its own reason.
  *
  * @returns the verdict with its reasons, ready for the record; the object is shared and frozen
  */
@@ -110,17 +110,17 @@ export function evaluate(policy: CompiledPolicy, facts: Facts): Decision {
     );
     return isAgreed ? decision : AMBIGUOUS;
   } catch {
-    // A criterion that cannot be checked must not turn into "no deny rule matched".
+    // A criterion that cannot be checked must not count as "no deny rule matched".
     return FAILED;
   }
 }
 
-/** The readings of the path are not decided alike: another path would help, signing in would not. */
+/** The readings of the path have different verdicts: another path would help, signing in would not. */
 export function isAmbiguous(decision: Decision): boolean {
   return decision === AMBIGUOUS;
 }
 
-/** Evaluation itself failed: nothing was found out about the caller. */
+/** Evaluation itself failed, so nothing is known about the caller. */
 export function isFailed(decision: Decision): boolean {
   return decision === FAILED;
 }
@@ -131,7 +131,7 @@ function evaluateReading(policy: CompiledPolicy, facts: Facts): Decision {
   return askApproval(policy, facts, findDecision(policy, allow, deny, facts.mcp?.method === "tools/call"));
 }
 
-/** The decision for a request that was refused before or beside its policy (400, 401, 413, 415), for its record. */
+/** Decision for the record of a request rejected before or without policy evaluation (400, 401, 413, 415). */
 export function refusedDecision(...reasons: readonly string[]): Decision {
   return freeze({
     allowed: false,
@@ -162,7 +162,7 @@ function findDecision(
   return decision;
 }
 
-/** @see DECISIONS.md D9: how the reasons of both actions make up the record */
+/** @see DECISIONS.md D9: how the reasons of both actions form the record */
 function makeDecision(
   names: readonly string[],
   allow: PackedOutcome,
@@ -176,7 +176,7 @@ function makeDecision(
     outcomeOf(deny) === FALSE ? 0 : reasonsOf(deny),
   );
   const whyAllowed = allowed ? reasonNames(reasonsOf(allow), names) : [];
-  // Every tool call that passes says so, also where no `mcp_tool` rule, or only one under deny, spoke of it.
+  // Every allowed tool call has this reason, even if no `mcp_tool` rule, or only one under deny, concerns it.
   if (allowed && isToolCall && !whyAllowed.includes(TOOL_OK)) whyAllowed.push(TOOL_OK);
   const whyDeny = reasonNames(reasonsOf(deny), names);
   return freeze({

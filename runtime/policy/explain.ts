@@ -1,4 +1,4 @@
-/** Why a policy decides as it does: every rule, criterion by criterion, as data and as text. Same code as the proxy's. */
+/** Explains a policy's decision: every rule, criterion by criterion, as data and as text. Same code as the proxy's. */
 import { evaluate } from "./evaluate.ts";
 import type { CompiledPolicy } from "./evaluate.ts";
 import type { ApprovalNeed, Decision, Facts } from "./facts.ts";
@@ -14,9 +14,9 @@ export type TraceVerdict = "true" | "false" | "unknown" | "error";
 export interface CriterionTrace {
   /** As written: "email", "claim/department". */
   readonly criterion: string;
-  /** What the policy asks for, canonical. */
+  /** Canonical operands of the policy. */
   readonly wanted: unknown;
-  /** What the request has, as JSON text; "" when it cannot be told. */
+  /** Value of the request as JSON text; "" if unknown. */
   readonly actual: string;
   readonly outcome: TraceVerdict;
   readonly reasons: readonly string[];
@@ -31,7 +31,7 @@ export interface RuleTrace {
 
 export interface Explanation {
   readonly decision: Decision;
-  /** Deny rules first, approve rules next: in the order in which they win. */
+  /** Deny rules first, then approve rules: in order of precedence. */
   readonly rules: readonly RuleTrace[];
 }
 
@@ -43,7 +43,7 @@ export function explain(policy: CompiledPolicy, facts: Facts): Explanation {
 }
 
 /**
- * @param question what was asked, for the first line: "alice@example.com calls delete_repo on acme/github"
+ * @param question the explained request, for the first line: "alice@example.com calls delete_repo on acme/github"
  * @returns several lines
  */
 export function formatExplanation(question: string, { decision, rules }: Explanation): string {
@@ -63,8 +63,8 @@ export function formatExplanation(question: string, { decision, rules }: Explana
 }
 
 /**
- * Why somebody was refused, for the one who was: the deny rules that matched, or else the allow rules that did not, with
- * what each criterion found of this request. What the rules ask for is left out: it may name other people.
+ * Reasons of a denial for the denied user: the deny rules that matched, or else the allow rules that did not, with the
+ * request's value for each criterion. The rules' operands are omitted, because they can name other users.
  *
  * @returns label and text, for an error page
  */
@@ -101,12 +101,12 @@ export const OPERATOR_TEXTS: Readonly<Record<Operator, string>> = {
   nor: "not all of",
 };
 
-/** A policy may ask thousands of times, and a user have thousands of groups. */
+/** A policy can have thousands of criteria, and a user thousands of groups. */
 const MAX_ACTUAL = 1000;
 
 type ShowActual = (leaf: Leaf) => string;
 
-/** What the request has, written once for all criteria that ask for the same. */
+/** Formats each value of the request once for all criteria that use it. */
 function shownOnce(facts: Facts): ShowActual {
   const shown = new Map<string, string>();
   return (leaf) => {
@@ -141,7 +141,7 @@ function explainRule(
 function explainLeaf(policy: CompiledPolicy, leaf: Leaf, facts: Facts, actual: ShowActual): CriterionTrace {
   const found = attempt(() => findLeaf(leaf, facts));
   const outcome = verdictOf(found);
-  // Without a user or a tool there is nothing to show, and an error cannot show what it could not read.
+  // Without a user or a tool, or after an error, there is no value to show.
   const isDecided = found === leaf.yes || found === leaf.no;
   return {
     criterion: leaf.key,
@@ -152,7 +152,7 @@ function explainLeaf(policy: CompiledPolicy, leaf: Leaf, facts: Facts, actual: S
   };
 }
 
-/** @returns undefined when the facts cannot be checked */
+/** @returns undefined if the facts cannot be checked */
 function attempt(find: () => PackedOutcome): PackedOutcome | undefined {
   try {
     return find();

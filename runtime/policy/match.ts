@@ -2,14 +2,14 @@
  * The two matchers of the policy language, as data and as compiled tests.
  *
  * A string matcher checks one text, a list matcher checks a list of texts. Several operators in one matcher must all
- * hold. A bare value is shorthand: `is` for text, `has` for lists.
+ * match. A bare value is shorthand: `is` for text, `has` for lists.
  */
 import { compileContains } from "../shared/linear/contains.ts";
 import { unknownWord } from "../shared/suggest.ts";
 import { isRecord } from "../shared/is-record.ts";
 import { foldLetters } from "./mcp/fold-case.ts";
 
-/** Where a problem is reported; `path` is relative to the policy ("allow.or[0].email"). */
+/** Reports a problem; `path` is relative to the policy ("allow.or[0].email"). */
 export type ReportAt = (path: string, message: string) => void;
 
 /** Canonical string matcher: at least one operator, in the order of STRING_OPERATORS. */
@@ -21,7 +21,7 @@ export interface StringMatch {
   ends_with?: string;
   in?: readonly string[];
   not_in?: readonly string[];
-  /** Of tools only: upper and lower case are the same. */
+  /** Only for tools: ignores case. */
   fold_case?: true;
 }
 
@@ -59,7 +59,7 @@ const LIST_DOCS: Readonly<Record<(typeof LIST_OPERATORS)[number], string>> = {
   exclude: "The list does not have this element.",
 };
 
-/** Of a string matcher. @param operators those that may be written @param others members that are no operators */
+/** Schema of a string matcher. @param operators permitted operators @param others members that are not operators */
 export function stringMatchSchema(
   operators: readonly (typeof STRING_OPERATORS)[number][],
   others: Readonly<Record<string, PolicySchema>> = {},
@@ -80,7 +80,7 @@ export const STRING_MATCH_SCHEMA: PolicySchema = stringMatchSchema(STRING_OPERAT
 export const LIST_MATCH_SCHEMA: PolicySchema = listMatchSchema(TEXT_SCHEMA);
 export const SCALAR_LIST_MATCH_SCHEMA: PolicySchema = listMatchSchema({ type: ["string", "number", "boolean"] });
 
-/** @returns the canonical matcher, or undefined after everything wrong with it was reported */
+/** @returns the canonical matcher, or undefined after every problem was reported */
 export function parseStringMatch(value: unknown, path: string, report: ReportAt): StringMatch | undefined {
   if (typeof value === "string") return { is: value };
   const operands = parseOperators(value, STRING_OPERATORS, path, report);
@@ -99,7 +99,7 @@ export function parseStringMatch(value: unknown, path: string, report: ReportAt)
       report(at, `is ${describe(operand)}, must be text`);
       valid = false;
     } else if (operand === "" && PARTS.has(operator)) {
-      // Every text contains "": as an allow rule it would open everything.
+      // Every text contains "": an allow rule with it would allow everything.
       report(at, "is empty and would match everything, must have at least one character");
       valid = false;
     } else {
@@ -110,8 +110,8 @@ export function parseStringMatch(value: unknown, path: string, report: ReportAt)
 }
 
 /**
- * @param takesScalars numbers and flags stand for their text, as in what is checked (subjects.ts, `claimTexts`)
- * @returns the canonical matcher, or undefined after everything wrong with it was reported
+ * @param takesScalars numbers and flags represent their text, as in the checked value (subjects.ts, `claimTexts`)
+ * @returns the canonical matcher, or undefined after every problem was reported
  */
 export function parseListMatch(
   value: unknown,
@@ -139,7 +139,7 @@ export function parseListMatch(
   return valid ? match : undefined;
 }
 
-/** @returns undefined when it is no element at all; without a text after what is wrong with it was reported */
+/** @returns undefined if it is not an element; without a text after its problem was reported */
 function parseElement(
   value: unknown,
   path: string,
@@ -149,12 +149,15 @@ function parseElement(
   if (typeof value === "string") return { text: value };
   if (!takesScalars || (typeof value !== "number" && typeof value !== "boolean")) return undefined;
   if (typeof value === "boolean" || isExactNumber(value)) return { text: String(value) };
-  // It was rounded when it was read, so that it equals its neighbours.
+  // It was rounded during parsing, so it equals neighboring numbers.
   report(path, `is ${describe(value)}, which programs do not read alike, must be text`);
   return { text: undefined };
 }
 
-/** @param fold applied to the operands here and to each subject by the caller's fact: both sides compare in one form */
+/**
+ * @param fold normalizes the operands here; the caller's fact is normalized the same way, so both sides compare in one
+ *   form
+ */
 export function compileStringMatch(match: StringMatch, fold: (text: string) => string): (subject: string) => boolean {
   const { fold_case: foldsCase, ...bare } = match;
   if (foldsCase === true) {
@@ -194,11 +197,13 @@ export function compileListMatch(match: ListMatch): (subject: readonly string[])
   return all(tests);
 }
 
-/** Longer lists are searched through a set. */
+/** Longer lists are searched as a set. */
 export const FEW = 64;
 const setsOfLong = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/** A user may have thousands of groups, and a policy thousands of criteria about them. @param list never changed */
+/**
+ * Fast for long lists: a user can have thousands of groups, and a policy thousands of criteria. @param list immutable
+ */
 export function hasElement(list: readonly string[], element: string): boolean {
   if (list.length <= FEW) return list.includes(element);
   let set = setsOfLong.get(list);
@@ -206,7 +211,7 @@ export function hasElement(list: readonly string[], element: string): boolean {
   return set.has(element);
 }
 
-/** What a value is, for messages: never the value itself when it is long or structured. */
+/** Describes a value for messages: never the value itself if it is long or structured. */
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return "empty";
   if (Array.isArray(value)) return "a list";
@@ -217,8 +222,8 @@ export function describe(value: unknown): string {
 }
 
 /**
- * For criteria whose data is an object of their own members: true when it is one. Members that nobody knows, and that
- * there are none, are reported too; what the members say is for the caller to check.
+ * Checks that a criterion's data is an object, and reports unknown members and an empty object. The caller checks the
+ * members' values.
  */
 export function isRecordOf(
   data: unknown,
@@ -264,7 +269,7 @@ function parseTextList(value: unknown, path: string, report: ReportAt): readonly
     report(`${path}[${wrong}]`, `is ${describe(items[wrong])}, must be text`);
     return undefined;
   }
-  // Order and repeats mean nothing in a set of names: one spelling for comparison.
+  // Order and duplicates do not matter in a set of names: one form for comparison.
   return [...new Set(items as readonly string[])].sort();
 }
 
@@ -292,7 +297,7 @@ function matchSchema(members: readonly (readonly [string, PolicySchema])[], alon
   return { anyOf: [alone, { type: "object", additionalProperties: false, minProperties: 1, properties }] };
 }
 
-/** Larger whole numbers were rounded when they were read, so that they equal their neighbours. */
+/** Larger integers were rounded during parsing, so they equal neighboring numbers. */
 export function isExactNumber(value: number): boolean {
   return Number.isSafeInteger(value) || (Number.isFinite(value) && value % 1 !== 0);
 }

@@ -1,8 +1,8 @@
 /**
- * A policy as written (YAML, JSON or a Terraform string, already decoded) → a checked document.
+ * Parses a policy (decoded YAML, JSON or a Terraform string) into a checked document.
  *
- * Untrusted input: the value. Promise: what parses also compiles, and every problem is reported at once with its path.
- * Nothing is rewritten here; `canonicalPolicy` gives the one spelling that comparisons and diffs use.
+ * Untrusted input: the value. Promise: a parsed policy also compiles, and all problems are reported together with their
+ * paths. Parsing does not rewrite; `canonicalPolicy` returns the one form for comparisons and diffs.
  */
 import { CRITERIA, findCriterion } from "./criteria.ts";
 import { describe } from "./match.ts";
@@ -14,7 +14,7 @@ import { isRecord } from "../shared/is-record.ts";
 /** One criterion: an object with exactly one key. */
 export type CriterionDoc = Readonly<Record<string, unknown>>;
 
-/** Operators of one action; several of them are joined by "or". Empty lists say nothing. */
+/** Operators of one action, joined by "or". Empty lists have no effect. */
 export interface ActionDoc {
   /** All are true. */
   readonly and?: readonly CriterionDoc[];
@@ -27,13 +27,13 @@ export interface ActionDoc {
 }
 
 export interface RulesDoc {
-  /** These rules are decided and recorded, and never enforced; see policy/shadow.ts. */
+  /** Evaluate and record these rules without enforcing them; see policy/shadow.ts. */
   readonly shadow?: boolean;
   readonly allow?: ActionDoc;
   readonly deny?: ActionDoc;
-  /** Tool calls that pass only once somebody has approved them; see policy/mcp/approval.ts. */
+  /** Tool calls that require an approval; see policy/mcp/approval.ts. */
   readonly approve?: ActionDoc;
-  /** Groups of which somebody else must approve what `approve` asks for; absent: the user who calls confirms. */
+  /** Groups of which another user must approve calls that match `approve`; absent: the calling user confirms. */
   readonly approvers?: readonly string[];
 }
 
@@ -59,18 +59,18 @@ const CRITERION_NAMES = CRITERIA.map((criterion) =>
   criterion.takesPath ? `${criterion.name}/<path>` : criterion.name,
 );
 
-/** Each request is held against all of them. Of lists (`in`) the length does not matter. */
+/** Each request is checked against all of them. The length of lists (`in`) does not matter. */
 const MAX_CRITERIA = 5000;
 
 interface Checks {
   readonly report: ReportAt;
   readonly isChecked: boolean;
-  /** So far. */
+  /** Number so far. */
   criteria: number;
   readonly addPatterns: ReturnType<typeof callWork>;
 }
 
-/** @param isChecked it was parsed before without a problem: patterns, the dear part, are taken as they are */
+/** @param isChecked valid in an earlier parse: patterns, the expensive part, are not compiled again */
 export function parsePolicy(value: unknown, isChecked = false): ParsedPolicy {
   const problems: PolicyProblem[] = [];
   const report: ReportAt = (path, message) => void problems.push({ path, message });
@@ -86,8 +86,8 @@ export function parsePolicy(value: unknown, isChecked = false): ParsedPolicy {
 }
 
 /**
- * The one spelling of a policy: a list of rules, keys in fixed order, matchers written out, sets sorted, empty lists
- * dropped. Two documents with the same canonical form decide alike. The order of criteria is kept, for readable diffs.
+ * Canonical form of a policy: a list of rules, keys in fixed order, matchers expanded, sets sorted, empty lists
+ * dropped. Policies with the same canonical form decide equally. The order of criteria stays, for readable diffs.
  *
  * @param doc a parsed document
  */
@@ -96,12 +96,12 @@ export function canonicalPolicy(doc: PolicyDoc): readonly RulesDoc[] {
   return rules.map(canonicalRules).filter((each) => Object.keys(each).length > 0);
 }
 
-/** The rules that decide: those that are not in shadow. */
+/** Rules that decide: all except shadow rules. */
 export function enforcedRules(doc: PolicyDoc): readonly RulesDoc[] {
   return (isList(doc) ? doc : [doc]).filter(({ shadow }) => shadow !== true);
 }
 
-/** `doc` is a list of rules objects; narrows what Array.isArray does not for readonly arrays. */
+/** Whether `doc` is a list; narrows readonly arrays, which Array.isArray does not. */
 export function isList(doc: PolicyDoc): doc is readonly RulesDoc[] {
   return Array.isArray(doc);
 }
@@ -125,7 +125,7 @@ function canonicalRules(rules: RulesDoc): RulesDoc {
   };
 }
 
-/** Sorted, each once. */
+/** Sorted, unique. */
 export function canonicalGroups(groups: readonly string[]): readonly string[] {
   return [...new Set(groups)].sort();
 }
@@ -139,9 +139,9 @@ function canonicalCriterion(doc: CriterionDoc): CriterionDoc {
 
 const SHADOW = "shadow";
 const APPROVERS = "approvers";
-/** What stands beside the actions of a rule. */
+/** Members of a rule other than its actions. */
 const MARKS: readonly string[] = [SHADOW, APPROVERS];
-/** Each of them is compared with the groups of whoever opens the page. */
+/** Each is compared with the groups of every user who opens the page. */
 const MAX_APPROVERS = 64;
 
 function checkRules(value: unknown, path: string, checks: Checks): void {
@@ -198,7 +198,7 @@ function checkCriteria(value: unknown, path: string, checks: Checks): void {
     return;
   }
   checks.criteria += value.length;
-  // What is too many is not looked at one by one.
+  // Beyond the limit, criteria are not checked individually.
   if (checks.criteria > MAX_CRITERIA) return;
   for (const [index, item] of value.entries()) checkCriterion(item, `${path}[${index}]`, checks);
 }

@@ -1,4 +1,6 @@
-/** What a policy could decide before a request is known: for the server list, for routes open to everybody, for lists of tools. */
+/**
+ * Possible decisions of a policy before a request is known: for the server list, for public routes, for lists of tools.
+ */
 import { FIRST_PROVIDER, providerUserId } from "../shared/user-id.ts";
 import type { Facts, McpFacts, UserFacts } from "./facts.ts";
 import { MAY_HOLD, MAY_MISS, NEITHER, POSSIBLY, possibleOnTemplate, type Possible } from "./mcp/resource-template.ts";
@@ -6,31 +8,31 @@ import { FALSE, TRUE, outcomeOf } from "./packed-outcome.ts";
 import { findLeaf, isLeftOut } from "./tree.ts";
 import type { Leaf, OperatorRule, PolicyTree } from "./tree.ts";
 
-/** What is known of the request; what is not, counts as anything. */
+/** Known part of a request; every other fact can have any value. */
 interface Known {
-  /** Absent = nobody is signed in; what is about a user then never helps. */
+  /** Absent = not signed in: criteria about the user then never match. */
   readonly user: UserFacts | undefined;
-  /** Comes by a browser, which may prove a device; MCP clients cannot. */
+  /** Access by browser, which can verify a device; MCP clients cannot. */
   readonly mayProveDevice?: boolean;
-  /** The user stands for everybody who signs in where they do. */
+  /** The user represents every user of the provider. */
   readonly isAnyOfProvider?: boolean;
-  /** The message, but for its arguments. */
+  /** The message without its arguments. */
   readonly mcp?: McpFacts;
-  /** The template of the resource that the message reads. */
+  /** Template of the resource that the message reads. */
   readonly template?: string;
 }
 
 /**
- * Could this caller send any request that the policy allows? The tool, and everything else about the request, counts as
- * unknown; only the user is given. Errs on the side of yes: each criterion is taken to vary on its own.
+ * Whether this caller could send any request that the policy allows. Only the user is known; the tool and the rest of
+ * the request are not. True if in doubt: criteria are assumed to vary independently.
  */
 export function mayReachSomething(policy: Pick<PolicyTree, "allow" | "deny">, user: UserFacts | undefined): boolean {
   return mayBeAllowed(policy, { user });
 }
 
 /**
- * Could anybody of this provider send a request that the policy allows? Who they are and what they ask for counts as
- * unknown; only where they come from is given. Errs on the side of yes.
+ * Whether any user of this provider could send a request that the policy allows. Only the provider is known; the user
+ * and the request are not. True if in doubt.
  *
  * @param name as the criterion `idp` has it
  */
@@ -40,18 +42,18 @@ export function mayReachFrom(policy: Pick<PolicyTree, "allow" | "deny">, name: s
   return mayBeAllowed(policy, { user, isAnyOfProvider: true });
 }
 
-/** The criteria that do not depend on which of a provider's users it is, nor on the request. */
+/** Criteria that depend neither on the individual user of a provider nor on the request. */
 const KNOWN_OF_PROVIDER: ReadonlySet<string> = new Set(["accept", "reject", "authenticated_user", "idp"]);
 
-/** What a list of an MCP server has. */
+/** Item in a list of an MCP server. */
 export type ListedItem =
   | { readonly kind: "tool" | "prompt"; readonly name: string }
   | { readonly kind: "resource"; readonly uri: string }
   | { readonly kind: "template"; readonly uriTemplate: string };
 
 /**
- * Could some call of this tool (some use of this prompt or resource) be allowed to this caller? The arguments, and the
- * connection that it comes by, count as unknown: never hidden but callable, never shown but surely denied.
+ * Whether some call of this tool (or use of this prompt or resource) could be allowed for this caller. Arguments and
+ * connection are unknown. An item is never hidden but callable, and never shown but certainly denied.
  */
 export function mayUse(
   policy: Pick<PolicyTree, "allow" | "deny">,
@@ -71,18 +73,18 @@ export function mayUse(
   return item satisfies never;
 }
 
-/** What a policy could say to one caller, and the rule that makes it so. */
+/** Possible decisions for one caller, and the rule responsible. */
 export interface Reach {
-  /** Every request; some of them, or that depends on what is not known; none. */
+  /** all: every request. some: some requests, or it depends on unknown facts. none: no request. */
   readonly may: "all" | "some" | "none";
-  /** The deny rule that stops every request, or an allow rule that lets requests in; undefined: no allow rule does. */
+  /** The deny rule that stops every request, or an allow rule that admits requests; undefined: no allow rule does. */
   readonly by: { readonly action: "allow" | "deny"; readonly rule: OperatorRule } | undefined;
 }
 
 /**
- * The same as `mayReachSomething`, with the reason.
+ * Like `mayReachSomething`, with the reason.
  *
- * @param mayProveDevice whether they come by a browser
+ * @param mayProveDevice whether the user has a browser
  */
 export function findReach(
   policy: Pick<PolicyTree, "allow" | "deny">,
@@ -115,7 +117,7 @@ function mayBeAllowed(policy: Pick<PolicyTree, "allow" | "deny">, known: Known):
   );
 }
 
-/** Asked for each item of long lists: sets of outcomes are numbers, and nothing is allocated. */
+/** Called for each item of long lists: sets of outcomes are numbers, without allocation. */
 function possibleRule({ operator, leaves }: OperatorRule, known: Known, facts: Facts): Possible {
   let any = NEITHER;
   let all = POSSIBLY;
@@ -152,12 +154,12 @@ function possibleLeaf(
     case "message":
       return mcp === undefined ? POSSIBLY : possibleOfMessage(leaf, facts, template);
     case "request":
-      // Calls come by POST; all else about their connection may differ from the one that asks.
+      // Calls use POST; the rest of their connection can differ from the current one.
       return mcp === undefined || leaf.key !== "http_method" ? POSSIBLY : certain(leaf, facts);
     case "certificate":
       return POSSIBLY;
     case "device":
-      // With a user this is asked about MCP servers alone, and their clients cannot prove a device: no request gets past.
+      // With a user, this concerns only MCP servers, whose clients cannot verify a device: no request passes.
       return mayProveDevice && user !== undefined ? POSSIBLY : NEITHER;
     case "user":
       if (user === undefined) return NEITHER;
@@ -174,7 +176,7 @@ function possibleOfMessage(leaf: Leaf, facts: Facts, template: string | undefine
   const found = outcomeOf(findLeaf(leaf, facts));
   if (found === TRUE) return MAY_HOLD;
   if (found === FALSE) return MAY_MISS;
-  // What arguments will be is open; a resource that has no one reading is refused whatever comes.
+  // Arguments are still open; a resource without a normal form is always denied.
   return leaf.find ? POSSIBLY : NEITHER;
 }
 
@@ -187,5 +189,5 @@ function certain(leaf: Leaf, facts: Facts): Possible {
   }
 }
 
-/** Of it only the method is read, which all calls have; other criteria about the request count as unknown. */
+/** Only the method is read, which is the same for all calls; other criteria about the request are unknown. */
 const NO_REQUEST: Facts["http"] = { method: "POST", path: "", host: "", ip: "" };

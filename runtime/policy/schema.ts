@@ -1,4 +1,4 @@
-/** The policy language as JSON Schema (draft 2020-12), for the schema of the whole configuration that editors use. */
+/** JSON Schema (draft 2020-12) of the policy language, for the configuration schema that editors use. */
 import { CRITERIA } from "./criteria.ts";
 import type { PolicySchema } from "./match.ts";
 import { type PolicyAction, ACTIONS, type Operator, OPERATORS } from "./parse.ts";
@@ -20,8 +20,8 @@ const APPROVERS_DOC = "Groups whose members, other than the caller, can approve.
 const SHADOW_DOC = "These rules are evaluated and recorded, and never enforced.";
 
 /**
- * @param defs where the result stands in the document it is put into, with a trailing slash
- * @returns definitions: `policy` is the one to refer to, it refers to the others
+ * @param defs location of the result in the enclosing document, with a trailing slash
+ * @returns definitions: refer to `policy`, which refers to the others
  */
 export function policyJsonSchema(defs = "#/$defs/"): {
   readonly policy: PolicySchema;

@@ -1,30 +1,31 @@
 /**
- * Policies that are tried before they bind: a route's `shadow_policy`, and rules of its `policy` beside `shadow: true`.
+ * Policies that are evaluated without being enforced: a route's `shadow_policy`, and rules of its `policy` with
+ * `shadow: true`.
  *
- * Each of them is a candidate, a whole policy of its own. The first stands in place of `policy`; a rule stands beside all
- * rules in force and without the other candidates, so that several do not hide each other. Candidates are decided on the
- * same facts by the same code, after the decision that is enforced. Promises: pure; nothing here changes that decision,
- * and a candidate that cannot be evaluated has the outcome `error`, which is neither yes nor no.
+ * Each is a complete shadow policy. `shadow_policy` replaces `policy`; a shadow rule is added to all enforced rules,
+ * without the other shadow rules, so that they do not hide each other. They are decided on the same facts by the same
+ * code, after the enforced decision. Promises: pure. Nothing here changes the enforced decision. A shadow policy that
+ * cannot be evaluated has the outcome `error`, neither allowed nor denied.
  */
 import { type AccessKeys, routePolicy } from "./access-keys.ts";
 import { compilePolicy, evaluate, isFailed, type CompiledPolicy } from "./evaluate.ts";
 import type { Decision, Facts } from "./facts.ts";
 import { enforcedRules, isList, type PolicyDoc } from "./parse.ts";
 
-/** Candidates of one route. */
+/** Limit of shadow policies per route. */
 export const MAX_CANDIDATES = 4;
 
 export type ShadowOutcome = "allow" | "approve" | "deny" | "error";
-/** What enforcing the candidate would do: nothing, let the request pass, or refuse it. An approval is between the two. */
+/** Effect of enforcing the shadow policy: none, the request passes, or it is denied. An approval is between the two. */
 export type ShadowFlip = "none" | "gains" | "loses";
-/** What a candidate would replace, or add to. */
+/** Whether it would replace the policy or extend it. */
 export type CandidateKind = "shadow_policy" | "rule";
 
 export interface CandidateDoc {
-  /** Where it stands in the route: "shadow_policy", "policy[2]". */
+  /** Location in the route: "shadow_policy", "policy[2]". */
   readonly name: string;
   readonly kind: CandidateKind;
-  /** All that would decide about the route, access keys included. */
+  /** The complete policy for the route, including access keys. */
   readonly policy: PolicyDoc;
 }
 
@@ -32,29 +33,29 @@ export interface Candidate extends Pick<CandidateDoc, "name" | "kind"> {
   readonly policy: CompiledPolicy;
 }
 
-/** The candidates of a route; there is at least one. */
+/** Shadow policies of a route; at least one. */
 export interface Shadow {
   readonly candidates: readonly Candidate[];
-  /** Some of them has a criterion about the client's certificate. */
+  /** At least one has a criterion about the client's certificate. */
   readonly needsCertificate: boolean;
 }
 
 export interface ShadowDecision {
   readonly candidate: Candidate;
   readonly outcome: ShadowOutcome;
-  /** "none" with the outcome `error`: nobody knows. */
+  /** "none" with the outcome `error`: the effect is unknown. */
   readonly flip: ShadowFlip;
-  /** Why it is allowed, or why not; sorted. */
+  /** Reasons of the outcome, sorted. */
   readonly reasons: readonly string[];
 }
 
-/** As a route has them. */
+/** Members of a route that form shadow policies. */
 export interface ShadowKeys extends AccessKeys {
   readonly policy?: PolicyDoc;
   readonly shadow_policy?: PolicyDoc;
 }
 
-/** @returns candidates in the order in which they are recorded; [] for a route that tries nothing */
+/** @returns shadow policies in recording order; [] for a route without any */
 export function candidatesOf(route: ShadowKeys): readonly CandidateDoc[] {
   const { policy = [], shadow_policy: whole } = route;
   const rules = isList(policy) ? policy : [policy];
@@ -76,7 +77,7 @@ export function compileShadow(route: ShadowKeys): Shadow | undefined {
   return { candidates, needsCertificate: candidates.some(({ policy }) => policy.needsCertificate) };
 }
 
-/** @param enforced what the route's policy says of the same facts */
+/** @param enforced decision of the route's policy on the same facts */
 export function decideShadow({ candidates }: Shadow, facts: Facts, enforced: Decision): readonly ShadowDecision[] {
   return candidates.map((candidate) => {
     const decision = evaluate(candidate.policy, facts);
@@ -89,7 +90,7 @@ export function decideShadow({ candidates }: Shadow, facts: Facts, enforced: Dec
   });
 }
 
-/** What a decision comes to, from least to most. */
+/** Outcomes of a decision, from least to most access. */
 export const OUTCOMES = ["deny", "approve", "allow"] as const;
 
 /** Position in `OUTCOMES`. */

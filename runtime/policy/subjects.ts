@@ -1,4 +1,4 @@
-/** How criteria read what they check out of the facts: e-mail domains, claims, addresses. Untrusted: the values. */
+/** Extracts the values that criteria check from the facts: email domains, claims, addresses. Untrusted: the values. */
 import ipaddr from "ipaddr.js";
 
 import { lowerAscii } from "../shared/ascii.ts";
@@ -7,10 +7,10 @@ import type { ReportAt } from "./match.ts";
 import { isRecord } from "../shared/is-record.ts";
 
 /**
- * An e-mail address in lower case; "" when there is none.
+ * An email address in lower case; "" if there is none.
  *
- * @throws when there is more than one "@": which of them ends the local part is a matter of taste, so nobody may guess,
- *   neither by its domain nor by how it ends; and when nothing stands before it, since that is nobody's address
+ * @throws if there is more than one "@": the end of the local part is ambiguous, so neither domain nor suffix may be
+ *   compared; and if the local part is empty, because that is not an address
  */
 export function emailAddress(email: string): string {
   if (email === lastEmail) return lastAddress;
@@ -22,11 +22,11 @@ export function emailAddress(email: string): string {
   return lastAddress;
 }
 
-/** The one before: all rules of a policy ask for the same. */
+/** Cache of the last result: all rules of a policy check the same address. */
 let lastEmail = "";
 let lastAddress = "";
 
-/** The domain of an e-mail address in lower case; "" when there is no address. @throws like `emailAddress` */
+/** The domain of an email address in lower case; "" if there is no address. @throws like `emailAddress` */
 export function emailDomain(email: string): string {
   const address = emailAddress(email);
   const at = address.indexOf("@");
@@ -34,14 +34,14 @@ export function emailDomain(email: string): string {
 }
 
 /**
- * The texts of a claim: a claim named like the whole path first, else the path's segments one inside the other.
- * Numbers and flags count by their text; objects and null count as nothing.
+ * The texts of a claim: of a claim named like the whole path, else of the nested claim by the path's segments. Numbers
+ * and flags count as text; objects and null are ignored.
  */
 export function claimTexts(claims: Readonly<Record<string, unknown>>, path: string): readonly string[] {
   if (Object.hasOwn(claims, path)) return texts(claims[path]);
   let value: unknown = claims;
   for (const segment of path.split("/")) {
-    // hasOwn: "constructor" and its like are inherited by every object and are not claims.
+    // hasOwn: every object inherits "constructor" and others, which are not claims.
     if (!isRecord(value) || !Object.hasOwn(value, segment)) return [];
     value = value[segment];
   }
@@ -52,18 +52,18 @@ export function claimTexts(claims: Readonly<Record<string, unknown>>, path: stri
 export interface Ranges {
   /** Canonical CIDR texts, sorted. */
   readonly texts: readonly string[];
-  /** For each length of prefix its networks: a list may have 100,000 ranges, and each request asks. */
+  /** Networks by prefix length: a list can have 100,000 ranges, checked for each request. */
   readonly networks: readonly Networks[];
 }
 
 interface Networks {
   readonly kind: "ipv4" | "ipv6";
-  /** Of the address that do not count. */
+  /** Number of address bits outside the prefix. */
   readonly hostBits: bigint;
   readonly prefixes: ReadonlySet<bigint>;
 }
 
-/** Enough to show that there are more than a hundred, which are told. */
+/** Enough to show that there are more than a hundred, the number reported. */
 const MAX_WRONG = 100;
 
 export function parseRanges(data: unknown, path: string, report: ReportAt): Ranges | undefined {
@@ -75,7 +75,7 @@ export function parseRanges(data: unknown, path: string, report: ReportAt): Rang
   const parsed = new Map<string, readonly [ipaddr.IPv4 | ipaddr.IPv6, number]>();
   let wrong = 0;
   for (const [index, item] of items.entries()) {
-    // More are not told, and each costs the library an error with its stack.
+    // Not reported anyway, and each costs the library an error with its stack.
     if (wrong > MAX_WRONG) break;
     const range = typeof item === "string" ? parseRange(item) : undefined;
     if (range) {
@@ -102,7 +102,7 @@ function networksOf(ranges: readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, numbe
   });
 }
 
-/** In few steps: a list may have 100,000 ranges. */
+/** In few steps: a list can have 100,000 ranges. */
 function numberOf(address: ipaddr.IPv4 | ipaddr.IPv6): bigint {
   if ("octets" in address) return BigInt(address.octets.reduce((sum, octet) => sum * 256 + octet, 0));
   const [a, b, c, d, e, f, g, h] = address.parts as [number, number, number, number, number, number, number, number];
@@ -110,7 +110,7 @@ function numberOf(address: ipaddr.IPv4 | ipaddr.IPv6): bigint {
   return (((((pair(a, b) << 32n) | pair(c, d)) << 32n) | pair(e, f)) << 32n) | pair(g, h);
 }
 
-/** @throws when `address` is not an IP address */
+/** @throws if `address` is not an IP address */
 export function isInRanges(address: string, { networks }: Ranges): boolean {
   if (address !== lastPeer.address) {
     // process: a listener on "::" sees IPv4 peers as ::ffff:a.b.c.d.
@@ -121,7 +121,7 @@ export function isInRanges(address: string, { networks }: Ranges): boolean {
   return networks.some((each) => each.kind === kind && each.prefixes.has(number >> each.hostBits));
 }
 
-/** The one before: all rules of a policy ask for the same. */
+/** Cache of the last result: all rules of a policy check the same address. */
 let lastPeer: { readonly address: string; readonly kind: "ipv4" | "ipv6"; readonly number: bigint } = {
   address: "",
   kind: "ipv4",
@@ -139,7 +139,10 @@ function parseRange(text: string): readonly [ipaddr.IPv4 | ipaddr.IPv6, number] 
   return [address, Number(bitsText)];
 }
 
-/** Four decimal numbers: the library also reads "10.1" and octal "010.0.0.1", which people and resolvers read differently. */
+/**
+ * Four decimal numbers: the library also accepts "10.1" and octal "010.0.0.1", which users and resolvers read
+ * differently.
+ */
 function parseIPv4(text: string): ipaddr.IPv4 | undefined {
   if (!/^(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}$/.test(text)) return undefined;
   const octets = text.split(".").map(Number);
@@ -154,7 +157,7 @@ function parseIPv6(text: string): ipaddr.IPv6 | undefined {
   }
 }
 
-/** Of long claims, by what they were read from: each criterion of a policy asks. */
+/** Cache for long claims, by source object: each criterion of a policy reads them. */
 const longClaims = new WeakMap<object, readonly string[]>();
 
 function texts(value: unknown): readonly string[] {

@@ -1,4 +1,4 @@
-/** The compiled form of a policy: operators over leaves, each leaf with the packed outcomes it can give. */
+/** Compiled form of a policy: operators over leaves, each leaf with its possible packed outcomes. */
 import { GatewayError } from "../shared/errors.ts";
 import { CERTIFICATE_REQUIRED, DEVICE_UNAUTHENTICATED, USER_UNAUTHENTICATED, findCriterion } from "./criteria.ts";
 import type { Criterion, ReadCriterion, Test } from "./criterion.ts";
@@ -31,29 +31,29 @@ export interface Leaf {
   readonly actual: (facts: Facts) => string;
   readonly yes: PackedOutcome;
   readonly no: PackedOutcome;
-  /** The criterion is about the user or a device of theirs, and nobody is signed in. */
+  /** The criterion is about the user or their device, and the request is anonymous. */
   readonly unauthenticated: PackedOutcome;
-  /** The provider left out what the criterion is about. */
+  /** The provider omitted the value that the criterion checks. */
   readonly leftOut: PackedOutcome;
-  /** The criterion is about a device, and the session has proven none. */
+  /** The criterion is about a device, and the session verified none. */
   readonly noDevice: PackedOutcome;
   /** The criterion is about messages of another kind. */
   readonly ofOthers: PackedOutcome;
-  /** What is checked cannot be told. */
+  /** The checked value is unknown. */
   readonly unknown: PackedOutcome;
-  /** The criterion is about the certificate, and there is none that counts. */
+  /** The criterion is about the certificate, and there is no valid one. */
   readonly noCertificate: PackedOutcome;
 }
 
-/** An operator over its criteria; there is at least one. */
+/** An operator over its criteria, at least one. */
 export interface OperatorRule {
   readonly operator: Operator;
   readonly leaves: readonly Leaf[];
 }
 
-/** An operator that asks for an approval. */
+/** An operator that requires an approval. */
 export interface ApproveRule extends OperatorRule {
-  /** Groups of which one approves, sorted; undefined: the user who calls. */
+  /** Groups whose members can approve, sorted; undefined: the calling user. */
   readonly approvers: readonly string[] | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface PolicyTree {
   readonly allow: readonly OperatorRule[];
   readonly deny: readonly OperatorRule[];
   readonly approve: readonly ApproveRule[];
-  /** Every reason this policy can give, sorted; an outcome's reasons are positions in it. */
+  /** Every reason of this policy, sorted; outcomes contain positions in this list. */
   readonly reasons: readonly string[];
 }
 
@@ -99,7 +99,7 @@ export function compileTree(rules: readonly RulesDoc[]): PolicyTree {
   return { allow: compile("allow"), deny: compile("deny"), approve: compile("approve"), reasons };
 }
 
-/** What one criterion finds. */
+/** Outcome of one criterion. */
 export function findLeaf(leaf: Leaf, facts: Facts): PackedOutcome {
   const about = leaf.criterion.about;
   if (about === "user") {
@@ -123,15 +123,15 @@ function findKnown(leaf: Leaf, facts: Facts): PackedOutcome {
   return outcome === TRUE ? leaf.yes : leaf.no;
 }
 
-/** Neither true nor false: "in none of these groups" must not open a route to somebody whose groups nobody told. */
+/** Neither true nor false: "in none of these groups" must not allow a user with unknown groups. */
 export function isLeftOut({ criterion, subPath }: Leaf, leftOut: LeftOut, claims: UserFacts["claims"]): boolean {
   return criterion.leftOut?.isMissing(leftOut, subPath, claims) === true;
 }
 
-/** What one operator with all its criteria finds. */
+/** Outcome of one operator over its criteria. */
 export function findRule({ operator, leaves }: OperatorRule, facts: Facts): PackedOutcome {
-  // The reasons of the true, false and unknown leaves; every leaf gives one, so 0 means there is no such leaf.
-  // No short cut: the record names every criterion that spoke for the outcome.
+  // Reasons of the true, false and unknown leaves. Each leaf has a reason, so 0 means no such leaf. No early exit: the
+  // record names every criterion that supports the outcome.
   let held = 0;
   let missed = 0;
   let unknown = 0;
@@ -159,7 +159,7 @@ export function findRule({ operator, leaves }: OperatorRule, facts: Facts): Pack
   return operator satisfies never;
 }
 
-/** Several operators, and several rules of one action, are joined by "or". No rule at all is false without a reason. */
+/** Several operators, and several rules of one action, are joined by "or". Without rules: false, without a reason. */
 export function findAny(rules: readonly OperatorRule[], facts: Facts): PackedOutcome {
   let held = 0;
   let missed = 0;
@@ -206,8 +206,8 @@ function compileLeaf(doc: CriterionDoc, action: PolicyAction, operator: Operator
 }
 
 /**
- * A reason says whether a criterion speaks for access or against it, so its place turns it round: a tool that matches
- * under `deny` or `approve`, or under `allow` in a `not`, is `mcp-tool-unauthorized`; one that does not match there is `mcp-tool-ok`.
+ * A reason states whether a criterion supports access, so it depends on position. A tool that matches under `deny` or
+ * `approve`, or under `allow` in a `not`, is `mcp-tool-unauthorized`; one that does not match there is `mcp-tool-ok`.
  */
 function spokenReasons({ reasons }: Criterion, action: PolicyAction, operator: Operator): { yes: string; no: string } {
   const isTurned = (action !== "allow") !== (operator === "not" || operator === "nor");
@@ -226,7 +226,7 @@ function leafReasons(doc: CriterionDoc, action: PolicyAction, operator: Operator
   return [yes, no, ...(ofOthers ? [ofOthers.reason] : []), ...(unknownReason === undefined ? [] : [unknownReason])];
 }
 
-/** Unknown while nobody is signed in. */
+/** Unknown for anonymous requests. */
 function isAboutPerson({ about }: Criterion): boolean {
   return about === "user" || about === "device";
 }

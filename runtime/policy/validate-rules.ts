@@ -1,11 +1,11 @@
 /**
- * Rules that say nothing: which can never match, or match every request, whatever comes.
+ * Rules without effect: those that can never match, or match every request.
  *
- * They are legal in the language, and each of them is a mistake of its author that would be noticed late: an allow rule
- * that lets nobody in, a deny rule that protects nothing, a rule that opens or closes a whole route by accident. So they
- * are errors where policies are written. Only what is certain is reported.
+ * They are legal in the language, but mistakes that would be noticed late: an allow rule that admits no user, a deny
+ * rule that protects nothing, a rule that opens or closes a whole route by accident. So they are errors in
+ * configuration. Only certain cases are reported.
  *
- * `accept` alone in a rule is a public route, said plainly. No policy at all (`[]`) is a closed one.
+ * A rule with only `accept` is a deliberately public route. A policy without rules (`[]`) is a closed one.
  */
 import { findCriterion } from "./criteria.ts";
 import type { Criterion } from "./criterion.ts";
@@ -29,23 +29,23 @@ interface Part {
   readonly name: string;
   readonly data: unknown;
   readonly fold: ((text: string) => string) | undefined;
-  /** Of a string matcher. */
+  /** Test of a string matcher. */
   readonly passes: (text: string) => boolean;
 }
 
-/** What a rule does for every request. */
+/** Constant result of a rule for every request. */
 type Constant = "never" | "always" | undefined;
 
 /**
- * @param doc a document that parses
- * @returns empty blocks and lists, matchers and rules that never or always match; [] for a policy without such
+ * @param doc a valid document
+ * @returns empty blocks and lists, and matchers and rules that never or always match
  */
 export function validatePolicy(doc: PolicyDoc): readonly PolicyProblem[] {
   const rules = isList(doc) ? doc : [doc];
   return rules.flatMap((each, index) => [...validateAction(each, isList(doc) ? `[${index}]` : "")]);
 }
 
-/** @returns what is only suspicious: operands of allow rules that can never match */
+/** @returns suspicious cases: operands of allow rules that can never match */
 export function policyWarnings(doc: PolicyDoc): readonly PolicyProblem[] {
   const rules = isList(doc) ? doc : [doc];
   return rules.flatMap(({ allow = {} }, index) =>
@@ -80,7 +80,10 @@ function* validateAction(rules: Exclude<PolicyDoc, readonly unknown[]>, path: st
   }
 }
 
-/** Some list of the block has criteria: empty ones beside it add nothing, and programs that write policies leave them. */
+/**
+ * Whether a list of the block has criteria: additional empty lists have no effect, and generators of policies produce
+ * them.
+ */
 export function hasCriteria(block: ActionDoc): boolean {
   return OPERATORS.some((operator) => (block[operator]?.length ?? 0) > 0);
 }
@@ -103,7 +106,7 @@ function* validateCriteria(
     valid = false;
     yield { path: `${path}[${index}].${part.key}`, message: problem };
   }
-  // What is wrong with a single criterion would only be said again of the whole.
+  // A problem of a single criterion would only be repeated for the whole rule.
   if (!valid) return;
   const message = ruleProblem(action, operator, parts);
   if (message !== undefined) yield { path, message };
@@ -119,7 +122,7 @@ function ruleProblem(action: PolicyAction, operator: Operator, parts: readonly P
   if (constant === "never") {
     return `can never match and ${NO_EFFECT[action]}: ${NEVER_MATCHES[operator]}`;
   }
-  // Every tool call may need an approval: that is plain enough.
+  // An approval for every tool call is clearly intended.
   if (constant !== "always" || action === "approve") return undefined;
   if (action === "deny") return "matches every request, so all are denied: must be narrower, or the policy must be []";
   const isPlain = (operator === "and" || operator === "or") && parts.every(({ name }) => name === "accept");
@@ -181,7 +184,7 @@ function anyOf(parts: readonly Part[]): Constant {
   return isTautology ? "always" : undefined;
 }
 
-/** Criteria about the same thing. */
+/** Groups the criteria by subject. */
 function subjects(parts: readonly Part[]): readonly (readonly Part[])[] {
   return [...Map.groupBy(parts, ({ key }) => key).values()];
 }
@@ -197,9 +200,9 @@ function contradict(group: readonly Part[], parts: readonly Part[], names: Reado
   return !alive.some((text) => passesAll(text.slice(text.indexOf("@") + 1), domains));
 }
 
-/** Every text satisfies one of these matchers: what one of them leaves out, another takes. */
+/** Every text satisfies one of these matchers: one matches all that another excludes. */
 function leavesNothingOut(group: readonly Part[]): boolean {
-  // Of tool calls it may be everything, but other messages are left.
+  // All tool calls may match, but other messages do not.
   if (group[0]?.name.startsWith("mcp_") === true) return false;
   return group.some((part) => {
     const { not, not_in: notIn = [], ...positive } = part.data as StringMatch;
@@ -210,7 +213,7 @@ function leavesNothingOut(group: readonly Part[]): boolean {
   });
 }
 
-/** One wants an element that another one excludes, or two want to be the only one. */
+/** One criterion requires an element that another excludes, or two require different only elements. */
 function excludesWhatItWants(group: readonly Part[]): boolean {
   const all = group.filter(({ name }) => name === "groups" || name === "claim").map(({ data }) => data as ListMatch);
   const excluded = new Set(all.map(({ exclude }) => exclude).filter((each) => each !== undefined));
@@ -219,13 +222,13 @@ function excludesWhatItWants(group: readonly Part[]): boolean {
   return [...wanted].some((each) => excluded.has(each)) || (alone.size > 0 && wanted.size > 1);
 }
 
-/** `{ has: x }` beside `{ exclude: x }` is everything; with more operators, or `is`, it is not. */
+/** `{ has: x }` with `{ exclude: x }` matches everything; with more operators, or `is`, it does not. */
 function isSingle({ data }: Part): boolean {
   const match = data as ListMatch;
   return Object.keys(match).length === 1 && match.is === undefined;
 }
 
-/** The texts that can satisfy a matcher, where they are a few. */
+/** Texts that can satisfy a matcher, if they are few. */
 function wantedTexts({ data, fold = (text) => text }: Part): readonly string[] | undefined {
   const { is, in: list } = data as StringMatch;
   return is === undefined ? list?.map(fold) : [fold(is)];
@@ -235,7 +238,7 @@ function passesAll(text: string, parts: readonly Part[]): boolean {
   return parts.every(({ passes }) => passes(text));
 }
 
-/** What is wrong with one criterion by itself. */
+/** Problem of one criterion alone. */
 function matcherProblem(part: Part): string | undefined {
   if (!part.fold) {
     if (part.name !== "groups" && part.name !== "claim") return undefined;
@@ -254,12 +257,12 @@ function matcherProblem(part: Part): string | undefined {
   return misplacedOperand(part.name, match);
 }
 
-/** Texts that the subject never has, and that say what was meant instead. */
+/** Texts that the subject never has and that reveal the intended operand. */
 function misplacedOperand(name: string, match: StringMatch): string | undefined {
   const { is, in: list = [], starts_with: start, contains, ends_with: end } = match;
   const whole = [...(is === undefined ? [] : [is]), ...list];
   const pieces = [start, contains, end].filter((text) => text !== undefined);
-  // A stand-in for a value that only Terraform knows.
+  // Placeholder for a value that only Terraform knows.
   const isKnown = (text: string): boolean => !text.includes("${");
   const all = [...whole, ...pieces].filter(isKnown);
   if (name === "domain" && all.some((text) => text.includes("@")))

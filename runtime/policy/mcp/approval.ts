@@ -1,10 +1,10 @@
 /**
- * Rules that ask for an approval: `approve` beside `allow` and `deny`.
+ * Rules that require an approval: `approve` in addition to `allow` and `deny`.
  *
- * Deny wins over approve, and approve over allow: what is asked for is a call that policy lets pass otherwise, and no rule
- * of this kind ever lets anything pass by itself. They are about `tools/call` alone and false for every other request, so
- * they hide nothing from lists. Promises: what cannot be told asks for an approval; a decision that asks for one has
- * `allowed` false, so that whoever does not know of approvals refuses.
+ * Deny wins over approve, approve over allow. Approve rules concern only calls that policy otherwise allows; they never
+ * allow a call. They apply only to `tools/call` and are false for every other request, so they hide nothing from lists.
+ * Promises: an unknown outcome requires an approval. A decision that requires one has `allowed` false, so that code
+ * without knowledge of approvals denies.
  */
 import { lowerAscii } from "../../shared/ascii.ts";
 import type { ApprovalNeed, Decision, Facts, UserFacts } from "../facts.ts";
@@ -12,14 +12,14 @@ import { hasElement } from "../match.ts";
 import { FALSE, outcomeOf } from "../packed-outcome.ts";
 import { findRule, type PolicyTree } from "../tree.ts";
 
-/** The reason while nobody has approved. */
+/** Reason while an approval is missing. */
 export const APPROVAL_REQUIRED = "approval-required";
-/** The reason, beside those of the policy, once somebody has. */
+/** Reason after approval, in addition to those of the policy. */
 export const APPROVED = "approved";
 
 /**
- * @param decision what allow and deny rules say
- * @returns the same, or one that asks for an approval
+ * @param decision result of the allow and deny rules
+ * @returns the same decision, or one that requires an approval
  */
 export function askApproval({ approve }: PolicyTree, facts: Facts, decision: Decision): Decision {
   if (approve.length === 0 || !decision.allowed || facts.mcp?.method !== "tools/call") return decision;
@@ -41,7 +41,7 @@ export function askApproval({ approve }: PolicyTree, facts: Facts, decision: Dec
   };
 }
 
-/** Whether two decisions lead to the same answer. */
+/** Whether two decisions lead to the same response. */
 export function isAlike(one: Decision, other: Decision): boolean {
   return (
     one.allowed === other.allowed &&
@@ -52,14 +52,14 @@ export function isAlike(one: Decision, other: Decision): boolean {
 
 type Approvers = ApprovalNeed["approvers"] | undefined;
 
-/** Whether the same people approve. */
+/** Whether the same users approve. */
 export function areAlike(one: Approvers, other: Approvers): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /**
- * Whether this user may approve what that one asks for. Somebody whose groups nobody told is in none; who has the address of
- * the one who asks is taken for the same person, whichever provider says so.
+ * Whether this user may approve the asker's call. A user with unknown groups is in none. Users with the asker's email
+ * address count as the same user, whichever provider they use.
  *
  * @param approvers see `ApprovalNeed`
  */

@@ -1,7 +1,7 @@
 /**
- * What operators on a value find: true, false, or unknown where the value is of a type that they say nothing of.
+ * Operators on a value: true, false, or unknown if they do not apply to the value's type.
  *
- * Several of them join as in three-valued logic: one that is false decides, else one that is unknown.
+ * Combined by three-valued logic: false if any is false, else unknown if any is unknown.
  */
 import { FALSE, TRUE, UNKNOWN, type Truth } from "../packed-outcome.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
@@ -12,7 +12,7 @@ export type Scalar = string | number | boolean;
 
 export type Find = (value: unknown) => Truth;
 
-/** The value equals one of these, or none; of a type that none of them has it cannot be told. */
+/** The value equals one of the operands, or none; unknown if no operand has its type. */
 export function oneOf(operands: readonly Scalar[], holds: boolean): Find {
   const composed = operands.map((each) => (typeof each === "string" ? each.normalize("NFC") : each));
   return ofComposed(composed, equalTo(composed, holds));
@@ -35,12 +35,12 @@ function equalTo(scalars: readonly Scalar[], holds: boolean): Find {
   };
 }
 
-/** Alike for equal numbers. */
+/** Same text for equal numbers. */
 function spelled(number: Decimal | undefined): string {
   return number ? `${number.sign} ${number.digits} ${number.exponent}` : "";
 }
 
-/** @returns undefined when the limit is no number; what it gives is undefined for what cannot be compared */
+/** @returns undefined if the limit is not a number; its result is undefined for values that cannot be compared */
 function inOrderTo(limit: string): ((value: number | NumberToken) => number | undefined) | undefined {
   const exact = parseDecimal(limit);
   if (!exact) return undefined;
@@ -84,7 +84,7 @@ export function some(finds: readonly Find[]): Find {
   };
 }
 
-/** Of an empty list everything would hold: whether that was meant cannot be told. */
+/** Unknown for an empty list: every condition would match it, and whether that was intended is unclear. */
 export function every(finds: readonly Find[]): Find {
   return (value) => {
     if (!Array.isArray(value) || value.length === 0) return UNKNOWN;
@@ -102,7 +102,7 @@ function truth(holds: boolean): Truth {
   return holds ? TRUE : FALSE;
 }
 
-/** A number in this order to the limit. @param limit a number, as JSON writes it; undefined: it is none */
+/** A number in this order to the limit. @param limit a JSON number; undefined: it is not one */
 export function inOrder(name: "gt" | "gte" | "lt" | "lte", limit: string): Find | undefined {
   const orderTo = inOrderTo(limit);
   if (!orderTo) return undefined;
@@ -118,22 +118,23 @@ export function ofText(holds: (text: string) => boolean, maxLength = Infinity): 
 }
 
 /**
- * With an operand that has a letter Unicode can write in two ways (é as one character or as e with an accent), a text that is not
- * in the composed form (NFC) is unknown: servers may take both for the same. @param operands texts among them in NFC
+ * An operand may have a letter with two Unicode forms (é as one character or as e with an accent). Then a text that is
+ * not in composed form (NFC) is unknown, because servers may treat both as equal. @param operands texts among them in
+ * NFC
  */
 function ofComposed(operands: readonly Scalar[], find: Find): Find {
   if (operands.every((each) => typeof each !== "string" || each === each.normalize("NFD"))) return find;
   return (value) => (typeof value === "string" && !isComposed(value) ? UNKNOWN : find(value));
 }
 
-/** The same for one text. @param findFor what is to be found of it in its composed form */
+/** The same for one text. @param findFor operator for the text in composed form */
 export function ofComposedText(operand: string, findFor: (composed: string) => Find | undefined): Find | undefined {
   const composed = operand.normalize("NFC");
   const find = findFor(composed);
   return find && ofComposed([composed], find);
 }
 
-/** Many criteria look at one text. */
+/** Cache for one text that many criteria check. */
 let lastText = "";
 let wasComposed = true;
 
@@ -145,10 +146,10 @@ function isComposed(text: string): boolean {
   return wasComposed;
 }
 
-/** Of lists, which do not change once they are read: hundreds of criteria may ask for the same list of a call. */
+/** Cache for lists, which are immutable once parsed: hundreds of criteria may use the same list of a call. */
 const listWork = new WeakMap<readonly unknown[], number>();
 
-/** How long looking at a value takes: its characters, or its elements with theirs. */
+/** Cost of inspecting a value: its characters, or its elements with theirs. */
 export function workOf(value: unknown): number {
   if (!Array.isArray(value)) return workOfOne(value);
   const list = value as readonly unknown[];
@@ -166,7 +167,7 @@ function workOfOne(value: unknown): number {
   return value instanceof NumberToken ? value.text.length + 1 : 1;
 }
 
-/** Of lists whose texts are short together: time grows with their sum, and with their number. */
+/** Limits the total length of a list's texts: time grows with their sum and number. */
 export function ofShortTexts(find: Find, maxLength: number): Find {
   return (value) => {
     return Array.isArray(value) && workOf(value) > maxLength ? UNKNOWN : find(value);

@@ -1,8 +1,8 @@
 /**
- * The data of `mcp_tool_argument`: for which tools, which value of the arguments, and what it must be.
+ * Data of `mcp_tool_argument`: the tools, the argument, and its required value.
  *
- * Untrusted input: the value. Promise: what cannot be told is unknown, never false: a rule "not the production database"
- * must not open the call that leaves the member out, or writes it as a list of one.
+ * Untrusted input: the value. Promise: an undecidable comparison is unknown, never false. The rule "not the production
+ * database" must not allow a call that omits the member, or writes it as a list of one.
  */
 import { FALSE, TRUE, UNKNOWN, type Truth } from "../packed-outcome.ts";
 import {
@@ -31,7 +31,7 @@ import {
 import { MAX_PATTERN_SUBJECT, matching, patternWork, type PatternWork, toolsOf } from "./argument-patterns.ts";
 import { UNCLEAR, parsePointer } from "./argument-values.ts";
 
-/** Canonical; all operators that are written must hold. */
+/** Canonical; all present operators must match. */
 export interface ValueMatch {
   is?: Scalar;
   not?: Scalar;
@@ -62,13 +62,13 @@ export interface ReadArgumentMatch {
   readonly pointer: readonly string[];
   readonly needsNumbers: boolean;
   readonly patterns: PatternWork | undefined;
-  /** @param value undefined: not there */
+  /** @param value undefined: absent */
   readonly find: (value: unknown) => Truth;
 }
 
 const SCALARS = ["is", "not"] as const;
 const LISTS = ["in", "not_in"] as const;
-/** Of texts, beside equality. */
+/** Operators on texts, in addition to equality. */
 export const PIECES = ["contains", "starts_with", "ends_with", "matches"] as const;
 export const ORDERS = ["gt", "gte", "lt", "lte"] as const;
 const VALUE_MEMBERS = [...SCALARS, ...LISTS, ...PIECES, ...ORDERS, "only"] as const;
@@ -123,14 +123,14 @@ export const ARGUMENT_MATCH_SCHEMA: PolicySchema = {
   },
 };
 
-/** What a value is compared with by equality. */
+/** Values that a value is compared with for equality. */
 export function scalarsOf(match: ValueMatch): readonly Scalar[] {
   return [...SCALARS, ...LISTS].flatMap((name) => match[name] ?? []);
 }
 
 /**
- * @param isChecked it was read before without a problem: patterns are not compiled again
- * @returns undefined after everything wrong with the data was reported
+ * @param isChecked valid in an earlier read: patterns are not compiled again
+ * @returns undefined after every problem of the data was reported
  */
 export function readArgumentMatch(
   data: unknown,
@@ -198,7 +198,7 @@ interface ReadValueMatch {
   readonly match: ValueMatch;
   readonly finds: readonly Find[];
   readonly needsNumbers: boolean;
-  /** Instructions of its pattern, while it is checked. */
+  /** Size of its pattern in instructions, during validation. */
   readonly work: number;
 }
 
@@ -265,7 +265,7 @@ function readScalars(operand: unknown, at: string, report: ReportAt): readonly S
     return [];
   }
   const scalars = operand.map((item: unknown, index) => readScalar(item, `${at}[${index}]`, report));
-  // Order and repeats mean nothing: one spelling for comparison.
+  // Order and duplicates do not matter: one form for comparison.
   return [...new Set(scalars.filter((each) => each !== undefined))].sort((one, other) =>
     JSON.stringify(one) < JSON.stringify(other) ? -1 : 1,
   );

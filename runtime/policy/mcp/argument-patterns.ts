@@ -1,4 +1,4 @@
-/** The `matches` patterns of arguments: what all of them cost that one call is matched against, and when they are compiled. */
+/** `matches` patterns of arguments: the total cost for one call, and when they are compiled. */
 import { errorText } from "../../shared/errors.ts";
 import { parsePattern } from "../../shared/re2.ts";
 import type { ReportAt, StringMatch } from "../match.ts";
@@ -6,16 +6,16 @@ import { FALSE, TRUE, UNKNOWN, type Truth } from "../packed-outcome.ts";
 import type { Find } from "./argument-find.ts";
 
 /**
- * Instructions of all patterns of a policy that one call may have to be matched against. Time grows with instructions times
- * length of the text: some 0.1 s at these bounds in the worst case, where common patterns take microseconds.
+ * Instructions of all patterns of a policy that one call may be matched against. Time grows with instructions times
+ * text length: some 0.1 s at these limits in the worst case, microseconds for common patterns.
  */
 const MAX_CALL_WORK = 2000;
 /** Time grows with pattern times text. */
 export const MAX_PATTERN_SUBJECT = 8192;
 
-/** What the patterns of one criterion cost. */
+/** Cost of one criterion's patterns. */
 export interface PatternWork {
-  /** Of the tools that it names; undefined: of any tool. */
+  /** The tools that it names; undefined: any tool. */
   readonly tools: readonly string[] | undefined;
   /** Instructions. */
   readonly work: number;
@@ -25,7 +25,7 @@ export function toolsOf({ is, in: list }: StringMatch): readonly string[] | unde
   return is === undefined ? list : [is];
 }
 
-/** @returns instructions; undefined after what is wrong with the pattern was reported */
+/** @returns instructions; undefined after a problem of the pattern was reported */
 export function patternWork(source: string, at: string, report: ReportAt): number | undefined {
   try {
     return parsePattern(source).programSize();
@@ -35,18 +35,19 @@ export function patternWork(source: string, at: string, report: ReportAt): numbe
   }
 }
 
-/** A flag that makes a pattern, or a part of it, compare without case. */
+/** A flag that makes all or part of a pattern case-insensitive. */
 const FOLDS_CASE = /\(\?[a-zA-Z]*i/;
 // oxlint-disable-next-line no-control-regex -- exactly these are meant
 const ASCII = /^[\0-\x7f]*$/;
 
 /**
- * Compiled with the first text that is matched: thousands of patterns would hold up all requests while they are published.
+ * Compiles a pattern at its first use: compiling thousands during publication would delay all requests.
  *
- * A text that servers may read in several ways is unknown where the pattern does not say the same of all of them: one in which
- * only a line end stops a `.`, one that matches but for line ends behind it (before which `$` stands in other languages), and one with letters that count as others without regard to case (Kelvin sign, long s).
+ * A text with several possible readings is unknown unless the pattern has the same result for all of them. Such a text
+ * would match only if `.` matched a line end, or only without its trailing line ends (in other languages `$` matches
+ * before them), or has letters that fold to others (Kelvin sign, long s).
  *
- * @param source a pattern that `patternWork` takes; of any other one matching throws
+ * @param source a pattern that `patternWork` accepts; matching throws for any other
  */
 export function matching(source: string): Find {
   let pattern: ReturnType<typeof parsePattern> | undefined;
@@ -77,11 +78,13 @@ function withoutLineEnds(text: string): string {
   return end === text.length ? text : text.slice(0, end);
 }
 
-/** Many patterns look at one text. */
+/** Cache for one text that many patterns check. */
 let lastText = "";
 let lastReadings: readonly string[] = [];
 
-/** As servers read a text that fold letters in another way than RE2, which takes the Kelvin sign for k and the long s for s. */
+/**
+ * The text as read by servers with other case folding than RE2, which folds the Kelvin sign to k and the long s to s.
+ */
 function otherReadings(text: string): readonly string[] {
   if (text !== lastText) {
     const unfolded = text.replace(/[\u017f\u212a]/g, "\ufffd");
@@ -92,7 +95,7 @@ function otherReadings(text: string): readonly string[] {
   return lastReadings;
 }
 
-/** Adds up one policy. @returns tells which criterion is the first too many */
+/** Adds up the costs of one policy. @returns a function that reports the first criterion over the limit */
 export function callWork(): (added: PatternWork) => string | undefined {
   const byTool = new Map<string, number>();
   let ofAny = 0;

@@ -1,8 +1,8 @@
-/** Where a value stands in JSON that is known to be good, and to have no member twice: without building the rest of it. */
+/** Locates a value in valid JSON without duplicate members, without parsing the rest. */
 
 /**
  * @param text JSON
- * @param pointer to something that is there
+ * @param pointer to an existing value
  * @returns the value's own text
  */
 export function textAt(text: string, pointer: readonly string[]): string {
@@ -10,7 +10,7 @@ export function textAt(text: string, pointer: readonly string[]): string {
   return text.slice(start, end);
 }
 
-/** The same. @returns where it begins, and where what is behind it does */
+/** Position of a value. @returns its start, and its end */
 export function spanAt(text: string, pointer: readonly string[]): readonly [start: number, end: number] {
   let position = skipSpace(text, 0);
   for (const token of pointer)

@@ -1,21 +1,21 @@
-/** The arguments of a tool call as criteria read them: when the first one asks, and numbers as they were written. */
+/** Arguments of a tool call for criteria: parsed at first use, with numbers as written. */
 import { foldWords } from "./fold-case.ts";
 import { OmittedToken, parseVerbatim, ValueToken } from "../../shared/canonical-json.ts";
 import type { ArgumentFacts } from "../facts.ts";
 import { textAt } from "./argument-span.ts";
 
-/** Of a value that servers read each in their own way, or that is too long to be looked at. */
+/** A value that servers read differently, or that is too long to inspect. */
 export const UNCLEAR = Symbol("unclear");
 
-/** Reading numbers as they were written costs a hundred times what reading them does. */
+/** Exact numbers cost a hundred times as much as normal parsing. */
 const MAX_EXACT_LENGTH = 16_384;
 
-/** Some 0.1 s at worst: 32 criteria about texts of 1 MiB, thousands about ordinary ones. */
+/** Some 0.1 s at worst: 32 criteria on texts of 1 MiB, thousands on ordinary ones. */
 const MAX_CALL_WORK = 33_554_432;
 
 /**
- * @param text the arguments as JSON, an object, known to have no member twice at any depth; undefined: the call gives none,
- *             which servers read as an empty object
+ * @param text the arguments as a JSON object without duplicate members at any depth; undefined: the call has none,
+ *   which servers read as an empty object
  */
 export function readArguments(text: () => string | undefined): ArgumentFacts {
   let whole: { readonly json: string; readonly value: unknown; readonly isKept: boolean } | undefined;
@@ -31,7 +31,7 @@ export function readArguments(text: () => string | undefined): ArgumentFacts {
       }
       const value = valueAt(whole.value, pointer, folded);
       const mayHaveNumbers = typeof value === "number" || (typeof value === "object" && value !== null);
-      // Keeping numbers as they were written costs ten times the reading, and is seldom needed.
+      // Keeping numbers as written costs ten times as much as parsing, and is seldom needed.
       if (!withNumbers || !mayHaveNumbers || whole.isKept) return value;
       const place = pointer.join("\0");
       if (!exact.has(place)) {
@@ -43,24 +43,24 @@ export function readArguments(text: () => string | undefined): ArgumentFacts {
   };
 }
 
-/** The same of arguments that are read already. @param whole its numbers as `NumberToken` where reading rounds them */
+/** The same for parsed arguments. @param whole its numbers are `NumberToken` where parsing would round them */
 export function argumentsOf(whole: unknown): ArgumentFacts {
   const folded = new WeakMap<object, Map<string, number>>();
   return { find: (pointer) => valueAt(whole, pointer, folded) };
 }
 
-/** JSON with its numbers as `NumberToken` where reading rounds them. */
+/** Parses JSON, with numbers as `NumberToken` where parsing would round them. */
 export function parseExactly(json: string): unknown {
   return isKeptWhole(json) ? JSON.parse(json) : parseVerbatim(json);
 }
 
 /**
- * A number with more than 15 digits, or a large exponent: all others are what they were written as, and no two different
- * ones become the same (IEEE 754 doubles keep 15 decimal digits).
+ * A number with more than 15 digits, or a large exponent. All others keep their written value and stay distinct (IEEE
+ * 754 doubles keep 15 decimal digits).
  */
 const MAY_ROUND = /[0-9.]{16}|[eE][+-]?[0-9]{3}/;
 
-/** Whether a number can be compared as what it was read as. */
+/** Whether no number of the text is rounded when parsed. */
 export function isKeptWhole(text: string): boolean {
   return !MAY_ROUND.test(text);
 }
@@ -70,18 +70,18 @@ function exactly(json: string, value: unknown): unknown {
   return json.length > MAX_EXACT_LENGTH ? UNCLEAR : parseVerbatim(json);
 }
 
-/** RFC 6901 §4. @returns undefined for what is not there */
+/** RFC 6901 §4. @returns undefined if absent */
 function valueAt(root: unknown, pointer: readonly string[], folded: WeakMap<object, Map<string, number>>): unknown {
   let value = root;
   for (const token of pointer) {
     if (value === null || value === undefined) return undefined;
     if (value instanceof OmittedToken) return value;
-    // Some servers take a text for the JSON in it.
+    // Some servers parse a text as JSON.
     if (typeof value !== "object" || value instanceof ValueToken) return UNCLEAR;
     if (Array.isArray(value)) {
       if (!INDEX.test(token)) return value.some(mayHaveMembers) ? UNCLEAR : undefined;
     } else if (hasLookAlike(value, token, folded) || (token === "0" && isOnlyElement(value))) return UNCLEAR;
-    // Own members alone: `/constructor` is in no message.
+    // Own members only: no message contains `/constructor`.
     if (!Object.hasOwn(value, token)) return undefined;
     value = (value as Readonly<Record<string, unknown>>)[token];
   }
@@ -90,19 +90,22 @@ function valueAt(root: unknown, pointer: readonly string[], folded: WeakMap<obje
 
 const INDEX = /^(?:0|[1-9][0-9]*)$/;
 
-/** Some servers take the only element of a list for what they expect, and a text for the JSON in it. */
+/** Some servers accept a list of one for its element, and parse a text as JSON. */
 function mayHaveMembers(element: unknown): boolean {
   if (typeof element === "string") return /^\s*["[{]/.test(element);
   return typeof element === "object" && element !== null && !(element instanceof ValueToken);
 }
 
-/** Some servers take what is no list for the only element of one. An object with a member called as an index is taken for a list. */
+/**
+ * Some servers accept a value that is not a list for a list of one. An object with an index as a member name is read as
+ * a list.
+ */
 function isOnlyElement(object: object): boolean {
   const names = Object.keys(object);
   return names.length > 0 && !names.some((name) => INDEX.test(name));
 }
 
-/** Servers that read names without regard to case or separators take the last of `env` and `ENV`, or the one that is there. */
+/** Servers that ignore case or separators in names read the last of `env` and `ENV`, or the one that exists. */
 function hasLookAlike(object: object, name: string, folded: WeakMap<object, Map<string, number>>): boolean {
   let counts = folded.get(object);
   if (!counts) {
@@ -112,11 +115,11 @@ function hasLookAlike(object: object, name: string, folded: WeakMap<object, Map<
   return (counts.get(foldWords(name)) ?? 0) > (Object.hasOwn(object, name) ? 1 : 0);
 }
 
-/** @returns the tokens of a JSON pointer (RFC 6901); undefined for what is none */
+/** @returns the tokens of a JSON pointer (RFC 6901); undefined if it is not one */
 export function parsePointer(text: string): readonly string[] | undefined {
   if (text === "") return [];
   if (!text.startsWith("/") || /~(?![01])/.test(text)) return undefined;
-  // Each once, and in this order: "~01" is "~1".
+  // One pass each, in this order: "~01" is "~1".
   return text
     .slice(1)
     .split("/")

@@ -1,4 +1,4 @@
-/** The criteria about messages of MCP: tools and their arguments, prompts, resources, methods. */
+/** Criteria about MCP messages: tools and their arguments, prompts, resources, methods. */
 import { type Criterion, asIs, text } from "../criterion.ts";
 import type { Facts } from "../facts.ts";
 import { compileStringMatch } from "../match.ts";
@@ -18,7 +18,7 @@ export const RESOURCE_UNKNOWN = "mcp-resource-unknown";
 
 const ofToolCalls = { reason: NOT_A_TOOL_CALL, isMeant: ({ mcp }: Facts) => mcp?.method === "tools/call" };
 
-/** Longer ones are not shown whole. */
+/** Longer values are shown truncated. */
 const MAX_SHOWN = 200;
 
 export const MCP_CRITERIA: readonly Criterion[] = [
@@ -53,7 +53,7 @@ export const MCP_CRITERIA: readonly Criterion[] = [
       const find = (facts: Facts): Truth => {
         if (!isMeant(toolName(facts))) return FALSE;
         const given = facts.mcp?.arguments;
-        // Which arguments a call will have is not known when its tool is listed.
+        // When a tool is listed, the arguments of a later call are unknown.
         if (given === undefined) return UNKNOWN;
         const { work } = given;
         const known = work !== undefined && work.found.size > 0 ? work.found.get(text) : undefined;
@@ -102,20 +102,23 @@ export const MCP_CRITERIA: readonly Criterion[] = [
   },
 ];
 
-/** Short values are as good as free, since criteria are counted at load. */
+/** Short values cost practically nothing, since the number of criteria is limited at load. */
 const FREE_WORK = 256;
 
-/** "" for what has no spelling. */
+/** "" for a URI without a normal form. */
 function resourceOf({ mcp }: Facts): string {
   const uri = mcp?.resource ?? "";
   if (lastUri.text !== uri) lastUri = { text: uri, spelled: normalResourceUri(uri) ?? "" };
   return lastUri.spelled;
 }
 
-/** All rules of a policy ask for the same one, one after the other. */
+/** Cache: consecutive rules of a policy check the same URI. */
 let lastUri = { text: "", spelled: "" };
 
-/** @throws when a `tools/call` has no tool name: mcp/message.ts refuses such a message, so this is a bug, and denies */
+/**
+ * @throws if a `tools/call` has no tool name: mcp/message.ts rejects such messages, so this is a bug, and the request
+ *   is denied
+ */
 function toolName(facts: Facts): string {
   const tool = facts.mcp?.tool;
   if (tool === undefined) throw new Error("Cannot evaluate mcp_tool: the message names no tool");

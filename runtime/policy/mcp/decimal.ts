@@ -1,23 +1,25 @@
 /**
- * Numbers as JSON writes them, compared exactly.
+ * JSON numbers, compared exactly.
  *
- * `JSON.parse` rounds to the nearest double, so that 9007199254740993 equals ...992, and 1e400 becomes infinite: an upstream
- * that counts exactly would act on another number than the one that was decided on.
+ * `JSON.parse` rounds to the nearest double: 9007199254740993 equals ...992, and 1e400 becomes infinite. An upstream
+ * with exact arithmetic would then act on another number than the one in the decision.
  */
 
 /** ± 0.digits × 10^exponent. */
 export interface Decimal {
   readonly sign: -1 | 0 | 1;
-  /** Without zeros at either end; "" for zero. */
+  /** Without leading or trailing zeros; "" for zero. */
   readonly digits: string;
   readonly exponent: number;
 }
 
 const JSON_NUMBER = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
-/** More digits than any number that means something; their sum with a length stays exact. */
+/** Exceeds any meaningful number; the exponent plus a length stays exact. */
 const MAX_EXPONENT_DIGITS = 6;
 
-/** @param text a number by the grammar of JSON @returns undefined for anything else, and for exponents beyond all use */
+/**
+ * @param text a number by the grammar of JSON @returns undefined for anything else, and for exponents beyond any use
+ */
 export function parseDecimal(text: string): Decimal | undefined {
   const found = JSON_NUMBER.exec(text);
   if (!found) return undefined;
@@ -41,7 +43,7 @@ export function compareDecimals(one: Decimal, other: Decimal): number {
   return one.sign * (one.digits < other.digits ? -1 : 1);
 }
 
-/** Not by a pattern: on "1000…01" each zero would begin a new attempt. */
+/** Not a pattern: on "1000…01" each zero would start a new attempt. */
 function withoutZerosAtEnd(digits: string): string {
   let end = digits.length;
   while (digits.charCodeAt(end - 1) === 0x30) end--;

@@ -1,6 +1,6 @@
 /**
- * One spelling for everything that some language's case-insensitive comparison calls equal: Go and .NET fold the Kelvin
- * sign to k and the long s to s, Java also the dotless and the dotted i; NUL and blanks at the end are cut by C parsers.
+ * Normal form of names that some language's case-insensitive comparison treats as equal. Go and .NET fold the Kelvin
+ * sign to k and the long s to s, Java also the dotless and the dotted i. C parsers cut at NUL and trailing blanks.
  */
 export function foldCase(text: string): string {
   const isPlain = /^[a-z_0-9]*$/.test(text);
@@ -10,15 +10,15 @@ export function foldCase(text: string): string {
 }
 
 /**
- * The same without what stands between words. Some parsers ignore dashes and low lines (Go's encoding/json/v2), and Python's models
- * often take `snake_case` for `camelCase`.
+ * The same without word separators. Some parsers ignore hyphens and underscores (Go's encoding/json/v2), and Python
+ * models often accept `snake_case` for `camelCase`.
  */
 export function foldWords(text: string): string {
   const folded = foldCase(text);
   return /[-_]/.test(folded) ? folded.replace(/[-_]/g, "") : folded;
 }
 
-/** Letters alone, without cutting anything: of names that may have blanks in them. */
+/** Folds only letters, without cutting: for names that can contain blanks. */
 export function foldLetters(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text)) return text.toLowerCase();
   return text

@@ -1,21 +1,21 @@
 /**
- * The one spelling of a resource's URI on which rules are decided.
+ * Normal form of a resource's URI, on which rules decide.
  *
- * Untrusted input: the URI. What servers could read as another resource than the text says has no spelling, and rules about
- * it decide nothing: a path that goes up, an encoded separator, an empty segment, a user in the address, and what a server
- * turns into another address when it parses it (`file:/etc`, `https://a.example:443/`).
+ * Untrusted input: the URI. A URI that servers could read as another resource has no normal form, and rules about it
+ * are undecided: a path that goes up, an encoded separator, an empty segment, a user in the address, and anything that
+ * parsing turns into another address (`file:/etc`, `https://a.example:443/`).
  *
- * @see RFC 3986 §6.2.2; WHATWG URL, which the SDK for TypeScript reads them by
+ * @see RFC 3986 §6.2.2; WHATWG URL, used by the TypeScript SDK
  */
 import type { StringMatch } from "../match.ts";
 
-/** @returns undefined for what is no URI, or could be read as another one */
+/** @returns undefined if it is not a URI, or could be read as another one */
 export function normalResourceUri(text: string): string | undefined {
   const spelled = spellResourceUri(text);
   if (spelled === undefined || !URL.canParse(text)) return spelled;
   const { href, pathname } = new URL(text);
   const parsed = spellResourceUri(href);
-  // An address without a path is that of the root.
+  // An address without a path equals the root path.
   return parsed === spelled || (pathname === "/" && parsed === addRoot(spelled)) ? parsed : undefined;
 }
 
@@ -23,7 +23,10 @@ function addRoot(spelled: string): string {
   return spelled.replace(/^[^:]*:\/\/[^/?#]*/, "$&/");
 }
 
-/** Also of a beginning. @returns undefined for what is none, or could be read as another one by its text alone */
+/**
+ * Normal form of a URI or of a URI prefix. @returns undefined if it is neither, or if its text could be read as another
+ * one
+ */
 export function spellResourceUri(text: string): string | undefined {
   // oxlint-disable-next-line no-control-regex -- exactly these are meant
   if (/[\0-\x20\\\x7f-\x9f]/.test(text) || !text.isWellFormed()) return undefined;
@@ -39,7 +42,7 @@ export function spellResourceUri(text: string): string | undefined {
   return `${scheme.toLowerCase()}:${authority === undefined ? "" : `//${host.toLowerCase()}`}${spelled}${tail}`;
 }
 
-/** The rule in the spelling of what it is compared with: whole addresses, and pieces of them. */
+/** The rule's matcher in normal form: whole URIs, and pieces of them. */
 export function spellResourceMatch(match: StringMatch): StringMatch {
   const whole = (text: string): string => normalResourceUri(text) ?? spellText(text);
   const { is, not, contains, starts_with: start, ends_with: end, in: list, not_in: others } = match;
@@ -55,16 +58,17 @@ export function spellResourceMatch(match: StringMatch): StringMatch {
 }
 
 function isPlainPath(spelled: string): boolean {
-  // An encoded "/" or "\" is a separator for some, and text for others; NUL ends paths in C. Some decode twice.
+  // An encoded "/" or "\" is a separator for some servers, text for others; NUL ends paths in C. Some servers decode
+  // twice.
   if (/%(?:25)*(?:2F|2E|5C|00)/i.test(spelled)) return false;
   return spelled.split("/").every((segment, index, all) => {
-    // Some servers cut parameters off before they go up.
+    // Some servers strip parameters before resolving "..".
     const name = segment.split(";", 1)[0] ?? "";
     return !isDots(name) && (segment !== "" || index === 0 || index === all.length - 1);
   });
 }
 
-/** Servers of files that take the scheme off, and the rest for a path, go up here, too. */
+/** File servers that strip the scheme and use the rest as a path also resolve ".." here. */
 function isPlainTail(tail: string): boolean {
   return !tail.split("/").slice(1).some(isDots) && !/%(?:25)*(?:5C|00)/i.test(tail);
 }
@@ -73,12 +77,12 @@ function isDots(segment: string): boolean {
   return segment === "." || segment === "..";
 }
 
-/** Escapes of what may stand there by itself are written out, the others in upper case. */
+/** Decodes escapes of characters that can appear literally, and writes the other escapes in upper case. */
 function spellText(text: string): string {
   return spell(text, /[!-~]/, /[%/\\?#]/);
 }
 
-/** The same behind "?" or "#", where other characters separate. */
+/** The same after "?" or "#", where other characters are separators. */
 function spellTail(text: string): string {
   return spell(text, /[!-~]/, /[%\\#&=+;]/);
 }
@@ -87,7 +91,7 @@ function spell(text: string, plain: RegExp, kept: RegExp): string {
   if (!text.includes("%")) return text;
   return text.replace(/(?:%[0-9A-Fa-f]{2})+/g, (escapes) => {
     const decoded = Buffer.from(escapes.replaceAll("%", ""), "hex").toString("utf8");
-    // What is no UTF-8 stays as it is.
+    // Escapes that are not valid UTF-8 stay unchanged.
     if (decoded.includes("\ufffd")) return spellOneByOne(escapes, plain, kept);
     return decoded.replace(/./gsu, (char) =>
       // oxlint-disable-next-line no-control-regex -- exactly these are meant

@@ -1,4 +1,4 @@
-/** The matcher for names of tools: the one for text, with `fold_case` for servers that compare names without case. */
+/** Matcher for tool names: the string matcher plus `fold_case`, for servers that ignore case. */
 import { isRecord } from "../../shared/is-record.ts";
 import {
   type PolicySchema,
@@ -18,7 +18,7 @@ export const TOOL_MATCH_SCHEMA: PolicySchema = stringMatchSchema(STRING_OPERATOR
   },
 });
 
-/** @returns the canonical matcher, or undefined after everything wrong with it was reported */
+/** @returns the canonical matcher, or undefined after every problem was reported */
 export function parseToolMatch(value: unknown, path: string, report: ReportAt): StringMatch | undefined {
   if (!isRecord(value) || !Object.hasOwn(value, "fold_case")) return parseStringMatch(value, path, report);
   const { fold_case: foldsCase, ...operators } = value;

@@ -1,19 +1,20 @@
 /**
- * Tool names outside the plain set (A–Z a–z 0–9 `_` `-` `.`), such as `Create CIFS Share` or `notes/add`, on routes whose rules
- * name tools.
+ * Tool names outside the plain set (A–Z a–z 0–9 `_` `-` `.`), such as `Create CIFS Share` or `notes/add`, on routes
+ * whose rules name tools.
  *
- * Untrusted input: the name, as a caller or a server gives it. Servers may fold, trim or normalize a name into another one, and
- * then a rule about that one would not see the call. Promise: a name is clear only when every rule says the same of it however
- * it is read; rules then decide about it exactly. A name that a rule names exactly is clear to the rules about exact names.
+ * Untrusted input: the name, from a caller or a server. A server may fold, trim or normalize a name into another one,
+ * so that a rule about the other one would miss the call. Promise: a name is clear only if every rule has the same
+ * result for each of its readings; rules then decide exactly. A name that a rule names exactly is clear for rules about
+ * exact names.
  */
 import { type StringMatch, compileStringMatch } from "../match.ts";
 
 const PLAIN = /^[A-Za-z0-9_.-]{1,128}$/;
-/** Longer names are of no tool that people use, and comparing them costs. */
+/** No real tool has a longer name, and comparing long names is slow. */
 export const MAX_TOOL_CHARACTERS = 256;
-/** Read in several ways by everybody: controls, invisible characters, escapes, and paths that lead back. */
+/** Read differently by many servers: controls, invisible characters, escapes, and paths that go up. */
 const UNCLEAR = /[\p{C}\p{Zl}\p{Zp}\\]|%[0-9A-Fa-f]{2}|\.\.|&#?[0-9A-Za-z]+;/u;
-/** Words in two alphabets with alike letters: tables for addresses (slugs) make one word of them. */
+/** Words that mix alphabets with similar letters: transliteration tables for URLs (slugs) map them to one word. */
 const ALIKE = "[\\p{sc=Cyrillic}\\p{sc=Greek}\\p{sc=Armenian}\\p{sc=Cherokee}]";
 const MIXED = new RegExp(`\\p{sc=Latin}\\p{M}*${ALIKE}|${ALIKE}\\p{M}*\\p{sc=Latin}`, "u");
 
@@ -21,14 +22,15 @@ export function isPlainToolName(name: string): boolean {
   return PLAIN.test(name);
 }
 
-/** Whether rules can decide about a tool of this name. Called only for names that are not plain. */
+/** Whether rules can decide about this tool name. Called only for names that are not plain. */
 export type ToolNameCheck = (name: string) => boolean;
 
-/** @param matches of all rules of a route that name tools */
+/** @param matches matchers of all rules of a route that name tools */
 export function toolNameCheck(matches: readonly StringMatch[]): ToolNameCheck {
   const named = new Set(matches.flatMap(namesOf));
   const similar = READINGS.map((read) => new Set([...named].map(read)));
-  // Most rules name tools exactly, and most names resemble none of theirs: then all of these say the same without being asked.
+  // Most rules name tools exactly, and most names resemble none of these: then all exact rules agree without being
+  // evaluated.
   const exact = matches.filter(isExactOnly).map(readAlike);
   const others = matches.filter((match) => !isExactOnly(match)).map(readAlike);
   return (name) => {
@@ -42,7 +44,7 @@ export function toolNameCheck(matches: readonly StringMatch[]): ToolNameCheck {
   };
 }
 
-/** Whether a rule says the same of a name and of its readings. */
+/** Whether a rule has the same result for a name and for its readings. */
 type ReadAlike = (name: string, readings: readonly string[]) => boolean;
 
 function readAlike(match: StringMatch): ReadAlike {
@@ -56,8 +58,8 @@ function readAlike(match: StringMatch): ReadAlike {
 }
 
 /**
- * How servers may read a name: without case, marks and everything between letters and digits (slugs, aliases); the same
- * without what is not ASCII. A name of which nothing is left is read as it is.
+ * Possible readings of a name: without case, marks and separators between letters and digits (slugs, aliases); the same
+ * without non-ASCII characters. If nothing remains, the name itself.
  */
 const READINGS: readonly ((name: string) => string)[] = [
   letters,
@@ -76,7 +78,7 @@ function letters(name: string): string {
   );
 }
 
-/** Names that rules deny or allow by themselves. */
+/** Names that rules deny or allow exactly. */
 function namesOf(match: StringMatch): readonly string[] {
   const { is, not, in: list = [], not_in: others = [] } = match;
   return [is, not, ...list, ...others].filter((name) => name !== undefined);
@@ -87,8 +89,8 @@ function isExactOnly({ contains, starts_with: start, ends_with: end }: StringMat
 }
 
 /**
- * For tools that differ from a rule's in case or spelling only, so that the rule does not cover them: the name in the rule.
- * @returns undefined where no rule names a tool exactly
+ * Finds the name in a rule that a tool's name resembles in case or spelling without being covered by the rule.
+ * @returns undefined if no rule names a tool exactly
  */
 export function lookAlikeFinder(matches: readonly StringMatch[]): ((tool: string) => string | undefined) | undefined {
   const named = new Map<string, string>();

@@ -1,18 +1,19 @@
 /**
- * Operands that no request ever has, each with what its author probably meant: wildcards in a language that has none, names
- * where addresses are compared, empty names, line breaks of YAML. (Paths without a slash and domains with an "@" are errors in all rules, see validate-rules.ts.)
+ * Operands that no request ever has, each with its probable intention: wildcards, which the language lacks; names where
+ * addresses are compared; empty names; line breaks of YAML. (Paths without a slash and domains with an "@" are errors
+ * in all rules, see validate-rules.ts.)
  *
- * Such a criterion never holds. In an allow rule it lets no user in, which is noticed. In a deny rule it keeps nothing out, and where
- * it is negated everything gets in.
+ * Such a criterion never matches. An allow rule with it admits no user, which is noticed. A deny rule with it denies
+ * nothing, and if negated it matches everything.
  */
 import type { ListMatch, StringMatch } from "../match.ts";
 import type { PolicyAction, Operator } from "../parse.ts";
 
 interface Operand {
   readonly text: string;
-  /** How it is compared. */
+  /** Type of comparison. */
   readonly kind: "whole" | "start" | "end" | "part";
-  /** What holds of everything but this. */
+  /** True if the criterion matches everything except this. */
   readonly isNegative: boolean;
 }
 
@@ -21,18 +22,18 @@ export interface ImpossibleOperand {
   readonly isError: boolean;
 }
 
-/** Stands in constructs for a value that only Terraform knows, as "${…}" does in Terraform's own functions. */
+/** Placeholder in constructs for a value known only to Terraform, as "${…}" in Terraform's own functions. */
 export const UNKNOWN_VALUE = "unknown-value-";
 
-/** Names without "*"; a "*" in a path, a URI or an id may be meant where it is not at an end. */
+/** Names without "*"; in a path, URI or ID, a "*" that is not at an end may be literal. */
 const WITHOUT_STAR = new Set(["mcp_tool", "mcp_prompt", "mcp_method", "domain", "email", "idp"]);
 const SELDOM_STAR = new Set(["http_path", "mcp_resource", "user"]);
 const NEVER_EMPTY = new Set(["mcp_tool", "mcp_method", "user", "groups"]);
 
 /**
- * @param name of the criterion
+ * @param name name of the criterion
  * @param data canonical
- * @returns what is wrong with the first such operand; undefined: all may occur
+ * @returns the problem of the first impossible operand; undefined: all are possible
  */
 export function impossibleOperand(
   name: string,
@@ -76,7 +77,7 @@ function* operandsOf(name: string, data: unknown): Iterable<Operand> {
 }
 
 function problemOf(name: string, { text, kind }: Operand): string | undefined {
-  // A block of YAML ends in a line break.
+  // A YAML block text ends with a line break.
   if (/\p{Cc}/u.test(text))
     return `has ${quote(text)}, which never occurs: it has a line break or control character in it, must be without`;
   if (kind === "whole" && text === "" && NEVER_EMPTY.has(name)) return 'has "", which never occurs, must be a name';
@@ -103,7 +104,7 @@ function domainProblem(text: string, kind: Operand["kind"]): string | undefined 
   return undefined;
 }
 
-/** Elsewhere than where a wildcard stands a "*" may mean itself. */
+/** A "*" in other positions than those of a wildcard may be literal. */
 function isWildcard(text: string, kind: Operand["kind"], name: string): boolean {
   if (kind === "whole" || name === "domain") return true;
   if (kind === "part") return false;

@@ -1,10 +1,10 @@
 /**
- * Decides a recorded request, by the same evaluation as a request that comes in.
+ * Decides a recorded request with the same evaluation as a live request.
  *
- * A record may keep to itself what a criterion asks for (withheld.ts). Then the policy is evaluated twice, with these
- * criteria as favourable to the request as they could be, and as unfavourable: outcomes go from false over unknown to true,
- * each operator preserves or reverses that order, and so does the verdict (denied, with an approval, allowed). Where both verdicts are the same, that is the
- * verdict; otherwise nobody can tell, and nobody guesses.
+ * A record may omit values that a criterion needs (withheld.ts). Then the policy is evaluated twice: with these
+ * criteria as favorable to the request as possible, and as unfavorable. Outcomes are ordered false, unknown, true; each
+ * operator preserves or reverses that order, and so does the verdict (denied, with an approval, allowed). If both
+ * verdicts are equal, that is the verdict; otherwise it is unknown.
  */
 import { type CompiledPolicy, evaluate } from "../evaluate.ts";
 import type { ArgumentFacts, Decision, Facts } from "../facts.ts";
@@ -18,35 +18,35 @@ import type { Leaf, OperatorRule } from "../tree.ts";
 import { leavesOf } from "./operands.ts";
 import { canTell, standIn } from "./withheld.ts";
 
-/** What a record tells of a request. */
+/** Facts in the record of a request. */
 export interface RecordedFacts extends Facts {
-  /** False: the user's claims are not in the record, or in no form that can be compared. */
+  /** False: the record has no claims of the user, or none in a comparable form. */
   readonly hasClaims: boolean;
-  /** False: the client was not asked for a certificate then, and would be now. */
+  /** False: the client was not asked for a certificate then, but would be now. */
   readonly isCertificateKnown: boolean;
-  /** Of a tool call; absent where the record has none. Values that it does not tell are `Withheld`. */
+  /** Arguments of a tool call; absent if not recorded. Omitted values are `Withheld`. */
   readonly recordedArguments?: ArgumentFacts | undefined;
 }
 
 export interface RecordedPolicy {
   readonly best: CompiledPolicy;
   readonly worst: CompiledPolicy;
-  /** Set while `best` is evaluated on a record that does not tell something that it asks for. */
+  /** Set if evaluating `best` needed a value that the record omits. */
   readonly assumed: { isAny: boolean };
   readonly needs: RecordNeeds;
-  /** What its criteria ask for that a record may not tell. */
+  /** Values that its criteria need and a record may omit. */
   readonly asks: readonly Asked[];
 }
 
-/** What policies read of a record; nothing else of claims and arguments has to be read. */
+/** Values of a record that policies need; other claims and arguments need not be read. */
 export interface RecordNeeds {
-  /** Names of claims at the top. */
+  /** Names of top-level claims. */
   readonly claims: ReadonlySet<string>;
   /** Whether a rule reads arguments of this tool. */
   readonly argumentsOf: (tool: string) => boolean;
 }
 
-/** What several policies read together. */
+/** Combined needs of several policies. */
 export function needsOfAll(all: readonly RecordNeeds[]): RecordNeeds {
   return {
     claims: new Set(all.flatMap(({ claims }) => [...claims])),
@@ -88,12 +88,12 @@ function needsOf(leaves: readonly Leaf[]): RecordNeeds {
   };
 }
 
-/** As the criterion itself has it. */
+/** As in the criterion itself. */
 function toolOf(data: unknown): (tool: string) => boolean {
   return compileStringMatch((data as ArgumentMatch).tool, (text) => text);
 }
 
-/** @returns undefined when the record does not tell enough */
+/** @returns undefined if the record omits a decisive value */
 export function decideRecorded(policy: RecordedPolicy, facts: RecordedFacts): Decision | undefined {
   const { best, worst, assumed } = policy;
   assumed.isAny = false;
@@ -101,11 +101,11 @@ export function decideRecorded(policy: RecordedPolicy, facts: RecordedFacts): De
   if (!assumed.isAny) return most;
   const least = evaluate(worst, facts);
   if (freedom(most) !== freedom(least)) return undefined;
-  // The reasons that hold whatever the record keeps to itself.
+  // The reasons that are valid whatever the omitted values are.
   return most.allowed ? least : most;
 }
 
-/** What the record does not tell of what the policy asks for; in the order of its rules, each once. */
+/** Values that the policy needs and the record omits, in the order of its rules, without duplicates. */
 export function untoldOf({ asks }: RecordedPolicy, facts: RecordedFacts): readonly string[] {
   return [...new Set(asks.filter(({ isUntold }) => isUntold(facts)).map(({ what }) => what))];
 }
@@ -156,7 +156,7 @@ function assumingLeaf(leaf: Leaf, holds: boolean, assumed: RecordedPolicy["assum
   };
 }
 
-/** Whether a record tells what a criterion asks for; undefined for those that ask for nothing that a record could lack. */
+/** Whether a record omits a value that the criterion needs; undefined for criteria whose values are always recorded. */
 function openness({ criterion, data }: Leaf): ((facts: RecordedFacts) => boolean) | undefined {
   if (criterion.name === "claim") return ({ hasClaims }) => !hasClaims;
   if (criterion.about === "certificate") return ({ isCertificateKnown }) => !isCertificateKnown;

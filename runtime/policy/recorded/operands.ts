@@ -1,4 +1,4 @@
-/** What a policy compares arguments and claims with by equality, and the names by which it looks for them. */
+/** Values and member names that a policy compares arguments and claims with. */
 import { scalarsOf, type ArgumentMatch } from "../mcp/argument-match.ts";
 import { parsePointer } from "../mcp/argument-values.ts";
 import type { ListMatch } from "../match.ts";
@@ -6,7 +6,7 @@ import type { Leaf, PolicyTree } from "../tree.ts";
 
 export interface Operands {
   readonly values: readonly (string | number | boolean)[];
-  /** Of members: steps of pointers and of claims' paths, and what `only` lists. */
+  /** Member names: steps of pointers and of claims' paths, and the names in `only`. */
   readonly names: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * Values that a record has without telling them: their type is known, and mostly whether they equal what a policy names.
+ * Values that a record omits: their type is known, and mostly whether they equal a value in a policy.
  *
- * Whatever a rule asks beyond that cannot be told, and the caller says so instead of guessing.
+ * Any rule that needs more is undecidable, and the caller reports that instead of guessing.
  */
 import { ORDERS, PIECES, scalarsOf, type ArgumentMatch, type ValueMatch } from "../mcp/argument-match.ts";
 import { NumberToken, OmittedToken, ValueToken } from "../../shared/canonical-json.ts";
@@ -11,7 +11,7 @@ export type WithheldType = "string" | "number" | "boolean";
 export class Withheld extends ValueToken {
   readonly type: WithheldType;
   readonly text = undefined;
-  /** Of a value that equals none that a policy names; undefined: whether it equals one is not known either. */
+  /** Digest of a value that equals none in a policy; undefined: whether it equals one is also unknown. */
   readonly digest: string | undefined;
 
   constructor(type: WithheldType, digest: string | undefined) {
@@ -21,7 +21,7 @@ export class Withheld extends ValueToken {
   }
 }
 
-/** @param value as it was read from a record @returns false when the rule asks for more than the record tells */
+/** @param value as read from a record @returns false if the rule needs more than the record has */
 export function canTell(match: ArgumentMatch, value: unknown): boolean {
   if (value instanceof OmittedToken) return false;
   if (value instanceof Withheld) return canTellOne(match, value);
@@ -36,17 +36,17 @@ export function canTell(match: ArgumentMatch, value: unknown): boolean {
 function canTellOne(match: ValueMatch, { type, digest }: Withheld): boolean {
   if (type === "string" && PIECES.some((name) => match[name] !== undefined)) return false;
   if (type === "number" && ORDERS.some((name) => match[name] !== undefined)) return false;
-  // Of another type than all that it is compared with: what it is does not matter.
+  // Its type differs from all operands, so its value does not matter.
   return digest !== undefined || !scalarsOf(match).some((each) => typeof each === type);
 }
 
-/** What stands for a value in comparisons: of its type, and equal to nothing that a policy can name. */
+/** Placeholder for comparisons: of the value's type, and equal to no value in any policy. */
 export function standIn(value: unknown): unknown {
   if (value instanceof Withheld) return standInOf(value);
   return Array.isArray(value) && value.some((each) => each instanceof Withheld) ? value.map(standIn) : value;
 }
 
-/** A policy's numbers have no such exponent. */
+/** No number in a policy has such an exponent. */
 const NUMBER = new NumberToken("9e999999");
 
 function standInOf({ type, digest = "" }: Withheld): unknown {

@@ -1,8 +1,8 @@
 /**
- * Criteria of a policy as clauses of English: 'the user is in group "staff"'.
+ * Criteria of a policy as English clauses: 'the user is in group "staff"'.
  *
- * Promise: nothing is omitted silently. Long lists say how many more entries there are. A criterion, or a part of one, without
- * words here is shown as written.
+ * Promise: nothing is omitted silently. Long lists state the number of further items. A criterion, or a part of one,
+ * without a clause is shown in its source form.
  */
 import type { CertificateMatch } from "../certificate-match.ts";
 import type { DeviceMatch } from "../device-match.ts";
@@ -12,7 +12,7 @@ import type { Leaf } from "../tree.ts";
 
 type Said = Pick<Leaf, "key" | "subPath" | "data"> & { readonly criterion: Pick<Leaf["criterion"], "name"> };
 
-/** Names of one list. */
+/** Limit of names shown per list; the policy itself has all. */
 const MAX_NAMES = 20;
 
 /** @returns a clause without a full stop */
@@ -20,7 +20,7 @@ export function criterionWords(leaf: Said): string {
   return clauseOf(leaf) ?? asWritten(leaf);
 }
 
-/** @returns undefined without words for it */
+/** @returns undefined if there is no clause for it */
 function clauseOf({ criterion: { name }, subPath, data }: Said): string | undefined {
   switch (name) {
     case "accept":
@@ -83,7 +83,7 @@ function asWritten({ key, data }: Pick<Said, "key" | "data">): string {
   return `${/^[A-Za-z0-9_/-]+$/.test(key) ? key : quoted(key)}: ${JSON.stringify(data)}`;
 }
 
-/** Words about the subject, by operator. Several operators are joined by "and". */
+/** Clause per operator; several clauses are joined by "and". */
 const TEXT_WORDS: Readonly<Record<keyof StringMatch, (operand: unknown) => string | undefined>> = {
   is: (operand) => one(operand, (text) => `is ${text}`),
   not: (operand) => one(operand, (text) => `is not ${text}`),
@@ -134,7 +134,7 @@ function listWords(
   return words?.join(" and ");
 }
 
-/** Service accounts have no provider, which is "". */
+/** "" represents workloads, which have no provider. */
 function providerWords(data: unknown): string | undefined {
   const { is, not, ...rest } = (data ?? {}) as StringMatch;
   if (Object.keys(rest).length === 0 && is === "" && not === undefined) return "the caller is a service account";
@@ -222,7 +222,7 @@ function scalar(operand: unknown, say: (text: string) => string): string | undef
   return ["string", "number", "boolean"].includes(typeof operand) ? say(quoted(operand)) : undefined;
 }
 
-/** Numbers can be text, to be exact. */
+/** Exact numbers may be written as text. */
 function number(operand: unknown, relation: string): string | undefined {
   return typeof operand === "number" || typeof operand === "string" ? `is ${relation} ${operand}` : undefined;
 }
@@ -231,7 +231,7 @@ function isTexts(data: unknown): data is readonly string[] {
   return Array.isArray(data) && data.every((each) => typeof each === "string");
 }
 
-/** '"a", "b" or "c"'; long lists end in the number of further entries. */
+/** '"a", "b" or "c"'; of long lists the first items and the number of the others. */
 export function someOf(values: readonly unknown[], joint: "and" | "or"): string {
   const shown = values.slice(0, MAX_NAMES).map(quoted);
   const more = values.length - shown.length;
@@ -240,7 +240,7 @@ export function someOf(values: readonly unknown[], joint: "and" | "or"): string 
   return all.length < 2 ? last : `${all.slice(0, -1).join(", ")} ${joint} ${last}`;
 }
 
-/** Text in quotation marks; numbers and booleans without. */
+/** Texts in quotation marks; numbers and flags unchanged. */
 export function quoted(value: unknown): string {
   return JSON.stringify(value) ?? "";
 }

@@ -1,4 +1,4 @@
-/** A policy in words: each rule as a sentence, and all rules in one line. */
+/** A policy in words: each rule as a sentence, or the whole policy in one line. For users who decide by reading it. */
 import type { PolicyAction, Operator } from "../parse.ts";
 import type { ApproveRule, OperatorRule, PolicyTree } from "../tree.ts";
 import { criterionWords, someOf } from "./criterion-words.ts";
@@ -9,11 +9,11 @@ export interface RuleWords {
   readonly action: PolicyAction;
   /** Text before the clauses: "Denied when one of these is true". */
   readonly lead: string;
-  /** At least one. With one of them lead and clause are one sentence. */
+  /** At least one. A single clause forms one sentence with the lead. */
   readonly clauses: readonly string[];
 }
 
-/** Deny rules first, then approve rules: in the order in which they win. [] denies all requests. */
+/** Deny rules first, then approve rules: in order of precedence. [] denies all requests. */
 export function policyWords({ allow, deny, approve }: Rules): readonly RuleWords[] {
   return [
     ...deny.map((rule) => ruleWords("deny", rule)),
@@ -34,7 +34,7 @@ export function ruleSentence({ lead, clauses }: RuleWords): string {
 
 const MAX_LINE = 240;
 
-/** All rules, truncated to one line: 'the user is in group "staff"; never when …'. */
+/** The whole policy in one line, truncated if long: 'the user is in group "staff"; never when …'. */
 export function policyLine({ allow, deny, approve }: Rules): string {
   if (allow.length === 0) return "all requests are denied: no allow rule";
   const parts = [
