@@ -1,22 +1,22 @@
 /**
- * YAML text → the reader's document, which is not read past a depth and a number of tokens.
+ * Parses YAML text into the reader's document, up to a limited depth and number of tokens.
  *
- * Untrusted input: the text. The reader makes some 300 bytes of tree for each token and recurses into it: text that is all
- * brackets took 2.4 GiB and a minute. Promise: what is too much is found at its token, before more of a tree is made.
+ * Untrusted input: the text. The reader makes some 300 bytes of tree for each token and recurses into it: text of only
+ * brackets took 2.4 GiB and a minute. Promise: an excess is found at its token, before more of the tree is built.
  */
 import { Composer, type CST, type Document, Lexer, Parser, YAMLParseError } from "yaml";
 
 import { MAX_DEPTH } from "./plain-json.ts";
 
-/** Some 5,000 routes written by hand, and 150 MiB at most. */
+/** Some 5,000 hand-written routes, and 150 MiB at most. */
 export const MAX_TOKENS = 500_000;
-/** A level of a value is up to two of the reader's: a block and a member of it. */
+/** A level of a value takes up to two of the reader's: a block and a member of it. */
 const MAX_LEVELS = 2 * MAX_DEPTH + 8;
 
-/** Text of which there is too much. */
+/** Text beyond a limit. */
 export class TooMuchYaml extends Error {
   readonly excess: "too many" | "too deep";
-  /** Where, in characters from the beginning. */
+  /** Offset in characters from the start. */
   readonly offset: number;
 
   constructor(excess: TooMuchYaml["excess"], offset: number) {
@@ -26,7 +26,7 @@ export class TooMuchYaml extends Error {
   }
 }
 
-/** The first document; that there is a second one is among its errors. @throws TooMuchYaml */
+/** The first document; a second one is among its errors. @throws TooMuchYaml */
 export function parseBoundedYaml(text: string): Document.Parsed | undefined {
   const composer = new Composer({
     version: "1.2",

@@ -1,10 +1,10 @@
-/** Private keys that prove an OAuth client (`private_key_jwt`): which of them can, and how they sign. */
+/** Private keys that authenticate an OAuth client (`private_key_jwt`): which are valid, and how they sign. */
 import { createPrivateKey, type KeyObject, type webcrypto } from "node:crypto";
 
 import { type SecretSource, secretValues } from "./secret-spellings.ts";
 import { GatewayError } from "../shared/errors.ts";
 
-/** What Web Cryptography calls a key's way of signing. */
+/** Signature algorithm in the terms of Web Cryptography. */
 export type SigningWay =
   | { readonly name: "ECDSA"; readonly namedCurve: "P-256" | "P-384" }
   | { readonly name: "RSASSA-PKCS1-v1_5"; readonly hash: "SHA-256" }
@@ -17,7 +17,7 @@ export interface ClientKey {
 
 const MIN_RSA_BITS = 2048;
 
-/** @param pem PKCS #8. @returns undefined for what is no private key for signatures, or too weak */
+/** @param pem PKCS #8. @returns undefined if it is not a private key for signatures, or too weak */
 export function parseClientKey(pem: string): ClientKey | undefined {
   let key: KeyObject;
   try {
@@ -31,7 +31,7 @@ export function parseClientKey(pem: string): ClientKey | undefined {
 
 /**
  * @param name of the secret in `members`
- * @param of "upstream_oauth2", for the error
+ * @param of enclosing block, such as "upstream_oauth2", for the error
  * @throws GatewayError `config.secret`
  */
 export function compileClientKey(

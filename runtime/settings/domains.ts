@@ -1,8 +1,8 @@
 /**
- * Domain patterns of the two MCP allowlists and the hosts compared with them.
+ * Domain patterns of the two MCP allowlists, and the hosts compared with them.
  *
- * Untrusted input: hosts of URLs learnt from others. Promise: a host is compared only in its canonical form, and what has
- * none (empty labels, foreign characters, a port) matches nothing.
+ * Untrusted input: hosts of URLs from others. Promise: a host is compared only in its canonical form. A host without
+ * one (empty labels, foreign characters, a port) matches nothing.
  */
 
 /** "example.com" (that host only) or "*.example.com" (any subdomain at any depth, not example.com itself). */
@@ -17,17 +17,17 @@ export interface DomainPattern {
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * A host name or IP address in the one spelling we compare: lower case, IDNA encoded, no port, no trailing dot.
+ * A host name or IP address in canonical form: lower case, IDNA encoded, no port, no trailing dot.
  *
  * @param host without port; IPv6 with or without brackets
- * @returns undefined when it is not a host
+ * @returns undefined if it is not a host
  */
 export function canonicalHost(host: string): string | undefined {
   const bare = host.startsWith("[") && host.endsWith("]") ? host.slice(1, -1) : host;
   if (bare.includes(":")) return canonicalIpv6(bare);
   const named = bare.endsWith(".") ? bare.slice(0, -1) : bare;
   const lower = named.toLowerCase();
-  // Plain names are the rule; the URL parser below is only for names with foreign characters and for short IPv4 forms.
+  // Fast path for plain names; the URL parser below handles foreign characters and short IPv4 forms.
   if (isDomainName(lower) && !/^[0-9]/.test(lower.slice(lower.lastIndexOf(".") + 1))) return lower;
   if (/[\s/\\?#@%*:[\]]/.test(named) || named === "") return undefined;
   try {
@@ -38,7 +38,7 @@ export function canonicalHost(host: string): string | undefined {
   }
 }
 
-/** @throws TypeError with what is expected when the text is not a pattern */
+/** @throws TypeError with the expected form if the text is not a pattern */
 export function parseDomainPattern(text: string): DomainPattern {
   const wildcard = text.startsWith("*.");
   const rest = wildcard ? text.slice(2) : text;
@@ -52,12 +52,12 @@ export function parseDomainPattern(text: string): DomainPattern {
   return { text: wildcard ? `*.${domain}` : domain, wildcard, domain };
 }
 
-/** True when a pattern covers the host; a host without canonical form matches nothing. */
+/** Whether a pattern covers the host; a host without canonical form matches nothing. */
 export function matchesDomain(patterns: readonly DomainPattern[], host: string): boolean {
   return findDomain(patterns, host) !== undefined;
 }
 
-/** The pattern that covers the host; an exact one before a wildcard, because exact names may be private addresses. */
+/** The pattern that covers the host. Exact ones precede wildcards, because exact names may be private addresses. */
 export function findDomain(patterns: readonly DomainPattern[], host: string): DomainPattern | undefined {
   const name = canonicalHost(host);
   if (name === undefined) return undefined;
@@ -67,7 +67,7 @@ export function findDomain(patterns: readonly DomainPattern[], host: string): Do
   );
 }
 
-/** True when a pattern covers every host that a name or a wildcard ("*.example.com") stands for. */
+/** Whether a pattern covers every host of a name or wildcard ("*.example.com"). */
 export function coversHosts(patterns: readonly DomainPattern[], hosts: string): boolean {
   if (!hosts.startsWith("*.")) return findDomain(patterns, hosts) !== undefined;
   const below = canonicalHost(hosts.slice(2));
@@ -80,7 +80,7 @@ function isDomainName(text: string): boolean {
 }
 
 function canonicalIpv6(text: string): string | undefined {
-  // Anything else could leave the brackets: "@" begins another host, "/" a path.
+  // Any other character could escape the brackets: "@" begins another host, "/" a path.
   if (!/^[0-9a-fA-F:.]+$/.test(text)) return undefined;
   try {
     return new URL(`http://[${text}]/`).hostname.slice(1, -1);

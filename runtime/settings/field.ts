@@ -1,6 +1,6 @@
 /**
- * The Field tree: one description of every setting, from which all surfaces are made (files, Terraform, constructs,
- * annotations, JSON Schema, reference). types/registry.ts registers a Field with each zod schema it makes.
+ * The Field tree: one description of every setting, from which all surfaces are generated (files, Terraform,
+ * constructs, annotations, JSON Schema, reference). types/registry.ts registers a Field with each zod schema it makes.
  */
 
 export type Kind =
@@ -25,37 +25,41 @@ export type Kind =
 export type Default = string | number | boolean | readonly string[];
 
 export interface Field {
-  /** snake_case, exactly as the requirements spell it. For a secret the base name; `_ref` and `_sealed` follow from it. */
+  /**
+   * snake_case, exactly as in the requirements. For a secret the base name; `_ref` and `_sealed` are derived from it.
+   */
   readonly name: string;
   readonly kind: Kind;
   /** One or two sentences for users: what it does, unit, range. */
   readonly doc: string;
   readonly required: boolean;
-  /** What a gateway takes when the setting is left out. */
+  /** Value that applies if the setting is omitted. */
   readonly default?: Default;
-  /** Without a default: "none", the words after "Default:", or "required …" with the condition. */
+  /** Without a default: "none", the text after "Default:", or "required …" with the condition. */
   readonly unset?: string;
-  /** boot: only in the file given to `gateway run`; live: also in published slices; route: per route. */
+  /** boot: only in the file passed to `gateway run`; live: also in published slices; route: per route. */
   readonly scope: "boot" | "live" | "route";
-  /** The change of this setting replaces the Terraform resource. */
+  /** Changing this setting replaces the Terraform resource. */
   readonly replaces?: boolean;
-  /** Name of the Kubernetes annotation without prefix; absent when there is none. */
+  /** Name of the Kubernetes annotation without prefix; absent if there is none. */
   readonly annotation?: string;
   /** A secret that may also be a list of secrets, for rotation. */
   readonly many?: boolean;
   /** Values of a choice. */
   readonly values?: readonly string[];
-  /** All that a list of texts may hold, for completion; its own check refuses the rest. */
+  /** All valid items of a list of texts, for completion; its own check rejects others. */
   readonly itemValues?: readonly string[];
-  /** The block in which Terraform has the setting; in documents it stands where it is. */
+  /** Terraform block of the setting; documents have it without the block. */
   readonly group?: FieldGroup;
-  /** A path; the file is read with the secrets, and by the same leave. */
+  /** A path; the file is read with the secrets, and with the same permission. */
   readonly readsFile?: true;
-  /** Members of a block, of each item of a block-list, of each value of a labelled map. */
+  /** Members of a block, of each item of a block-list, or of each value of a labelled map. */
   readonly fields?: readonly Field[];
 }
 
-/** Default of a setting: a value in code marks, words, or the condition under which it is required; undefined: none. */
+/**
+ * Default of a setting: a value in code marks, a text, or the condition under which it is required; undefined: none.
+ */
 export function fallbackText({ default: fallback, unset }: Field): string | undefined {
   if (fallback !== undefined) return `\`${typeof fallback === "object" ? fallback.join(", ") : String(fallback)}\``;
   return unset === "none" ? undefined : unset;
@@ -69,7 +73,7 @@ export function describe(field: Field, ...more: readonly string[]): string {
 }
 
 export interface FieldGroup {
-  /** Of the block. No setting of the same kind of document has this name. */
+  /** Name of the block; unique among the settings of its kind of document. */
   readonly name: string;
   readonly doc: string;
 }

@@ -1,9 +1,9 @@
 /**
- * Settings of a route that most routes do not have, and that Terraform therefore has in blocks.
+ * Rare settings of a route, which Terraform therefore has in blocks.
  *
- * Only the Terraform surface: files, annotations and constructs write each of them on the route itself. Terraform goes
- * through every member of every route many times a plan, written or not, but never into a block that is not there. The
- * blocks follow from what registry.ts registers with `grouped`; nothing here names a setting.
+ * Only for Terraform: files, annotations and constructs have each of them directly on the route. Terraform visits every
+ * member of every route many times per plan, set or not, but never enters an absent block. The blocks are derived from
+ * settings registered with `grouped` in registry.ts; no setting is named here.
  */
 import type { Field, FieldGroup } from "./field.ts";
 import { attributeNames } from "./secret-spellings.ts";
@@ -31,11 +31,11 @@ export const UPSTREAM: FieldGroup = {
 /** A block that only Terraform has. */
 export interface GroupField extends Field {
   readonly isGroup: true;
-  /** Its members; in the block they have no group. */
+  /** Members of the block, without a group. */
   readonly fields: readonly Field[];
 }
 
-/** The fields as Terraform nests them: those of a group in one block, where the first of them was. */
+/** The fields as Terraform nests them: each group in one block, at the position of its first member. */
 export function nestFields(fields: readonly Field[]): readonly (Field | GroupField)[] {
   const nested: (Field | GroupField)[] = [];
   const groups = new Set<string>();
@@ -63,7 +63,7 @@ export function isGroup(field: Field): field is GroupField {
   return "isGroup" in field;
 }
 
-/** Members of a document's route, or of one in an old state, as Terraform nests them. What no field knows stays. */
+/** Members of a document's route, or of a route in an old state, as Terraform nests them. Unknown members stay. */
 export function nestMembers(
   fields: readonly Field[],
   members: Readonly<Record<string, unknown>>,
@@ -81,7 +81,7 @@ export function nestMembers(
   return nested;
 }
 
-/** Terraform has empty lists and maps for blocks that are not there. */
+/** Terraform represents absent blocks as empty lists and maps. */
 export function isAbsent({ kind }: Field, value: unknown): boolean {
   if (value === undefined || value === null) return true;
   return (kind === "block-list" || kind === "labelled") && Object.keys(value).length === 0;

@@ -1,40 +1,43 @@
-/** One thing wrong with a configuration, and how it is said to people. */
+/** A problem of a configuration, and its text form. */
 
 export interface Problem {
   readonly severity: "error" | "warning";
   readonly file: string;
-  /** 1-based; absent when the problem has no place in the text. */
+  /** 1-based; absent if the problem has no position in the text. */
   readonly line?: number;
   readonly column?: number;
-  /** To what is wrong; [] when it concerns the whole file. */
+  /** Path of the problem; [] if it concerns the whole file. */
   readonly path: ValuePath;
-  /** State, then what is expected: `is "30", must be a duration such as "30s"`. Never holds a secret. */
+  /** Actual state, then the expectation: `is "30", must be a duration such as "30s"`. Never contains a secret. */
   readonly message: string;
-  /** How many problems this one stands for, which are not told one by one. */
+  /** Number of further problems that this one represents. */
   readonly more?: number;
-  /** Of a conflict: where the others stand. What has none is wrong by itself. */
+  /** The other sides of a conflict. A problem without rivals stands alone. */
   readonly rivals?: readonly Rival[];
 }
 
-/** Problems of one block, and of one slice, that are told; of the others it is said how many they are. */
+/** Limit of reported problems per block and per slice; the others are only counted. */
 export const MAX_PROBLEMS = 100;
 
 /** Members and indexes from the top of a document to a value. */
 export type ValuePath = readonly (string | number)[];
 
-/** A problem before it is known where in which file it stands. */
+/** A problem whose position in a file is not yet known. */
 export type UnplacedProblem = Omit<Problem, "file" | "line" | "column">;
 
-/** Gets what rules find. A callback, not an iterator: each of thousands of routes is asked by some thirty of them. */
+/**
+ * Receives the findings of rules. A callback, not an iterator, because some thirty rules check each of thousands of
+ * routes.
+ */
 export type Report = (problem: UnplacedProblem) => void;
 
 /** The other side of a conflict. */
 export interface Rival {
   readonly file: string;
   readonly path: ValuePath;
-  /** A setting that a route does not go with: the route is in the wrong, unless it was there first. */
+  /** A setting that conflicts with a route: the route is at fault unless it is older. */
   readonly isSetting?: boolean;
-  /** The message is these two with the name of the rival between them; absent when the message does not name it. */
+  /** The message before and after the rival's name; absent if the message does not name it. */
   readonly around?: readonly [before: string, after: string];
 }
 
@@ -49,7 +52,7 @@ export function messageWithPath({ path, message }: Pick<Problem, "path" | "messa
   return path.length === 0 ? message : `"${formatPath(path)}" ${message}`;
 }
 
-/** ["routes", 2, "set_request_headers", "X-A"] → `routes[2].set_request_headers["X-A"]`. */
+/** ["routes", 2, "set_request_headers", "X-A"] → `routes[2].set_request_headers["X-A"]` */
 export function formatPath(path: ValuePath): string {
   let text = "";
   for (const part of path) {
@@ -62,7 +65,10 @@ export function formatPath(path: ValuePath): string {
 
 const STEPS = /\[(\d+)\]|\[("(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*")\]|([^.[\]]+)/gu;
 
-/** `routes[2].set_request_headers["X-A"]` → its steps; the inverse of formatPath, which shortens very long names. Total. */
+/**
+ * `routes[2].set_request_headers["X-A"]` → its steps. The inverse of formatPath, except for very long names, which that
+ * shortens. Total.
+ */
 export function parsePath(text: string): ValuePath {
   return [...text.matchAll(STEPS)].map(([, index, quoted, name = ""]) => {
     if (index !== undefined) return Number(index);
@@ -78,7 +84,7 @@ export function quote(value: unknown): string {
   return text.length > QUOTED_LENGTH ? `${text.slice(0, QUOTED_LENGTH)}…` : text;
 }
 
-/** What kind of value somebody wrote, for messages: "text", "a list", … */
+/** The type of a value for messages: "text", "a list", … */
 export function describe(value: unknown): string {
   if (value === null) return "empty";
   if (Array.isArray(value)) return "a list";
@@ -95,12 +101,12 @@ export function warningAt(path: ValuePath, message: string): UnplacedProblem {
   return { severity: "warning", path, message };
 }
 
-/** In the place of many. */
+/** Replaces problems beyond the limit. */
 export function moreProblems(severity: Problem["severity"], more: number): UnplacedProblem {
   return { severity, path: [], message: `and ${more} more problem${more === 1 ? "" : "s"}`, more };
 }
 
-/** A problem that is another's as well, whose name stands in the message. */
+/** A problem with a rival, whose name is part of the message. */
 export function conflict(
   path: ValuePath,
   rival: Pick<Rival, "file" | "path">,
@@ -111,7 +117,7 @@ export function conflict(
   return { ...errorAt(path, message), rivals: [{ file: rival.file, path: rival.path, around: [before, after] }] };
 }
 
-/** The problem as seen from further up in the document. */
+/** The problem with a path relative to an enclosing value. */
 export function below(path: ValuePath, problem: UnplacedProblem): UnplacedProblem {
   return { ...problem, path: [...path, ...problem.path] };
 }

@@ -1,17 +1,20 @@
-/** Secrets and their spellings, for every surface: `x`, `x_ref`, `x_sealed`, in Terraform `x_wo` and `x_wo_version`. */
+/**
+ * Secrets and the names of their forms on every surface: `x`, `x_ref`, `x_sealed`, in Terraform also `x_wo` and
+ * `x_wo_version`.
+ */
 import { GatewayError } from "../shared/errors.ts";
 import type { Field } from "./field.ts";
 import type { ValuePath, Report } from "./problem.ts";
 import { partsOf } from "./shapes.ts";
 
-/** What stands behind the name of a secret, by what is written under it. */
+/** Suffix of a secret's name by form. */
 const ENDINGS = { plain: "", ref: "_ref", sealed: "_sealed" } as const;
 
 export type SecretForm = keyof typeof ENDINGS;
 
 const FORMS: readonly SecretForm[] = ["plain", "ref", "sealed"];
 
-/** Every name under which a document may have the secret `N`. */
+/** Every name under which a document can have the secret `N`. */
 export type SecretName<N extends string> = `${N}${(typeof ENDINGS)[SecretForm]}`;
 
 /** The names of a secret in a document: `x`, `x_ref`, `x_sealed`. */
@@ -21,22 +24,22 @@ export function secretNames<const N extends string>(
   return [name, `${name}${ENDINGS.ref}`, `${name}${ENDINGS.sealed}`];
 }
 
-/** Under which names a document may have a setting. */
+/** Names under which a document can have a setting. */
 export function memberNames({ kind, name }: Field): readonly string[] {
   return kind === "secret" ? secretNames(name) : [name];
 }
 
-/** The five attributes of a secret in Terraform: two more, of which the first is given and never stored. */
+/** The five attributes of a secret in Terraform. One of the two additional ones is write-only and never stored. */
 export interface SecretAttributes {
   readonly plain: string;
   readonly reference: string;
   readonly sealed: string;
   readonly writeOnly: string;
-  /** Grows when the write-only value changes. */
+  /** Incremented when the write-only value changes. */
   readonly version: string;
 }
 
-/** Ends of the names of what Terraform has besides. */
+/** Suffixes of the additional names in Terraform. */
 const WRITE_ONLY = "_wo";
 const VERSION = "_wo_version";
 
@@ -45,34 +48,34 @@ export function secretAttributeNames(name: string): SecretAttributes {
   return { plain, reference, sealed, writeOnly: name + WRITE_ONLY, version: name + VERSION };
 }
 
-/** Under which names Terraform may have a setting. */
+/** Names under which Terraform can have a setting. */
 export function attributeNames({ kind, name }: Field): readonly string[] {
   return kind === "secret" ? Object.values(secretAttributeNames(name)) : [name];
 }
 
-/** Which secret an attribute of Terraform belongs to, if it belongs to one: "x" for "x_wo_version" and for "x". */
+/** Name of the secret that a Terraform attribute would belong to: "x" for "x_wo_version" and for "x". */
 export function secretOfAttribute(name: string): string {
   const ending = [WRITE_ONLY, VERSION].find((each) => name.endsWith(each));
   return ending === undefined ? readSecretName(name).name : name.slice(0, -ending.length);
 }
 
-/** Which secret a name belongs to, and how it is written there: "x_ref" is x by reference, "x" is x as it is. */
+/** Secret and form of a name: "x_ref" is x by reference, "x" is x in plain text. */
 export function readSecretName(name: string): { readonly name: string; readonly form: SecretForm } {
   const form = FORMS.findLast((each) => name.endsWith(ENDINGS[each])) ?? "plain";
   return { name: name.slice(0, name.length - ENDINGS[form].length), form };
 }
 
-/** Whether a document has the secret, however it is written. */
+/** Whether a document has the secret, in any form. */
 export function hasSecret(members: object, name: string): boolean {
   return secretNames(name).some((each) => Object.hasOwn(members, each));
 }
 
-/** Where secrets come from when a snapshot is made. Both throw GatewayError `config.secret`; neither names the value. */
+/** Source of secrets for a snapshot. Both methods throw GatewayError `config.secret`; neither error names the value. */
 export interface SecretSource {
   /**
    * "env:NAME", "file:/path" or "vault:<mount>/<path>#<field>" → the secret.
    *
-   * @param owner who wrote the reference; absent: where only the main configuration file writes some
+   * @param owner author of the reference; absent if only the main configuration file can have it
    */
   resolve(ref: string, owner?: string): string;
   /** Opens a text sealed to this gateway. */
@@ -86,12 +89,12 @@ export interface SecretUse {
   readonly values: readonly string[];
 }
 
-/** Every secret written in a value, found by the Field tree; and every file that is read with them. */
+/** Every secret in a value, found by the Field tree, and every file that is read with secrets. */
 export function secretUses(fields: readonly Field[], value: unknown, path: ValuePath = []): readonly SecretUse[] {
   if (typeof value !== "object" || value === null) return NO_USES;
   const record = value as Readonly<Record<string, unknown>>;
   const members = secretMembers(fields);
-  // Of thousands of routes few have one: for the others this is all there is to it.
+  // Few of thousands of routes have secrets: return early for the others.
   if (!Object.keys(record).some((name) => members.has(name))) return NO_USES;
   return [...members.values()].flatMap((member) =>
     Object.hasOwn(record, member.name) ? memberUses(member, record[member.name], path) : NO_USES,
@@ -113,16 +116,16 @@ function memberUses({ name, form, field }: SecretMember, written: unknown, path:
 }
 
 interface SecretMember {
-  /** As a document may have it. */
+  /** As in a document. */
   readonly name: string;
-  /** Of a secret itself. */
+  /** Form, for a secret itself. */
   readonly form?: SecretForm;
   readonly field: Field;
 }
 
 const known = new WeakMap<readonly Field[], ReadonlyMap<string, SecretMember>>();
 
-/** By name: what may stand in a document and is read as a secret is, or has such below it. */
+/** By name: members that are secrets, are read like secrets, or contain such members. */
 function secretMembers(fields: readonly Field[]): ReadonlyMap<string, SecretMember> {
   let members = known.get(fields);
   if (!members)
@@ -137,10 +140,10 @@ function membersOf(field: Field): readonly SecretMember[] {
 }
 
 /**
- * A secret may be written in one spelling only; in a published slice it should not be plain text, and must not be
- * sealed for another owner.
+ * A secret can have only one form. In a published slice it should not be plain text, and must not be sealed for another
+ * owner.
  *
- * @param publisher owner of a published slice; undefined for the boot file, which is the operator's
+ * @param publisher owner of a published slice; undefined for the operator's main configuration file
  */
 export function secretRules(
   fields: readonly Field[],
@@ -179,10 +182,10 @@ export function secretRules(
 }
 
 /**
- * Whose slices may carry a seal; undefined when its maker did not say, or when it is none.
+ * The owner whose slices may contain a seal; undefined if the seal names none or is invalid.
  *
- * Read before anything is decrypted, and still to be trusted: the header of a compact JWE is part of what its key
- * authenticates, so that a seal with another header does not open. @see RFC 7516 §5.1 step 14
+ * Read before decryption, but trustworthy: the header of a compact JWE is authenticated by its key, so a seal with
+ * another header does not open. @see RFC 7516 §5.1 step 14
  */
 export function sealedFor(sealed: string): string | undefined {
   try {
@@ -194,7 +197,7 @@ export function sealedFor(sealed: string): string | undefined {
   }
 }
 
-/** Values of one secret of a checked document; [] when it is not set. @throws GatewayError `config.secret` */
+/** Values of one secret of a checked document; [] if not set. @throws GatewayError `config.secret` */
 export function secretValues(
   record: Readonly<Record<string, unknown>>,
   name: string,
@@ -221,7 +224,7 @@ interface Spelling {
   readonly spelling: string;
 }
 
-/** By name of the secret, of which there are some thirty. */
+/** Cache by name of the secret, of which there are some thirty. */
 const spellings = new Map<string, readonly Spelling[]>();
 
 function spellingsOf(name: string): readonly Spelling[] {

@@ -1,4 +1,4 @@
-/** What values of a setting are made of: the one walk into them, and through the Field tree. */
+/** Structure of setting values: the only code that traverses them and the Field tree. */
 import type { Field, Kind } from "./field.ts";
 
 /** A list or map of texts has no Fields below it; "blocks" is a list of them, "labelled" has them by name. */
@@ -20,10 +20,10 @@ export function shapeOf({ kind }: Field): Shape {
   return SHAPES[kind] ?? "scalar";
 }
 
-/** Index or name of a part; a block that stands alone is its only part and has none. */
+/** Index or name of a part; a single block is its only part and has none. */
 export type PartKey = string | number | undefined;
 
-/** Items, members or the block itself. @returns undefined for a scalar, and for a value that has another shape */
+/** Items, members or the block itself. @returns undefined for a scalar, and for a value of another shape */
 export function partsOf<V>(field: Field, value: V): readonly (readonly [step: PartKey, part: V])[] | undefined {
   switch (shapeOf(field)) {
     case "block":
@@ -39,7 +39,7 @@ export function partsOf<V>(field: Field, value: V): readonly (readonly [step: Pa
   }
 }
 
-/** The value with each of its parts changed. @returns undefined where `partsOf` does */
+/** The value with each part mapped. @returns undefined where `partsOf` does */
 export function mapParts<V, Out>(
   field: Field,
   value: V,
@@ -51,12 +51,15 @@ export function mapParts<V, Out>(
   return Array.isArray(value) ? parts.map(([, part]) => part) : Object.fromEntries(parts);
 }
 
-/** Instances of classes stand for a whole value, such as one that Terraform does not know yet. */
+/** Instances of classes represent a whole value, such as one that Terraform does not know yet. */
 function isPlain(value: unknown): boolean {
   return typeof value === "object" && value !== null && [Object.prototype, null].includes(Object.getPrototypeOf(value));
 }
 
-/** Every setting, outer before inner. @returns with names; "[]" and "<name>" lead into blocks of a list and by name */
+/**
+ * Every setting, outer before inner. @returns with path; "[]" and "<name>" are steps into lists of blocks and named
+ * blocks
+ */
 export function* eachField(
   fields: readonly Field[],
   above: readonly string[] = [],

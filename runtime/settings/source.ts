@@ -1,11 +1,11 @@
 /**
- * Configuration text (YAML 1.2 or JSON) → a plain JSON value, and back from a path to line and column; or a value that was
- * read elsewhere, held to the same bounds.
+ * Parses configuration text (YAML 1.2 or JSON) into a plain JSON value, and locates paths by line and column. Also
+ * accepts already parsed values, within the same limits.
  *
- * Untrusted input: the text, the value; slices are published by others. Promises: the value holds only JSON types and no
- * `__proto__`; every key stands once; aliases expand within a budget; nothing throws. Anything YAML can say beyond JSON
- * (tags, merge keys, other YAML versions, NaN, several documents) is refused with its place, because two readers of one
- * file must agree on what it says.
+ * Untrusted input: the text, the value; others publish slices. Promises: the value has only JSON types and no
+ * `__proto__`. Keys are unique. Aliases expand within a budget. Nothing throws. YAML beyond JSON (tags, merge keys,
+ * other YAML versions, NaN, several documents) is rejected with its location, because two readers of one file must
+ * agree on its meaning.
  */
 import { MAX_TOKENS, parseBoundedYaml, TooMuchYaml } from "./bounded-yaml.ts";
 import { MAX_DEPTH, readPlainJson, countKeys, isSound } from "./plain-json.ts";
@@ -15,10 +15,10 @@ import { MAX_PROBLEMS, quote, type Problem, type ValuePath } from "./problem.ts"
 
 export interface SourceText {
   readonly file: string;
-  /** Absent when the text could not be read; `problems` then says why. */
+  /** Absent if the text could not be read; `problems` states the reason. */
   readonly value?: unknown;
   readonly problems: readonly Problem[];
-  /** Where the member at the path stands, or its nearest existing ancestor. Empty when finding out costs too much. */
+  /** Position of the member at the path, or of its nearest existing ancestor. Empty if finding it costs too much. */
   readonly locate: (
     path: ValuePath,
     severity: Problem["severity"],
@@ -26,13 +26,13 @@ export interface SourceText {
 }
 
 const MAX_JSON_LENGTH = 64 * 1024 * 1024;
-/** YAML is read at about a megabyte a second, and nobody writes more by hand. */
+/** YAML parses at about a megabyte per second, and hand-written files are never larger. */
 const MAX_YAML_LENGTH = 8 * 1024 * 1024;
 /** Some 100,000 routes, and 240 MiB at most. */
 const MAX_VALUES = 2_000_000;
 /**
- * Positions in JSON need a second reading (some 200 ms for 1,000 routes). Past these sizes a slice was made by a machine
- * and its paths say enough: positions of warnings are left out first.
+ * Positions in JSON need a second parse (some 200 ms for 1,000 routes). Larger slices are generated, and their paths
+ * suffice. Positions of warnings are omitted first.
  */
 const MAX_LOCATED = { error: 2 * 1024 * 1024, warning: 64 * 1024 };
 const MAX_LOCATED_VALUES = 20_000;
@@ -44,13 +44,13 @@ const HALF_CHARACTER = "has half of a surrogate pair, which is not a character";
 const INEXACT = "is a number that JSON cannot carry exactly, must be smaller or text in quotes";
 
 export interface ReadOptions {
-  /** The same text is read again at once. */
+  /** The same text will be read again immediately. */
   readonly isAgain?: boolean;
-  /** Members, items, blocks and lists that JSON may have. */
+  /** Limit of members, items, blocks and lists in JSON. */
   readonly maxValues?: number;
 }
 
-/** What is read again right behind, once: YAML costs a second for each megabyte. */
+/** One text for an immediate second read: YAML costs a second per megabyte. */
 let kept: { readonly text: string; readonly source: SourceText } | undefined;
 
 export function readSource(
@@ -69,7 +69,7 @@ export function readSource(
 function read(file: string, text: string, maxValues: number): SourceText {
   const whole = (message: string): SourceText => failed(file, [{ severity: "error", file, path: [], message }]);
   if (text.length > MAX_JSON_LENGTH) return whole("is larger than 64 MiB");
-  // Big slices are JSON, and JSON.parse is fifty times as fast as the YAML reader, which then only serves positions.
+  // Large slices are JSON. JSON.parse is fifty times as fast as the YAML reader, which then only provides positions.
   const fast = readPlainJson(text, maxValues);
   if (fast.kind === "value") {
     let tree: Tree | undefined;
@@ -90,7 +90,7 @@ function read(file: string, text: string, maxValues: number): SourceText {
   return { file, value, problems: [], locate: (path) => tree.locate(path) };
 }
 
-/** A value that Terraform or a cluster's API has read already. Its problems have no line. */
+/** A value already parsed by Terraform or a cluster's API. Its problems have no line. */
 export function readValue(file: string, value: unknown): SourceText {
   const locate: SourceText["locate"] = () => ({});
   if (!Number.isNaN(countKeys(value, 0))) return { file, value, problems: [], locate };
@@ -101,7 +101,7 @@ export function readValue(file: string, value: unknown): SourceText {
   return failed(file, problems);
 }
 
-/** Finds what `countKeys` has no number for. */
+/** Reports values for which `countKeys` returns NaN. */
 function reportUnreadable(value: unknown, path: ValuePath, report: (path: ValuePath, message: string) => void): void {
   if (typeof value !== "object" || value === null) {
     if (!isSound(value)) report(path, INEXACT);
@@ -118,7 +118,7 @@ function failed(file: string, problems: readonly Problem[]): SourceText {
   return { file, problems, locate: () => ({}) };
 }
 
-/** The parsed YAML document with our own conversion, which refuses what JSON cannot say. */
+/** The parsed YAML document with our own conversion, which rejects anything that JSON cannot represent. */
 class Tree {
   readonly problems: Problem[] = [];
   readonly #file: string;
@@ -127,7 +127,7 @@ class Tree {
   readonly #anchors = new Map<string, ParsedNode>();
   readonly #pairs = new Map<YAMLMap.Parsed, Map<unknown, Pair<ParsedNode, ParsedNode | null>>>();
   #lineStarts: number[] | undefined;
-  /** Of the value that is being converted. */
+  /** Path of the value that is being converted. */
   readonly #path: (string | number)[] = [];
   #aliased = 0;
 
@@ -150,7 +150,7 @@ class Tree {
         this.#report(error.pos[0], "begins a second document, must hold one");
         continue;
       }
-      // Past the colon the reader may repeat the text, which may hold a secret.
+      // After the colon the reader may repeat the text, which may contain a secret.
       this.#report(error.pos[0], `is not valid YAML: ${error.message.split(": ")[0] ?? ""}`);
     }
     if (document.directives.yaml.version !== "1.2") this.#report(0, "declares another YAML version, must be YAML 1.2");
@@ -178,7 +178,7 @@ class Tree {
     return this.#place(offset);
   }
 
-  /** Found once for all members: every route of thousands may have a problem. */
+  /** Built once for all members: every route of thousands may have a problem. */
   #pairOf(map: YAMLMap.Parsed, name: string | number): Pair<ParsedNode, ParsedNode | null> | undefined {
     let pairs = this.#pairs.get(map);
     if (!pairs) {
@@ -202,7 +202,7 @@ class Tree {
       return null;
     }
     if (isAlias(node)) {
-      // Only finished nodes are in the map, so that an alias inside its own anchor finds nothing.
+      // Only finished nodes are in the map, so an alias inside its own anchor has no target.
       const target = this.#anchors.get(node.source);
       if (!target) this.#report(node.range[0], "is an alias without an earlier anchor of that name");
       return target === undefined ? null : this.#convert(target, depth + 1, true);

@@ -1,4 +1,4 @@
-/** A value against a schema: problems in our words, and which members are valid. */
+/** Validates a value against a schema: problems in our words, and the valid members. */
 import { memberNames } from "./secret-spellings.ts";
 import { isRecord } from "../shared/is-record.ts";
 import type { Field } from "./field.ts";
@@ -8,7 +8,7 @@ import { errorAt, MAX_PROBLEMS, moreProblems, type UnplacedProblem, type ValuePa
 
 export { withFewSuggestions };
 
-/** Validates a block against its schema. `valid` holds the members without problems. @param recall see `soundDocument` */
+/** Validates a block against its schema. `valid` has the members without problems. @param recall see `soundDocument` */
 export function validate<T extends object>(
   schema: Schema<T>,
   value: unknown,
@@ -16,7 +16,7 @@ export function validate<T extends object>(
   report: (problem: UnplacedProblem) => void,
   recall?: MemberMemory,
 ): { readonly complete: boolean; readonly valid: Partial<T> } {
-  // Of what is not sound all is read once more, and only then are its problems told.
+  // An invalid document is read again as a whole, only to report its problems.
   const sound = withFewSuggestions(() => soundDocument(schema, value, recall), 0);
   if (sound) return { complete: true, valid: sound };
   return withFewSuggestions(() => validateWhole(schema, value, fields, report));
@@ -51,14 +51,14 @@ function validateWhole<T extends object>(
   return { complete: false, valid: Object.fromEntries(members.filter(([name]) => !bad.has(name))) as Partial<T> };
 }
 
-/** Names that may stand in the block at a path. */
+/** Names that the block at a path can have. */
 function membersAt(fields: readonly Field[], path: ValuePath): readonly string[] {
   let [members, rest] = [fields, path];
   while (rest.length > 0) {
     const field = members.find((each) => each.name === rest[0]);
     if (!field?.fields) return [];
     members = field.fields;
-    // Items of a list and labels of a map are one more step.
+    // Items of a list and labels of a map add a step.
     rest = rest.slice(field.kind === "block" ? 1 : 2);
   }
   return members.flatMap(memberNames);

@@ -1,4 +1,6 @@
-/** Readers of single values: durations, URLs, origins, paths, listener addresses. Each gives the problem when it refuses. */
+/**
+ * Readers of single values: durations, URLs, origins, paths, listener addresses. Each returns a problem on rejection.
+ */
 import { canonicalHost } from "./domains.ts";
 import { trimSlash } from "../shared/http/trim-slash.ts";
 
@@ -8,19 +10,19 @@ export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly o
 const read = <T>(value: T): Reading<T> => ({ ok: true, value });
 const refuse = (problem: string): { readonly ok: false; readonly problem: string } => ({ ok: false, problem });
 
-/** What the loader has accepted, read once more by the same reader. @throws TypeError when that refuses, which is a bug */
+/** Reads a value that the loader already accepted. @throws TypeError on rejection, which is a bug */
 export function accepted<T>(reading: Reading<T>): T {
   if (!reading.ok) throw new TypeError(`Cannot use a setting that was accepted: it ${reading.problem}`);
   return reading.value;
 }
 
-/** As `accepted`, of a reader that says no problem. */
+/** Like `accepted`, for a reader without problem texts. */
 export function acceptedText(text: string | undefined): string {
   return accepted(text === undefined ? refuse("cannot be read") : read(text));
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-// setTimeout overflows past 2^31-1 ms (24.8 days); lifetimes may be longer, so the bound here is ten years.
+// setTimeout overflows past 2^31-1 ms (24.8 days). Lifetimes may be longer, so the limit here is ten years.
 const MAX_DURATION_MS = 3650 * 86_400_000;
 
 /** "500ms", "30s", "1h30m", "90d", "0s" → milliseconds. */
@@ -38,7 +40,7 @@ export const DEFAULT_TOKEN_LIFETIME = "10m";
 
 const LONGEST_TOKEN_LIFETIME_MS = 3_600_000;
 
-/** How long a publish token for minutes lasts → whole seconds. The gateway and its Terraform provider take the same. */
+/** Lifetime of a short-lived publish token → whole seconds. The gateway and its Terraform provider accept the same. */
 export function parseTokenLifetime(text: string): Reading<number> {
   const lifetime = parseDuration(text);
   if (!lifetime.ok) return lifetime;
@@ -46,7 +48,7 @@ export function parseTokenLifetime(text: string): Reading<number> {
   return isInRange ? read(Math.floor(lifetime.value / 1000)) : refuse('must be a duration from "1s" to "1h"');
 }
 
-/** An absolute http(s) URL without credentials and fragment. */
+/** An absolute http(s) URL without credentials or fragment. */
 export function parseHttpUrl(text: string): Reading<URL> {
   const problem = 'must be an absolute URL such as "https://app.example.com"';
   if (!/^https?:\/\/[^/\\]/i.test(text) || hasUnsafeCharacter(text)) return refuse(problem);
@@ -62,7 +64,7 @@ export function parseHttpUrl(text: string): Reading<URL> {
   return read(url);
 }
 
-/** An origin: scheme, host and perhaps a port, nothing more. */
+/** An origin: scheme, host and optional port only. */
 export function parseOrigin(text: string): Reading<URL> {
   const url = parseHttpUrl(text);
   if (!url.ok) return text.includes("*") ? refuse("has a wildcard host, must name one host") : url;
@@ -89,12 +91,12 @@ export function parseUpstream(text: string): Reading<WeightedUrl> {
   return read({ url: url.value, weight });
 }
 
-/** Where requests go: origin and base path, in one spelling. */
+/** Destination of requests: origin and base path, normalized. */
 export function upstreamAddress({ origin, pathname }: URL): string {
   return origin + trimSlash(pathname);
 }
 
-/** A path as the listener's canonical form has it: what is written here must be what requests are compared with. */
+/** A path in the listener's canonical form, with which requests are compared. */
 export function parseRoutePath(text: string): Reading<string> {
   if (!text.startsWith("/")) return refuse('must start with "/"');
   if (hasUnsafeCharacter(text) || /[?#]/.test(text))
@@ -105,7 +107,7 @@ export function parseRoutePath(text: string): Reading<string> {
   if (/%(?![0-9A-Fa-f]{2})/.test(text)) return refuse('has a "%" that is not an escape, must be written "%25"');
   if (/%(?![0-9A-F]{2})/.test(text))
     return refuse("has a lower-case escape, requests are compared with upper-case ones");
-  // Requests are compared after RFC 3986 §6.2.2.2 normalisation: an escaped letter would never match.
+  // Requests are compared after RFC 3986 §6.2.2.2 normalization: an escaped letter would never match.
   if (/%(2D|2E|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])/.test(text)) {
     return refuse("has an escape of a plain character, must be written as that character");
   }
@@ -126,7 +128,7 @@ export function parseListener(text: string): Reading<{ readonly host: string; re
   return canonical === undefined ? refuse(problem) : read({ host: canonical, port });
 }
 
-/** True for names that never leave the machine. @param host an IPv6 address with or without its brackets */
+/** Whether the name never leaves the host. @param host an IPv6 address with or without its brackets */
 export function isLoopbackHost(host: string): boolean {
   return (
     host === "localhost" ||
@@ -137,12 +139,12 @@ export function isLoopbackHost(host: string): boolean {
   );
 }
 
-/** For what nobody on the way may read or change. */
+/** Requires TLS or loopback, so that the network can neither read nor change the traffic. */
 export function overTlsOrLoopback(address: Reading<URL>): Reading<URL> {
   return !address.ok || isTlsOrLoopback(address.value) ? address : refuse("must start with https://");
 }
 
-/** Whole seconds of a duration that was validated. */
+/** Whole seconds of a validated duration. */
 export function durationSeconds(text: string): number {
   return Math.floor(accepted(parseDuration(text)) / 1000);
 }
@@ -151,7 +153,7 @@ export function isTlsOrLoopback({ protocol, hostname }: Pick<URL, "protocol" | "
   return protocol === "https:" || isLoopbackHost(hostname);
 }
 
-/** Bytes of base64 or base64url text; undefined when it is neither. */
+/** Bytes of base64 or base64url text; undefined if it is neither. */
 export function decodeBase64(text: string): Buffer | undefined {
   if (!/^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/.test(text)) return undefined;
   const unpadded = text.replace(/=+$/, "");
@@ -159,13 +161,13 @@ export function decodeBase64(text: string): Buffer | undefined {
   return Buffer.from(unpadded, /[-_]/.test(unpadded) ? "base64url" : "base64");
 }
 
-/** Control characters, spaces and backslashes: URL parsers drop or turn them, so two readers would disagree. */
+/** Control characters, spaces and backslashes: URL parsers drop or convert them, so two readers would disagree. */
 export function hasUnsafeCharacter(text: string): boolean {
   // oxlint-disable-next-line no-control-regex
   return /[\u0000-\u0020\u007f\\]/.test(text);
 }
 
-/** A value for the Host header: "host" or "host:port", canonical. undefined when it is none. */
+/** A value for the Host header: "host" or "host:port", canonical. undefined if invalid. */
 export function parseHostHeader(text: string): string | undefined {
   const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::([0-9]{1,5}))?$/.exec(text);
   const host = match?.[1] === undefined ? undefined : canonicalHost(match[1]);
@@ -174,10 +176,10 @@ export function parseHostHeader(text: string): string | undefined {
   return match?.[2] === undefined ? bracketed : `${bracketed}:${Number(match[2])}`;
 }
 
-/** What timers can count; longer settings are as good as no limit. */
+/** Maximum of timers; longer settings are effectively unlimited. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** Milliseconds that a timer can be set to. @param text a duration that was accepted */
+/** Milliseconds for a timer. @param text a duration that was accepted */
 export function timerMs(text: string): number {
   return Math.min(accepted(parseDuration(text)), MAX_TIMER_MS);
 }

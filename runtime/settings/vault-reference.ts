@@ -1,20 +1,21 @@
 /**
- * References to secrets of a Vault or OpenBao server: `vault:<mount>/<path>#<field>`, with `@<version>` for one version.
+ * References to secrets of a Vault or OpenBao server: `vault:<mount>/<path>#<field>`, with `@<version>` for one
+ * version.
  *
- * One spelling for each place: who may read what is validated by the text of the reference.
+ * One form for each location: permission is validated by the text of the reference.
  */
 const SCHEME = "vault:";
 
-/** No escape, no wildcard and nothing that an address gives a meaning to. */
+/** No escape, no wildcard and no character with a meaning in URLs. */
 const SEGMENT = /^[A-Za-z0-9_.@:~+=-]+$/;
 const FIELD = /^[A-Za-z0-9_.-]+$/;
 const VERSION = /^[1-9][0-9]{0,8}$/;
 
 export interface VaultReference {
-  /** At least two segments, of which the first is of the mount. */
+  /** At least two segments; the first belongs to the mount. */
   readonly segments: readonly string[];
   readonly field: string;
-  /** The newest when absent. */
+  /** Absent: the newest. */
   readonly version?: number;
 }
 
@@ -24,7 +25,7 @@ export function isVaultReference(reference: string): boolean {
   return reference.startsWith(SCHEME);
 }
 
-/** @returns undefined when it is none */
+/** @returns undefined if it is not a valid reference */
 export function parseVaultReference(reference: string): VaultReference | undefined {
   if (!isVaultReference(reference)) return undefined;
   const [path = "", named, ...more] = reference.slice(SCHEME.length).split("#");
@@ -40,7 +41,9 @@ export function parseVaultReference(reference: string): VaultReference | undefin
   return { segments, field, ...(version !== undefined && { version: Number(version) }) };
 }
 
-/** What may stand in `allowed_refs`: a reference, or the beginning of some and "*", past the mount at least. */
+/**
+ * Whether `allowed_refs` can have the text: a reference, or a prefix that reaches beyond the mount, followed by "*".
+ */
 export function isVaultReferencePattern(pattern: string): boolean {
   if (!pattern.endsWith("*")) return parseVaultReference(pattern) !== undefined;
   const [path = "", ...named] = pattern.slice(SCHEME.length, -1).split("#");
@@ -57,7 +60,7 @@ export function isVaultReferencePattern(pattern: string): boolean {
   );
 }
 
-/** The reference without the version: one secret, whichever version of it is asked for. */
+/** The reference without its version: all versions are one secret. */
 export function withoutVersion(reference: string): string {
   return isVaultReference(reference) ? reference.replace(/(#[^#@]*)@[0-9]+$/, "$1") : reference;
 }

@@ -1,11 +1,11 @@
-/** Settings that hold settings. */
+/** Settings that contain settings. */
 import { names } from "./map.ts";
 import { listOf } from "./list.ts";
 import * as z from "zod";
 import { type ValueCheck, wrongType } from "./checks.ts";
 import { type About, type SchemaShape, type Made, type HasMembers, type Writeable, made } from "./registry.ts";
 
-/** Settings below one name. Unknown members are errors. */
+/** A block of settings. Unknown members are errors. */
 export function block<S extends SchemaShape, const A extends About>(
   shape: S,
   about: A,
@@ -32,7 +32,7 @@ export function labelled<S extends SchemaShape, const A extends About & { readon
   return made(schema.check(names(about.checkName)), "labelled", about, { members: shape });
 }
 
-/** The schema of a whole document part (all settings, one route): a block that is no setting itself. */
+/** Schema of a whole document part (all settings, one route): a block that is not itself a setting. */
 export function document<S extends SchemaShape>(shape: S): z.ZodObject<Writeable<S>, z.core.$strict> {
   return strict(shape);
 }

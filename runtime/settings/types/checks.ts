@@ -1,27 +1,30 @@
-/** Checks of single texts. Each gives the predicate of `"<setting>" …`, state then what is expected, or undefined when all is well. */
+/**
+ * Checks of single texts. Each returns the predicate of `"<setting>" …`, actual state then expectation, or undefined if
+ * valid.
+ */
 import { describe, quote } from "../problem.ts";
 import type { Reading } from "../values.ts";
 import { isVaultReference, parseVaultReference, VAULT_REFERENCE_FORM } from "../vault-reference.ts";
 
 export type ValueCheck = (value: string) => string | undefined;
 
-/** A value of the wrong type, or none. Does not quote text, which may be a secret in the wrong place. */
+/** Problem of a missing value or a wrong type. Does not quote text, which may be a misplaced secret. */
 export function wrongType(input: unknown, problem: string): string {
   return input === undefined ? "is missing" : `is ${describe(input)}, must be ${problem}`;
 }
 
-/** As wrongType, quoting text: for settings that never hold a secret. */
+/** Like wrongType, but quotes text: for settings that never contain a secret. */
 export function wrongValue(input: unknown, problem: string): string {
   return typeof input === "string" ? `is ${quote(input)}, must be ${problem}` : wrongType(input, problem);
 }
 
-/** The value and what is wrong with it: `is "x y", which is not a header name`. */
+/** The value and its problem: `is "x y", which is not a header name`. */
 export function quotedProblem(value: string, problem: string | undefined): string | undefined {
   if (problem === undefined) return undefined;
   return `is ${quote(value)}, ${/^(must|has|begins|did) /.test(problem) ? problem : `which ${problem}`}`;
 }
 
-/** What a parser that throws TypeError says about a text. */
+/** Error message of a parser that throws TypeError. */
 export function parseErrorOf(parse: () => unknown): string | undefined {
   try {
     parse();
@@ -32,17 +35,17 @@ export function parseErrorOf(parse: () => unknown): string | undefined {
   }
 }
 
-/** A text that a reader of values.ts must accept. */
+/** Check by a reader of values.ts. */
 export function readable(read: (value: string) => Reading<unknown>): ValueCheck {
   return (value) => {
     const reading = read(value);
     if (reading.ok) return undefined;
-    // A URL that may hold a password is not repeated.
+    // Never repeat a URL that may contain a password.
     return value.includes("@") ? reading.problem : quotedProblem(value, reading.problem);
   };
 }
 
-/** Where a secret is read from. One spelling per file: who may use which is validated by the text of the reference. */
+/** Source of a secret. One form per file: permission is validated by the text of the reference. */
 export function checkReference(value: string): string | undefined {
   if (/^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return undefined;
   if (isVaultReference(value)) return parseVaultReference(value) ? undefined : VAULT_REFERENCE_PROBLEM;
@@ -56,7 +59,7 @@ export function checkReference(value: string): string | undefined {
 
 const VAULT_REFERENCE_PROBLEM = `must be like "${VAULT_REFERENCE_FORM}", with "@<version>" at its end for one version: plain path segments and a field of letters, digits, "_", "." and "-"`;
 
-/** The seal itself is opened when the snapshot is made; here only what can never be one is refused. */
+/** The seal is opened when the snapshot is built; this only rejects impossible texts. */
 export function checkSealed(value: string): string | undefined {
   const isSeal = /^[A-Za-z0-9_-][A-Za-z0-9_.-]*$/.test(value);
   return isSeal ? undefined : "must be a sealed secret (base64url parts joined by dots)";

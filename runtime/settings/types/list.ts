@@ -41,7 +41,7 @@ export function listOf<T extends z.ZodType>(item: T, expected: string): z.ZodArr
   return z.array(item, { error: (issue) => wrongType(issue.input, expected) });
 }
 
-/** One text or a non-empty list of texts. Validated in one check: a zod union would hide which branch was meant. */
+/** One text or a non-empty list of texts. Validated in one check: a zod union would hide the intended branch. */
 export function oneOrMany(
   check: ValueCheck,
   expected: string,

@@ -1,4 +1,4 @@
-/** Settings that are names with values. */
+/** Settings that map names to values. */
 import { listOf } from "./list.ts";
 import { checked, str } from "./scalar.ts";
 import * as z from "zod";
@@ -8,14 +8,14 @@ import { type About, type Made, made, found } from "./registry.ts";
 
 type Entries = z.ZodRecord<z.ZodString, z.ZodString>;
 
-/** Names to texts. `checkName` and `checkValue` give problems; values are not quoted unless their own problem does. */
+/** Maps names to texts. `checkName` and `checkValue` return problems; values are only quoted by their own problem. */
 export function textMap<const A extends About & { readonly checkName?: ValueCheck; readonly checkValue?: ValueCheck }>(
   about: A,
 ): Made<Entries, A> {
   return made(mapOf(about.checkName, about.checkValue), "text-map", about);
 }
 
-/** Names to lists of texts. */
+/** Maps names to lists of texts. */
 export function textListMap<
   const A extends About & { readonly checkName?: ValueCheck; readonly checkValue?: ValueCheck },
 >(about: A): Made<z.ZodRecord<z.ZodString, z.ZodArray<z.ZodString>>, A> {
@@ -25,7 +25,7 @@ export function textListMap<
   return made(schema.check(names(about.checkName)), "text-list-map", about);
 }
 
-/** Header names to templates, each of which `parse` must take. */
+/** Maps header names to templates, which `parse` must accept. */
 export function templateMap<
   const A extends About & { readonly checkName: ValueCheck; readonly parse: (value: string) => unknown },
 >(about: A): Made<Entries, A> {
@@ -33,7 +33,7 @@ export function templateMap<
   return made(mapOf(about.checkName, checkValue), "template-map", about);
 }
 
-/** Validated in one check, because zod stops before the names once a value has the wrong type. */
+/** Validated in one check, because zod skips the names once a value has the wrong type. */
 function mapOf(checkName: ValueCheck | undefined, checkValue: ValueCheck | undefined): Entries {
   const checkNames = names(checkName);
   const schema = z.record(z.string(), z.unknown(), {
@@ -48,7 +48,7 @@ function mapOf(checkName: ValueCheck | undefined, checkValue: ValueCheck | undef
   return checked as unknown as Entries;
 }
 
-/** Validates the keys of a record; zod's own key schema would stop the values from being validated. */
+/** Validates the keys of a record; zod's own key schema would skip the values. */
 export function names(
   checkName: ValueCheck | undefined,
 ): (payload: z.core.ParsePayload<Readonly<Record<string, unknown>>>) => void {

@@ -1,12 +1,12 @@
 /**
- * The closed vocabulary of settings: this folder alone calls zod.
+ * The closed vocabulary of settings: only this folder calls zod.
  *
  * Each setting type (scalar.ts, list.ts, map.ts, block.ts, secret.ts, policy.ts) returns a zod schema whose Field (name
- * apart) is registered here; `fieldsOf` turns a shape of such schemas into the Field tree and throws for one that has no
- * Field. None uses default, transform or preprocess: parsing keeps what was written, canonical.ts folds shorthands, and
- * `withDefaults` fills defaults when a configuration is compiled.
+ * apart) is registered here. `fieldsOf` turns a shape of such schemas into the Field tree and throws for a schema
+ * without a Field. None uses default, transform or preprocess: parsing preserves the document, canonical.ts replaces
+ * shorthands, and `withDefaults` fills defaults at compilation.
  *
- * Issue messages are the predicate of `"<setting>" …`: state, then what is expected. They never quote a secret.
+ * Issue messages are the predicate of `"<setting>" …`: actual state, then expectation. They never quote a secret.
  */
 import * as z from "zod";
 
@@ -14,13 +14,13 @@ import type { Default, Field, Kind, FieldGroup } from "../field.ts";
 import { maySuggest, nearest } from "../../shared/suggest.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
-/** What every setting tells about itself. */
+/** Description of a setting. */
 export interface About {
   readonly doc: string;
   readonly required?: true;
-  /** What a gateway takes when the setting is left out; filled in by `withDefaults` and nowhere else. */
+  /** Value that applies if the setting is omitted; filled in only by `withDefaults`. */
   readonly default?: Default;
-  /** Without a default: "none", the words after "Default:", or "required …" with the condition. */
+  /** Without a default: "none", the text after "Default:", or "required …" with the condition. */
   readonly unset?: string;
   readonly annotation?: string;
   readonly replaces?: true;
@@ -32,13 +32,13 @@ export type Made<S extends z.ZodType, A extends About> = (A extends { readonly r
   : z.ZodExactOptional<S>) &
   (A extends { readonly default: Default } ? HasDefault : unknown);
 
-/** Only for the compiler: the setting has a default. */
+/** For the type checker only: the setting has a default. */
 export interface HasDefault {
   readonly [HAS_DEFAULT]: true;
 }
 export declare const HAS_DEFAULT: unique symbol;
 
-/** Only for the compiler: the setting is a block of these. */
+/** For the type checker only: the setting is a block of these. */
 export interface HasMembers<S extends SchemaShape> {
   readonly [MEMBERS]: S;
 }
@@ -58,10 +58,10 @@ export type RegistryEntry = Omit<Field, "name" | "scope" | "fields"> & {
   readonly partOf?: string;
 };
 
-/** What each schema says about its setting. zod's own metadata is lost whenever a schema is wrapped. */
+/** Description of each schema. zod's own metadata is lost whenever a schema is wrapped. */
 export const registry = new WeakMap<z.ZodType, RegistryEntry>();
 
-/** The Field tree of a shape. @throws TypeError for a schema that no kind made */
+/** The Field tree of a shape. @throws TypeError for a schema that no setting type made */
 export function fieldsOf(shape: SchemaShape, scope: Field["scope"]): readonly Field[] {
   const fields: Field[] = [];
   for (const [name, schema] of Object.entries(shape)) {
@@ -75,9 +75,9 @@ export function fieldsOf(shape: SchemaShape, scope: Field["scope"]): readonly Fi
 }
 
 /**
- * Settings as written, each that was left out and has a default with it; those of blocks that were written, too.
+ * Settings with defaults for omitted ones, also within present blocks.
  *
- * @param written a document that has at least the members of the shape; others are left behind
+ * @param written a document with at least the members of the shape; other members are dropped
  */
 export function withDefaults<S extends SchemaShape>(shape: S, written: Partial<ShapeDoc<S>>): WithDefaults<S> {
   const filled: Record<string, unknown> = {};
@@ -90,7 +90,7 @@ export function withDefaults<S extends SchemaShape>(shape: S, written: Partial<S
   return filled as WithDefaults<S>;
 }
 
-/** One setting as written, or its default. */
+/** One setting's value, or its default. */
 export function withDefault<S extends SchemaShape, N extends keyof S & string>(
   shape: S,
   name: N,
@@ -101,7 +101,7 @@ export function withDefault<S extends SchemaShape, N extends keyof S & string>(
   return (value === undefined ? registry.get(schema)?.default : value) as WithDefaults<S>[N];
 }
 
-/** The same settings, which Terraform has in an optional block. @throws TypeError for one that a route must have */
+/** The same settings, in an optional block of Terraform. @throws TypeError for a required setting */
 export function grouped<S extends SchemaShape>(group: FieldGroup, shape: S): S {
   for (const [name, schema] of Object.entries(shape)) {
     const entry = registry.get(schema);
@@ -117,23 +117,23 @@ export function grouped<S extends SchemaShape>(group: FieldGroup, shape: S): S {
 /** A value as a schema accepts it. */
 export type DocOf<S extends z.ZodType> = z.infer<S>;
 
-/** What may be written with the settings of a shape. */
+/** A document with the settings of a shape. */
 export type ShapeDoc<S extends SchemaShape> = z.infer<z.ZodObject<Writeable<S>, z.core.$strict>>;
 
-/** Validates values of one type, see validate.ts. */
+/** Schema for values of one type, see validate.ts. */
 export type Schema<T> = z.ZodType<T>;
 
-/** Unknown member → its problem text, with the nearest known name. */
+/** Problem of an unknown member, with the nearest known name. */
 export function unknownMember(name: string, known: Iterable<string>): string {
   const near = maySuggest() ? nearest(name, known) : undefined;
   return near === undefined ? "is not a known setting" : `is not a known setting, did you mean "${near}"?`;
 }
 
 /**
- * What a schema of a document makes of one that is sound; undefined when it is not, or may not be, which the schema itself
- * is to say. Its own way is to ask for each of a hundred settings, of which a route has ten; this asks for those that are there.
+ * The schema's result for a valid document; undefined if it is invalid or may be, which only the schema can decide. The
+ * schema checks each of a hundred settings, of which a route has ten; this checks only those present.
  *
- * @param recall of documents of this schema alone
+ * @param recall for documents of this schema only
  */
 export function soundDocument<T extends object>(
   schema: Schema<T>,
@@ -141,7 +141,7 @@ export function soundDocument<T extends object>(
   recall: MemberMemory = (_name, _written, read) => read(),
 ): T | undefined {
   if (!(schema instanceof z.ZodObject) || !isRecord(value)) return undefined;
-  // What is asked of the whole only the schema knows.
+  // Only the schema knows checks of the whole document.
   if ((schema.def.checks?.length ?? 0) > 0) return undefined;
   const { members, required } = membersOf(schema.shape);
   const written: Member[] = [];
@@ -152,7 +152,7 @@ export function soundDocument<T extends object>(
   }
   for (const name of required) if (!Object.hasOwn(value, name)) return undefined;
   const sound: Record<string, unknown> = {};
-  // In the order of the schema, as it would give them.
+  // In the order of the schema, as in its own result.
   for (const { name, schema: own } of written.sort((a, b) => a.place - b.place)) {
     const member = value[name];
     const read =
@@ -165,13 +165,13 @@ export function soundDocument<T extends object>(
   return sound as T;
 }
 
-/** What members were read as before. `read` is asked for what is not known, and gives undefined for what is not sound. */
+/** Cache of parsed members. `read` is called for unknown values, and returns undefined for invalid ones. */
 export type MemberMemory = (name: string, written: object, read: () => unknown) => unknown;
 
 interface Member {
   readonly name: string;
   readonly schema: z.ZodType;
-  /** Among all of its shape. */
+  /** Position among the members of its shape. */
   readonly place: number;
 }
 
@@ -193,7 +193,7 @@ function membersOf(shape: SchemaShape): Members {
   return known;
 }
 
-// Helpers below: small zod schemas with our messages.
+// Helpers: small zod schemas with our messages.
 
 export type Writeable<S> = { -readonly [K in keyof S]: S[K] };
 
@@ -217,7 +217,7 @@ export function rest(about: About): Pick<RegistryEntry, "default" | "unset" | "a
   };
 }
 
-/** `continue` keeps the validating going: every problem is reported at once. */
+/** `continue` keeps validation going, so that every problem is reported. */
 export function found(input: unknown, message: string, path: (string | number)[] = []): z.core.$ZodRawIssue {
   return { code: "custom", input, path, message, continue: true };
 }

@@ -1,4 +1,4 @@
-/** Settings of one value: text, flag, number, duration, URL, choice. */
+/** Settings with one value: text, flag, number, duration, URL, choice. */
 import * as z from "zod";
 import { type ValueCheck, readable, wrongType, wrongValue } from "./checks.ts";
 import { quote } from "../problem.ts";
@@ -11,7 +11,7 @@ export function text<const A extends About & { readonly default?: string; readon
   return made(checked(str(), about.check), "text", about);
 }
 
-/** Path of a file that is read whenever what it stands in is compiled, as references of secrets are. */
+/** Path of a file that is read at each compilation, as references to secrets are. */
 export function file<const A extends About>(about: A): Made<z.ZodString, A> {
   const check: ValueCheck = (value) =>
     /^\/[^\0]+$/.test(value) ? undefined : `is ${quote(value)}, must be an absolute path`;
@@ -22,7 +22,7 @@ export function flag<const A extends About & { readonly default?: boolean }>(abo
   return made(z.boolean({ error: (issue) => wrongValue(issue.input, "true or false") }), "flag", about);
 }
 
-/** A whole number within bounds. */
+/** An integer within bounds. */
 export function count<
   const A extends About & { readonly default?: number; readonly min: number; readonly max: number },
 >(about: A): Made<z.ZodNumber, A> {

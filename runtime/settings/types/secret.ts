@@ -1,4 +1,4 @@
-/** Secrets in their three spellings. */
+/** Secrets in their three forms. */
 import { type SecretName, secretNames } from "../secret-spellings.ts";
 import { oneOrMany } from "./list.ts";
 import { str, checked } from "./scalar.ts";
@@ -9,8 +9,8 @@ import { type About, type RegistryEntry, registry, rest } from "./registry.ts";
 type SecretText<Many> = Many extends true ? z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]> : z.ZodString;
 
 /**
- * A secret in its three spellings, of which at most one may be written (secret-spellings.ts validates that).
- * Spread into a shape: `{ ...secret("client_secret", { … }) }`.
+ * A secret in its three forms, of which a document may have one (validated in secret-spellings.ts). Spread into a
+ * shape: `{ ...secret("client_secret", { … }) }`.
  */
 export function secret<const N extends string, const A extends About & { readonly many?: true }>(
   name: N,
