@@ -1,21 +1,21 @@
-/** Settings of access as requests read them. */
+/** Access settings, compiled for requests. */
 import type { CompiledPolicy } from "../../policy/evaluate.ts";
 import type { Shadow } from "../../policy/shadow.ts";
 
-/** What `Authorization: Bearer` is on an ordinary route. */
+/** Meaning of `Authorization: Bearer` on an ordinary route. */
 export type BearerTokenFormat = "default" | "idp_access_token" | "idp_identity_token" | "jwt";
 
-/** Who may pass a route. */
+/** Access to a route. */
 export interface AccessRoute {
   readonly policy: CompiledPolicy;
-  /** What is decided beside the policy and never enforced; undefined for nearly all routes. */
+  /** Shadow policies, evaluated in addition and never enforced; undefined for nearly all routes. */
   readonly shadow: Shadow | undefined;
-  /** Somebody may pass without signing in (an `accept` allow rule and nothing that needs a user is decided by policy). */
+  /** Anonymous requests may pass (an `accept` allow rule, and no deny rule that needs a user). */
   readonly allowsAnonymous: boolean;
   /** "default" on MCP routes. */
   readonly bearerTokenFormat: BearerTokenFormat;
-  /** Audiences of the provider's access tokens. */
+  /** Accepted audiences of the provider's access tokens. */
   readonly accessTokenAudiences: readonly string[];
-  /** Denials name the rules that decided. */
+  /** Whether denials name the rules that decided. */
   readonly showErrorDetails: boolean;
 }

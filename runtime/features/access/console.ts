@@ -1,4 +1,4 @@
-/** `console`: who may see and do what on the gateway's own pages for administrators. */
+/** `console`: roles and permissions on the gateway's own pages for administrators. */
 import { type CompiledPolicy, compilePolicy } from "../../policy/evaluate.ts";
 import { isList, type PolicyDoc } from "../../policy/parse.ts";
 import { policyWarnings } from "../../policy/validate-rules.ts";
@@ -49,11 +49,11 @@ export type ConsoleDoc = ShapeDoc<typeof consoleShape>;
 
 export type RolePolicies = ReadonlyMap<ConsoleRole, CompiledPolicy>;
 
-/** As requests read it. */
+/** Console settings, compiled for requests. */
 export interface ConsoleSettings {
-  /** In all owners' things. */
+  /** Roles for all owners. */
   readonly roles: RolePolicies;
-  /** Owner, or a beginning with ".*" → roles there. */
+  /** Owner, or a prefix with ".*" → roles for it. */
   readonly owners: ReadonlyMap<string, RolePolicies>;
 }
 
@@ -64,7 +64,7 @@ export function compileConsole({ owners = {}, ...roles }: NonNullable<ConsoleDoc
   };
 }
 
-/** Whether an owner has viewers of its own; undefined: none has. */
+/** Whether an owner has its own viewers; undefined: no owner has. */
 export function consoleOwners({ owners }: ConsoleSettings): ((owner: string) => boolean) | undefined {
   if (owners.size === 0) return undefined;
   const patterns = [...owners.keys()];
@@ -78,10 +78,10 @@ function compileRoles(roles: RolesDoc): RolePolicies {
   return new Map(written.map((role) => [role, compilePolicy(roles[role])]));
 }
 
-/** It shares no host with any application, whose scripts could speak for whoever looks at it. */
+/** The console shares no host with any application, whose scripts could act for the administrator. */
 export const CONSOLE_HOST_PROBLEM = 'requires "authenticate_service_url", whose host serves it';
 
-/** What a policy about a person in front of a browser cannot ask for. */
+/** Reports criteria that a policy for a browser user cannot have. */
 export function* consoleRules(
   settings: Partial<ConsoleDoc> & { readonly downstream_mtls?: { readonly enforcement?: string } },
 ): Iterable<UnplacedProblem> {
@@ -94,13 +94,14 @@ export function* consoleRules(
   }
 }
 
-/** What users cannot make up for themselves, or what says which provider they come from. */
+/** Values that users cannot choose, or that identify the provider. */
 const BOUND = new Set(["idp", "user", "email", "domain"]);
 
 /**
- * Roles by groups or claims alone: each provider names groups as it likes, so a partner's `admins` would be administrators.
+ * Reports roles based only on groups or claims: each provider names groups freely, so a partner's `admins` would be
+ * administrators.
  *
- * @param providers names of all that people sign in at
+ * @param providers names of all sign-in providers
  */
 export function* rolesOfAnyProvider(
   written: ConsoleDoc["console"] | undefined,
@@ -121,7 +122,7 @@ export function* rolesOfAnyProvider(
   }
 }
 
-/** @yields paths that begin with "policy" */
+/** @yields paths that start with "policy" */
 function* policyProblems(
   doc: PolicyDoc,
   mtls: { readonly enforcement?: string } | undefined,

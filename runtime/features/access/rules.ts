@@ -1,4 +1,4 @@
-/** Rules between the access settings of a route, and between them and what else the route is. */
+/** Rules between the access settings of a route, and between them and its other settings. */
 import { ACCESS_KEYS } from "../../policy/access-keys.ts";
 import { hasCriteria, policyWarnings } from "../../policy/validate-rules.ts";
 import {
@@ -16,10 +16,10 @@ import type { AccessDoc } from "./settings.ts";
 import { shadowRules } from "./shadow-rules.ts";
 
 const LISTS = ["allowed_users", "allowed_domains", "allowed_idp_claims"] as const;
-/** Each makes the narrower ones pointless. */
+/** Each makes the narrower ones redundant. */
 const WIDE = ["allow_public_unauthenticated_access", "allow_any_authenticated_user"] as const;
 
-/** Settings that say nothing about callers of MCP routes, who present External Tokens. */
+/** Settings without effect for callers of MCP routes, who present External Tokens. */
 export const ACCESS_WITHOUT_MCP = [
   "bearer_token_format",
   "idp_access_token_allowed_audiences",
@@ -27,8 +27,8 @@ export const ACCESS_WITHOUT_MCP = [
 ] as const;
 
 /**
- * @param wrote whether the author wrote a member, sound or not
- * @param mcp   what the route is in MCP
+ * @param wrote whether the document has a member, valid or not
+ * @param mcp the route's MCP settings
  * @param lists of the same route, see `criteriaLists`
  */
 export function accessRules(
@@ -69,7 +69,7 @@ export function accessRules(
   shadowRules(route, report);
 }
 
-/** @param policies by setting */
+/** @param policies policies by setting */
 function policyWarningRules(policies: Policies, report: Report): void {
   for (const setting of ["policy", "shadow_policy"] as const) {
     const doc = policies[setting];
@@ -90,7 +90,7 @@ function emptyList(
   }
 }
 
-/** Criteria that can never hold on a route of this kind. */
+/** Reports criteria that can never match on a route of this kind. */
 function criteriaOfOthers(
   route: Partial<AccessDoc>,
   lists: readonly PlacedList[],
@@ -101,7 +101,7 @@ function criteriaOfOthers(
   for (const { path, name, action } of criteriaIn(lists, isOfOthers)) {
     if (!isMcpServer) {
       const message = 'can never match: the route is not an MCP server route, must have "mcp.server"';
-      // Under deny it does no harm where one policy serves routes of both kinds.
+      // Under deny it is harmless if one policy serves both kinds of route.
       report(action === "allow" ? errorAt(path, message) : warningAt(path, message));
     }
     if (name === "device")
@@ -128,7 +128,7 @@ function isOfBrowsers(name: string): boolean {
 
 const NO_CALLS: ReadonlySet<string> = new Set(["mcp_prompt", "mcp_resource", "mcp_method"]);
 
-/** Rules that ask for approvals are about tool calls: elsewhere they would look as if they held something back. */
+/** Approve rules apply only to tool calls: on other routes they would seem to protect something. */
 function approveRules(lists: readonly PlacedList[], isMcpServer: boolean, report: Report): void {
   if (!isMcpServer) {
     const first = approvePlace(lists);
@@ -142,7 +142,7 @@ function approveRules(lists: readonly PlacedList[], isMcpServer: boolean, report
   }
 }
 
-/** Approvals are given on the host of sign-in pages, which no route's application shares. */
+/** Approvals are given on the host of sign-in pages, which has no application. */
 export function approvalPageRules(
   lists: readonly PlacedList[],
   authenticateUrl: string | undefined,
@@ -153,13 +153,13 @@ export function approvalPageRules(
     report(errorAt(first, 'requires "authenticate_service_url", whose host serves approvals'));
 }
 
-/** The first block of rules that ask for approvals. */
+/** Path of the first block of approve rules. */
 function approvePlace(lists: readonly PlacedList[]): ValuePath | undefined {
   const first = lists.find(({ action }) => action === "approve");
   return first && pathOf(first).slice(0, -1);
 }
 
-/** Criteria that need something of the file given to `gateway run`. */
+/** Reports criteria that require a setting of the main configuration file. */
 export function certificateRules(
   lists: readonly PlacedList[],
   mtls: { readonly enforcement?: string } | undefined,
@@ -192,9 +192,9 @@ interface PlacedCriterion {
 }
 
 /**
- * Criteria with where they stand in the route. Few are asked for where there are thousands: a path is made only for those.
+ * Criteria with their path in the route. Usually few of thousands match: a path is built only for these.
  *
- * @param isMeant by their name; all when absent
+ * @param isMeant selects by name; default: all
  */
 export function criteriaIn(
   lists: readonly PlacedList[],
@@ -212,13 +212,13 @@ export function criteriaIn(
 
 export interface PlacedList {
   readonly setting: keyof Policies;
-  /** Of the rule in the policy; absent where the policy is a single rule. */
+  /** Index of the rule in the policy; absent if the policy is a single rule. */
   readonly index: number | undefined;
   readonly action: PolicyAction;
   readonly operator: Operator;
   readonly block: ActionDoc;
   readonly criteria: readonly object[];
-  /** Of the criteria, without what follows a slash. */
+  /** Names of the criteria, without the part after a slash. */
   readonly names: readonly string[];
 }
 
@@ -232,12 +232,12 @@ function nameOf(criterion: object): string {
   return slash === -1 ? key : key.slice(0, slash);
 }
 
-/** Where it stands in the route. */
+/** Path in the route. */
 function pathOf({ setting, index, action, operator }: PlacedList): ValuePath {
   return [setting, ...(index === undefined ? [] : [index]), action, operator];
 }
 
-/** Every list of criteria of both policies. */
+/** Every list of criteria in both policies. */
 export function criteriaLists({ policy, shadow_policy: shadow }: Policies): readonly PlacedList[] {
   const lists: PlacedList[] = [];
   addLists("policy", policy, lists);

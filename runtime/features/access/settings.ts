@@ -1,4 +1,7 @@
-/** Who may use a route, beside its policy, and how they show who they are. Rules between them are in rules.ts. */
+/**
+ * Access settings of a route other than its policy, and settings for caller authentication. For rules between them, see
+ * rules.ts.
+ */
 import { quotedProblem, parseErrorOf } from "../../settings/types/checks.ts";
 import { parseDomainPattern } from "../../settings/domains.ts";
 import { ACCESS } from "../../settings/groups.ts";
@@ -10,7 +13,7 @@ import { textListMap } from "../../settings/types/map.ts";
 
 export const BEARER_TOKEN_FORMATS = ["default", "idp_access_token", "idp_identity_token", "jwt"] as const;
 
-/** For all ordinary routes. */
+/** Setting for all ordinary routes. */
 export const bearerShape = {
   bearer_token_format: choice(BEARER_TOKEN_FORMATS, {
     doc: "Tokens accepted in `Authorization: Bearer` on ordinary routes, in addition to the gateway's own. `default`: none; the header is forwarded unchanged. `idp_access_token`, `idp_identity_token`: tokens of the identity provider; each authenticates its user for that request. `jwt`: workload tokens of `identity_issuers` with the use `workload`. Accepted tokens are not forwarded; an invalid one gets 401.",
@@ -79,7 +82,7 @@ export const accessShape = {
   }),
 };
 
-/** The same two settings, for one route. */
+/** The same two settings for one route. */
 function routeBearerShape() {
   return {
     bearer_token_format: choice(BEARER_TOKEN_FORMATS, {
@@ -104,5 +107,5 @@ export const policyShape = {
   }),
 };
 
-/** What of a route is about who may pass. */
+/** Access settings of a route. */
 export type AccessDoc = ShapeDoc<typeof policyShape & typeof accessShape>;

@@ -1,4 +1,4 @@
-/** What is wrong with candidates of a route's policy beside what each of them says. */
+/** Problems of a route's shadow policies other than those of each policy alone. */
 import { type CandidateDoc, candidatesOf, MAX_CANDIDATES, type ShadowKeys } from "../../policy/shadow.ts";
 import { canonicalPolicy, enforcedRules, isList, type PolicyDoc } from "../../policy/parse.ts";
 import { ACCESS_KEYS, routePolicy } from "../../policy/access-keys.ts";
@@ -16,7 +16,7 @@ export function shadowRules(route: ShadowKeys, report: Report): void {
   const candidates = candidatesOf(route);
   if (candidates.length > MAX_CANDIDATES)
     report(errorAt([], `has ${candidates.length} candidates in shadow, must be at most ${MAX_CANDIDATES}`));
-  // Of thousands of routes few have a candidate.
+  // Few of thousands of routes have a shadow policy.
   const [first] = candidates;
   const inForce = first && canonicalTexts(routePolicy({ ...route, policy: enforcedRules(policy ?? []) }) ?? []);
   for (const candidate of candidates) {
@@ -28,7 +28,7 @@ export function shadowRules(route: ShadowKeys, report: Report): void {
     report(warningAt(["policy"], "has all its rules in shadow, so everything is denied"));
 }
 
-/** Rules in any order, and twice, decide alike. */
+/** The order and repetition of rules do not affect decisions. */
 function canonicalTexts(policy: PolicyDoc): string {
   return [...new Set(canonicalPolicy(policy).map(canonicalJson))].sort().join("\n");
 }

@@ -1,7 +1,7 @@
 /**
- * Which of a route's upstreams takes the next request. Those that could not be reached lately, failed a health check or
- * were ejected are left out; when nothing is left the turn goes on as if none were: a guess must not close a route,
- * unless `healthy_panic_threshold: 0` says so.
+ * Selects the upstream for the next request. Upstreams that were recently unreachable, failed a health check or were
+ * ejected are skipped. If none remains, all are used: an estimate must not close a route, unless
+ * `healthy_panic_threshold: 0` is set.
  */
 import type { BalancedRoute } from "./compiled.ts";
 import type { Upstream } from "../connection/compiled.ts";
@@ -14,21 +14,21 @@ import { hasState, statesOf, type UpstreamState } from "./apply-state.ts";
 
 export interface Balancer {
   /**
-   * @param except the one that just failed, left out when there is another
-   * @returns undefined when none is healthy and the route takes only healthy ones
+   * @param except the one that just failed, skipped if there is another
+   * @returns undefined if none is healthy and the route uses only healthy ones
    */
   pick(clock: Clock, caller: Caller, except?: Upstream): Upstream | undefined;
-  /** Could not be reached: left out for a while, longer each time. */
+  /** Unreachable: skipped for a while, longer each time. */
   failed(upstream: Upstream, nowMs: number): void;
   reached(upstream: Upstream): void;
-  /** Wants to hear of every request; undefined where nobody asked for it. */
+  /** Receives the outcome of every request; undefined if no setting needs it. */
   readonly tracker: Tracker | undefined;
 }
 
-/** Calls come in this order for each attempt: begun; answered or failed, or neither; ended. */
+/** Calls per attempt, in this order: begun; then answered, failed or neither; then ended. */
 export interface Tracker {
   begun(upstream: Upstream): void;
-  /** @returns true when the upstream is left out from now on, because of this and what came before */
+  /** @returns true if the upstream is ejected from now on, by this and earlier responses */
   answered(upstream: Upstream, status: number, nowMs: number): boolean;
   failed(upstream: Upstream, failure: UpstreamFailure, nowMs: number): boolean;
   ended(upstream: Upstream): void;
@@ -36,7 +36,7 @@ export interface Tracker {
 
 const PAUSES: Pauses = { firstMs: 1_000, mostMs: 30_000 };
 
-/** A route that answers by itself (`redirect`, `response`) has no upstream, and none is ever picked. */
+/** A route with its own response (`redirect`, `response`) has no upstream, and none is ever picked. */
 export function createBalancer(route: BalancedRoute): Balancer {
   const { to, balancing } = route;
   const [only] = to;
@@ -109,13 +109,13 @@ export function createBalancer(route: BalancedRoute): Balancer {
   }
 }
 
-/** Those that are better, or all when none is. */
+/** The better ones, or all if none is. */
 function orAll(peers: readonly Peer[], isBetter: (peer: Peer) => boolean): readonly Peer[] {
   const better = onlyThose(peers, isBetter);
   return better.length > 0 ? better : peers;
 }
 
-/** The list itself where all of them are meant, as mostly: it is asked for each request. */
+/** Returns the list itself in the common case that all match: called for each request. */
 function onlyThose(peers: readonly Peer[], isMeant: (peer: Peer) => boolean): readonly Peer[] {
   return peers.every(isMeant) ? peers : peers.filter(isMeant);
 }

@@ -1,4 +1,4 @@
-/** The ways to choose one of several upstreams that may all be used. */
+/** Strategies to choose among several usable upstreams. */
 import type { Balancing } from "./compiled.ts";
 import type { Upstream } from "../connection/compiled.ts";
 import type { UpstreamState } from "./apply-state.ts";
@@ -6,11 +6,11 @@ import type { UpstreamState } from "./apply-state.ts";
 export interface Peer {
   readonly upstream: Upstream;
   readonly state: UpstreamState;
-  /** Smooth weighted round-robin: grows by the weight each turn, falls by the total when chosen. */
+  /** Smooth weighted round-robin: increases by the weight each turn, decreases by the total when chosen. */
   current: number;
 }
 
-/** Who asks, for upstreams that are to see the same users again. */
+/** Identity of the caller, for upstreams that should see the same users again. */
 export interface Caller {
   readonly principal: { readonly user: { readonly id: string } } | undefined;
   readonly exchange: { readonly remoteAddress: string };
@@ -27,7 +27,7 @@ export function chooserOf(policy: Balancing["policy"], random: () => number = Ma
       return (peers) => byChance(peers, random);
     case "least_request":
       return leastBusy;
-    // The word of those who come from elsewhere: they get what they want from it, without its tables.
+    // Accepted for users of other gateways: same effect, without its tables.
     case "maglev":
     case "ring_hash":
       return sameForCaller;
@@ -60,7 +60,7 @@ function byChance(peers: readonly Peer[], random: () => number): Peer {
   return peers.at(-1) as Peer;
 }
 
-/** By weight; among equals in turns, so that an idle route does not send everything to the first. */
+/** By weight; equal ones take turns, so that an idle route does not send everything to the first. */
 function leastBusy(peers: readonly Peer[]): Peer {
   const load = ({ state, upstream }: Peer): number => (state.underWay + 1) / upstream.weight;
   let least = Number.POSITIVE_INFINITY;
@@ -69,8 +69,8 @@ function leastBusy(peers: readonly Peer[]): Peer {
 }
 
 /**
- * Rendezvous hashing by weight: each upstream draws a number for the caller, and the highest wins. Only the callers of an
- * upstream that goes away meet another one, and they come back when it does.
+ * Rendezvous hashing by weight: each upstream draws a number for the caller, and the highest wins. If an upstream goes
+ * away, only its callers move, and they return with it.
  */
 function sameForCaller(peers: readonly Peer[], caller: Caller): Peer {
   const name = nameOf(caller);
@@ -94,7 +94,7 @@ function nameOf({ principal, exchange }: Caller): string {
   return principal?.user.id ?? exchange.remoteAddress;
 }
 
-/** FNV-1a with the final mixing of MurmurHash3: unsigned, 32 bits, the same in all processes. Not for secrets. */
+/** FNV-1a with the final mixing of MurmurHash3: unsigned, 32 bits, equal in all processes. Not for secrets. */
 function hashText(text: string): number {
   let hash = 0x81_1c_9d_c5;
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01_00_01_93);

@@ -1,19 +1,20 @@
 /**
- * Passive checks: upstreams whose answers to users' requests are errors are left out for a while, longer each time.
+ * Passive checks: upstreams that answer users' requests with errors are ejected for a while, longer each time.
  *
- * Promise: the last healthy upstream is never left out, and no more of them at once than the settings say.
+ * Promise: the last healthy upstream is never ejected, and never more upstreams at the same time than the settings
+ * permit.
  */
 import type { OutlierDetection } from "./compiled.ts";
 import type { UpstreamFailure } from "../connection/failure.ts";
 import type { UpstreamState } from "./apply-state.ts";
 
-/** Both tell whether the upstream is left out from now on. */
+/** Both methods return whether the upstream is ejected from now on. */
 export interface Outliers {
   answered(state: UpstreamState, status: number, nowMs: number): boolean;
   failed(state: UpstreamState, failure: UpstreamFailure, nowMs: number): boolean;
 }
 
-/** What says nothing about the upstream: the client's doing, or ours. */
+/** Failures caused by the client or the gateway, not the upstream. */
 const UNCOUNTED_FAILURES: ReadonlySet<UpstreamFailure> = new Set([
   "overloaded",
   "request-body",
@@ -25,7 +26,7 @@ const UNCOUNTED_FAILURES: ReadonlySet<UpstreamFailure> = new Set([
 /** @param all the upstreams of one route */
 export function createOutliers(settings: OutlierDetection, all: readonly UpstreamState[]): Outliers {
   const { consecutive5xx, consecutiveGatewayFailure, baseEjectionMs, maxEjectionMs, maxEjectionPercent } = settings;
-  // A share that rounds down to none would be a setting without effect.
+  // A share that rounds down to none would have no effect.
   const mostEjected = Math.max(1, Math.floor((all.length * maxEjectionPercent) / 100));
 
   const countError = (state: UpstreamState, isGatewayError: boolean, nowMs: number): boolean => {

@@ -1,30 +1,30 @@
 /**
- * What is known of each upstream of each route. It outlives reloads as long as the route keeps the upstream, so that a
- * change elsewhere does not send requests to what was known to be broken.
+ * State of each upstream of each route. It survives reloads as long as the route keeps the upstream, so that an
+ * unrelated change sends no requests to a broken one.
  */
 import type { BalancedRoute } from "./compiled.ts";
 import type { Upstream } from "../connection/compiled.ts";
 import { poolKeyOf } from "../connection/pool-key.ts";
 import { changedMembers } from "../../shared/changes/changed-members.ts";
 
-/** The latest word of one health check. */
+/** Latest result of one health check. */
 export interface CheckResult {
   readonly kind: "http" | "tcp" | "grpc";
   readonly healthy: boolean;
-  /** Why the latest check failed; "" when it did not. */
+  /** Reason of the latest failure; "" after a success. */
   readonly lastError: string;
 }
 
 export class UpstreamState {
   readonly route: string;
   readonly upstream: Upstream;
-  /** As `to` has it, without the weight. */
+  /** As in `to`, without the weight. */
   readonly address: string;
-  /** Of its health checks; all must be healthy. */
+  /** Results of its health checks; all must be healthy. */
   checks: readonly CheckResult[] = [];
-  /** Requests under way; counted where somebody asks for it. */
+  /** Requests in flight; counted only if a setting needs it. */
   underWay = 0;
-  /** Could not be reached: a guess for a while, longer each time. */
+  /** Unreachable: an estimate for a while, longer each time. */
   unreachedInARow = 0;
   skipSinceMs = 0;
   skipUntilMs = 0;
@@ -32,7 +32,7 @@ export class UpstreamState {
   gatewayErrorsInARow = 0;
   ejectedSinceMs = 0;
   ejectedUntilMs = 0;
-  /** Since it was last without trouble for long; makes each ejection longer. */
+  /** Consecutive ejections, until a long time without trouble; each lengthens the next. */
   ejectionsInARow = 0;
   ejections = 0;
 
@@ -42,7 +42,7 @@ export class UpstreamState {
     this.address = addressOf(upstream);
   }
 
-  /** Before its beginning the clock was set back: a pause of seconds would last for hours. */
+  /** Not before its start: after the clock was set back, a pause of seconds would last hours. */
   isEjected(nowMs: number): boolean {
     return nowMs < this.ejectedUntilMs && nowMs >= this.ejectedSinceMs;
   }
@@ -51,23 +51,23 @@ export class UpstreamState {
     return nowMs < this.skipUntilMs && nowMs >= this.skipSinceMs;
   }
 
-  /** What is known to be so; in contrast to `skipUntilMs`, which is guessed. */
+  /** Last check and ejection; `skipUntilMs` is an estimate. */
   isHealthy(nowMs: number): boolean {
     return !this.isEjected(nowMs) && this.checks.every(({ healthy }) => healthy);
   }
 }
 
-/** As `to` has it, without the weight. */
+/** As in `to`, without the weight. */
 export function addressOf({ origin, basePath }: Upstream): string {
   return origin + basePath;
 }
 
 /** The states of a route's upstreams, in the order of `to`. */
 const byRoute = new WeakMap<BalancedRoute, readonly UpstreamState[]>();
-/** Of the route's version before, until its own are made. */
+/** States of the route's previous version, until this one has its own. */
 const inherited = new WeakMap<BalancedRoute, readonly UpstreamState[]>();
 
-/** Made when they are first asked for: a change of many routes does not wait for all of them. */
+/** Created at first use, so that a change of many routes does not wait for all of them. */
 export function statesOf(route: BalancedRoute): readonly UpstreamState[] {
   let states = byRoute.get(route);
   if (states) return states;
@@ -78,24 +78,24 @@ export function statesOf(route: BalancedRoute): readonly UpstreamState[] {
   return states;
 }
 
-/** Among the upstreams of a route. */
+/** Key of an upstream within its route. */
 const keyOf = (upstream: Upstream): string => `${poolKeyOf(upstream)}\0${upstream.basePath}`;
 
-/** Nothing need be known of an upstream that takes every request whatever happens. */
+/** An upstream that receives every request unconditionally needs no state. */
 export function hasState({ to, balancing }: Pick<BalancedRoute, "to" | "balancing">): boolean {
   return to.length > 1 || (to.length === 1 && balancing !== undefined);
 }
 
-/** As the status page shows it. */
+/** Upstream on the status page. */
 export interface UpstreamStatus {
   readonly route: string;
   readonly upstream: string;
-  /** Takes requests, as far as checks and earlier answers say. */
+  /** Receives requests, according to checks and earlier responses. */
   readonly healthy: boolean;
   readonly checks: readonly { readonly kind: string; readonly healthy: boolean; readonly last_error: string }[];
-  /** Epoch seconds; null while it is not left out. */
+  /** Epoch seconds; null while not ejected. */
   readonly left_out_until: number | null;
-  /** How often it was left out. */
+  /** Number of ejections. */
   readonly ejections: number;
 }
 
@@ -113,9 +113,9 @@ export function statusOf(state: UpstreamState, nowMs: number): UpstreamStatus {
   };
 }
 
-/** Hands states on from one configuration to the next. */
+/** Carries states over from one configuration to the next. */
 export interface UpstreamStates {
-  /** Before the routes are used. What it no longer has is forgotten. */
+  /** Called before the routes are used. Drops states of removed upstreams. */
   follow(next: { readonly routes: readonly BalancedRoute[] }): void;
   all(): Iterable<UpstreamState>;
 }
@@ -129,7 +129,7 @@ export function createUpstreamStates(): UpstreamStates {
       const before = new Map(removed.map((route) => [route.key, route]));
       for (const route of added) {
         const last = before.get(route.key);
-        // The states, not the route: versions that no request came to would hold each other.
+        // The states, not the route: otherwise versions without requests would reference each other.
         const states = last && hasState(last) ? (byRoute.get(last) ?? inherited.get(last)) : undefined;
         if (states && hasState(route)) inherited.set(route, states);
       }

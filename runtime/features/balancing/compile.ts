@@ -1,4 +1,4 @@
-/** The upstream settings of a route → their compiled form, defaults filled in. */
+/** Compiles the upstream settings of a route, with defaults. */
 import { timerMs } from "../../settings/values.ts";
 import type { Balancing, HealthCheck } from "./compiled.ts";
 import { healthCheckShape, payloadHex } from "./health-check-settings.ts";
@@ -7,7 +7,7 @@ import { withDefaults } from "../../settings/types/registry.ts";
 
 type HealthCheckDoc = NonNullable<BalancingDoc["health_checks"]>[number];
 
-/** @returns undefined where nothing was written: upstreams then take turns */
+/** @returns undefined without any of these settings: upstreams then take turns */
 export function compileBalancing(doc: BalancingDoc): Balancing | undefined {
   const { load_balancing_policy: policy, health_checks: checks } = doc;
   const panicPercent = doc.healthy_panic_threshold;

@@ -1,12 +1,12 @@
-/** How a route chooses among its upstreams and learns which of them are well, as requests read it. */
+/** Choice among a route's upstreams, and checks of their health, compiled for requests. */
 import type { Upstream } from "../connection/compiled.ts";
 
-/** How a route chooses among its upstreams. */
+/** Balancing settings of a route. */
 export interface Balancing {
   readonly policy: "round_robin" | "random" | "least_request" | "ring_hash" | "maglev";
   readonly healthChecks: readonly HealthCheck[];
   readonly outliers: OutlierDetection | undefined;
-  /** With a smaller share of healthy upstreams all are used; 0 = never; undefined = when none is healthy. */
+  /** Below this share of healthy upstreams all are used; 0 = never; undefined = only if none is healthy. */
   readonly panicPercent: number | undefined;
 }
 
@@ -22,27 +22,27 @@ export interface HttpProbe {
   readonly kind: "http";
   readonly path: string;
   readonly host: string | undefined;
-  /** `end` is the first status that is not expected. */
+  /** `end` is exclusive. */
   readonly statuses: readonly { readonly start: number; readonly end: number }[];
 }
 
-/** Bytes in hexadecimal digits. */
+/** Payloads in hexadecimal digits. */
 export interface TcpProbe {
   readonly kind: "tcp";
   readonly send: string | undefined;
-  /** One after the other, whatever stands between them. Empty: opening a connection is enough. */
+  /** In this order, with anything between them. Empty: an open connection suffices. */
   readonly receive: readonly string[];
 }
 
 export interface GrpcProbe {
   readonly kind: "grpc";
-  /** "" asks about the server as a whole. */
+  /** "" checks the whole server. */
   readonly serviceName: string;
   readonly authority: string | undefined;
 }
 
 export interface OutlierDetection {
-  /** 0 = not looked at. */
+  /** 0 = disabled. */
   readonly consecutive5xx: number;
   readonly consecutiveGatewayFailure: number;
   readonly baseEjectionMs: number;
@@ -50,12 +50,12 @@ export interface OutlierDetection {
   readonly maxEjectionPercent: number;
 }
 
-/** What balancing reads of a route. */
+/** Part of a route that balancing uses. */
 export interface BalancedRoute {
   /** "<owner>/<name>", unique. */
   readonly key: string;
-  /** [] where the route answers by itself. */
+  /** [] if the route itself answers. */
   readonly to: readonly Upstream[];
-  /** undefined: upstreams take turns, and those that cannot be reached are left out for a while. */
+  /** undefined: upstreams take turns, and unreachable ones are skipped for a while. */
   readonly balancing?: Balancing | undefined;
 }

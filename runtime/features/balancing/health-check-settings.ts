@@ -1,4 +1,4 @@
-/** Settings of the checks that are made of a route's upstreams. */
+/** Settings of a route's health checks. */
 import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { block, blockList } from "../../settings/types/block.ts";
 import { count, duration, text } from "../../settings/types/scalar.ts";
@@ -6,7 +6,7 @@ import type { DocOf } from "../../settings/types/registry.ts";
 import { errorAt, type UnplacedProblem, type Report } from "../../settings/problem.ts";
 import { parseHostHeader, parseRoutePath } from "../../settings/values.ts";
 
-/** More would ask each upstream without end. */
+/** More would burden each upstream constantly. */
 const MAX_CHECKS = 5;
 const MAX_PAYLOAD_BYTES = 1_024;
 const MAX_PAYLOADS = 16;
@@ -36,7 +36,7 @@ const httpHealthCheck = block(
   },
 );
 
-/** Not called "text": in Envoy's configuration that is what hexadecimal digits stand under. */
+/** Not named "text": in Envoy's configuration, "text" has hexadecimal digits. */
 const payload = {
   hex: text({
     doc: 'Bytes in hexadecimal, such as "50494e470d0a".',

@@ -1,4 +1,4 @@
-/** Settings of a route with several upstreams: which takes a request, which are left out, how much each is given. */
+/** Settings of a route with several upstreams: balancing, ejection, and limits. */
 import { healthCheckRules, healthChecks } from "./health-check-settings.ts";
 import { block } from "../../settings/types/block.ts";
 import { choice, count, duration } from "../../settings/types/scalar.ts";
@@ -76,7 +76,7 @@ export const balancingShape = {
   }),
 };
 
-/** What of a route is about which upstream takes a request. */
+/** Balancing settings of a route. */
 export type BalancingDoc = ShapeDoc<typeof balancingShape>;
 
 export function balancingRules(

@@ -1,4 +1,4 @@
-/** Settings about connections to upstreams → their compiled form. */
+/** Compiles settings of connections to upstreams. */
 import type { UpstreamLimits, Upstream, UpstreamConnect, UpstreamReach } from "./compiled.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { ConnectionDoc } from "./settings.ts";
@@ -8,7 +8,7 @@ import { accepted, parseUpstream } from "../../settings/values.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { contextOf } from "./tls-context.ts";
 
-/** @returns undefined where nothing but the address was written; `poolKey` still without the address */
+/** @returns undefined if only the address is set; `poolKey` does not yet include the address */
 export function compileConnect(
   {
     key: routeKey,
@@ -36,7 +36,7 @@ export function compileConnect(
     const own = { ...rest, tls: { ...shared, credentials: digest }, ...(limits && { limitedFor: routeKey }) };
     return { ...rest, tls: { ...shared, secureContext: context }, poolKey: sha256(canonicalJson(own)) };
   } catch (cause) {
-    // OpenSSL's reason names no bytes of the key.
+    // OpenSSL's reason contains no bytes of the key.
     const message = `Cannot use the TLS settings of an upstream: ${errorText(cause)}`;
     throw new GatewayError("config.secret", message, { cause });
   }

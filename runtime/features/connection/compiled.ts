@@ -1,53 +1,53 @@
-/** Where requests go and how connections are made, as requests read it. */
+/** Upstream addresses and connections, compiled for requests. */
 import type { SecureContext } from "node:tls";
 
 export interface Upstream {
-  /** "http://host:port": what undici dispatches to. */
+  /** "http://host:port": undici's dispatch origin. */
   readonly origin: string;
   /** Value of Host by default. */
   readonly host: string;
   /** Path of `to` without a trailing slash; "" when none. Prepended to the path of every request. */
   readonly basePath: string;
   readonly weight: number;
-  /** Of the route, for its share of look-ups of names. */
+  /** Owner of the route, for its share of DNS lookups. */
   readonly owner?: string;
-  /** How to connect; absent: HTTP/1.1, with the usual trust where it is https. */
+  /** Connection settings; absent: HTTP/1.1, with default trust for https. */
   readonly connect?: UpstreamConnect;
 }
 
 export interface UpstreamConnect {
-  /** Equal for equal settings of one origin: connections are shared by it. */
+  /** Equal for equal settings of one origin: connections are shared by this key. */
   readonly poolKey: string;
   readonly http2: boolean;
-  /** Where connections may go, validated when they are opened; absent: anywhere. */
+  /** Networks that connections may reach, validated at connect; absent: any. */
   readonly reach?: UpstreamReach;
-  /** Of one route alone, which then has connections of its own. */
+  /** Limits of one route, which then has separate connections. */
   readonly limits?: UpstreamLimits;
   readonly tls: {
     readonly rejectUnauthorized: boolean;
     readonly servername?: string;
-    /** Made once, and not for each connection: reading authorities takes long. */
+    /** Created once, not for each connection: parsing authorities is slow. */
     readonly secureContext?: SecureContext;
   };
 }
 
-/** network: other machines; machine: this one, too. Neither has link-local and cloud metadata addresses. */
+/** network: other hosts; machine: also this host. Both exclude link-local and cloud metadata addresses. */
 export type UpstreamReach = "network" | "machine";
 
-/** Towards one upstream, in this process; undefined = none. */
+/** Limits for one upstream in this process; undefined = none. */
 export interface UpstreamLimits {
   readonly maxConnections: number | undefined;
-  /** Requests that wait for one of `maxConnections`. */
+  /** Requests that wait for a connection within `maxConnections`. */
   readonly maxPending: number | undefined;
   readonly maxRequests: number | undefined;
 }
 
-/** How long a route waits, and what it opens. */
+/** Timeouts of a route, and its permitted protocols. */
 export interface ConnectionRoute {
   /** 0 = no limit. */
   readonly timeoutMs: number;
-  /** Longest silence within an answer; 0 = no limit; undefined: `timeoutMs`, and no limit for streams. */
+  /** Idle timeout within a response; 0 = no limit; undefined: `timeoutMs`, and no limit for streams. */
   readonly idleTimeoutMs?: number | undefined;
-  /** Takes WebSocket handshakes. */
+  /** Accepts WebSocket handshakes. */
   readonly allowWebsockets: boolean;
 }

@@ -1,22 +1,22 @@
-/** How a request to an upstream can fail. */
+/** Failures of a request to an upstream. */
 
 export type UpstreamFailure =
   /** No connection: nothing was sent. */
   | "unreachable"
   | "connect-timeout"
-  /** Too many requests are under way to this upstream: nothing was sent. */
+  /** Too many requests in flight to this upstream: nothing was sent. */
   | "overloaded"
-  /** No upstream of the route is healthy, and it takes only healthy ones. */
+  /** No upstream of the route is healthy, and the route uses only healthy ones. */
   | "unhealthy"
-  /** The request has come through this gateway too often. */
+  /** The request has passed through this gateway too often. */
   | "loop"
-  /** Connection lost before the answer was complete. */
+  /** Connection lost before the response was complete. */
   | "reset"
-  /** The same of one that was kept from an earlier answer, before anything of this one: the upstream may have been closing it already. */
+  /** The same for a reused connection before the response started: the upstream may have been closing it already. */
   | "kept-closed"
   | "timeout"
-  /** What came was no HTTP, or contradicted itself. */
+  /** The response was not valid HTTP. */
   | "protocol"
-  /** The client's body broke off. */
+  /** The client's body was aborted. */
   | "request-body"
   | "closed";

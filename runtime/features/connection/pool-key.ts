@@ -1,4 +1,4 @@
-/** Which upstreams share connections. */
+/** Connection sharing between upstreams. */
 import type { Upstream } from "./compiled.ts";
 
 /** Upstreams with the same key share connections. */

@@ -1,4 +1,4 @@
-/** Rules of the settings about connections to upstreams. */
+/** Rules for settings of connections to upstreams. */
 import { errorAt, type Report } from "../../settings/problem.ts";
 import type { ConnectionDoc } from "./settings.ts";
 import { hasSecret } from "../../settings/secret-spellings.ts";
@@ -12,7 +12,7 @@ export function upstreamTlsRules(route: Partial<ConnectionDoc>, report: Report):
     report(errorAt(["tls_client_key"], 'requires "tls_client_cert"'));
 }
 
-/** As characters of PEM. OpenSSL takes some 25 bytes of memory for each, once for equal texts: 100 MiB. */
+/** In characters of PEM. OpenSSL takes some 25 bytes of memory for each, once for equal texts: 100 MiB. */
 export const MAX_AUTHORITIES_OF_SLICE = 4_194_304;
 
 export function sliceAuthorityRules(
@@ -24,7 +24,7 @@ export function sliceAuthorityRules(
   for (const { valid } of routes) {
     const { tls_custom_ca: ca, ...route } = valid;
     if (ca === undefined) continue;
-    // With another client certificate they are read again, whichever way that is written.
+    // Parsed again for each different client certificate, in whatever form it is given.
     const credentials = JSON.stringify([ca, Object.entries(route).filter(([name]) => name.startsWith("tls_client_"))]);
     if (!seen.has(credentials)) all += ca.length;
     seen.add(credentials);

@@ -1,4 +1,4 @@
-/** Settings of a route about where its requests go, how connections are made and how long is waited. */
+/** Settings of a route for upstream addresses, connections and timeouts. */
 import { block } from "../../settings/types/block.ts";
 import { quotedProblem } from "../../settings/types/checks.ts";
 import { canonicalHost } from "../../settings/domains.ts";
@@ -102,7 +102,7 @@ export const limitsShape = {
   ),
 };
 
-/** What of a route is about its upstreams. */
+/** Connection settings of a route. */
 export type ConnectionDoc = ShapeDoc<
   typeof toShape &
     typeof websocketShape &

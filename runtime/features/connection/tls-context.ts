@@ -1,6 +1,6 @@
 /**
- * Whom an upstream's certificate may be signed by and what it is shown, as OpenSSL reads them: once for equal texts, since reading authorities
- * again for each connection would let one owner hold up all others.
+ * TLS contexts with an upstream's authorities and client certificate, once for equal texts. Parsing authorities for
+ * each connection would let one owner delay all others.
  */
 import { createSecureContext, type SecureContext } from "node:tls";
 
@@ -13,14 +13,14 @@ export interface UpstreamCredentials {
   readonly key?: string | undefined;
 }
 
-/** More than all public authorities together have; it takes some 80 ms to read. */
+/** More than all public authorities together; parsing takes some 80 ms. */
 const MOST_AUTHORITIES = 524_288;
 const contexts = new Map<string, WeakRef<SecureContext>>();
 const forgotten = new FinalizationRegistry((digest: string) => {
   if (contexts.get(digest)?.deref() === undefined) contexts.delete(digest);
 });
 
-/** @throws Error when they cannot be used, or not at a fair cost; the message holds nothing of the key */
+/** @throws Error if they are unusable, or too expensive; the message contains nothing of the key */
 export function contextOf(credentials: UpstreamCredentials): {
   readonly digest: string;
   readonly context: SecureContext;

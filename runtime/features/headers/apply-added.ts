@@ -1,8 +1,8 @@
 /**
- * Response headers of the settings on the gateway's own answers: sign-in redirects, refusals, failures, pages.
+ * Configured response headers on the gateway's own responses: sign-in redirects, denials, failures, pages.
  *
- * Promise: they never weaken or contradict what an answer says of itself. Some names are never added, some only where the
- * answer has none; others replace what is there.
+ * Promise: they never weaken or contradict a response's own headers. Some names are never added, some only if absent;
+ * others replace the response's header.
  */
 
 export interface AddedHeaders {
@@ -12,7 +12,10 @@ export interface AddedHeaders {
   readonly names: ReadonlySet<string>;
 }
 
-/** What only the answer itself can say: its body, its credentials, where to go next, and who may read, keep or report it. */
+/**
+ * Only the response itself decides these: its body, its credentials, its destination, and permission to read, cache or
+ * report it.
+ */
 const NEVER_ADDED: ReadonlySet<string> = new Set([
   "accept-ranges",
   "age",
@@ -42,7 +45,7 @@ const NEVER_ADDED: ReadonlySet<string> = new Set([
   "www-authenticate",
   "x-request-id",
   "x-sendfile",
-  // Browsers act on them for the whole host, or load what they name.
+  // Browsers apply these to the whole host, or load what they name.
   "activate-storage-access",
   "clear-site-data",
   "link",
@@ -51,7 +54,7 @@ const NEVER_ADDED: ReadonlySet<string> = new Set([
   "speculation-rules",
   "supports-loading-mode",
   "use-as-dictionary",
-  // Addresses of our pages, with the codes and states in them, are sent there.
+  // Browsers send addresses of our pages, including codes and states, to these.
   "content-security-policy-report-only",
   "cross-origin-embedder-policy-report-only",
   "cross-origin-opener-policy-report-only",
@@ -62,13 +65,18 @@ const NEVER_ADDED: ReadonlySet<string> = new Set([
   "reporting-endpoints",
 ]);
 
-/** The same, for families: CORS, protocols, and what proxies and caches in front obey (`X-Accel-Redirect`, `Surrogate-Control`). */
+/**
+ * The same for families: CORS, protocols, and instructions to proxies and caches in front (`X-Accel-Redirect`,
+ * `Surrogate-Control`).
+ */
 const NEVER_ADDED_PREFIXES = ["access-control-", "grpc-", "mcp-", "proxy-", "sec-", "surrogate-", "x-accel-"] as const;
 
-/** Caches of their own kind: `CDN-Cache-Control` (RFC 9213 §2) would keep what `Cache-Control: no-store` keeps nowhere. */
+/**
+ * Specific caches obey these: `CDN-Cache-Control` (RFC 9213 §2) would cache what `Cache-Control: no-store` excludes.
+ */
 const TARGETED_CACHE_CONTROL = "-cache-control";
 
-/** An answer that has one of these has it for its own safety. */
+/** If a response has one of these, it is for its own safety. */
 const NEVER_REPLACED: ReadonlySet<string> = new Set([
   "cache-control",
   "content-security-policy",
@@ -79,12 +87,12 @@ const NEVER_REPLACED: ReadonlySet<string> = new Set([
   "x-frame-options",
 ]);
 
-/** Browsers ignore it there, and a proxy on the way could have planted it (RFC 6797 §7.2: MUST NOT be sent). */
+/** Over http browsers ignore it, and a proxy could have planted it (RFC 6797 §7.2: MUST NOT be sent). */
 export const HTTPS_ONLY_HEADER = "strict-transport-security";
 
 /**
- * @param flat name, value, … as the settings have them
- * @returns undefined when none of them is for own answers
+ * @param flat name, value, … of the settings
+ * @returns undefined if none of them applies to own responses
  */
 export function addedHeaders(flat: readonly string[], scheme: "http" | "https"): AddedHeaders | undefined {
   const kept: string[] = [];
@@ -108,7 +116,7 @@ function isNeverAdded(lower: string): boolean {
   );
 }
 
-/** @param own headers of the answer, flat */
+/** @param own headers of the response, flat */
 export function withAddedHeaders(own: readonly string[], added: AddedHeaders): string[] {
   const headers: string[] = [];
   const stays = new Set<string>();

@@ -1,14 +1,15 @@
-/** Header settings on the upstream request. */
+/** Applies header settings to the upstream request. */
 import { isHeaderText } from "../../shared/http/header-traits.ts";
 import type { PreparedHeaders } from "./prepare.ts";
 import { renderTemplate, type TemplateValues } from "./template.ts";
 
 /**
- * Adds what the settings say behind all other headers.
+ * Appends the configured headers after all others.
  *
- * @param headers  flat: name, value, …
- * @param hasToken Authorization is there already, and is the user's own: it says more than one that all users share (D6)
- * @param valuesOf what templates stand for, asked for once at most
+ * @param headers flat: name, value, …
+ * @param hasToken whether Authorization is present with the user's own token, which takes precedence over a shared one
+ *   (D6)
+ * @param valuesOf returns the values for templates, called at most once
  */
 export function addConfiguredHeaders(
   headers: string[],

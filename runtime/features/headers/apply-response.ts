@@ -1,12 +1,12 @@
-/** Header settings on an upstream's answer. */
+/** Applies header settings to an upstream's response. */
 
-/** What becomes of values that begin with `prefix`. */
+/** Replacement for values that start with `prefix`. */
 export interface ValueRewrite {
   readonly prefix: string;
   readonly value: string;
 }
 
-/** Each rule acts on what the one before it left; a prefix that does not match changes nothing. */
+/** Each rule acts on the result of the previous one; a prefix that does not match changes nothing. */
 export function rewriteValue(rules: readonly ValueRewrite[] | undefined, value: string): string {
   if (rules === undefined) return value;
   let current = value;

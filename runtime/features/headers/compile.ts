@@ -1,4 +1,4 @@
-/** Header settings of a route → their compiled form. */
+/** Compiles header settings of a route. */
 import type { HeaderDoc } from "./settings.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { HeaderRules, HostRule, ResponseHeaderRules } from "./compiled.ts";
@@ -35,7 +35,7 @@ export function compileRequestHeaders(doc: HeaderDoc, secrets: SecretSource): He
   };
 }
 
-/** The template of a secret value, in which `$` means itself. @throws GatewayError `config.secret` */
+/** Template of a secret value, in which `$` is literal. @throws GatewayError `config.secret` */
 function secretHeader(name: string, value = ""): string {
   const problem = headerValueProblem(value);
   if (problem !== undefined)
@@ -65,7 +65,7 @@ interface SettingsOfAll {
 
 const preparedOfAll = new WeakMap<SettingsOfAll, ResponseHeaderRules["set"]>();
 
-/** Once for all routes. */
+/** Prepared once for all routes. */
 function headersOfAll(settings: SettingsOfAll): ResponseHeaderRules["set"] {
   let prepared = preparedOfAll.get(settings);
   if (prepared === undefined) {

@@ -1,13 +1,15 @@
 /**
  * The pair `host_path_regex_rewrite_pattern` and `…_substitution`, in linear time.
  *
- * RE2 syntax (re2js): the pattern is the operator's, but the path it runs on is anybody's.
+ * RE2 syntax (re2js): the operator writes the pattern, but any client chooses the path.
  */
 import { parsePattern, parseSubstitution } from "../../shared/re2.ts";
 
 const MAX_PATH_LENGTH = 2048;
 
-/** @returns the path with its first match replaced, or undefined when nothing matches or the path is past 2,048 characters */
+/**
+ * @returns the path with its first match replaced, or undefined if nothing matches or the path exceeds 2,048 characters
+ */
 export function compileHostRegex(pattern: string, substitution: string): (path: string) => string | undefined {
   const compiled = parsePattern(pattern);
   const parts = parseSubstitution(substitution);

@@ -1,18 +1,20 @@
 /**
- * Which header names the settings may touch, and why not the others.
+ * Header names that settings may name, and the reasons for rejecting others.
  *
- * What may be named is decided here once; settings.ts applies it at load, so that the hot path never has to.
+ * Decided only here; settings.ts applies it at load, so that the hot path never has to.
  */
 import { isHeaderName } from "../../shared/http/header-syntax.ts";
 import { HOP_BY_HOP } from "../../shared/http/header-traits.ts";
 
-/** The one header of a connection that settings may name: ours replaces the upstream's, which is never passed on. */
+/**
+ * The only connection header that settings may name: the gateway's replaces the upstream's, which is never passed on.
+ */
 const OPEN_TO_SETTINGS = "proxy-authentication-info";
 
-/** Both names of the identity header; a request may also try their `_` spelling. */
+/** Both names of the identity header; a request may also try their form with `_`. */
 export const ASSERTION_HEADERS: ReadonlySet<string> = new Set(["x-gateway-assertion", "x-gateway-jwt-assertion"]);
 
-/** The problem when `set_request_headers` may not set this name. */
+/** Problem if `set_request_headers` may not set this name. */
 export function setRequestHeaderProblem(name: string): string | undefined {
   const lower = name.toLowerCase();
   return (
@@ -29,15 +31,15 @@ export function setRequestHeaderProblem(name: string): string | undefined {
   );
 }
 
-/** The problem when `remove_request_headers` may not name this header. */
+/** Problem if `remove_request_headers` may not name this header. */
 export function removeRequestHeaderProblem(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (lower === "content-length" || lower === "transfer-encoding") return "frames the message and cannot be removed";
-  // Other headers of the connection never go upstream anyway; naming them does no harm.
+  // Other connection headers never go upstream; naming them is harmless.
   return isOfConnection(lower) ? undefined : commonProblem(name, lower);
 }
 
-/** The problem when a response header setting may not touch this name. */
+/** Problem if a response header setting may not name this header. */
 export function responseHeaderProblem(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (lower === "content-length") return "frames the message, which only the upstream may do";
@@ -47,7 +49,7 @@ export function responseHeaderProblem(name: string): string | undefined {
   return commonProblem(name, lower);
 }
 
-/** The problem when `host_rewrite_header` cannot read the host from this name. */
+/** Problem if `host_rewrite_header` cannot read the host from this header. */
 export function hostSourceProblem(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (!isHeaderName(name)) return "must be a header name";

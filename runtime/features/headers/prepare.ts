@@ -1,4 +1,4 @@
-/** What a route asks of headers, worked out once, at its first use, so that requests only walk over lists. */
+/** Header settings of a route, prepared at its first use, so that requests only iterate over lists. */
 import { foldHeaderName, headerTraits, HOP_COUNT_HEADER } from "../../shared/http/header-traits.ts";
 import { addedHeaders, HTTPS_ONLY_HEADER, type AddedHeaders } from "./apply-added.ts";
 import { rewriteValue, type ValueRewrite } from "./apply-response.ts";
@@ -10,11 +10,11 @@ export type PreparedHeader =
   | { readonly name: string; readonly lower: string; readonly text?: undefined; readonly template: Template };
 
 export interface PreparedHeaders {
-  /** Of `set_request_headers`, without what `remove_request_headers` takes away again (remove wins). */
+  /** Headers of `set_request_headers`, without those in `remove_request_headers` (remove wins). */
   readonly setRequest: readonly PreparedHeader[];
-  /** Folded names (see `foldHeaderName`) that are not taken from the client: set anew, removed, or about identity. */
+  /** Folded names (see `foldHeaderName`) whose client headers are dropped: set, removed, or about identity. */
   readonly notFromClient: ReadonlySet<string>;
-  /** Of our own headers, the ones `remove_request_headers` leaves. */
+  /** The gateway's own headers that `remove_request_headers` does not name. */
   readonly sends: {
     readonly assertion: boolean;
     readonly jwtAssertion: boolean;
@@ -28,13 +28,13 @@ export interface PreparedHeaders {
   };
   /** Claim headers to send: name as written and claim. */
   readonly claimHeaders: readonly { readonly name: string; readonly claim: string }[];
-  /** Some template asks for the provider's tokens, which may have to be fetched. */
+  /** Whether a template uses the provider's tokens, which may have to be fetched. */
   readonly needsProviderTokens: boolean;
-  /** Response headers put in place of the upstream's, rewrite rules already applied. Flat: name, value, … */
+  /** Headers that replace the upstream's, after rewrite rules. Flat: name, value, … */
   readonly setResponse: readonly string[];
-  /** The same on the gateway's own answers. */
+  /** The same for the gateway's own responses. */
   readonly addedHeaders: AddedHeaders | undefined;
-  /** Lower-case names that are not taken from the upstream. */
+  /** Lower-case names whose upstream headers are dropped. */
   readonly setResponseNames: ReadonlySet<string>;
   /** Lower-case name → its rules in list order. */
   readonly rewriteResponse: ReadonlyMap<string, readonly ValueRewrite[]>;
@@ -45,7 +45,7 @@ export interface HeaderCircumstances {
   readonly scheme: "http" | "https";
   /** Header name → claim, see `jwt_claims_headers`. */
   readonly jwtClaimsHeaders: ReadonlyMap<string, string>;
-  /** Whether a Set-Cookie value is under one of the gateway's own names. */
+  /** Whether a Set-Cookie value has one of the gateway's own names. */
   readonly setsOwnCookie: (setCookie: string) => boolean;
 }
 
@@ -66,7 +66,7 @@ export function prepareHeaders(
     );
   }
   for (const name of removed) notFromClient.add(foldHeaderName(name));
-  // Also when no identity is sent: an upstream must never see a client's word about who it is.
+  // Also if no identity is sent: an upstream must never see a client's claim about its identity.
   for (const name of jwtClaimsHeaders.keys()) notFromClient.add(foldHeaderName(name));
 
   const isSet = new Set(setRequest.map(({ lower }) => lower));
@@ -75,7 +75,7 @@ export function prepareHeaders(
   const setResponse = responseHeaders.set
     .filter(({ lower }) => scheme === "https" || lower !== HTTPS_ONLY_HEADER)
     .map(({ name, lower, value }) => ({ name, lower, value: rewriteValue(rewriteResponse.get(lower), value) }))
-    // A cookie of ours is no more a setting's to set than an upstream's.
+    // Settings cannot set the gateway's cookies, as upstreams cannot.
     .filter(({ lower, value }) => lower !== "set-cookie" || !setsOwnCookie(value))
     .flatMap(({ name, value }) => [name, value]);
   return {
@@ -111,7 +111,7 @@ export function prepareHeaders(
 function groupRewrites(rewrite: HeaderRoute["responseHeaders"]["rewrite"]): Map<string, ValueRewrite[]> {
   const grouped = new Map<string, ValueRewrite[]>();
   for (const { lower, prefix, value } of rewrite) {
-    // A header of the connection is never sent on, so there is nothing to rewrite.
+    // A connection header is never passed on, so there is nothing to rewrite.
     if (headerTraits(lower).dropFromResponse) continue;
     const rules = grouped.get(lower);
     if (rules) rules.push({ prefix, value });

@@ -4,11 +4,11 @@ import { warningAt, errorAt, quote, type Report } from "../../settings/problem.t
 import type { HeaderDoc } from "./settings.ts";
 
 /**
- * The rules no single setting can validate.
+ * Rules across several settings.
  *
- * @param route  its sound members
- * @param wrote  whether the author wrote a member, sound or not
- * @param token  which of our tokens the upstream gets in Authorization
+ * @param route its valid members
+ * @param wrote whether the document has a member, valid or not
+ * @param token which of our tokens the upstream gets in Authorization
  */
 export function headerRules(
   route: Partial<HeaderDoc>,
@@ -42,7 +42,7 @@ export function headerRules(
   removedTokenRule(route, token, report);
 }
 
-/** Header names that stand twice in one map in different case. */
+/** Reports header names that occur twice in one map, in different case. */
 export function twiceNamed(names: readonly string[], setting: string, report: Report): void {
   if (names.length < 2) return;
   const seen = new Map<string, string>();
@@ -56,7 +56,7 @@ export function twiceNamed(names: readonly string[], setting: string, report: Re
 
 function hostForms(route: Partial<HeaderDoc>, wrote: (name: keyof HeaderDoc) => boolean): readonly string[] {
   const forms: string[] = [];
-  // `preserve_host_header: false` is the default spelled out, not a choice.
+  // `preserve_host_header: false` only states the default; it is not a choice.
   if (route.preserve_host_header === true) forms.push("preserve_host_header");
   if (wrote("host_rewrite")) forms.push("host_rewrite");
   if (wrote("host_rewrite_header")) forms.push("host_rewrite_header");
@@ -83,7 +83,7 @@ function regexPair(route: Partial<HeaderDoc>, wrote: (name: keyof HeaderDoc) => 
   }
 }
 
-/** Names of headers set on requests, with the setting that sets them. */
+/** Names of request headers, with the setting that sets each. */
 export function setNames(route: Partial<HeaderDoc>): readonly (readonly [setting: string, name: string])[] {
   const settings = ["set_request_headers", "set_request_headers_secret"] as const;
   return settings.flatMap((setting) => Object.keys(route[setting] ?? {}).map((name) => [setting, name] as const));
@@ -117,7 +117,7 @@ function authorizationRule(
   }
 }
 
-/** Legal, since removal always wins, but it takes away what the route is for. */
+/** Legal, since removal always wins, but it removes the purpose of the route. */
 function removedTokenRule(
   { remove_request_headers: removed = [] }: Partial<HeaderDoc>,
   token: "External" | "Internal" | undefined,

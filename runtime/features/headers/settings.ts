@@ -1,6 +1,6 @@
 /**
- * The header settings of a route: the nine of the requirements, and `set_request_headers_secret`. Rules between them are
- * in rules.ts.
+ * Header settings of a route: the nine of the requirements, and `set_request_headers_secret`. For rules between them,
+ * see rules.ts.
  *
  * @see test/requirements.ts, "Header settings (per route)" and "Header behavior on proxied requests"
  */
@@ -145,7 +145,7 @@ export const identityShape = {
   }),
 };
 
-/** What of a route is about headers. */
+/** Header settings of a route. */
 export type HeaderDoc = ShapeDoc<typeof headerShape & typeof identityShape>;
 
 export const headerSettingsShape = {

@@ -4,14 +4,14 @@
  * @see test/requirements.ts, "Header behavior on proxied requests" 2 and 3
  */
 
-/** What a template may ask of a request; a value that is not available is "". */
+/** Values available to a template; unavailable ones are "". */
 export interface TemplateValues {
   readonly accessToken: string;
   readonly idToken: string;
   readonly clientCertFingerprint: string;
-  /** Called only when the template uses it: signing costs. */
+  /** Called only if the template uses it, because signing is expensive. */
   readonly jwt: () => string;
-  /** Name in lower case. Sees the request after our own credentials and identity headers were removed. */
+  /** Name in lower case. Reads the request after the gateway's credentials and identity headers were removed. */
   readonly requestHeader: (lowerName: string) => string;
 }
 
@@ -26,7 +26,7 @@ export interface Template {
   /** As written. */
   readonly source: string;
   readonly parts: readonly TemplatePart[];
-  /** Sources it reads; empty for plain text, so that the caller fetches nothing in vain. */
+  /** Sources it reads; empty for plain text, so that the caller fetches nothing needlessly. */
   readonly needs: ReadonlySet<TemplateSource>;
 }
 
@@ -35,9 +35,9 @@ const HEADER_REFERENCE = /^request\.headers\["([!#$%&'*+.^_`|~0-9A-Za-z-]+)"\]$/
 const KNOWN = 'access_token, id_token, client_cert_fingerprint, jwt or request.headers["Name"]';
 
 /**
- * "Bearer ${gateway.access_token}" → parts. `$$` stands for one `$`; any other `$` must begin a known substitution.
+ * "Bearer ${gateway.access_token}" → parts. `$$` is a literal `$`; any other `$` must start a known substitution.
  *
- * @throws TypeError with state and what is expected; never quotes the text, which may hold a secret
+ * @throws TypeError with state and expectation; never quotes the text, which may contain a secret
  */
 export function parseTemplate(source: string): Template {
   const parts: TemplatePart[] = [];
@@ -65,7 +65,7 @@ export function parseTemplate(source: string): Template {
   return { source, parts, needs };
 }
 
-/** The header value for one request. Values put in are never expanded again. */
+/** The header value for one request. Substituted values are never expanded again. */
 export function renderTemplate(template: Template, values: TemplateValues): string {
   let text = "";
   for (const part of template.parts) {
@@ -96,9 +96,9 @@ export function renderTemplate(template: Template, values: TemplateValues): stri
 }
 
 /**
- * A static response header value: `$$` is one `$`, `${` is refused because nothing is substituted there.
+ * A static response header value: `$$` is a literal `$`; `${` is rejected, because there are no substitutions.
  *
- * @throws TypeError with state and what is expected
+ * @throws TypeError with state and expectation
  */
 export function parseStaticValue(source: string): string {
   if (source.replaceAll("$$", "").includes("${")) {
@@ -132,7 +132,7 @@ function parseReference(source: string, dollar: number): { part: TemplatePart; e
   );
 }
 
-/** What stands between the braces. */
+/** Parses the text between the braces. */
 function parseName(body: string): Exclude<TemplatePart, { kind: "text" }> | undefined {
   if (!body.startsWith("gateway.")) return undefined;
   const name = body.slice("gateway.".length);
@@ -142,7 +142,7 @@ function parseName(body: string): Exclude<TemplatePart, { kind: "text" }> | unde
   return header === undefined ? undefined : { kind: "request.headers", lowerName: header.toLowerCase() };
 }
 
-/** How a substitution is written that is one of ours; of others nothing is repeated. */
+/** A known substitution as written; the text of others is never repeated. */
 function exampleOf(body: string): string {
   return parseName(body) ? `$\{${body}}` : "${gateway.…}";
 }

@@ -1,47 +1,51 @@
 /**
- * What a claim of a user means to upstreams: one meaning in plain headers and in the signed one.
+ * Value of a user's claim for upstreams: the same in plain headers and in the signed one.
  *
- * Promises: under the names of the signed header's own claims stands what the gateway decided, never what a provider sent
- * under such a name; a provider of `identity_issuers` names its own users only, so the names that it gives are qualified as
- * user ids are.
+ * Promises: the signed header's own claim names have only values decided by the gateway, never a provider's. A provider
+ * of `identity_issuers` names only its own users, so its names are qualified like user IDs.
  */
 import { foldLetters } from "../../policy/mcp/fold-case.ts";
 import { isClaimLeftOut, type UserFacts } from "../../policy/facts.ts";
 
-/** What the JWT says by itself (RFC 7519 §4.1, and who is meant), or would be read as being said by us. */
+/** Claims that the JWT defines (RFC 7519 §4.1, and the user), or that would seem to come from the gateway. */
 const OWN_CLAIMS: ReadonlySet<string> = new Set(
   "iss sub aud exp nbf iat jti user email name groups groups_omitted sid gateway_route route cnf act azp nonce scope client_id".split(
     " ",
   ),
 );
 
-/** Those of them that are about the user: the others are sent in no plain header. */
+/** Those about the user: the others are in no plain header. */
 const OWN_OF_USER: ReadonlySet<string> = new Set(["sub", "user", "email", "name", "groups", "sid"]);
 
-/** That tell one user of a provider from others: lower case, without separators. */
+/** Claims that distinguish a provider's users: lower case, without separators. */
 const NAME_CLAIMS: ReadonlySet<string> = new Set(
   "preferredusername username user nickname login loginname account accountname upn userprincipalname uniquename samaccountname onpremisessamaccountname onpremisesuserprincipalname uid userid oid employeeid employeenumber".split(
     " ",
   ),
 );
 
-/** Of all groups, wherever they come from, as JSON: some 210 ids of Entra. A third longer in the header, of which servers take 16 KiB. */
+/**
+ * Limit of all groups as JSON, from any source: some 210 IDs of Entra. In the header a third longer; servers accept 16
+ * KiB.
+ */
 const MAX_GROUPS_BYTES = 8192;
 
 export type GroupsOmitted = "too-many" | "unknown";
 
-/** Why it is not said which groups the user has. Not a part of them is sent: nothing may follow from the absence of the others. */
+/**
+ * Reason for omitting the user's groups. A part is never sent: readers must not conclude that other groups are absent.
+ */
 export function whyGroupsOmitted({ groups, leftOut }: UserFacts): GroupsOmitted | undefined {
   if (leftOut?.groups === true) return "unknown";
-  // Six bytes at most for a character: most users' groups need not be written to be measured.
+  // At most six bytes per character: most users' groups need no serialization to be measured.
   if (groups.reduce((sum, { length }) => sum + 6 * length + 3, 2) <= MAX_GROUPS_BYTES) return undefined;
   return Buffer.byteLength(JSON.stringify(groups)) > MAX_GROUPS_BYTES ? "too-many" : undefined;
 }
 
-/** There is a value, and it is not known or not sent. */
+/** A value exists, but is unknown or not sent. */
 export const OMITTED = Symbol("omitted");
 
-/** @returns undefined when the user lacks it */
+/** @returns undefined if the user lacks it */
 export function upstreamClaim(user: UserFacts, sid: string, name: string): unknown {
   switch (name) {
     case "sub":
@@ -63,7 +67,7 @@ export function upstreamClaim(user: UserFacts, sid: string, name: string): unkno
   }
 }
 
-/** Which of `OWN_CLAIMS` it is: many upstreams read names without regard to case. */
+/** The matching name in `OWN_CLAIMS`: many upstreams ignore case in names. */
 export function ownName(name: string): string | undefined {
   const folded = foldLetters(name);
   return OWN_CLAIMS.has(folded) ? folded : undefined;
@@ -80,7 +84,7 @@ function qualified({ id, claims }: UserFacts, name: string): unknown {
   return issuer !== undefined && isNameClaim(name) ? withIssuer(issuer, value) : value;
 }
 
-/** Lists, too: the only name in one is sent as that name. */
+/** Also for lists: a list with one name is sent as that name. */
 function withIssuer(issuer: string, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each: unknown) => withIssuer(issuer, each));
   return (typeof value === "string" && value !== "") || typeof value === "number" ? `${issuer}${value}` : value;
@@ -94,10 +98,10 @@ function isNameClaim(name: string): boolean {
 const NAMES_USER = /(?:^|[-_])(?:user|username|userid|login|account|principal|uid|upn|subject|e?mail)(?:$|[-_])/i;
 
 /**
- * Mappings of `jwt_claims_headers` that do not say what they seem to.
+ * Mappings of `jwt_claims_headers` with a misleading result.
  *
- * @param others names in `identity_issuers` whose users call beside those of another provider
- * @returns header and what is wrong with it
+ * @param others names in `identity_issuers` with users in addition to another provider's
+ * @returns header and problem
  */
 export function* claimHeaderProblems(
   headers: Readonly<Record<string, string>>,

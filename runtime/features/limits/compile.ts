@@ -1,10 +1,10 @@
-/** The limits of a route → their compiled form. */
+/** Compiles the limits of a route. */
 import { withDefaults } from "../../settings/types/registry.ts";
 import { accepted, parseDuration } from "../../settings/values.ts";
 import type { RateLimit } from "./compiled.ts";
 import { rateLimitShape, type LimitsDoc } from "./settings.ts";
 
-/** @returns undefined where there are none */
+/** @returns undefined if there are none */
 export function compileRateLimits({ rate_limits: limits }: LimitsDoc): readonly RateLimit[] | undefined {
   if (limits === undefined || limits.length === 0) return undefined;
   return limits.map((written) => {

@@ -1,20 +1,20 @@
-/** Limits of a route as requests read them. */
+/** Limits of a route, compiled for requests. */
 export interface RateLimit {
   readonly name: string;
-  /** Requests within the window, or at a time. */
+  /** Requests within the window, or concurrent requests. */
   readonly most: number;
-  /** Undefined: requests at a time. */
+  /** Undefined: limits concurrent requests. */
   readonly windowMs: number | undefined;
   readonly perUser: boolean;
   readonly perClient: boolean;
   readonly perTool: boolean;
   /** Undefined: every request counts. */
   readonly tools: ReadonlySet<string> | undefined;
-  /** While the store is away: by itself, with a share of the limit. Otherwise nobody passes. */
+  /** Without the store: count locally with a share of the limit. Otherwise reject all requests. */
   readonly countsAlone: boolean;
 }
 
 export interface LimitedRoute {
-  /** Undefined where there are none. */
+  /** Undefined if there are none. */
   readonly rateLimits: readonly RateLimit[] | undefined;
 }

@@ -1,9 +1,9 @@
-/** Rules between the members of a route's `rate_limits`, and between them and what else the route is. */
+/** Rules between the members of a route's `rate_limits`, and with its other settings. */
 import { errorAt, type UnplacedProblem, type Report } from "../../settings/problem.ts";
 import { parseDuration } from "../../settings/values.ts";
 import type { LimitsDoc } from "./settings.ts";
 
-/** Each is asked for every request. */
+/** Every request checks each limit. */
 const MAX_LIMITS = 10;
 const MAX_TOOLS = 100;
 const SHORTEST_WINDOW_MS = 1_000;
@@ -11,14 +11,14 @@ const LONGEST_WINDOW_MS = 30 * 86_400_000;
 
 type LimitDoc = NonNullable<LimitsDoc["rate_limits"]>[number];
 
-/** @param isMcpServer the route is an MCP server's */
+/** @param isMcpServer whether the route is an MCP server */
 export function rateLimitRules({ rate_limits: limits = [] }: LimitsDoc, isMcpServer: boolean, report: Report): void {
   if (limits.length > MAX_LIMITS)
     report(errorAt(["rate_limits"], `has ${limits.length} limits, must have at most ${MAX_LIMITS}`));
   const names = new Set<string>();
   for (const [index, limit] of limits.entries()) {
     const path = ["rate_limits", index];
-    // One that was refused is not here.
+    // An invalid name is absent here.
     const { name }: Partial<LimitDoc> = limit;
     if (name !== undefined && names.has(name))
       report(errorAt([...path, "name"], `is "${name}", the name of another limit`));
@@ -50,7 +50,7 @@ function toolRules(
   for (const [at, key] of per.entries())
     if (per.indexOf(key) !== at) report(errorAt([...path, "per", at], `"${key}" is listed twice`));
   if (tools === undefined) {
-    // Callers choose what they call: a count for each name that somebody thinks of would be no limit.
+    // Callers choose the tool name: a count for each invented name would be no limit.
     if (per.includes("tool")) report(errorAt([...path, "per"], 'has "tool", requires "tools", the names to count'));
     return;
   }

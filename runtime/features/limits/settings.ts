@@ -1,4 +1,4 @@
-/** Settings of a route about how often, and how often at a time, it may be used by whom policy lets pass. */
+/** Settings of a route for request rates and concurrent requests. */
 import { ACCESS } from "../../settings/groups.ts";
 import { blockList } from "../../settings/types/block.ts";
 import { quotedProblem } from "../../settings/types/checks.ts";
@@ -6,7 +6,7 @@ import { textList } from "../../settings/types/list.ts";
 import { grouped, type ShapeDoc } from "../../settings/types/registry.ts";
 import { choice, count, duration, text } from "../../settings/types/scalar.ts";
 
-/** What is counted by itself for each. */
+/** Keys that are counted separately. */
 export const LIMIT_KEYS = ["user", "client", "tool"] as const;
 const WITHOUT_STORE = ["share", "refuse"] as const;
 
@@ -62,5 +62,5 @@ export const limitsShape = grouped(ACCESS, {
   }),
 });
 
-/** What of a route is about how often it may be used. */
+/** Limit settings of a route. */
 export type LimitsDoc = ShapeDoc<typeof limitsShape>;

@@ -1,8 +1,8 @@
-/** Whether a certificate is valid now, and whether it should have been renewed by now. Pure. */
+/** Whether a certificate is valid now, and whether its renewal is overdue. Pure. */
 import type { X509Certificate } from "node:crypto";
 
 const DAY_MS = 86_400_000;
-/** Renewals come a third of the lifetime before the end: who has less than a fifth left was forgotten. */
+/** Renewals happen a third of the lifetime before expiry: with less than a fifth left, renewal was forgotten. */
 const LONGEST_NOTICE_MS = 14 * DAY_MS;
 const SHARE = 5;
 
@@ -15,7 +15,7 @@ export function certificateTime(leaf: X509Certificate, nowMs: number): Certifica
   return to - nowMs < Math.min(LONGEST_NOTICE_MS, (to - from) / SHARE) ? "ending" : "good";
 }
 
-/** Why clients reject it now, in words that follow "Cannot use …:"; undefined when they do not. */
+/** Why clients reject it now, to follow "Cannot use …:"; undefined if they do not. */
 export function timeProblem(leaf: X509Certificate, nowMs: number): string | undefined {
   const time = certificateTime(leaf, nowMs);
   if (time === "ended") return `it expired at ${new Date(leaf.validTo).toISOString()}`;

@@ -1,4 +1,4 @@
-/** Certificates and their keys as PEM texts: what they are for, and whether they belong together. Pure. */
+/** Certificates and their keys as PEM texts: validity for a listener, and whether they match. Pure. */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 
@@ -6,13 +6,13 @@ import { createSecureContext } from "node:tls";
 const MAX_LENGTH = 65_536;
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** What a text must be to serve as the certificate of a listener; undefined when it is. Quotes nothing of it. */
+/** Problem of a text as a listener certificate; undefined if valid. Quotes nothing of it. */
 export function certificateProblem(pem: string): string | undefined {
   if (pem.includes("PRIVATE KEY-----")) return "contains a private key, which must be in the secret setting";
   if (pem.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters, must be one chain`;
   const blocks = pem.match(BLOCK) ?? [];
   if (blocks.length === 0) return "must be PEM: the certificate, then those between it and the root";
-  // OpenSSL knows more beginnings of a certificate, and would take another one for the first.
+  // OpenSSL accepts other PEM labels for certificates, and would use such a one as the first.
   if (pem.replaceAll(BLOCK, "").includes("-----BEGIN")) return "holds something else than certificates";
   return [pem, ...blocks].every((text) => canRead(text)) ? undefined : "holds a certificate that cannot be read";
 }
@@ -25,23 +25,23 @@ function canRead(pem: string): boolean {
   }
 }
 
-/** DNS names of the certificate, lower case (RFC 6125 §6.4: the common name is not looked at). */
+/** DNS names of the certificate, lower case (RFC 6125 §6.4: the common name is ignored). */
 export function namesOf(leaf: X509Certificate): readonly string[] {
   const found = (leaf.subjectAltName ?? "").matchAll(/(?:^|, )DNS:([^,\s"]+)/g);
   return [...found].map(([, name = ""]) => name.toLowerCase());
 }
 
-/** The name of a certificate that covers one label more: of "app.example.com" "*.example.com". */
+/** The wildcard name that covers the host: for "app.example.com", "*.example.com". */
 export function wildcardAbove(host: string): string {
   return host.replace(/^[^.]+/, "*");
 }
 
-/** @param host lower case; "*.example.com" asks for just that name */
+/** @param host lower case; "*.example.com" requires exactly this name */
 export function coversHost(names: readonly string[], host: string): boolean {
   return names.includes(host) || (!host.startsWith("*.") && names.includes(wildcardAbove(host)));
 }
 
-/** @throws TypeError when the key is none, is encrypted, or is not the certificate's; the message holds nothing of it */
+/** @throws TypeError if the key is invalid, encrypted, or not the certificate's; the message contains nothing of it */
 export function checkKey(leaf: X509Certificate, key: string | Buffer): KeyObject {
   let parsed;
   try {
@@ -49,21 +49,24 @@ export function checkKey(leaf: X509Certificate, key: string | Buffer): KeyObject
   } catch (cause) {
     throw new TypeError("the key is not a PEM private key without a passphrase", { cause });
   }
-  // OpenSSL takes any pair and fails with the first handshake.
+  // OpenSSL accepts any pair and fails at the first handshake.
   if (!leaf.checkPrivateKey(parsed)) throw new TypeError("the key is not the certificate's");
   return parsed;
 }
 
-/** Of what clients take no other; a signature by it costs each handshake some milliseconds at most, at everybody's cost. */
+/**
+ * Curves that all clients accept. A signature takes at most some milliseconds of each handshake, which delays all
+ * requests.
+ */
 const CURVES = new Set(["prime256v1", "secp384r1", "secp521r1"]);
 const MOST_RSA_BITS = 4096;
 
 /**
- * Validates what others than the operator bring.
+ * Validates certificates from anyone but the operator.
  *
- * @param certificate which `certificateProblem` takes
+ * @param certificate accepted by `certificateProblem`
  * @returns the certificate itself, without its chain
- * @throws Error when the listener could not show it, or not at a fair cost; the message holds nothing of the key
+ * @throws Error if the listener could not use it, or only at excessive cost; the message contains nothing of the key
  */
 export function checkPair(certificate: string, key: string): X509Certificate {
   const leaf = new X509Certificate(certificate);
@@ -76,7 +79,7 @@ export function checkPair(certificate: string, key: string): X509Certificate {
   if (!isFair) {
     throw new TypeError(`the key must be RSA of at most ${MOST_RSA_BITS} bits, P-256, P-384, P-521 or EdDSA`);
   }
-  // What OpenSSL takes no part in (a key too weak, a signature of long ago) shows here, not with the first client.
+  // Reveals here what OpenSSL rejects (a weak key, an obsolete signature), not at the first client.
   createSecureContext({ cert: certificate, key });
   return leaf;
 }

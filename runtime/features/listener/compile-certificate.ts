@@ -1,11 +1,11 @@
-/** A certificate that a slice brings → what the listener shows, validated with its key. */
+/** Compiles a slice's certificate for the listener, validated with its key. */
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { checkPair } from "./certificate.ts";
 import type { HostCertificate } from "./compiled.ts";
 import type { HostCertificateDoc } from "./host-certificates.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 
-/** @throws GatewayError `config.secret`; no message holds anything of the key */
+/** @throws GatewayError `config.secret`; no message contains anything of the key */
 export function compileHostCertificate(
   { host, owner, doc }: { readonly host: string; readonly owner: string; readonly doc: HostCertificateDoc },
   secrets: SecretSource,

@@ -1,4 +1,4 @@
-/** Settings of the listeners → their compiled form. */
+/** Compiles settings of the listeners. */
 import type { listenerShape } from "./settings.ts";
 import type { WithDefaults } from "../../settings/types/registry.ts";
 import type { ListenerSettings } from "./compiled.ts";

@@ -1,11 +1,11 @@
-/** Settings of the listeners as they read them. */
+/** Settings of the listeners, compiled. */
 
-/** A certificate of the public listener that a slice brings. */
+/** A slice's certificate for the public listener. */
 export interface HostCertificate {
   /** "app.example.com", or "*.example.com" for one label. */
   readonly host: string;
   readonly owner: string;
-  /** PEM, with those between it and the root. */
+  /** PEM, with intermediate certificates. */
   readonly certificate: string;
   /** PEM. */
   readonly key: string;
@@ -16,9 +16,9 @@ export interface ListenerSettings {
   readonly address: string;
   /** Plain HTTP on the public listener, for development or behind a terminating load balancer. */
   readonly insecureServer: boolean;
-  /** Of the public listener, the first for hosts that no other names; [] = plain HTTP. */
+  /** Certificates of the public listener, the first for hosts that no other names; [] = plain HTTP. */
   readonly certificates: readonly { readonly certificateFile: string; readonly keyFile: string }[];
-  /** Client certificates; undefined = clients are not asked. */
+  /** Client certificates; undefined = not requested. */
   readonly downstreamMtls:
     | {
         readonly caFile: string;
@@ -27,28 +27,28 @@ export interface ListenerSettings {
     | undefined;
   /** Plain listener that redirects to https; undefined = none. */
   readonly httpRedirectAddress: string | undefined;
-  /** Connections begin with a PROXY head. */
+  /** Connections start with a PROXY header. */
   readonly useProxyProtocol: boolean;
-  /** Proxies whose X-Forwarded-For is believed; undefined: the usual, none. */
+  /** Number of trusted proxies for X-Forwarded-For; undefined: none. */
   readonly forwardedFor: { readonly trustedHops: number; readonly skipAppend: boolean } | undefined;
-  /** What proxies say of the client and is sent on, lower case. */
+  /** Headers of proxies about the client that are passed on, lower case. */
   readonly trustedProxyHeaders: ReadonlySet<string>;
-  /** Open connections of the public listener. */
+  /** Limit of open connections of the public listener. */
   readonly maxConnections: number | undefined;
-  /** Who reads and writes HTTP/1.1: node:http, or we ourselves. */
-  /** Longest time in which a client takes nothing of what is sent to it; 0 = no limit. */
+  /** HTTP/1.1 implementation: node:http, or the gateway's own. */
+  /** Longest time in which a client accepts no data; 0 = no limit. */
   readonly sendTimeoutMs: number;
-  /** Longest wait of a request for its turn; 0: no limit. */
+  /** Longest time of a request in the queue; 0 = no limit. */
   readonly queueTimeoutMs: number;
   readonly adminAddress: string;
-  /** Names by which the admin listener is asked, beside addresses and localhost; canonical. */
+  /** Host names of the admin listener, in addition to addresses and localhost; canonical. */
   readonly adminHosts: ReadonlySet<string>;
-  /** Undefined: the admin listener speaks plain HTTP. */
+  /** Undefined: the admin listener uses plain HTTP. */
   readonly adminTls:
     | {
         readonly certificateFile: string;
         readonly keyFile: string;
-        /** Set: clients need a certificate. */
+        /** If set, clients need a certificate. */
         readonly clientCaFile: string | undefined;
       }
     | undefined;

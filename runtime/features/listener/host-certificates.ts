@@ -1,9 +1,8 @@
 /**
- * `host_certificates`: certificates of the public listener that slices bring, by host.
+ * `host_certificates`: certificates of slices for the public listener, by host.
  *
- * They are no settings of all routes, though they stand among them: each concerns one host, on which its owner has a
- * route, so that leave for the host is leave for its certificate. Kept apart from settings when a slice is read, so that a
- * renewal changes nothing else.
+ * Not global, although among the settings: each concerns one host on which its owner has a route, so permission for the
+ * host includes its certificate. Separated from settings when a slice is read, so that a renewal changes nothing else.
  */
 import { X509Certificate } from "node:crypto";
 
@@ -31,10 +30,10 @@ const shape = {
 };
 
 const schema = document(shape);
-/** One of them, as written. */
+/** One of the certificates as written. */
 export type HostCertificateDoc = DocOf<typeof schema>;
 
-/** Members of one. */
+/** Members of a certificate. */
 export const hostCertificateFields = fieldsOf(shape, "live");
 
 export const hostCertificateShape = {
@@ -53,7 +52,7 @@ function hostNameProblem(host: string): string | undefined {
   return canonical === host ? undefined : `must be written ${quote(canonical)}`;
 }
 
-/** Validated alone. */
+/** Validates certificates alone. */
 export function* hostCertificateRules(
   written: Readonly<Record<string, HostCertificateDoc>>,
 ): Iterable<UnplacedProblem> {
@@ -68,7 +67,7 @@ export function* hostCertificateRules(
   }
 }
 
-/** Why a certificate with these names is not for a host; undefined when it is. */
+/** Problem if a certificate with these names does not cover the host; undefined if it does. */
 export function otherHosts(names: readonly string[], host: string): string | undefined {
   if (coversHost(names, host)) return undefined;
   const [first, ...others] = names;
@@ -76,10 +75,10 @@ export function otherHosts(names: readonly string[], host: string): string | und
   return `is for ${whose}, must be for ${host}`;
 }
 
-/** As a slice has it. */
+/** As in a slice. */
 export interface ReadHostCertificate {
   readonly host: string;
   readonly doc: HostCertificateDoc;
-  /** In its source. */
+  /** Path in its source. */
   readonly path: ValuePath;
 }

@@ -3,7 +3,7 @@ import type { ListenerDoc } from "./settings.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { accepted, isLoopbackHost, parseListener } from "../../settings/values.ts";
 
-/** Development mode weakens the guarded fetch, so nobody else may reach it. */
+/** Development mode weakens the guarded fetch, so only this host may reach the listener. */
 export function* developmentListeners(
   settings: Partial<ListenerDoc> & { readonly development?: boolean },
 ): Iterable<UnplacedProblem> {
@@ -16,7 +16,7 @@ export function* developmentListeners(
   }
 }
 
-/** One listener speaks either TLS or plain HTTP. */
+/** A listener uses either TLS or plain HTTP. */
 export function* tlsListener(settings: Partial<ListenerDoc>): Iterable<UnplacedProblem> {
   const { certificates, insecure_server: insecure, http_redirect_address: redirect, downstream_mtls: mtls } = settings;
   if (certificates?.length === 0) yield errorAt(["certificates"], "is an empty list, must have a certificate");
@@ -27,7 +27,7 @@ export function* tlsListener(settings: Partial<ListenerDoc>): Iterable<UnplacedP
     yield errorAt(["http_redirect_address"], 'requires "certificates": there is no https listener to redirect to');
 }
 
-/** Without a proxy before us every client could write them. */
+/** Without a proxy in front, every client could set these headers. */
 export function* proxyHeaders(settings: Partial<ListenerDoc>): Iterable<UnplacedProblem> {
   const { trusted_proxy_headers: names = [], xff_num_trusted_hops: hops = 0, use_proxy_protocol: proxied } = settings;
   if (names.length > 0 && hops === 0 && proxied !== true)

@@ -1,4 +1,4 @@
-/** Settings of the listeners: addresses, certificates, what is believed of proxies before them, how much is held open. */
+/** Settings of the listeners: addresses, certificates, trusted proxies, limits. */
 import { isProxyClaimName } from "../../shared/http/proxy-claims.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 import { parseListener } from "../../settings/values.ts";
@@ -145,5 +145,5 @@ export const adminListenerShape = {
   ),
 };
 
-/** What may be written about the listeners. */
+/** Listener settings as written. */
 export type ListenerDoc = ShapeDoc<typeof streamShape & typeof listenerShape & typeof adminListenerShape>;

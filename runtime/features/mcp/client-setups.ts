@@ -1,6 +1,6 @@
-/** What a person does in each common MCP client to add a server to it. Recorded in November 2026 from the clients' documentation. */
+/** Steps to add a server in each common MCP client. Recorded in November 2026 from the clients' documentation. */
 
-/** @param id of letters, digits, "-" and "_" @param url of the server */
+/** @param id letters, digits, "-" and "_" @param url of the server */
 export type ClientSetup = (id: string, url: string) => { readonly where: string; readonly text: string };
 
 const TERMINAL = "In a terminal";
@@ -51,7 +51,7 @@ export const stdio: ClientSetup = (id, url) => ({
   text: json({ mcpServers: { [id]: { command: "npx", args: ["-y", "mcp-remote", url] } } }),
 });
 
-/** Clients take few characters in names, and shells give others a meaning. */
+/** Clients accept few characters in names, and shells interpret others. */
 export function serverId(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^-+|-+$/g, "") || "mcp-server";
 }
@@ -60,7 +60,7 @@ function json(value: unknown): string {
   return JSON.stringify(value, undefined, 2);
 }
 
-/** One word of a POSIX shell, whatever characters it has. */
+/** One word of a POSIX shell, with any characters. */
 function shellWord(text: string): string {
   return /^[A-Za-z0-9@%+=:,./_-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

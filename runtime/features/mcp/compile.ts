@@ -1,4 +1,4 @@
-/** MCP settings of a route → their compiled form. */
+/** Compiles MCP settings of a route. */
 import type { McpDoc } from "./settings.ts";
 import type { DirectGrant, McpClient, McpServer, UpstreamOAuth } from "./compiled.ts";
 import { compileClientKey } from "../../settings/client-key.ts";
@@ -51,7 +51,7 @@ function compileUpstreamOAuth(server: McpServerDoc, secrets: SecretSource): Upst
   };
 }
 
-/** The rules let one of them be written. @throws GatewayError `config.secret` */
+/** The rules permit only one of them. @throws GatewayError `config.secret` */
 function compileDirect(oauth: UpstreamOAuthDoc, secrets: SecretSource): DirectGrant | undefined {
   const { id_jag: idJag, workload, client_credentials: credentials, scopes = [] } = oauth;
   if (idJag) return { kind: "id_jag", scopes: idJag.scopes ?? scopes };

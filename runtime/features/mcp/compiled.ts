@@ -1,4 +1,4 @@
-/** MCP settings as requests read them. */
+/** MCP settings, compiled for requests. */
 import type { DeclaredArguments } from "../../audit/redaction/plan.ts";
 import type { ClientKey } from "../../settings/client-key.ts";
 import type { ToolScopes } from "./tool-scopes.ts";
@@ -10,7 +10,7 @@ export interface Lifetimes {
   readonly accessToken: number;
   readonly clientRouteToken: number;
   readonly refreshToken: number;
-  /** From a grant's beginning; undefined = it goes on while it is used. */
+  /** From the start of a grant; undefined = valid while it is used. */
   readonly refreshTokenAbsolute: number | undefined;
   readonly authorizationCode: number;
 }
@@ -18,27 +18,27 @@ export interface Lifetimes {
 export interface UpstreamOAuth {
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
-  /** Proves the client instead of a secret. */
+  /** Authenticates the client instead of a secret. */
   readonly clientKey: ClientKey | undefined;
   readonly endpoint: { readonly authUrl: string; readonly tokenUrl: string } | undefined;
   readonly authStyle: "header" | "params" | undefined;
   readonly scopes: readonly string[];
   readonly authorizationUrlParams: ReadonlyMap<string, string>;
-  /** How tokens are got without anybody connecting an account; undefined: users connect theirs. */
+  /** How to get tokens without connected accounts; undefined: users connect theirs. */
   readonly direct: DirectGrant | undefined;
-  /** `resource` of direct grants; undefined: as metadata has it. */
+  /** `resource` of direct grants; undefined: from metadata. */
   readonly resource: string | undefined;
-  /** Whether its authorization server is sent `resource`: some refuse requests that have it. */
+  /** Whether to send `resource` to the authorization server: some reject requests with it. */
   readonly sendsResource: boolean;
 }
 
 /** A grant that needs no browser. */
 export type DirectGrant =
-  /** Per user, by the company's identity provider. `scopes`: asked of the provider. */
+  /** Per user, from the company's identity provider. `scopes`: requested from the provider. */
   | { readonly kind: "id_jag"; readonly scopes: readonly string[] }
-  /** One for the route, by a token of the gateway's platform. */
+  /** One for the route, with a token of the gateway's platform. */
   | { readonly kind: "workload"; readonly assertion: string }
-  /** One for the route, by the client itself. */
+  /** One for the route, with the client's own credentials. */
   | { readonly kind: "client_credentials" };
 
 export interface McpServer {
@@ -48,21 +48,23 @@ export interface McpServer {
   /** Below the base, see extra-paths.ts. */
   readonly extraPaths: readonly ExtraPath[];
   readonly maxRequestBytes: number;
-  /** What a caller may not use is left out of lists. */
+  /** Whether lists omit items that the caller cannot use. */
   readonly filtersLists: boolean;
-  /** What of its tools was reviewed; undefined: they may change. */
+  /** Reviewed definitions of its tools; undefined: tools may change. */
   readonly toolLock: ToolLock | undefined;
-  /** What OAuth clients need for tools; undefined: nothing. */
+  /** Scopes that OAuth clients need for tools; undefined: none. */
   readonly toolScopes: ToolScopes | undefined;
-  /** What records tell of arguments; undefined: nothing is declared. */
+  /** Arguments in records; undefined: not configured. */
   readonly recordArguments: DeclaredArguments | undefined;
-  /** The protected resource and listed URL: `from` + prefix + `path`, no trailing slash unless it is a bare origin. */
+  /**
+   * The protected resource and listed URL: `from` + prefix + `path`, without trailing slash unless it is a bare origin.
+   */
   readonly resource: string;
   readonly upstreamOAuth: UpstreamOAuth | undefined;
   readonly authorizationServerUrl: string | undefined;
-  /** Owners whose applications may call it, beside its own, as features/process/owners.ts reads them. */
+  /** Owners whose applications may call it, in addition to its own, as features/process/owners.ts reads them. */
   readonly allowedApplications: readonly string[];
-  /** Names of the service accounts that may ask about tokens for it. */
+  /** Names of the service accounts that may introspect its tokens. */
   readonly introspectionAccounts: readonly string[];
 }
 
@@ -70,7 +72,7 @@ export interface McpClient {
   readonly kind: "client";
 }
 
-/** What a route is in MCP. */
+/** MCP settings of a route. */
 export interface McpRoute {
   readonly mcp: McpServer | McpClient | undefined;
 }

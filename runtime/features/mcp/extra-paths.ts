@@ -1,8 +1,8 @@
 /**
- * `mcp.server.extra_paths`: what of an MCP server's upstream is served beside its MCP endpoint.
+ * `mcp.server.extra_paths`: paths of an MCP server's upstream that are served in addition to its MCP endpoint.
  *
- * Each entry is one path below the route's base, as requests are compared with it, or ends in "/*" and means whatever lies
- * below. There is no entry for everything: the gateway's own credential goes along with each of these requests.
+ * Each entry is one path below the route's base, in the normal form of requests, or ends in "/*" for all paths below
+ * it. No entry can cover everything, because each request carries the gateway's own credential.
  */
 import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { OWN_PREFIXES } from "../routing/own-paths.ts";
@@ -15,7 +15,7 @@ const BELOW = "/*";
 
 export interface ExtraPath {
   readonly path: string;
-  /** Not the path itself but what lies below it. */
+  /** True for the paths below it, without the path itself. */
   readonly below: boolean;
 }
 
@@ -24,13 +24,13 @@ export function parseExtraPath(text: string): ExtraPath {
   return { path: below ? text.slice(0, -BELOW.length) : text, below };
 }
 
-/** For `check` of the setting. */
+/** Problem of an entry, for the setting's `check`. */
 export function extraPathProblem(text: string): string | undefined {
   const { path } = parseExtraPath(text);
   if (path === "" || path === "/")
     return quotedProblem(text, 'must name what is served below the base: "/sse", or "/files/*" for what lies below it');
   if (path.includes("*")) return quotedProblem(text, 'has a "*" that is not its last segment');
-  // Where servers cut parameters off the same request would have two readings.
+  // Servers that strip parameters would read the same request differently.
   if (/;|%3B/i.test(path)) return quotedProblem(text, "has a path parameter, must be a path without one");
   if (/%(?:2F|5C)/i.test(path))
     return quotedProblem(text, "has an escaped separator (%2F, %5C), which no request may have");

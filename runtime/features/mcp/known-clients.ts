@@ -1,9 +1,9 @@
 /**
- * Where the makers of common MCP clients publish the documents that identify them: what the word "known-clients" in
- * `mcp_allowed_client_id_domains` stands for. The only list of them; `gateway doctor` tries the same documents.
+ * Domains where the vendors of common MCP clients publish their client ID documents: the meaning of "known-clients" in
+ * `mcp_allowed_client_id_domains`. The only such list; `gateway doctor` fetches the same documents.
  *
- * Recorded in November 2026. A domain belongs here when its owner makes the client and serves no files of strangers on it.
- * (github.com serves those from other hosts, by redirects, which are not followed.)
+ * Recorded in November 2026. A domain is listed only if its owner makes the client and serves no third-party files on
+ * it. (github.com serves those from other hosts, by redirects, which are not followed.)
  */
 import * as setups from "./client-setups.ts";
 import type { ClientSetup } from "./client-setups.ts";
@@ -12,12 +12,12 @@ import { matchesDomain, parseDomainPattern, type DomainPattern } from "../../set
 export interface KnownClient {
   readonly name: string;
   readonly domain: string;
-  /** A document as the client names it. */
+  /** The client's document URL. */
   readonly document: string;
   readonly setup: ClientSetup;
-  /** It does not register itself where documents are taken, even when its own is refused. */
+  /** It never registers dynamically where documents are supported, even if its own is rejected. */
   readonly isLockedOut?: true;
-  /** Where its maker, or its source, says so. */
+  /** Documentation or source that states it. */
   readonly source: string;
 }
 
@@ -42,7 +42,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     name: "Codex",
     setup: setups.codex,
     domain: "chatgpt.com",
-    // The one for servers that send `iss`; others get https://chatgpt.com/oauth/codex/<callback id>/client.json.
+    // For servers that send `iss`; others get https://chatgpt.com/oauth/codex/<callback id>/client.json.
     document: "https://chatgpt.com/oauth/codex/client.json",
     isLockedOut: true,
     source: "OpenAI's Codex documentation, MCP, OAuth",
@@ -77,22 +77,22 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
   },
 ];
 
-/** Common clients that have no document: they register themselves. */
+/** Common clients without a document: they register dynamically. */
 const REGISTERING_CLIENTS: readonly Pick<KnownClient, "name" | "setup">[] = [
   { name: "Cursor", setup: setups.cursor },
   { name: "Clients without support for remote servers (stdio)", setup: setups.stdio },
 ];
 
-/** In the place of a domain. No host is called that: names of one label are nobody's. */
+/** Used instead of a domain. It cannot be a host: names of one label have no owner. */
 export const KNOWN_CLIENTS_WORD = "known-clients";
 
-/** @param texts of `mcp_allowed_client_id_domains`, checked */
+/** @param texts values of `mcp_allowed_client_id_domains`, checked */
 export function parseClientIdDomains(texts: readonly string[]): readonly DomainPattern[] {
   const known = [...new Set(KNOWN_CLIENTS.map(({ domain }) => domain))];
   return texts.flatMap((text) => (text === KNOWN_CLIENTS_WORD ? known : [text])).map(parseDomainPattern);
 }
 
-/** Names of the common clients that cannot connect with these domains, since they do not fall back on registration. */
+/** Names of common clients that cannot connect with these domains, because they do not fall back to registration. */
 export function lockedOutClients(domains: readonly DomainPattern[]): readonly string[] {
   if (domains.length === 0) return [];
   return KNOWN_CLIENTS.filter(({ domain, isLockedOut }) => isLockedOut === true && !matchesDomain(domains, domain)).map(
@@ -102,18 +102,18 @@ export function lockedOutClients(domains: readonly DomainPattern[]): readonly st
 
 export interface ClientRecipe {
   readonly client: string;
-  /** Where the text belongs: "In a terminal". */
+  /** Where to use the text: "In a terminal". */
   readonly where: string;
-  /** To be copied as it stands. */
+  /** Text to copy unchanged. */
   readonly text: string;
 }
 
 /**
- * How a person adds a server to each common client that can connect.
+ * How a user adds a server in each common client that can connect.
  *
- * @param name of the server, any text
+ * @param name name of the server, any text
  * @param url its address
- * @param domains of `mcp_allowed_client_id_domains`
+ * @param domains values of `mcp_allowed_client_id_domains`
  */
 export function clientRecipes(name: string, url: string, domains: readonly DomainPattern[]): readonly ClientRecipe[] {
   const lockedOut = lockedOutClients(domains);

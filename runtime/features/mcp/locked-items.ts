@@ -1,10 +1,10 @@
 /**
- * What of an MCP server can be locked: the texts that clients show to models before a user or model has chosen to use them.
+ * Lockable items of an MCP server: the texts that clients show to models before a user or model has chosen to use them.
  *
- * Promise: each item has one key, and no two kinds share one, whatever a server calls its items. Pure.
+ * Promise: each item has one key, unique across kinds, whatever names a server uses. Pure.
  */
 
-/** Member of a list response and of the lock file, what names an item there, and the requests that ask for it. */
+/** Member in a list response and in the lock file, the item's naming member, and the methods that list it. */
 export const LOCKABLE = {
   tool: { member: "tools", naming: "name", word: "tool", methods: ["tools/list"] },
   prompt: { member: "prompts", naming: "name", word: "prompt", methods: ["prompts/list"] },
@@ -34,10 +34,13 @@ export type LockedKind = keyof typeof LOCKABLE;
 
 export const LOCKED_KINDS = Object.keys(LOCKABLE) as readonly LockedKind[];
 
-/** A key that starts with this character, or with a lower one, is not the name of a tool. Records of drift use the two lower ones (seen-tools.ts). */
+/**
+ * A key that starts with this character or a lower one is not a tool name. Records of drift use the two lower ones
+ * (seen-tools.ts).
+ */
 const MARK = "\u0002";
 
-/** Tools are known by their names, as records of drift have them from the time when only tools were locked. */
+/** A tool's key is its name, because records of drift date from when only tools could be locked. */
 export function itemKey(kind: LockedKind, name: string): string {
   return kind === "tool" && !(name.charCodeAt(0) <= MARK.charCodeAt(0)) ? name : `${MARK}${kind}:${name}`;
 }
@@ -50,7 +53,7 @@ export function nameOfKey(key: string): string {
   return key.startsWith(MARK) ? key.slice(key.indexOf(":") + 1) : key;
 }
 
-/** For people. */
+/** Display text. */
 export function itemLabel(kind: LockedKind, name: string): string {
   return kind === "tool" ? name : kind === "instructions" ? kind : `${LOCKABLE[kind].word} ${name}`;
 }

@@ -1,4 +1,4 @@
-/** `mcp.server.record_arguments`: what records tell of the arguments of tools. */
+/** `mcp.server.record_arguments`: tool arguments in records. */
 import { parsePointer } from "../../policy/mcp/argument-values.ts";
 import { TREATMENTS, type DeclaredArguments, type Treatment } from "../../audit/redaction/plan.ts";
 import { block } from "../../settings/types/block.ts";
@@ -9,7 +9,7 @@ import type { McpRoute } from "./compiled.ts";
 
 const MAX_NAME = 256;
 
-/** Tool, or "*", to JSON pointers. */
+/** Maps tools, or "*", to JSON pointers. */
 const toolPointers = {
   checkName: (name: string) => (name.length > MAX_NAME ? "must be the name of a tool" : undefined),
   checkValue: (value: string) =>
@@ -46,7 +46,7 @@ export const recordArgumentsBlock = block(recordArgumentsShape, {
   unset: "plain text in the log; digests in copies and `replay`",
 });
 
-/** Of one tool; each call is compared with all of them. */
+/** Limit per tool; each call is compared with all of them. */
 const MAX_POINTERS = 100;
 
 /** @returns problems with paths below the block */

@@ -47,7 +47,8 @@ function oauthRules(oauth: UpstreamOAuthDoc, report: Report): void {
     report(errorAt([direct], 'requires "client_secret" or "client_key"'));
   if (oauth.workload && !hasSecret(oauth.workload, "assertion")) report(errorAt(["workload"], 'lacks "assertion"'));
   if (!oauth.id_jag) return;
-  // Whoever may write a route could have users' assertions for one server sent to another one, and tokens to any upstream.
+  // Otherwise an author of a route could redirect users' assertions for one server to another, and tokens to any
+  // upstream.
   for (const name of ["endpoint", "resource"] as const)
     if (oauth[name] !== undefined)
       report(errorAt([name], 'cannot be combined with "id_jag", for which it is always discovered'));
@@ -61,14 +62,14 @@ function oauthRules(oauth: UpstreamOAuthDoc, report: Report): void {
     report(warningAt(["id_jag"], 'has no "client_secret" or "client_key": most servers reject such clients'));
 }
 
-/** Ways without a user who connects. */
+/** Grants without a user who connects an account. */
 const DIRECT = ["id_jag", "workload", "client_credentials"] as const;
 
 function quotedList(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(", ");
 }
 
-/** True when endpoints come from discovery rather than from the route. */
+/** True if endpoints come from discovery rather than from the route. */
 export function usesDiscovery(server: McpServerDoc): boolean {
   return server.upstream_oauth2?.endpoint === undefined;
 }

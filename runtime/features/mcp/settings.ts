@@ -1,5 +1,5 @@
 /**
- * The `mcp` block of a route. Rules between its members are in rules.ts.
+ * The `mcp` block of a route. For rules between its members, see rules.ts.
  *
  * @see test/requirements.ts, "Route: MCP server" and "Route: MCP client"; DECISIONS.md D5
  */
@@ -108,7 +108,7 @@ export const mcpShape = {
   ),
 };
 
-/** What of a route is about MCP. */
+/** MCP settings of a route. */
 export type McpDoc = ShapeDoc<typeof mcpShape>;
 
 export type McpServerDoc = NonNullable<NonNullable<McpDoc["mcp"]>["server"]>;
@@ -168,13 +168,13 @@ export const lifetimeShape = {
   authorization_code_lifetime: duration({ doc: "Lifetime of MCP authorization codes.", default: "60s", minMs: 5000 }),
 };
 
-/** Schemes that a browser runs, reads or fetches itself instead of handing the answer to an application. */
+/** Schemes that a browser runs, reads or fetches itself instead of passing the response to an application. */
 const NOT_PRIVATE_USE =
   /^(?:https?|wss?|ftp|file|javascript|vbscript|data|blob|about|view-source|filesystem|chrome|resource|mailto|tel)$/;
 
 /**
- * RFC 8252 §7.1 wants schemes that are based on a domain name, with a period. Products in wide use have others (Cursor:
- * "cursor://anysphere.cursor-mcp/oauth/callback"), so the operator, who lists each URI exactly, decides.
+ * RFC 8252 §7.1 requires schemes based on a domain name, with a period. Widely used products differ (Cursor:
+ * "cursor://anysphere.cursor-mcp/oauth/callback"), so the operator decides, listing each URI exactly.
  */
 function privateRedirectUri(value: string): string | undefined {
   const scheme = /^([a-z][a-z0-9+.-]*):[^#]+$/i.exec(value)?.[1]?.toLowerCase();

@@ -1,10 +1,10 @@
 /**
- * The lock file: tools, prompts, resource templates and instructions of MCP servers as they were reviewed, whole, each with its
- * digest. A section that a server lacks there is not locked, except `tools`, which is always there.
+ * The lock file: reviewed tools, prompts, resource templates and instructions of MCP servers, complete, each with its
+ * digest. An absent section of a server is not locked, except `tools`, which is always present.
  *
- * Untrusted input: the text, and all names and texts in it, which MCP servers have written. Promises: a digest belongs to the
- * definition beside it; what is written is the same for the same tools, in whatever order they came, and shows characters
- * that nobody would see. Pure.
+ * Untrusted input: the text, and all names and texts in it, written by MCP servers. Promises: a digest matches the
+ * definition next to it. The output is the same for the same tools in any order, and makes invisible characters
+ * visible. Pure.
  */
 import { createHash } from "node:crypto";
 
@@ -29,14 +29,14 @@ export interface LockedTool {
   readonly definition: ExactJson;
 }
 
-/** An item that users see differently is there once for each way. */
+/** An item that differs between users appears once per variant. */
 export interface LockedServer {
-  /** Of which there is a section. */
+  /** Kinds with a section. */
   readonly kinds: ReadonlySet<LockedKind>;
   readonly items: readonly LockedTool[];
 }
 
-/** By address of the MCP server, as its users know it. */
+/** By address of the MCP server, as used by clients. */
 export type ToolLockFile = ReadonlyMap<string, LockedServer>;
 
 export type ToolLockReading =
@@ -46,12 +46,12 @@ export type ToolLockReading =
 
 const VERSION = "1";
 
-/** Of a whole definition: SHA-256 of its canonical form. */
+/** SHA-256 of a definition's canonical form. */
 export function toolDigest(definition: ExactJson): string {
   return `sha256:${createHash("sha256").update(canonicalText(definition)).digest("hex")}`;
 }
 
-/** An item as a server shows it. @returns undefined without a name, and for instructions that are not a text */
+/** An item as listed by a server. @returns undefined without a name, and for instructions that are not a text */
 export function toolOf(definition: ExactJson, kind: LockedKind = "tool"): LockedTool | undefined {
   const { naming } = LOCKABLE[kind];
   const name = naming === undefined ? typeof definition === "string" && "" : memberOf(definition, naming);
@@ -96,7 +96,7 @@ export function parseToolLock(text: string): ToolLockReading {
   return { ok: true, servers };
 }
 
-/** Key (locked-items.ts) → the digests of what was reviewed under it. */
+/** Key (locked-items.ts) → digests of its reviewed definitions. */
 export function digestsOf(items: readonly LockedTool[]): ReadonlyMap<string, ReadonlySet<string>> {
   const digests = new Map<string, Set<string>>();
   for (const { kind, name, digest } of items) {
@@ -106,7 +106,7 @@ export function digestsOf(items: readonly LockedTool[]): ReadonlyMap<string, Rea
   return digests;
 }
 
-/** One member in a line, so that a changed one is a changed line. */
+/** One member per line, so that a changed member is a changed line. */
 export function formatToolLock(servers: ToolLockFile): string {
   const written = [...servers].sort(byName).map(([address, { kinds, items }]) => {
     const sections = LOCKED_KINDS.filter((kind) => kinds.has(kind)).map((kind) => {
@@ -129,10 +129,10 @@ function formatSection(items: readonly LockedTool[]): string {
   return blocks.length === 0 ? "[]" : `[\n        ${blocks.join(",\n        ")}\n      ]`;
 }
 
-/** What people read first of a definition; all else follows by name. */
+/** Members of a definition that readers need first; others follow by name. */
 const FIRST = ["name", "uriTemplate", "title", "description", "annotations", "inputSchema", "outputSchema"];
 
-/** JSON over several lines. @param depth how far it stands to the right @param first of its members, before the others */
+/** JSON over several lines. @param depth indentation level @param first members to write before the others */
 export function formatExact(value: ExactJson, depth: number, first: readonly string[] = []): string {
   const start = "  ".repeat(depth);
   if (value instanceof NumberToken) return value.text;
@@ -152,17 +152,17 @@ export function formatExact(value: ExactJson, depth: number, first: readonly str
   return `{\n${members.join(",\n")}\n${start}}`;
 }
 
-/** What nobody sees: controls, marks of direction, joiners, tags, spaces that look like the usual one. */
+/** Invisible characters: controls, direction marks, joiners, tags, spaces that look like a normal one. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Cn}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/gu;
 
-/** A text as JSON, in which what nobody would see is escaped. */
+/** A text as JSON, with invisible characters escaped. */
 export function visibleJson(text: string): string {
   return JSON.stringify(text).replace(UNSEEN, (char) =>
     char.split("").reduce((escaped, unit) => `${escaped}\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`, ""),
   );
 }
 
-/** Whether somebody who reads a text misses a part of it; line ends and tabs are seen. */
+/** Whether a text has invisible parts; line ends and tabs are visible. */
 export function hasUnseen(text: string): boolean {
   UNSEEN.lastIndex = 0;
   return UNSEEN.test(text.replace(/[\n\r\t]/g, ""));

@@ -1,4 +1,4 @@
-/** `mcp.server.tool_lock`: what of a server was reviewed, and how tools and other texts that differ are treated. */
+/** `mcp.server.tool_lock`: reviewed items of a server, and how to treat tools and other texts that differ. */
 import { block } from "../../settings/types/block.ts";
 import { textList } from "../../settings/types/list.ts";
 import { textListMap } from "../../settings/types/map.ts";
@@ -64,14 +64,14 @@ export const toolLockBlock = block(toolLockShape, {
 });
 
 export interface ToolLock {
-  /** What of the server is locked; all else may change. Tools always are. */
+  /** Locked kinds; others may change. Tools are always locked. */
   readonly kinds: ReadonlySet<LockedKind>;
-  /** By key (locked-items.ts), the digests of the definitions that were reviewed under it. */
+  /** By key (locked-items.ts), digests of the reviewed definitions. */
   readonly items: ReadonlyMap<string, ReadonlySet<string>>;
   readonly onDrift: "warn" | "hide" | "deny";
-  /** Calls of tools that no list has shown yet. */
+  /** Calls of tools that no list has contained yet. */
   readonly onUnlisted: "pass" | "deny";
-  /** Whole, where the lock is a file. */
+  /** Complete definitions, if the lock is a file. */
   readonly reviewed: readonly LockedTool[] | undefined;
 }
 
@@ -94,7 +94,7 @@ export function toolLockRules(lock: ToolLockDoc, report: Report): void {
       if (digests.length === 0) report(errorAt([member, name], "is an empty list, must have a digest"));
 }
 
-/** @param address of the server, as its users know it @throws GatewayError `config.secret`, `config.tool-lock` */
+/** @param address of the server, as used by clients @throws GatewayError `config.secret`, `config.tool-lock` */
 export function compileToolLock(
   lock: ToolLockDoc | undefined,
   address: string,
@@ -130,7 +130,7 @@ function ofDigests(lock: ToolLockDoc): Pick<ToolLock, "kinds" | "items"> {
 
 let last: { readonly text: string; readonly reading: ToolLockReading } | undefined;
 
-/** Many routes have one file, and digesting all that is in it takes a while. */
+/** Many routes share one file, and digesting all its items takes a while. */
 function readOnce(text: string): ToolLockReading {
   if (last?.text !== text) last = { text, reading: parseToolLock(text) };
   return last.reading;

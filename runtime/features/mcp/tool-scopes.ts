@@ -1,21 +1,21 @@
-/** `mcp.server.tool_scopes`: scopes that OAuth clients need for tools, beside the one for the server. */
+/** `mcp.server.tool_scopes`: scopes that OAuth clients need for tools, in addition to the server's. */
 
 export interface ToolScopes {
-  /** Name, or the beginning of names, → scopes. */
+  /** Tool name, or prefix of names → scopes. */
   readonly exact: ReadonlyMap<string, readonly string[]>;
   readonly prefixes: readonly (readonly [prefix: string, scopes: readonly string[]])[];
-  /** All of them, with the tools as they are written; sorted. */
+  /** All scopes, with the tools as written; sorted. */
   readonly tools: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Names that every server reads alike, see `policy/mcp/tool-names.ts`. */
+/** Names that every server reads the same way, see `policy/mcp/tool-names.ts`. */
 const PATTERN = /^(?:[A-Za-z0-9_.-]{1,128}\*?|\*)$/;
 
 export function toolPatternProblem(pattern: string): string | undefined {
   return PATTERN.test(pattern) ? undefined : 'must be the name of a tool, or a prefix followed by "*"';
 }
 
-/** RFC 6749 §3.3, without what has a meaning of its own here or at other servers. */
+/** RFC 6749 §3.3, without scopes that have a special meaning here or at other servers. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/;
 const RESERVED: ReadonlySet<string> = new Set(["mcp", "openid", "offline_access"]);
 
@@ -24,7 +24,7 @@ export function toolScopeProblem(scope: string): string | undefined {
   return SCOPE.test(scope) ? undefined : 'must be a scope: visible ASCII without spaces, " and \\';
 }
 
-/** More than anybody agrees to on one page. */
+/** More than any user consents to on one page. */
 const MAX_SCOPES = 50;
 
 export function toolScopesProblem(written: Readonly<Record<string, readonly string[]>>): string | undefined {
@@ -32,7 +32,7 @@ export function toolScopesProblem(written: Readonly<Record<string, readonly stri
   return count > MAX_SCOPES ? `has ${count} scopes, must have at most ${MAX_SCOPES}` : undefined;
 }
 
-/** @returns undefined where no tool needs any */
+/** @returns undefined if no tool needs any */
 export function compileToolScopes(
   written: Readonly<Record<string, readonly string[]>> | undefined,
 ): ToolScopes | undefined {
@@ -54,7 +54,7 @@ export function compileToolScopes(
   };
 }
 
-/** All that a call of the tool needs: of every entry that names it. Sorted. */
+/** Scopes that a call of the tool needs, from every entry that matches it. Sorted. */
 export function scopesOfTool({ exact, prefixes }: ToolScopes, tool: string): readonly string[] {
   const needed = new Set(exact.get(tool));
   for (const [prefix, scopes] of prefixes) if (tool.startsWith(prefix)) for (const scope of scopes) needed.add(scope);

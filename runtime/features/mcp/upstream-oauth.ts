@@ -1,8 +1,8 @@
 /**
- * `mcp.server.upstream_oauth2`: how tokens for an upstream are got, as whom and where.
+ * `mcp.server.upstream_oauth2`: how to obtain tokens for an upstream, for which identity and where.
  *
- * Four ways: users connect their accounts (the usual one), or one of `id_jag`, `workload` and
- * `client_credentials`. Rules between them are in rules.ts.
+ * Four ways: users connect their accounts (the default), or one of `id_jag`, `workload` and `client_credentials`. For
+ * rules between them, see rules.ts.
  */
 import { parseHttpUrl } from "../../settings/values.ts";
 import { checkScope } from "../../settings/types/checks.ts";
@@ -111,7 +111,7 @@ export const upstreamOAuthShape = {
   }),
 };
 
-/** Setting one of these from outside would break or redirect the flow. @see RFC 6749 §4.1.1, RFC 7636 §4.3 */
+/** Setting one of these externally would break or redirect the flow. @see RFC 6749 §4.1.1, RFC 7636 §4.3 */
 const PROTOCOL_PARAMETERS = new Set([
   "client_id",
   "client_secret",

@@ -1,7 +1,7 @@
 /**
- * The tokens of the admin listener: the operator's, and those with which owners publish.
+ * Tokens of the admin listener: the operator's, and the owners' for publishing.
  *
- * One token has one power: the same text in two places is refused, so that a copied line gives nobody another's. No
+ * Each token has one purpose: the same text in two places is rejected, so that a copied line grants no other access. No
  * message quotes a token.
  */
 import type { ProcessDoc } from "./settings.ts";
@@ -10,7 +10,7 @@ import type { PublishToken } from "./compiled.ts";
 import { errorAt, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 
-/** Whoever guesses it may publish, and so send every user's requests elsewhere; nobody types it by hand. */
+/** A guessed token can publish, and so redirect every user's requests, so length matters more than typing comfort. */
 const LEAST_TOKEN_LENGTH = 20;
 
 interface Written {
@@ -18,7 +18,7 @@ interface Written {
   readonly token: string;
 }
 
-/** Tokens in plain text; references and sealed ones are validated when they are read. */
+/** Validates tokens in plain text; references and sealed ones are validated when read. */
 export function* adminTokenRules({ admin_token: token, owners = {} }: Partial<ProcessDoc>): Iterable<UnplacedProblem> {
   const written: Written[] = token === undefined ? [] : [{ path: ["admin_token"], token }];
   for (const [entry, { publish_token: tokens = [] }] of Object.entries(owners)) {
@@ -55,7 +55,7 @@ export function compileAdminTokens(
   return { adminToken, publishTokens };
 }
 
-/** @param known tokens before it; this one is added */
+/** @param known previous tokens; this one is added */
 function tokenProblem(token: string, known: Set<string>): string | undefined {
   if (/[^\x21-\x7e]/.test(token)) return "must be printable ASCII without spaces, or no client can send it";
   if (token.length < LEAST_TOKEN_LENGTH) {

@@ -1,4 +1,4 @@
-/** Settings of the process → their compiled form. */
+/** Compiles settings of the process. */
 import type { logShape } from "./settings.ts";
 import type { WithDefaults } from "../../settings/types/registry.ts";
 import { createPrivateKey } from "node:crypto";
@@ -37,7 +37,7 @@ export function sharedSecret(name: string, value: string): Buffer {
   return bytes;
 }
 
-/** PEM, or base64 of PEM so that it fits an environment variable. */
+/** PEM, or base64 of PEM for an environment variable. */
 export function signingKey(value: string): string {
   const pem = value.includes("-----BEGIN") ? value : (decodeBase64(value.replace(/\s/g, ""))?.toString("utf8") ?? "");
   const message = 'Cannot use "signing_key": it must be the PEM of a P-256 private key';

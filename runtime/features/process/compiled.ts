@@ -1,22 +1,22 @@
-/** Settings of the process as it reads them. */
+/** Settings of the process, compiled. */
 import type { PublishWorkload } from "./publish-workloads.ts";
 import type { WebhookSettings } from "./webhook.ts";
 
 /** A token with which owners publish. */
 export interface PublishToken {
-  /** Of `owners`: a name, or a beginning with ".*" that covers several. */
+  /** Entry in `owners`: a name, or a prefix with ".*" that covers several. */
   readonly entry: string;
   readonly token: string;
 }
 
-/** Settings of the process, as it reads them. */
+/** Settings of the process, compiled. */
 export interface ProcessSettings {
   /** Loopback http origins and upstream discovery over http are accepted; listeners must be loopback. */
   readonly development: boolean;
   readonly adminToken: string | undefined;
-  /** Good for some owners' slices only. */
+  /** Valid only for some owners' slices. */
   readonly publishTokens: readonly PublishToken[];
-  /** Jobs that get such tokens for minutes. */
+  /** Workloads that can get short-lived publish tokens. */
   readonly publishWorkloads: readonly PublishWorkload[];
   /** Current first, then previous ones; raw bytes. */
   readonly sharedSecrets: readonly Buffer[];
@@ -25,10 +25,10 @@ export interface ProcessSettings {
   /** "memory:", "sqlite:///path", "postgres://…". */
   readonly storageUrl: string;
   readonly drainTimeoutMs: number;
-  /** Before the listener closes. */
+  /** Delay before the listener closes. */
   readonly drainDelayMs: number;
   readonly logLevel: string;
-  /** Undefined: no trace context of ours, no spans. */
+  /** Undefined: no trace context of our own, no spans. */
   readonly tracing:
     | {
         /** Undefined: spans are not exported. */
@@ -36,10 +36,10 @@ export interface ProcessSettings {
         readonly headers: ReadonlyMap<string, string>;
         readonly serviceName: string;
         readonly sampleOneIn: number;
-        /** Clients' traces are gone on with. */
+        /** Continues clients' traces. */
         readonly continueTraces: boolean;
       }
     | undefined;
-  /** Undefined: nobody is told of events. */
+  /** Undefined: no event notifications. */
   readonly webhook: WebhookSettings | undefined;
 }

@@ -1,9 +1,11 @@
-/** Values of the headers that the gateway's own requests carry. */
+/** Header values of the gateway's own requests. */
 import { GatewayError } from "../../shared/errors.ts";
 import { headerValueProblem } from "../../shared/http/header-syntax.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 
-/** @param setting that the header is written in. @throws GatewayError `config.secret`, which does not quote it */
+/**
+ * @param setting setting that contains the header @throws GatewayError `config.secret`, which does not quote the value
+ */
 export function headerValue(
   setting: string,
   name: string,

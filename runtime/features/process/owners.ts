@@ -1,24 +1,26 @@
-/** Names of owners, and the entries of the boot file's `owners` that hold for them. */
+/** Names of owners, and their entries in the main configuration file's `owners`. */
 
-/** Leaves room for an owner's name, a dot and a Kubernetes namespace, each of 63 characters. */
+/** Long enough for an owner's name, a dot and a Kubernetes namespace, each of 63 characters. */
 const OWNER = /^[a-z0-9][a-z0-9._-]{0,126}$/;
 
-/** What a name that `isOwner` refuses must be. */
+/** Expectation for a name that `isOwner` rejects. */
 export const OWNER_EXPECTED =
   'must be at most 127 lower-case letters, digits, "-", "_" and ".", starting with a letter or digit, and not "gateway"';
 
-/** Whose the settings and routes in the gateway's own file are; a slice of that name is refused beside it. */
+/** Owner of the settings and routes in the gateway's own file; a slice with this name is rejected. */
 export const HAND_WRITTEN_OWNER = "default";
 
-/** The name that programs and imports take when none is given: one that a gateway takes by every way of publishing. */
+/** Default name for programs and imports: accepted by a gateway with every way of publishing. */
 export const DEFAULT_OWNER = "main";
 
-/** Owners are part of route keys and of file and record names; the file "gateway.json" is the boot file's. */
+/**
+ * Owners are part of route keys and of file and record names; "gateway.json" is a name of the main configuration file.
+ */
 export function isOwner(name: string): boolean {
   return OWNER.test(name) && name !== "gateway";
 }
 
-/** An owner's name, or a beginning with a dot and `*`: "kubernetes.*". */
+/** Problem of an owner's name, or of a prefix with a dot and `*`: "kubernetes.*". */
 export function ownerPatternProblem(text: string): string | undefined {
   const example = text.endsWith(".*") ? `${text.slice(0, -1)}x` : text;
   return isOwner(example) ? undefined : `${OWNER_EXPECTED}; or such a prefix followed by ".*"`;
@@ -30,10 +32,10 @@ export function matchesOwner(pattern: string, owner: string): boolean {
 }
 
 /**
- * The entry of the boot file's `owners` that holds for an owner: its own, or else the one with the longest beginning of
+ * The entry of the main configuration file's `owners` for an owner: its own, or else the one with the longest prefix of
  * its name.
  *
- * @returns undefined when there is none, which is a refusal wherever `owners` is set
+ * @returns undefined if there is none, which means a denial if `owners` is set
  */
 export function findOwnerRights<Rights>(
   owners: Readonly<Record<string, Rights>>,
@@ -47,5 +49,8 @@ export function findOwnerRights<Rights>(
   return entry === undefined ? undefined : { entry, rights: owners[entry] as Rights };
 }
 
-/** Which instance of a resource publishes a slice: what another one has published since is not removed. */
+/**
+ * Identifies the resource instance that publishes a slice: an instance never removes what another one has published
+ * since.
+ */
 export const CLAIM = /^[A-Za-z0-9_-]{1,64}$/;

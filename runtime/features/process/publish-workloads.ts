@@ -1,7 +1,8 @@
 /**
- * `owners.<name>.publish_workloads`: jobs that publish for an owner with the token of their platform in place of a secret.
+ * `owners.<name>.publish_workloads`: workloads that publish for an owner with a token of their platform instead of a
+ * secret.
  *
- * Of the boot file alone, with issuers of its own: who may publish is not said by anything that can be published.
+ * Only in the main configuration file, with separate issuers: no publication can change who may publish.
  */
 import { type ClaimCriterion, claimTable, compileClaims } from "../sign-in/claim-rules.ts";
 import {
@@ -55,12 +56,12 @@ export const publishWorkloadsShape = labelled(shape, {
 type WorkloadsDoc = Readonly<Record<string, ShapeDoc<typeof shape>>>;
 type OwnersDoc = Readonly<Record<string, { readonly publish_workloads?: WorkloadsDoc }>>;
 
-/** A job as the admin listener reads it. */
+/** A workload, compiled for the admin listener. */
 export interface PublishWorkload {
-  /** Of `owners`. */
+  /** Entry in `owners`. */
   readonly entry: string;
   readonly name: string;
-  /** Of all that it says: what was minted under something else is over. */
+  /** Digest of the entry: tokens issued under another digest are invalid. */
   readonly digest: string;
   readonly issuer: string;
   readonly keys: IssuerKeySource;

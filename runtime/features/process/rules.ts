@@ -3,7 +3,7 @@ import type { ProcessDoc } from "./settings.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { decodeSharedSecret } from "./settings.ts";
 
-/** Only secrets in plain text can be validated here; the others are when the snapshot is made. */
+/** Only plain-text secrets can be validated here; the others are validated when the snapshot is built. */
 export function* sharedSecrets(settings: Partial<ProcessDoc>): Iterable<UnplacedProblem> {
   const problem = "must be base64 of at least 32 bytes, make one with `openssl rand -base64 32`";
   const { shared_secret: current, previous_shared_secret: previous = [] } = settings;

@@ -1,4 +1,4 @@
-/** Settings of the process: secrets and keys, storage, stopping, log and tracing, whose slices it takes. */
+/** Settings of the process: secrets and keys, storage, shutdown, log and tracing, owners. */
 import { ownerPatternProblem } from "./owners.ts";
 import { publishWorkloadsShape } from "./publish-workloads.ts";
 import { isHeaderName } from "../../shared/http/header-syntax.ts";
@@ -12,7 +12,7 @@ import { domainPatternList, textList } from "../../settings/types/list.ts";
 import { secret } from "../../settings/types/secret.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 
-/** Of `owners.<name>.allowed_tokens`. */
+/** Values of `owners.<name>.allowed_tokens`. */
 const OWNER_TOKENS: readonly string[] = ["external", "provider", "id_jag"];
 
 export const DEFAULT_STORAGE_URL = "sqlite:gateway.db";
@@ -43,7 +43,7 @@ export const keysShape = {
     unset: "derived from `shared_secret`",
     many: true,
   }),
-  // A database URL holds a password, so it has the three spellings of a secret.
+  // A database URL contains a password, so it has the three forms of a secret.
   ...secret("storage_url", {
     doc: 'Database URL: "memory:", "sqlite:PATH" (relative to the working directory, or absolute) or "postgres://USER:PASSWORD@HOST/DATABASE".',
     default: DEFAULT_STORAGE_URL,
@@ -98,7 +98,7 @@ export const logShape = {
   ),
 };
 
-/** @param liveNames of the settings that slices may carry and that need leave */
+/** @param liveNames names of the settings that slices can have and that need permission */
 export const ownersShape = (liveNames: readonly string[]) => ({
   owners: labelled(
     {
@@ -153,7 +153,7 @@ export function decodeSharedSecret(value: string): Buffer | undefined {
   return bytes !== undefined && bytes.length >= 32 ? bytes : undefined;
 }
 
-/** What may be written about the process. */
+/** Process settings as written. */
 export type ProcessDoc = ShapeDoc<
   typeof developmentShape & typeof keysShape & typeof logShape & ReturnType<typeof ownersShape>
 >;

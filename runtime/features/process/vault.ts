@@ -1,6 +1,6 @@
 /**
- * `vault`: the Vault or OpenBao server whose secrets references name (`vault:<mount>/<path>#<field>`), and how this
- * gateway logs in there. Of the boot file alone: no slice says where secrets are asked for.
+ * `vault`: the Vault or OpenBao server of secret references (`vault:<mount>/<path>#<field>`), and this gateway's login
+ * there. Only in the main configuration file: a slice must not choose the server for secrets.
  */
 import { block } from "../../settings/types/block.ts";
 import { quotedProblem } from "../../settings/types/checks.ts";
@@ -13,7 +13,7 @@ import { secretNames } from "../../settings/secret-spellings.ts";
 import { accepted, overTlsOrLoopback, parseDuration, parseOrigin } from "../../settings/values.ts";
 import { isVaultReference, parseVaultReference } from "../../settings/vault-reference.ts";
 
-/** Where Kubernetes puts the token of a pod's service account. */
+/** Kubernetes path of a pod's service account token. */
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 const DEFAULT_REFRESH = "5m";
@@ -90,7 +90,7 @@ export const vaultShape = {
       namespace: text({
         doc: "Namespace for login and secrets (`X-Vault-Namespace`).",
         unset: "root namespace",
-        // Vault and OpenBao list them with a slash at the end.
+        // Vault and OpenBao list them with a trailing slash.
         check: (value) => pathProblem(value.replace(/\/$/, "")),
       }),
       login: block(loginShape, { doc: "Authentication method. Set exactly one.", required: true }),
@@ -120,7 +120,7 @@ export const vaultShape = {
 
 export type VaultDoc = NonNullable<ShapeDoc<typeof vaultShape>["vault"]>;
 
-/** How a token is come by. */
+/** How to obtain a token. */
 export type VaultLogin =
   | { readonly kind: "jwt"; readonly mount: string; readonly role: string; readonly tokenFile: string }
   | { readonly kind: "approle"; readonly mount: string; readonly roleId: string }
@@ -134,7 +134,7 @@ export interface VaultSettings {
   /** Longest first, as segments. */
   readonly mounts: readonly (readonly string[])[];
   readonly refreshMs: number;
-  /** Since a value was read last; infinite where nothing is said. */
+  /** Maximum age of a value since its last read; infinite if not set. */
   readonly keepMs: number;
 }
 
@@ -161,13 +161,13 @@ export function* vaultRules(
   const [, reference, sealed] = secretNames("secret_id");
   if (approle[reference] !== undefined && isVaultReference(approle[reference]))
     yield errorAt([...path, reference], "is what opens the server, must not be read from it");
-  // What opens the seal would be read from the server that the seal opens.
+  // The key that opens the seal would come from the server that the seal gives access to.
   const opensSeals = ["shared_secret_ref", "previous_shared_secret_ref"].flatMap((name) => settings[name] ?? []);
   if (approle[sealed] !== undefined && opensSeals.some((each) => typeof each === "string" && isVaultReference(each)))
     yield errorAt([...path, sealed], 'requires "shared_secret", which is itself read from the server');
 }
 
-/** Of a block that was validated. */
+/** Compiles a validated block. */
 export function compileVault(written: VaultDoc): VaultSettings {
   const { vault } = withDefaults(vaultShape, { vault: written });
   const { address, ca_file: caFile, namespace, login } = vault as NonNullable<typeof vault>;

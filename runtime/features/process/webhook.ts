@@ -1,4 +1,4 @@
-/** `webhook`: where operators are told of events, and the secrets that sign what they are told. */
+/** `webhook`: destination of event notifications, and the secrets that sign them. */
 import { EVENT_TYPES, EVENTS, type EventType } from "../../audit/events.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { hasSecret, type SecretSource, secretNames, secretValues } from "../../settings/secret-spellings.ts";
@@ -43,7 +43,7 @@ export const webhookShape = {
   ),
 };
 
-/** As the process reads it. */
+/** Webhook settings, compiled. */
 export interface WebhookSettings {
   readonly url: string;
   /** Raw keys; each signs. */
@@ -72,7 +72,7 @@ function decodeWebhookSecret(value: string): Buffer | undefined {
   return bytes !== undefined && bytes.length >= 24 && bytes.length <= 64 ? bytes : undefined;
 }
 
-/** Only secrets in plain text can be validated here; the others are when the process starts. */
+/** Only plain-text secrets can be validated here; the others are validated at process start. */
 export function* webhookRules({ webhook }: Partial<ShapeDoc<typeof webhookShape>>): Iterable<UnplacedProblem> {
   if (!webhook) return;
   if (!hasSecret(webhook, "secret")) {

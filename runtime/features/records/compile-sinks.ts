@@ -1,4 +1,4 @@
-/** `record_sinks` → what the thread of the records opens. */
+/** Compiles `record_sinks` for the record thread. */
 import type { SecretSource } from "../../settings/secret-spellings.ts";
 import { withDefaults } from "../../settings/types/registry.ts";
 import { accepted, parseDuration, parseListener } from "../../settings/values.ts";

@@ -1,4 +1,4 @@
-/** Settings of the authorization log → their compiled form. */
+/** Compiles settings of the authorization log. */
 import { createReplayWriter } from "../../audit/replay/write-facts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
@@ -28,7 +28,8 @@ export function compileRecords(doc: RecordsDoc, secrets: SecretSource): RecordSe
     authorizeLog,
     audit,
     recordSinks,
-    // A store alone keeps what waits in memory unless a directory is written: the working directory may not be writable.
+    // With only a store, pending records stay in memory unless a directory is configured: the working directory may be
+    // read-only.
     recordSpool: recordSinks.length === 0 && doc.record_spool === undefined ? undefined : recordSpool,
     recordStore: compileRecordStore(doc, secrets),
     auditRequired,

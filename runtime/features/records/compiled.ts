@@ -1,7 +1,7 @@
-/** Where records go, and what those that are decided again are written with. */
+/** Destinations of records, and the settings for writing replayable ones. */
 import type { ReplayWriter } from "../../audit/replay/write-facts.ts";
 
-/** How a receiver is reached that asks for more than a URL. Files are read for each connection. */
+/** TLS settings of a destination. Files are read for each connection. */
 export interface SinkTls {
   readonly caFile: string | undefined;
   readonly certificateFile: string | undefined;
@@ -25,7 +25,7 @@ export type SinkTarget =
       readonly structuredDataId: string | undefined;
     };
 
-/** As the thread of the records gets it: structured-clonable. */
+/** Settings for the record thread: structured-clonable. */
 export interface RecordSinkSettings {
   readonly name: string;
   readonly target: SinkTarget;
@@ -34,27 +34,27 @@ export interface RecordSinkSettings {
   readonly spoolMaxBytes: number;
 }
 
-/** The last records, kept for questions. */
+/** Storage of the latest records for queries. */
 export interface RecordStoreSettings {
   readonly maxAgeMs: number;
   readonly maxRecords: number;
-  /** Undefined: beside the store. */
+  /** Undefined: in the gateway's own database. */
   readonly storageUrl: string | undefined;
 }
 
 export interface RecordSettings {
   /** Where authorization records go: "stdout" or a file path. */
   readonly authorizeLog: string;
-  /** Records prove that they are whole, and say what became of requests. */
+  /** Records are tamper-evident and include request outcomes. */
   readonly audit: boolean;
   readonly replay: ReplayWriter;
-  /** Of digests in records; undefined: one is derived from the shared secret. */
+  /** Key of digests in records; undefined: derived from the shared secret. */
   readonly digestKey: Uint8Array | undefined;
   readonly recordSinks: readonly RecordSinkSettings[];
-  /** Directory of what waits for them and the record store. Undefined: there are no sinks, and none is written. */
+  /** Directory for records that wait for sinks and record store. Undefined: no sinks, and no directory configured. */
   readonly recordSpool: string | undefined;
-  /** Absent: none are kept. */
+  /** Absent: no record store. */
   readonly recordStore: RecordStoreSettings | undefined;
-  /** No request passes that cannot be recorded. */
+  /** Requests that cannot be recorded are denied. */
   readonly auditRequired: boolean;
 }

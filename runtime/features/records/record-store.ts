@@ -1,4 +1,4 @@
-/** `record_store`: the last records, kept for questions. */
+/** `record_store`: storage of the latest records for queries. */
 import { block } from "../../settings/types/block.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { count, duration } from "../../settings/types/scalar.ts";
@@ -16,7 +16,7 @@ const members = {
     min: 1_000,
     max: 100_000_000,
   }),
-  // A database URL holds a password, so it has the three spellings of a secret.
+  // A database URL contains a password, so it has the three forms of a secret.
   ...secret("storage_url", {
     doc: "Database URL, in the format of the global `storage_url`.",
     unset:

@@ -1,9 +1,9 @@
-/** Rules of the authorization log's settings. */
+/** Rules for settings of the authorization log. */
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { type SecretName, secretNames } from "../../settings/secret-spellings.ts";
 import { decodeSharedSecret } from "../process/settings.ts";
 
-/** A signing key of each start's own would prove nothing afterwards. */
+/** A signing key generated at each start would prove nothing later. */
 export function* auditKey(
   settings: Partial<Record<SecretName<"shared_secret">, unknown>> & { readonly audit?: boolean },
 ): Iterable<UnplacedProblem> {
@@ -11,7 +11,7 @@ export function* auditKey(
     yield errorAt(["audit"], 'requires "shared_secret", from which the signing key is derived');
 }
 
-/** As `sharedSecrets`: in plain text alone it can be validated here. */
+/** As `sharedSecrets`: only plain text can be validated here. */
 export function* recordKey({ authorize_log_key: key }: { authorize_log_key?: string }): Iterable<UnplacedProblem> {
   if (key !== undefined && !decodeSharedSecret(key))
     yield errorAt(

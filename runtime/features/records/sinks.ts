@@ -1,4 +1,4 @@
-/** `record_sinks`: services that get every record, and what is kept for them while they are away. */
+/** `record_sinks`: services that receive every record, and storage for their outages. */
 import { isHeaderName } from "../../shared/http/header-syntax.ts";
 import { hasSecret } from "../../settings/secret-spellings.ts";
 import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
@@ -105,7 +105,7 @@ export const recordSinksShape = {
   }),
 };
 
-/** What is for one kind of sink alone. */
+/** Members that only one kind of sink has. */
 const OF_KIND: Readonly<
   Record<
     SinkDoc["kind"],
@@ -123,7 +123,7 @@ export function* recordSinkRules({
   for (const [name, sink] of Object.entries(sinks)) {
     const path = ["record_sinks", name];
     const of = OF_KIND[sink.kind];
-    // Of another type; that is said already.
+    // A member of another type, already reported.
     if (of === undefined) continue;
     if (sink[of.needs] === undefined) yield errorAt(path, `has no "${of.needs}", which "${sink.kind}" needs`);
     for (const member of of.not) {
@@ -146,7 +146,7 @@ export function* recordSinkRules({
   }
 }
 
-/** A pipe keeps nothing: whoever reads it may be gone. */
+/** A pipe stores nothing: its reader may be gone. */
 export function* auditPlaces(settings: {
   readonly audit_required?: boolean;
   readonly authorize_log?: string;

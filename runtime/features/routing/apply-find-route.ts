@@ -1,9 +1,9 @@
 /**
- * Host and path → route. Made once per configuration, read per request.
+ * Finds the route for host and path. Built once per configuration, read per request.
  *
- * A host that is named goes before wildcards, of which the longest goes first; paths are apply-host-routes.ts. A named host never
- * falls back on a wildcard: what it serves is said in full by its own routes. Among wildcards a path that the longer one
- * does not take is left to the shorter.
+ * A named host precedes wildcards, of which the longest comes first; for paths see apply-host-routes.ts. A named host
+ * never falls back to a wildcard: its own routes define everything it serves. Among wildcards, a path without a route
+ * of the longer one falls back to the shorter.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
@@ -12,26 +12,26 @@ import { HostRoutes, type HostTable, layOutCost } from "./apply-host-routes.ts";
 
 export type { FoundRoute, HostTable } from "./apply-host-routes.ts";
 
-/** Host → what it serves. @typeParam P what a route is prepared to before its first request */
+/** Host → its routes. @typeParam P prepared form of a route, before its first request */
 export interface HostIndex<P> {
-  /** @param host as the Exchange has it; undefined for a host that the configuration does not name */
+  /** @param host as in the Exchange; undefined for a host that the configuration does not name */
   findHost(host: string): HostTable<P> | undefined;
 }
 
 export interface RoutesToFind<R extends RoutedRoute, P> {
   readonly routes: readonly R[];
-  /** Origin of the host of sign-in and user pages, which may serve no route. */
+  /** Origin of the host for sign-in and user pages, which may have no route. */
   readonly authenticateUrl: string | undefined;
-  /** Called with the first request for a route. */
+  /** Called at the first request for a route. */
   readonly prepare: (route: R) => P;
 }
 
-/** Routes that are looked at between two turns of the event loop: about 5 ms. */
+/** Routes processed in one turn of the event loop: about 5 ms. */
 const ROUTES_AT_ONCE = 4_000;
-/** A host whose routes cost more (`layOutCost`) is laid out before its first request. */
+/** A host with more expensive routes (`layOutCost`) is laid out before its first request. */
 const MANY_ROUTES = 1_000;
 
-/** Only sorts routes by host; a host is laid out when it is first asked for. */
+/** Only sorts routes by host; a host is laid out at its first use. */
 export function buildHostIndex<R extends RoutedRoute, P>(given: RoutesToFind<R, P>): HostIndex<P> {
   const steps = buildInSteps(given);
   for (;;) {
@@ -40,7 +40,7 @@ export function buildHostIndex<R extends RoutedRoute, P>(given: RoutesToFind<R, 
   }
 }
 
-/** The same while requests are served by another index, hosts with many routes laid out. */
+/** The same, while another index serves requests; hosts with many routes are laid out. */
 export async function prepareHostIndex<R extends RoutedRoute, P>(given: RoutesToFind<R, P>): Promise<HostIndex<P>> {
   const steps = buildInSteps(given);
   for (;;) {
@@ -65,7 +65,7 @@ function* buildInSteps<R extends RoutedRoute, P>({
   prepare,
 }: RoutesToFind<R, P>): Generator<undefined, BuiltIndex<R, P>> {
   const hosts = new Map<string, R[] | HostRoutes<R, P>>();
-  /** By what the hosts end in: ".example.com" and, with a port, ".example.com:8443". */
+  /** By suffix of the hosts: ".example.com" and, with a port, ".example.com:8443". */
   const wildcards = new Map<string, R[] | HostRoutes<R, P>>();
   const costs = new Map<string, number>();
   const large = new Map<string, boolean>();
@@ -85,7 +85,7 @@ function* buildInSteps<R extends RoutedRoute, P>({
     if (!hosts.has(host)) hosts.set(host, []);
   }
 
-  /** @param dot where to begin looking: at a dot of the host */
+  /** @param dot where to start: at a dot of the host */
   const findWildcard = (host: string, dot: number): HostRoutes<R, P> | undefined => {
     for (let at = dot; at !== -1; at = host.indexOf(".", at + 1)) {
       const name = host.slice(at);
@@ -119,7 +119,7 @@ function* buildInSteps<R extends RoutedRoute, P>({
   };
 }
 
-/** @param otherwise of the authenticate host, which may serve no route */
+/** @param otherwise origin of the authenticate host, which may have no route */
 function schemeOf(routes: readonly RoutedRoute[], otherwise = ""): "http" | "https" {
   const origins = routes.length === 0 ? [otherwise] : routes.map(({ origin }) => origin);
   return origins.every((origin) => origin.startsWith("https:")) ? "https" : "http";

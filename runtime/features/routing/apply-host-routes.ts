@@ -2,8 +2,8 @@
  * The routes of one host: path → route.
  *
  * Exact path, then patterns by priority, then the longest prefix by whole segments; the order of routes in a file never
- * matters. Patterns hang in the tree of prefixes at their literal beginning, so that a path is tried only against those
- * that it could match.
+ * matters. Patterns are attached to the prefix tree at their literal prefix, so that a path is only tried against
+ * possible matches.
  */
 import { MAX_MATCHED_PATH } from "./path-pattern.ts";
 import { canonicalPath, otherReadings } from "../../shared/http/target.ts";
@@ -18,41 +18,41 @@ export type FoundRoute<P> =
   | {
       readonly ok: true;
       readonly prepared: P;
-      /** The path as servers read it that cut parameters off; undefined where both are the same. */
+      /** The path as read by servers that strip parameters; undefined if equal. */
       readonly otherPaths: readonly string[] | undefined;
     }
   | { readonly ok: false; readonly reason: NoRouteReason };
 
-/** What one host serves. The authenticate host may serve no route at all, only our own endpoints. */
+/** Routes of one host. The authenticate host may have none, only our own endpoints. */
 export interface HostTable<P> {
-  /** How its users reach it. */
+  /** Scheme of its public address. */
   readonly scheme: "http" | "https";
   findRoute(path: string): FoundRoute<P>;
 }
 
-/** A route, and how it is served once a request has come for it. */
+/** A route, and its prepared form after the first request. */
 interface Slot<R, P> {
   readonly route: R;
   prepared: P | undefined;
 }
 
-/** Kept over reloads: automata say nothing about routes. */
+/** Kept over reloads: automata do not depend on routes. */
 const automata = createAutomata();
 
-/** A path that no pattern is tried on, see `MAX_MATCHED_PATH`. */
+/** Patterns are not tried on this path, see `MAX_MATCHED_PATH`. */
 const TOO_LONG = "path-too-long";
 
 export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
   readonly #exact = new Map<string, Slot<R, P>>();
   readonly #paths = new PathNode<Slot<R, P>, PatternPlaces<Slot<R, P>>>();
   readonly #prepare: (route: R) => P;
-  /** Of the wildcard host that this one lies below; it takes what is not found here. */
+  /** The shorter wildcard host, which takes paths without a route here. */
   readonly #wider: HostRoutes<R, P> | undefined;
   readonly scheme: "http" | "https";
-  /** Not laid out yet. */
+  /** Not yet laid out. */
   #waiting: Iterator<R> | undefined;
 
-  /** @param prepare called with the first request for a route */
+  /** @param prepare called at the first request for a route */
   constructor(routes: readonly R[], scheme: "http" | "https", prepare: (route: R) => P, wider?: HostRoutes<R, P>) {
     this.#prepare = prepare;
     this.#wider = wider;
@@ -60,7 +60,7 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
     this.#waiting = routes[Symbol.iterator]();
   }
 
-  /** Lays out routes that cost so much (`layOutCost`); the first request lays out what is left. @returns true once all are */
+  /** Lays out routes up to this cost (`layOutCost`); the first request lays out the rest. @returns true once all are */
   layOut(cost: number): boolean {
     if (this.#waiting === undefined) return true;
     for (let left = cost; left > 0;) {
@@ -78,8 +78,8 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
   findRoute(path: string): FoundRoute<P> {
     const slot = this.#find(path);
     if (slot === TOO_LONG) return { ok: false, reason: TOO_LONG };
-    // "/admin;x" is "/admin" to servers that cut parameters off. When the readings lead to different routes,
-    // one route's policy would decide about the other's resource; and an address of ours is no upstream's.
+    // "/admin;x" is "/admin" for servers that strip parameters. If the readings lead to different routes, one route's
+    // policy would decide about the other's resource. An address of ours never goes to an upstream.
     const otherPaths = otherReadings(path);
     if (otherPaths?.some((other) => isOwnPath(other) || this.#find(other) !== slot) === true)
       return { ok: false, reason: "ambiguous-path" };
@@ -91,7 +91,7 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
     const { match } = slot.route;
     if (match.kind === "exact") this.#exact.set(canonical(match.path), slot);
     else if (match.kind === "prefix") this.#nodeAt(match.prefix).prefix = slot;
-    // Every path that another pattern takes would begin with what no request's path does.
+    // Otherwise every matching path would start with a text that no request's path has.
     else if (match.beginning === "" || isCanonical(match.beginning)) {
       const places = (this.#nodeAt(match.beginning).patterns ??= new PatternPlaces<Slot<R, P>>(automata, byPrecedence));
       places.add(match.pattern, match.stem, match.rest, slot);
@@ -100,7 +100,7 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
 
   #nodeAt(path: string): PathNode<Slot<R, P>, PatternPlaces<Slot<R, P>>> {
     const written = canonical(path);
-    // Prefixes go by whole segments: "/a/" says the same as "/a", and behind an empty one nothing counts.
+    // Prefixes match whole segments: "/a/" equals "/a", and nothing after an empty segment counts.
     const empty = written.indexOf("//");
     const end = empty === -1 ? written.length : empty;
     return this.#paths.grow(written.slice(1, written.endsWith("/", end) ? end - 1 : end));
@@ -135,7 +135,7 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
   }
 }
 
-/** What it takes to lay out a route, in routes with an ordinary path. */
+/** Cost of laying out a route, relative to one with an ordinary path. */
 export function layOutCost({ match }: RoutedRoute): number {
   const { length } = match.kind === "exact" ? match.path : match.kind === "prefix" ? match.prefix : match.beginning;
   return 1 + (length >> 6);
@@ -145,7 +145,7 @@ interface Matched {
   readonly route: Pick<RoutedRoute, "match">;
 }
 
-/** Patterns by priority, then by the length of their literal beginning, then by their text. */
+/** Patterns by priority, then by length of the literal prefix, then by text. */
 function byPrecedence({ route: { match: a } }: Matched, { route: { match: b } }: Matched): number {
   if (a.kind !== "regex" || b.kind !== "regex") return 0;
   return (
@@ -155,13 +155,15 @@ function byPrecedence({ route: { match: a } }: Matched, { route: { match: b } }:
   );
 }
 
-/** Whether paths of requests can go on from there with "/": they have no empty segments, and one spelling. */
+/** Whether request paths can continue after it with "/": they have no empty segments, and one normal form. */
 function isCanonical(beginning: string): boolean {
   const result = canonicalPath(`${beginning}/x`);
   return result.ok && result.path === `${beginning}/x`;
 }
 
-/** Configured paths are compared with canonical ones; what has no canonical form can never match and is kept as it is. */
+/**
+ * Configured paths are compared with canonical ones; one without a canonical form never matches and stays unchanged.
+ */
 function canonical(path: string): string {
   const result = canonicalPath(path);
   return result.ok ? result.path : path;

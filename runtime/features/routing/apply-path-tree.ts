@@ -1,16 +1,16 @@
 /**
- * Prefixes and beginnings of patterns, by whole segments.
+ * Tree of prefixes and of literal prefixes of patterns, by whole segments.
  *
- * Most nodes have one child or none, so only those with more have a map: 100,000 prefixes of a host then stay small enough
- * for a look-up to find them in the caches of the processor. Segments at which nothing divides or ends have no node of their own:
- * however deep prefixes are, there are at most twice as many nodes.
+ * Most nodes have at most one child, so only nodes with more have a map: a lookup among 100,000 prefixes of a host then
+ * fits the processor's caches. Segments without a branch or an end have no separate node: however deep prefixes are,
+ * there are at most twice as many nodes.
  */
 export class PathNode<P, R> {
-  /** What takes "/a" and everything below it. */
+  /** Item for "/a" and everything below it. */
   prefix: P | undefined = undefined;
-  /** Patterns whose literal beginning ends here. */
+  /** Patterns whose literal prefix ends here. */
   patterns: R | undefined = undefined;
-  /** Segments behind the first one, without a node: "b/c" of "a/b/c". */
+  /** Segments after the first one, without a node: "b/c" of "a/b/c". */
   #rest: string;
   #onlySegment = "";
   #onlyChild: PathNode<P, R> | undefined = undefined;
@@ -24,7 +24,7 @@ export class PathNode<P, R> {
     return this.#onlyChild === undefined && this.#children === undefined;
   }
 
-  /** Where the segments of this node end in a path, behind its first one. @returns -1 where the path has others */
+  /** End of this node's segments in a path, starting after the first one. @returns -1 if the path has others */
   endIn(path: string, end: number): number {
     const rest = this.#rest;
     if (rest === "") return end;
@@ -33,16 +33,19 @@ export class PathNode<P, R> {
     return restEnd === path.length || path.charCodeAt(restEnd) === SLASH ? restEnd : -1;
   }
 
-  /** @returns the child whose first segment is the one of `path` between `start` and `end`: `endIn()` tells whether it is meant */
+  /**
+   * @returns the child whose first segment is the one of `path` between `start` and `end`: `endIn()` checks the other
+   *   segments
+   */
   find(path: string, start: number, end: number): PathNode<P, R> | undefined {
     if (this.#children !== undefined) return this.#children.get(path.slice(start, end));
     if (end - start !== this.#onlySegment.length || !path.startsWith(this.#onlySegment, start)) return undefined;
     return this.#onlyChild;
   }
 
-  /** The node at these segments, "a/b/c"; made when there is none. */
+  /** The node at these segments, "a/b/c"; created if absent. */
   grow(path: string): PathNode<P, R> {
-    // oxlint-disable-next-line typescript/no-this-alias -- a walk that begins here, as deep as prefixes are
+    // oxlint-disable-next-line typescript/no-this-alias -- the walk starts at this node, as deep as prefixes are
     let node: PathNode<P, R> = this;
     for (let start = 0; start < path.length;) {
       const end = segmentEnd(path, start);
@@ -66,7 +69,9 @@ export class PathNode<P, R> {
     return child;
   }
 
-  /** Ends this node behind the segments that it shares with the path from `start` on: what it had goes to a node below it. */
+  /**
+   * Splits this node after the segments it shares with the path from `start` on: its content moves to a node below it.
+   */
   #divide(path: string, start: number): void {
     const rest = this.#rest;
     let shared = 0;

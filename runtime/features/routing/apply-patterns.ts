@@ -1,6 +1,6 @@
 /**
- * The patterns of one place in the tree of a host, by the text that every path they match goes on with there: of thousands
- * only those are tried that could match.
+ * Patterns at one node of a host's tree, by the text that follows there in every path they match: of thousands only
+ * possible matches are tried.
  */
 import { compilePatterns } from "./path-pattern.ts";
 import { BoundedCache, type Visited } from "../../shared/cache.ts";
@@ -10,41 +10,43 @@ interface Candidate<T> {
   readonly item: T;
 }
 
-/** Patterns that begin with the same text. */
+/** Patterns that start with the same text. */
 interface PatternList<T> {
   readonly stem: string;
-  /** Sorted once a path has come for them; a source is tried on what comes after the stem, in `#whole` on whole paths. */
+  /**
+   * Sorted at the first path. Each source is matched against the text after the stem, in `#whole` against whole paths.
+   */
   readonly candidates: Candidate<T>[];
   compiled: { readonly sources: readonly string[]; readonly key: string } | undefined;
 }
 
-/** So many lists are gone through before they are worth a map. */
+/** Beyond this number of lists, a map is faster. */
 const FEW = 4;
 
 export class PatternPlaces<T> {
   readonly #automata: Automata;
   readonly #order: (a: T, b: T) => number;
-  /** Patterns that only match as a whole. */
+  /** Patterns that only match whole paths. */
   #whole: PatternList<T> | undefined;
-  /** Those that go on with nothing certain, and as long as there are few of them all others. */
+  /** Patterns without a literal continuation, and the first few others. */
   readonly #lists: PatternList<T>[] = [];
   /** By length of the stem, then by the stem. */
   #byStem: Map<number, Map<string, PatternList<T>>> | undefined;
 
-  /** @param order negative when the first of two goes before the second */
+  /** @param order negative if the first item precedes the second */
   constructor(automata: Automata, order: (a: T, b: T) => number) {
     this.#automata = automata;
     this.#order = order;
   }
 
-  /** @param rest undefined: `pattern` is tried on whole paths */
+  /** @param rest undefined: `pattern` is matched against whole paths */
   add(pattern: string, stem: string, rest: string | undefined, item: T): void {
     const list = rest === undefined ? (this.#whole ??= listOf<T>("")) : this.#listFor(stem);
     list.candidates.push({ source: rest ?? pattern, item });
     list.compiled = undefined;
   }
 
-  /** @returns what goes before all others that take the path, `best` included */
+  /** @returns the first item in order that matches the path, including `best` */
   find(path: string, at: number, best: T | undefined): T | undefined {
     let found = best;
     if (this.#whole !== undefined) found = this.#better(this.#whole, path, found);
@@ -92,15 +94,15 @@ function listOf<T>(stem: string): PatternList<T> {
   return { stem, candidates: [], compiled: undefined };
 }
 
-/** Compiled patterns. Equal ones are one automaton, whichever route and host they are of. */
+/** Compiled patterns. Equal ones share an automaton, across routes and hosts. */
 export interface Automata {
-  /** @param key tells the patterns apart from others @returns index of the first that matches the whole text */
+  /** @param key identifies the patterns @returns index of the first that matches the whole text */
   match(key: string, patterns: readonly string[], text: string): number | undefined;
 }
 
 /**
- * Compiled when first asked for, some 50 µs each. Most take 18 KB; the bound is for patterns made to be large, on paths made
- * for them: 1 GB (see `MAX_MEMORY_BYTES`).
+ * Compiled at first use, some 50 µs each. Most take 18 KB. The limit is for patterns and paths made to be large: 1 GB
+ * (see `MAX_MEMORY_BYTES`).
  */
 const MAX_AUTOMATA = 4_096;
 

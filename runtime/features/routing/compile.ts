@@ -1,4 +1,4 @@
-/** How a route's requests are matched, changed or answered → compiled form. */
+/** Compiles how a route matches, changes or answers requests. */
 import type { PathMatch, PathRewrite, RouteAnswer } from "./compiled.ts";
 import { startOf } from "./path-pattern.ts";
 import { compilePathRewrite } from "./path-rewrite.ts";

@@ -1,4 +1,4 @@
-/** Which requests are a route's and what becomes of their paths, as requests read it. */
+/** Request matching and path changes of a route, compiled for requests. */
 import type { From } from "./from.ts";
 import type { PatternStart } from "./path-pattern.ts";
 
@@ -6,17 +6,17 @@ export type PathMatch =
   | { readonly kind: "exact"; readonly path: string }
   /** Whole string prefix as written; "/" matches everything. Segment-wise: "/a" matches "/a" and "/a/b", not "/ab". */
   | { readonly kind: "prefix"; readonly prefix: string }
-  /** RE2 on whole paths. */
+  /** RE2, matched against whole paths. */
   | (PatternStart & { readonly kind: "regex"; readonly pattern: string; readonly priority: number });
 
-/** How the path changes on its way upstream. What comes out still has to be validated. */
+/** Change of the path for the upstream. The result still needs validation. */
 export type PathRewrite =
-  /** In place of the route's base, or of the whole path where the route is no prefix. */
+  /** Replaces the route's base, or the whole path if the route is not a prefix. */
   | { readonly kind: "prefix"; readonly text: string }
-  /** Linear time; undefined when the path is too long for it. */
+  /** Linear time; undefined if the path is too long. */
   | { readonly kind: "regex"; readonly apply: (path: string) => string | undefined };
 
-/** What a route answers by itself, once its policy allows it. */
+/** The route's own response, after its policy allowed the request. */
 export type RouteAnswer =
   | {
       readonly kind: "redirect";
@@ -26,20 +26,20 @@ export type RouteAnswer =
       readonly host: string | undefined;
       readonly port: number | undefined;
       readonly path: string | undefined;
-      /** With its "?"; in place of the request's. */
+      /** With its "?"; replaces the request's. */
       readonly query: string | undefined;
-      /** In place of the route's base. */
+      /** Replaces the route's base. */
       readonly prefix: string | undefined;
       readonly stripQuery: boolean;
     }
   | { readonly kind: "response"; readonly status: number; readonly body: string };
 
-/** What routing reads of a route. */
+/** Part of a route that routing uses. */
 export interface RoutedRoute extends Pick<From, "origin" | "host" | "hostname" | "isWildcard"> {
   readonly match: PathMatch;
-  /** Prefix or exact path that the route owns, without trailing slash; "" for the whole host and for patterns. */
+  /** Prefix or exact path of the route, without trailing slash; "" for the whole host and for patterns. */
   readonly base: string;
-  /** undefined: the path goes upstream as it is. */
+  /** undefined: the path goes upstream unchanged. */
   readonly rewrite: PathRewrite | undefined;
   /** undefined: an upstream answers. */
   readonly answer: RouteAnswer | undefined;

@@ -1,31 +1,31 @@
 /**
  * The `from` of a route: an origin, or every host below a domain.
  *
- * `https://*.example.com` takes every host that ends in ".example.com", at any depth, and not example.com itself. The star
- * stands for nothing but whole leading labels, and addresses have none.
+ * `https://*.example.com` matches every host that ends in ".example.com", at any depth, but not example.com itself. The
+ * star represents only whole leading labels, which IP addresses lack.
  */
 import { parseDomainPattern } from "../../settings/domains.ts";
 import { parseErrorOf } from "../../settings/types/checks.ts";
 import { parseOrigin, type Reading } from "../../settings/values.ts";
 
 export interface From {
-  /** Scheme, host and port: "https://app.example.com". With a wildcard no address: "https://*.example.com". */
+  /** Scheme, host and port: "https://app.example.com". With a wildcard not an address: "https://*.example.com". */
   readonly origin: string;
-  /** As it stands in the Host header: lower case, port only when not the scheme's default. May be "*.example.com". */
+  /** As in the Host header: lower case, port only if not the scheme's default. Can be "*.example.com". */
   readonly host: string;
-  /** Without port, for assertion `iss`/`aud`. May be "*.example.com". */
+  /** Without port, for assertion `iss`/`aud`. Can be "*.example.com". */
   readonly hostname: string;
   readonly scheme: "http" | "https";
   readonly port: number;
-  /** The host is every one below a domain; never so on MCP routes. */
+  /** Matches every host below a domain; never on MCP routes. */
   readonly isWildcard: boolean;
 }
 
 const WILDCARD = /^(https?:\/\/)\*\.(?!\*)/i;
-/** A host that stands in for the star while the rest is read. */
+/** Replaces the star while the rest is parsed. */
 const STAND_IN = "gateway-wildcard.";
 
-/** A schema asks whether it is sound, and whoever goes on with it asks again right behind. */
+/** Cache: after a schema validated a text, its user parses it again immediately. */
 let last: { readonly text: string; readonly reading: Reading<From> } | undefined;
 
 export function parseFrom(text: string): Reading<From> {

@@ -1,6 +1,6 @@
-/** Addresses below which the gateway itself answers. */
+/** Paths that the gateway itself answers. */
 
-/** Prefixes under which the gateway answers itself, D25. */
+/** Prefixes of paths that the gateway itself answers, D25. */
 export const OWN_PREFIXES = [
   "/.gateway",
   "/.well-known/gateway",
@@ -9,7 +9,7 @@ export const OWN_PREFIXES = [
   "/.well-known/oauth-protected-resource",
 ];
 
-/** Well-known names that are ours on every host (D25); each also with a path behind it. */
+/** Well-known names that the gateway answers on every host (D25); each also with a path after it. */
 const OWN_WELL_KNOWN = [
   "gateway",
   "oauth-authorization-server",
@@ -17,7 +17,7 @@ const OWN_WELL_KNOWN = [
   "oauth-protected-resource",
 ].map((name) => `/.well-known/${name}`);
 
-/** True for paths that never reach an upstream, whether or not something stands there. */
+/** Whether the path never reaches an upstream, even if the gateway has nothing there. */
 export function isOwnPath(path: string): boolean {
   if (path.startsWith("/.gateway")) return path.length === 9 || path.charCodeAt(9) === 47;
   return OWN_WELL_KNOWN.some(

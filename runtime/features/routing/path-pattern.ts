@@ -1,26 +1,26 @@
 /**
  * The `regex` of a route: which paths it matches, in linear time.
  *
- * Untrusted input: paths, before anybody has signed in. RE2 syntax and meaning (re2js), never the backtracking engine of
- * the platform: there one request can hold the process for minutes. Promises: the pattern matches whole paths; work and
- * memory per request are bounded by what the configuration holds, not by what a client sends.
+ * Untrusted input: paths, before any sign-in. RE2 syntax and semantics (re2js), never the platform's backtracking
+ * engine, where one request can block the process for minutes. Promises: the pattern matches whole paths. Work and
+ * memory per request are bounded by the configuration, not by the client.
  */
 import { type RE2JS, RE2Set } from "re2js";
 
 import { parsePattern } from "../../shared/re2.ts";
 
-/** Longer paths are not tried at all, see `MAX_PATTERN_WORK`. */
+/** Longer paths are not matched, see `MAX_PATTERN_WORK`. */
 export const MAX_MATCHED_PATH = 2048;
 /**
- * Instructions of all patterns that one path may have to be tried against. In the worst case (patterns such as
- * `.*a.{200}`, paths made for them) time grows with instructions times length of the path: some 0.2 s at these bounds.
- * Common patterns need a microsecond; large ones are warned of when they are loaded.
+ * Instructions of all patterns that one path may be matched against. In the worst case (patterns such as `.*a.{200}`,
+ * crafted paths) time grows with instructions times path length: some 0.2 s at these limits. Common patterns take a
+ * microsecond; large ones cause a warning at load.
  */
 export const MAX_PATTERN_WORK = 2000;
-/** What the automaton of one set may remember of the paths it has seen. */
+/** Memory of one set's automaton for the paths it has seen. */
 const MAX_MEMORY_BYTES = 262_144;
 
-/** @throws TypeError with state and what is expected */
+/** @throws TypeError with state and expectation */
 export function parsePathPattern(pattern: string): RE2JS {
   const compiled = parsePattern(pattern);
   if (!compiled.test("/") && !/^\^?(?:\(\?[a-zA-Z]+\))*\(*[/.[(\\]/.test(pattern)) {
@@ -29,13 +29,13 @@ export function parsePathPattern(pattern: string): RE2JS {
   return compiled;
 }
 
-/** How a pattern begins: where it is looked for among the many of a host. */
+/** Start of a pattern: its location among the many of a host. */
 export interface PatternStart {
-  /** Whole segments with which every matching path begins: "/team/[a-z]+/x" → "/team". Less than there is at worst. */
+  /** Whole segments that start every matching path: "/team/[a-z]+/x" → "/team". May be shorter than possible. */
   readonly beginning: string;
-  /** What follows in every matching path: "/" there, "/v" of "/team/v[0-9]+". */
+  /** Text that follows in every matching path: "/" there, "/v" of "/team/v[0-9]+". */
   readonly stem: string;
-  /** Pattern of all that comes after those two; undefined where only the whole pattern says what it means. */
+  /** Pattern of the text after those two; undefined if only the whole pattern is correct. */
   readonly rest: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export function startOf(pattern: string): PatternStart {
     const escaped = source[index] === "\\" && /^[!-/:-@[-`{-~]$/.test(source[index + 1] ?? "");
     const at = escaped ? index + 1 : index;
     const char = source[at] as string;
-    // A quantifier would make the character optional or repeat it, also one behind flags: "/b(?i)?".
+    // A quantifier would make the character optional or repeat it, even after flags: "/b(?i)?".
     if (/^(?:[?*+{]|\(\?[^:P<])/.test(source.slice(at + 1, at + 4))) break;
     if (!escaped && !/^[A-Za-z0-9/_~%:@!&',;=-]$/.test(char)) break;
     literal += char;
@@ -59,20 +59,20 @@ export function startOf(pattern: string): PatternStart {
   return { beginning, stem: literal.slice(beginning.length), rest: looksBack(rest) ? undefined : rest };
 }
 
-/** Whether it asks what stands before it (`^`, `\b`), or may do so. */
+/** Whether it depends, or may depend, on preceding text (`^`, `\b`). */
 function looksBack(source: string): boolean {
-  // Quoted to the end, a "\b" is two characters; rare enough not to be told apart.
+  // In quoted text, "\b" is two characters; too rare to distinguish.
   for (const [token] of source.matchAll(/\\[\s\S]|\[\^|\^/g)) if (/^(?:\^|\\[AbBQ])$/.test(token)) return true;
   return false;
 }
 
-/** Whether there is a `|` outside of all groups: then the pattern has several beginnings. */
+/** Whether there is a `|` outside of all groups: the pattern then has several beginnings. */
 function hasOuterAlternative(source: string): boolean {
   let depth = 0;
   for (let index = 0; index < source.length; index += 1) {
     const char = source[index];
     if (char === "\\") {
-      // Up to \E everything is literal; rare enough to be given up.
+      // Up to \E everything is literal; too rare to support.
       if (source[index + 1] === "Q") return true;
       index += 1;
     } else if (char === "[") index = endOfClass(source, index);
@@ -87,7 +87,7 @@ function hasOuterAlternative(source: string): boolean {
 function endOfClass(source: string, start: number): number {
   let index = start + 1;
   if (source[index] === "^") index += 1;
-  // A "]" in first place is one of the characters.
+  // A "]" in first position is a character of the class.
   if (source[index] === "]") index += 1;
   for (; index < source.length && source[index] !== "]"; index += 1) {
     if (source[index] === "\\") index += 1;
@@ -99,7 +99,7 @@ function endOfClass(source: string, start: number): number {
 /**
  * Several patterns as one automaton.
  *
- * @param patterns the one to be preferred first
+ * @param patterns in order of preference
  * @returns index of the first pattern that matches the whole path
  */
 export function compilePatterns(patterns: readonly string[]): (path: string) => number | undefined {

@@ -1,25 +1,25 @@
 /**
- * The pair `regex_rewrite_pattern` and `regex_rewrite_substitution`: every match in the path is replaced (as the RE2
- * library's GlobalReplace does), in linear time. What comes out is validated by the proxy before it is sent.
+ * The pair `regex_rewrite_pattern` and `regex_rewrite_substitution`: replaces every match in the path (as GlobalReplace
+ * of the RE2 library), in linear time. The proxy validates the result before it is sent.
  */
 import { highestGroup, groupCount, parsePattern, parseSubstitution } from "../../shared/re2.ts";
 
-/** Longer paths are not rewritten, so that nobody can make it slow. */
+/** Longer paths are not rewritten, so that no client can make it slow. */
 const MAX_REWRITTEN_PATH = 2048;
-/** As long as a request target may be. */
+/** Maximum length of a request target. */
 const MAX_RESULT = 8192;
 
-/** What may stand literally in a path: nothing that ends it, and nothing that needs an escape (RFC 3986 §3.3). */
+/** Text that can be literal in a path: nothing that ends it or needs an escape (RFC 3986 §3.3). */
 const PATH_TEXT = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-F]{2})*$/;
 
-/** @returns undefined when the text may stand in a path as it is */
+/** @returns undefined if the text can be in a path unchanged */
 export function pathTextProblem(text: string): string | undefined {
   return PATH_TEXT.test(text)
     ? undefined
     : "has a character that is not valid in a path, must be percent-encoded with upper-case digits";
 }
 
-/** @throws TypeError with state and what is expected */
+/** @throws TypeError with state and expectation */
 export function checkPathSubstitution(text: string): void {
   for (const part of parseSubstitution(text)) {
     const problem = typeof part === "string" ? pathTextProblem(part) : undefined;
@@ -27,7 +27,7 @@ export function checkPathSubstitution(text: string): void {
   }
 }
 
-/** Both good by themselves. @returns what is wrong with them together */
+/** For a pair that is individually valid. @returns the problem of the combination */
 export function rewritePairProblem(pattern: string, substitution: string): string | undefined {
   const groups = groupCount(parsePattern(pattern));
   const wanted = highestGroup(parseSubstitution(substitution));
@@ -35,7 +35,7 @@ export function rewritePairProblem(pattern: string, substitution: string): strin
   return `names group \\${wanted}, but the pattern has ${groups === 0 ? "no groups" : `only ${groups}`}`;
 }
 
-/** @returns the path unchanged when nothing matches; undefined when it or the result is too long */
+/** @returns the path unchanged if nothing matches; undefined if it or the result is too long */
 export function compilePathRewrite(pattern: string, substitution: string): (path: string) => string | undefined {
   const compiled = parsePattern(pattern);
   const parts = parseSubstitution(substitution);
@@ -48,7 +48,7 @@ export function compilePathRewrite(pattern: string, substitution: string): (path
     while (matcher.find()) {
       const start = matcher.start();
       const isEmpty = matcher.end() === start;
-      // Nothing is not matched once more behind a match.
+      // An empty match directly after a match does not count.
       if (isEmpty && start === lastEnd) continue;
       result += path.slice(end, start);
       for (const part of parts) result += typeof part === "string" ? part : (matcher.group(part) ?? "");

@@ -1,12 +1,12 @@
-/** Rules between the `regex` routes of a host, and between them and addresses that must be reached. */
+/** Rules between the `regex` routes of a host, and between them and addresses that must stay reachable. */
 import { MAX_PATTERN_WORK, parsePathPattern, startOf } from "./path-pattern.ts";
 
-/** What a pattern costs, and where. */
+/** Cost of a pattern, and the paths concerned. */
 export interface PatternWork {
   readonly regex: string;
-  /** What every path begins with that has to be tried. */
+  /** Prefix of every path that must be matched against it. */
   readonly beginning: string;
-  /** Its instructions. */
+  /** Number of its instructions. */
   readonly work: number;
 }
 
@@ -15,7 +15,7 @@ export interface PatternPlace<T> extends PatternWork {
   readonly owner: T;
 }
 
-/** @param regex a sound one */
+/** @param regex a valid pattern */
 export function patternWork(regex: string): PatternWork {
   const { beginning, stem, rest } = startOf(regex);
   const work = parsePathPattern(regex).programSize();
@@ -23,11 +23,11 @@ export function patternWork(regex: string): PatternWork {
 }
 
 /**
- * A path is tried against the patterns whose literal beginning it begins with, which are those along one chain of
- * beginnings: "" and "/a" and "/a/b", say. "/a/c" is on another. A path that a wildcard host does not take is tried at the
- * next shorter one too: their patterns count together.
+ * A path is matched against patterns with a literal prefix of it, that is, along one chain of prefixes: for example "",
+ * "/a" and "/a/b"; "/a/c" is on another chain. A path without a match on a wildcard host is tried on the next shorter
+ * one, so their patterns count together.
  *
- * @returns for each chain the first whose pattern is one too many
+ * @returns for each chain the first pattern beyond the limit
  */
 export function* crowdedPatterns<T>(places: readonly PatternPlace<T>[]): Iterable<PatternPlace<T>> {
   const byHost = Map.groupBy(places, ({ host }) => host);
@@ -37,7 +37,7 @@ export function* crowdedPatterns<T>(places: readonly PatternPlace<T>[]): Iterabl
   for (const host of byHost.keys()) {
     const fallbacks = shorterWildcards(host).filter((each) => byHost.has(each));
     const together = [host, ...fallbacks].reduce((sum, each) => sum + (most.get(each) ?? 0), 0);
-    // Mostly that says enough: all of them at their worst.
+    // Usually sufficient: the sum of the worst cases.
     if (fallbacks.length === 0 || together <= MAX_PATTERN_WORK) continue;
     crowd(
       [...fallbacks, host].flatMap((each) => byHost.get(each) ?? []),
@@ -47,10 +47,10 @@ export function* crowdedPatterns<T>(places: readonly PatternPlace<T>[]): Iterabl
   yield* found;
 }
 
-/** @returns the most work that a path may be; adds the places that are one too many */
+/** @returns the most work for one path; adds patterns beyond the limit to `found` */
 function crowd<T>(places: readonly PatternPlace<T>[], found: Set<PatternPlace<T>>): number {
   const byBeginning = Map.groupBy(places, (place) => place.beginning);
-  // Beginnings of a text come before it, and nothing between but what begins alike.
+  // Sorted, prefixes of a text precede it, with only texts of the same prefix between.
   const chain: { readonly beginning: string; readonly work: number }[] = [];
   let most = 0;
   for (const beginning of [...byBeginning.keys()].sort()) {
@@ -67,7 +67,7 @@ function crowd<T>(places: readonly PatternPlace<T>[], found: Set<PatternPlace<T>
   return most;
 }
 
-/** "*.b.example.com" → "*.example.com", "*.com"; none of a host without a wildcard, which never falls back on one. */
+/** "*.b.example.com" → "*.example.com", "*.com"; none for a host without a wildcard, which never falls back to one. */
 function shorterWildcards(host: string): readonly string[] {
   if (!host.startsWith("*.")) return [];
   const shorter: string[] = [];
@@ -76,7 +76,7 @@ function shorterWildcards(host: string): readonly string[] {
   return shorter;
 }
 
-/** The pattern route of a host that takes a path, if any. */
+/** The pattern route of a host that matches a path, if any. */
 export function takerOf<T>(places: readonly PatternPlace<T>[], path: string): T | undefined {
   return places.find(({ regex, beginning }) => path.startsWith(beginning) && parsePathPattern(regex).matches(path))
     ?.owner;

@@ -1,4 +1,4 @@
-/** Rules between the settings of routing.ts and those of upstreams. */
+/** Rules between routing settings and those of upstreams. */
 import type { From } from "./from.ts";
 import type { PatternWork } from "./pattern-conflicts.ts";
 import { rewritePairProblem } from "./path-rewrite.ts";
@@ -6,21 +6,21 @@ import { warningAt, errorAt, quote, type ValuePath, type Report } from "../../se
 import type { RoutingDoc } from "./settings.ts";
 import { OWN_PREFIXES } from "./own-paths.ts";
 
-/** True for settings that say how an upstream is asked, which an answer of the route itself leaves without effect. */
+/** Whether the setting concerns requests to an upstream, so that a route with its own response does not use it. */
 export function asksUpstream(setting: string): boolean {
   return OF_UPSTREAMS.test(setting);
 }
 
 type Wrote = (name: keyof RoutingDoc | "to") => boolean;
 
-/** Values of the route that were read already. */
+/** Parsed values of the route. */
 interface ParsedRoute {
   readonly from: From | undefined;
   readonly upstreams: readonly { readonly pathname: string; readonly path: ValuePath }[];
   readonly pattern: PatternWork | undefined;
 }
 
-/** What a route has beside its routing that does not go with some of it. */
+/** Other members of a route that can conflict with its routing. */
 export interface BesideRouting {
   readonly mcp?: { readonly server?: object | undefined } | undefined;
   readonly set_response_headers?: Readonly<Record<string, string>>;
@@ -28,22 +28,22 @@ export interface BesideRouting {
 
 type Routed = Partial<RoutingDoc> & BesideRouting & { readonly parsed: ParsedRoute };
 
-/** Instructions from which a pattern is worth a warning: common ones have some thirty. */
+/** A pattern with more instructions causes a warning: common ones have some thirty. */
 const COSTLY_PATTERN = 150;
 const REDIRECT_CODES = [301, 302, 303, 307, 308];
-/** Answers that never have a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
+/** Responses that never have a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
 const BODILESS = [204, 205, 304];
 
-/** Settings that say how an upstream is asked, by the beginning of their names. */
+/** Settings for requests to an upstream, by prefix of their names. */
 const OF_UPSTREAMS =
   /^(to$|mcp$|http2$|timeout$|idle_timeout$|allow_websockets$|pass_identity_|preserve_host|host_|prefix_rewrite|regex_rewrite|[a-z]+_request_headers|rewrite_response_|tls_|load_balancing|maglev_|health_checks|healthy_|outlier_|circuit_breaker_)/;
 
 /**
- * The rules no single setting can validate.
+ * Rules across several settings.
  *
- * @param route  its sound members
- * @param wrote  whether the author wrote a member, sound or not
- * @param names  everything the author wrote
+ * @param route its valid members
+ * @param wrote whether the document has a member, valid or not
+ * @param names all members of the document
  */
 export function routingRules(route: Routed, wrote: Wrote, names: readonly string[], report: Report): void {
   patternRules(route, wrote, report);
@@ -72,7 +72,7 @@ function patternRules(route: Routed, wrote: Wrote, report: Report): void {
   }
 }
 
-/** Legal and bounded, but strangers choose the paths. */
+/** Legal and bounded, but untrusted clients choose the paths. */
 function costRule({ work: size = 0 }: Partial<PatternWork>, report: Report): void {
   if (size <= COSTLY_PATTERN) return;
   const problem =
@@ -98,14 +98,14 @@ function rewriteRules(route: Routed, wrote: Wrote, report: Report): void {
   if (route.mcp?.server) {
     report(errorAt([rewrite], 'cannot be combined with "mcp.server", whose base path is replaced by the path of "to"'));
   }
-  // Which of the two paths comes first is answered differently elsewhere: one way of saying it is enough.
+  // Other gateways disagree on the order of the two paths, so only one may be set.
   for (const { pathname, path } of route.parsed.upstreams) {
     if (pathname === "/") continue;
     report(errorAt(path, `has a path, which cannot be combined with "${rewrite}"; write the whole path there`));
   }
 }
 
-/** Exactly one thing answers. */
+/** A route has exactly one source of responses. */
 function answerRules(wrote: Wrote, names: readonly string[], report: Report): void {
   if (wrote("redirect") && wrote("response")) report(errorAt(["response"], 'cannot be combined with "redirect"'));
   const answer = wrote("redirect") ? "redirect" : wrote("response") ? "response" : undefined;
@@ -140,7 +140,7 @@ function redirectRules(route: Routed, redirect: NonNullable<RoutingDoc["redirect
   }
 }
 
-/** Whether every request of the route would be sent to its own address again. */
+/** Whether every request of the route would be redirected to its own address. */
 function leadsBack(route: Routed, redirect: NonNullable<RoutingDoc["redirect"]>): boolean {
   const { from } = route.parsed;
   if (!from) return false;

@@ -1,6 +1,6 @@
 /**
- * Settings of a route that choose its requests by pattern, change their path on the way, or answer them without an
- * upstream. Rules between them are in rules.ts.
+ * Settings of a route that match requests by pattern, change their path, or answer them without an upstream. For rules
+ * between them, see rules.ts.
  */
 import { quotedProblem, readable, parseErrorOf } from "../../settings/types/checks.ts";
 import { block } from "../../settings/types/block.ts";
@@ -13,7 +13,7 @@ import { parsePattern } from "../../shared/re2.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 import { parseRoutePath } from "../../settings/values.ts";
 
-/** A path that is written into requests or redirects as it stands. */
+/** A path that is written unchanged into requests or redirects. */
 function sentPathProblem(value: string): string | undefined {
   return readable(parseRoutePath)(value) ?? quotedProblem(value, pathTextProblem(value));
 }
@@ -140,10 +140,13 @@ export const routingShape = {
   ),
 };
 
-/** A route's name: part of its key, of log lines and of records, so printable and without the key's separator. */
+/**
+ * Problem of a route's name: it is part of keys, log lines and records, so it must be printable and without the key's
+ * separator.
+ */
 export function routeNameProblem(name: string): string | undefined {
   if (name.length > 100) return "is longer than 100 characters";
-  // Terraform has one name for two that differ in this alone.
+  // Terraform treats names that differ only in this as equal.
   if (name !== name.normalize("NFC")) return "must have its letters composed (Unicode NFC)";
   return /^[\p{L}\p{N}]([\p{L}\p{N} ._:*+()&'-]*[\p{L}\p{N}).*])?$/u.test(name)
     ? undefined
@@ -177,5 +180,5 @@ export const pathShape = {
   }),
 };
 
-/** What of a route is about which requests it takes and what becomes of them. */
+/** Routing settings of a route. */
 export type RoutingDoc = ShapeDoc<typeof addressShape & typeof pathShape & typeof routingShape>;

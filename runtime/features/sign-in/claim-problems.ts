@@ -1,9 +1,9 @@
-/** Tables of claims that let in more than whoever wrote them means. */
+/** Tables of claims that match more than their author intends. */
 import { errorAt, type UnplacedProblem, type ValuePath, warningAt } from "../../settings/problem.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { type ClaimTable, isPinnedBy, pinsNothing } from "./claim-rules.ts";
 
-/** @param at path of the table. @param issuer whose tokens it chooses from */
+/** @param at path of the table @param issuer issuer of the tokens that it selects */
 export function* claimProblems(at: ValuePath, issuer: string, claims: ClaimTable): Iterable<UnplacedProblem> {
   for (const [claim, values] of Object.entries(claims)) {
     if (values.length === 0) yield errorAt([...at, claim], "is an empty list, must name one at least");
@@ -14,8 +14,8 @@ export function* claimProblems(at: ValuePath, issuer: string, claims: ClaimTable
 }
 
 /**
- * Platforms whose one issuer signs for everybody there, and the claims that say who it is: for each the segment of its value
- * up to which it must be written out (`repo:acme/…`: the second).
+ * Platforms with one issuer for all customers, and the claims that identify the customer. For each, the segment of its
+ * value up to which it must be literal (`repo:acme/…`: the second).
  */
 const PUBLIC_ISSUERS: ReadonlyMap<string, Readonly<Record<string, number>>> = new Map([
   [

@@ -1,9 +1,9 @@
 /**
- * Claims that a token must have, as the configuration writes them: names and accepted values. Pure.
+ * Required claims of a token in the configuration: names and accepted values. Pure.
  *
- * Untrusted input: the claims of a token, whose issuer is trusted with what it says and not with what it may open. Promises:
- * every claim that is named must be there with one of the values; text, number and flag are never taken for each other; `*`
- * stands for one whole segment, so that no name is opened by how it begins.
+ * Untrusted input: the claims of a token, whose issuer is trusted to state them but not to decide about access.
+ * Promises: every named claim must be present with one of the values. Text, number and flag are never equal. `*`
+ * matches one whole segment, so that a name's prefix never grants access.
  */
 import { quote } from "../../settings/problem.ts";
 import { type About } from "../../settings/types/registry.ts";
@@ -13,14 +13,14 @@ import { isRecord } from "../../shared/is-record.ts";
 
 const JSON_VALUE = "json:";
 const WILDCARD = "*";
-/** Between the segments of subjects (`repo:acme/app:ref:refs/heads/main`) and of references. */
+/** Separates the segments of subjects (`repo:acme/app:ref:refs/heads/main`) and of references. */
 const SEPARATOR = /[:/]/;
 
-/** What the reference says of every such table. */
+/** Text about every such table for the reference. */
 export const CLAIMS_DOC =
   "A name is a claim name or a JSON Pointer (RFC 6901) to a nested claim: `/kubernetes.io/serviceaccount/name`. All claims must be present with one of their listed values; of a list claim, one element must match. Values are compared exactly, except that `*` matches one whole segment between `:` and `/` (`repo:acme/*:ref:refs/heads/main`). Write numbers and booleans as JSON: `json:true`, `json:42`.";
 
-/** A setting that holds such a table. */
+/** A setting with such a table. */
 export function claimTable<const A extends About>(about: A): ReturnType<typeof textListMap<A>> {
   return textListMap({ ...about, checkName: nameProblem, checkValue: valueProblem });
 }
@@ -33,7 +33,7 @@ export interface ClaimCriterion {
   readonly accepts: readonly ((value: unknown) => boolean)[];
 }
 
-/** @returns in the order in which they are written */
+/** @returns criteria in the order of the table */
 export function compileClaims(table: ClaimTable): readonly ClaimCriterion[] {
   return Object.entries(table).map(([name, values]) => ({ path: pathOf(name), accepts: values.map(acceptorOf) }));
 }
@@ -46,18 +46,18 @@ export function matchesClaims(criteria: readonly ClaimCriterion[], claims: Reado
   });
 }
 
-/** What a token says whoever it is for: by these alone every token of the issuer is as good as any other. */
+/** Claims that do not identify the subject: with only these, all tokens of the issuer match alike. */
 const SAY_NOBODY = new Set(["iss", "aud", "exp", "iat", "nbf", "jti", "typ"].flatMap((name) => [name, `/${name}`]));
 
-/** Whether a table tells the issuer's tokens apart at all. */
+/** Whether a table does not distinguish the issuer's tokens at all. */
 export function pinsNothing(table: ClaimTable): boolean {
   return !Object.entries(table).some(([name, values]) => isPinnedBy(values, -1) && !SAY_NOBODY.has(name));
 }
 
 /**
- * Whether only chosen ones have this claim: all of its values are written out up to a segment.
+ * Whether only selected subjects have this claim: all of its values are literal up to a segment.
  *
- * @param segment number of the segment that says who it is: 1 in `repo:acme/app:…`
+ * @param segment number of the segment that identifies the subject: 1 in `repo:acme/app:…`
  */
 export function isPinnedBy(values: readonly string[] | undefined, segment: number): boolean {
   if (values === undefined || values.length === 0) return false;
@@ -69,7 +69,7 @@ export function isPinnedBy(values: readonly string[] | undefined, segment: numbe
   });
 }
 
-/** A name → the way to the claim. "~1" and "~0" stand for "/" and "~" (RFC 6901 §3). */
+/** Path of a claim by name. "~1" and "~0" represent "/" and "~" (RFC 6901 §3). */
 function pathOf(name: string): readonly string[] {
   if (!name.startsWith("/")) return [name];
   return name
@@ -78,7 +78,7 @@ function pathOf(name: string): readonly string[] {
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** @returns undefined for what is not there */
+/** @returns undefined if absent */
 function findClaim(claims: Readonly<Record<string, unknown>>, path: readonly string[]): unknown {
   let value: unknown = claims;
   for (const name of path) {
@@ -129,7 +129,7 @@ function jsonProblem(text: string): string | undefined {
   } catch {
     return `is ${quote(JSON_VALUE + text)}, must have JSON after ${quote(JSON_VALUE)}`;
   }
-  // JSON's numbers are rounded beyond these, and endless beyond others: two claims would be one.
+  // Larger JSON numbers are rounded, or become infinite: two claims could become equal.
   const isExact =
     typeof value !== "number" || (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)));
   return isExact && ["string", "number", "boolean"].includes(typeof value)

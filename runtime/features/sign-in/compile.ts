@@ -1,4 +1,4 @@
-/** Settings of sign-in → their compiled form. */
+/** Compiles settings of sign-in. */
 import { withDefaults } from "../../settings/types/registry.ts";
 import { compileClientKey } from "../../settings/client-key.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -31,7 +31,10 @@ export function compileIdp(doc: SignInDoc, secrets: SecretSource): IdpSettings |
   };
 }
 
-/** The settings of every provider beside `idp_provider_url`, in the order of the entries. @throws GatewayError `config.secret` */
+/**
+ * Settings of every provider other than `idp_provider_url`, in the order of the entries. @throws GatewayError
+ * `config.secret`
+ */
 export function compileIssuerSignIn(issuers: SignInEntries, secrets: SecretSource): readonly IdpSettings[] {
   return Object.entries(issuers).flatMap(([issuerName, { issuer, sign_in: doc, email_domains: domains }]) => {
     if (!doc) return [];

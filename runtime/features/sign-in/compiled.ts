@@ -1,10 +1,10 @@
-/** Settings of sign-in as requests read them. */
+/** Settings of sign-in, compiled for requests. */
 import type { ClientKey } from "../../settings/client-key.ts";
 
 export interface IdpSettings {
-  /** What its users' ids say of it (shared/user-id.ts); absent: the first provider, `idp_provider_url`. */
+  /** Its part of its users' IDs (shared/user-id.ts); absent: the default provider, `idp_provider_url`. */
   readonly issuerName?: string;
-  /** What people choose it by. */
+  /** Text by which users choose it. */
   readonly label: string;
   readonly providerUrl: string;
   readonly clientId: string;
@@ -14,30 +14,33 @@ export interface IdpSettings {
   readonly clientKey?: ClientKey | undefined;
   /** `kid` of its signatures. */
   readonly clientKeyId?: string | undefined;
-  /** How the secret proves the client; undefined = as the provider's metadata has it. */
+  /** Client authentication with the secret; undefined = as in the provider's metadata. */
   readonly clientAuth?: ClientAuth | undefined;
-  /** The audience of what the key or secret signs is the token endpoint, not the issuer. */
+  /** Audience of client assertions: the token endpoint instead of the issuer. */
   readonly provesToEndpoint?: boolean;
-  /** Authorization requests are pushed, whatever the metadata say (RFC 9126). */
+  /** Pushes authorization requests, whatever the metadata states (RFC 9126). */
   readonly pushesRequests?: boolean;
-  /** As they are configured; undefined = the usual ones, of which the provider's metadata decides (identity/provider/idp-scopes.ts). */
+  /**
+   * Configured scopes; undefined = the default ones, adapted to the provider's metadata
+   * (identity/provider/idp-scopes.ts).
+   */
   readonly scopes: readonly string[] | undefined;
-  /** Claim that carries the groups. */
+  /** Claim that contains the groups. */
   readonly groupsClaim: string;
-  /** An address that the provider does not say is verified counts as none. */
+  /** Ignores an email address that the provider does not report as verified. */
   readonly requireEmailVerified: boolean;
-  /** Domains of the addresses that count; undefined: all. */
+  /** Accepted domains of email addresses; undefined: all. */
   readonly emailDomains: ReadonlySet<string> | undefined;
   readonly requestParams: ReadonlyMap<string, string>;
-  /** Claims, with their text, without which nobody signs in. */
+  /** Claims and their values that are required to sign in. */
   readonly requiredClaims: ReadonlyMap<string, string>;
-  /** Who is asked for groups that the provider leaves out; undefined: nobody, they are unknown. */
+  /** Source for groups that the provider omits; undefined: such groups are unknown. */
   readonly groupsResolver: EntraSettings | undefined;
 }
 
 export type ClientAuth = "client_secret_basic" | "client_secret_post" | "client_secret_jwt";
 
-/** Microsoft Graph, as an application of its own. */
+/** Microsoft Graph, with a separate application. */
 export interface EntraSettings {
   /** GUIDs, in lower case. */
   readonly tenant: string;
@@ -50,7 +53,7 @@ export interface EntraSettings {
 }
 
 export interface CookieSettings {
-  /** Without the `__Host-` prefix, which is added whenever the listener is secure. */
+  /** Without the `__Host-` prefix, which is added if the listener is secure. */
   readonly name: string;
   /** Upper bound of a browser session, seconds. */
   readonly expirationSeconds: number;

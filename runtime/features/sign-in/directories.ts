@@ -1,4 +1,4 @@
-/** `directories`: who may say by SCIM which people and groups a company has, and what that means for those who sign in. */
+/** `directories`: SCIM sources of a company's users and groups, and their effect on sign-in. */
 import { hash } from "node:crypto";
 
 import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
@@ -12,7 +12,7 @@ import { FIRST_PROVIDER, isIssuerName } from "../../shared/user-id.ts";
 import type { TrustedIssuer } from "./trusted-issuers.ts";
 
 const DIRECTORIES = "directories";
-/** Of users, and of groups. */
+/** Limit of users, and of groups. */
 const MOST = 10_000_000;
 
 const shape = {
@@ -69,10 +69,10 @@ export const directoriesShape = {
 type DirectoryDoc = ShapeDoc<typeof shape>;
 type DirectoriesDoc = ShapeDoc<typeof directoriesShape>;
 
-/** A directory as requests read it. */
+/** A directory, compiled for requests. */
 export interface Directory {
   readonly name: string;
-  /** What ids of its users say of their issuer; undefined: the first provider. */
+  /** Issuer part of its users' IDs; undefined: the default provider. */
   readonly userIssuer: string | undefined;
   /** SHA-256. */
   readonly tokenHashes: readonly Buffer[];
@@ -84,7 +84,7 @@ export interface Directory {
   readonly max: Readonly<Record<"user" | "group", number>>;
 }
 
-/** Tokens in plain text; references and sealed ones are validated when they are read. */
+/** Validates tokens in plain text; references and sealed ones are validated when read. */
 export function* directoryRules({ directories = {} }: Partial<DirectoriesDoc>): Iterable<UnplacedProblem> {
   for (const [name, doc] of Object.entries(directories)) {
     for (const setting of ["token", "previous_token"] as const) {
@@ -95,7 +95,7 @@ export function* directoryRules({ directories = {} }: Partial<DirectoriesDoc>): 
   }
 }
 
-/** What is wrong with the directories of a whole configuration. */
+/** Problems of the directories of a whole configuration. */
 export function* directoryProblems({
   directories = {},
   identity_issuers: issuers = {},
@@ -155,7 +155,7 @@ function tokenProblem(token: string): string | undefined {
   return token.length < 20 ? "must have at least 20 characters" : undefined;
 }
 
-/** The directory that knows the people of an issuer. @param issuer undefined: the first provider */
+/** The directory of an issuer's users. @param issuer undefined: the default provider */
 export function findDirectoryOf(directories: readonly Directory[], issuer: string | undefined): Directory | undefined {
   return directories.find(({ userIssuer }) => userIssuer === issuer);
 }

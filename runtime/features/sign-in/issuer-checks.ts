@@ -1,4 +1,4 @@
-/** Single values of `identity_issuers`: their checks, and where keys come from. */
+/** Single values of `identity_issuers`: their checks, and the source of keys. */
 import type { JSONWebKeySet } from "jose";
 
 import { canonicalHost } from "../../settings/domains.ts";
@@ -20,7 +20,7 @@ export function nameProblem(name: string): string | undefined {
   return `is ${quote(name)}, ${expected}`;
 }
 
-/** The cluster in which the gateway runs, or with "host:port" its API server by another address. */
+/** The cluster in which the gateway runs; with "host:port", its API server at another address. */
 const KUBERNETES = /^kubernetes:\/\/(|(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):[0-9]{1,5})\/?$/;
 
 export function isKubernetesIssuer(issuer: string): boolean {
@@ -73,7 +73,7 @@ export type IssuerKeySource =
   | { readonly kind: "discovery" }
   | { readonly kind: "url"; readonly url: string }
   | { readonly kind: "static"; readonly keys: JSONWebKeySet }
-  /** The cluster's; `host`: "host:port" in the place of the API server's own. */
+  /** Keys of the cluster; `host`: "host:port" that replaces the API server's own. */
   | { readonly kind: "kubernetes"; readonly host: string | undefined };
 
 interface KeysDoc {
@@ -82,7 +82,7 @@ interface KeysDoc {
   readonly jwks_url?: string;
 }
 
-/** What does not go together. */
+/** Problem of a combination. */
 export function keysTogetherProblem({
   issuer,
   jwks,
@@ -96,7 +96,7 @@ export function keysTogetherProblem({
   ];
 }
 
-/** Of settings that were accepted. */
+/** Key source of valid settings. */
 export function keySource({ issuer, jwks, jwks_url: url }: KeysDoc): IssuerKeySource {
   if (isKubernetesIssuer(issuer)) return { kind: "kubernetes", host: KUBERNETES.exec(issuer)?.[1] || undefined };
   if (url !== undefined) return { kind: "url", url };

@@ -1,4 +1,4 @@
-/** The use `sign_in` of a trusted issuer: how its people sign in, as those of `idp_provider_url` do by `idp_…`. */
+/** The use `sign_in` of a trusted issuer: sign-in of its users, like `idp_…` for those of `idp_provider_url`. */
 import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
 import { secret } from "../../settings/types/secret.ts";
 import { block } from "../../settings/types/block.ts";
@@ -23,7 +23,7 @@ import {
 
 export const SIGN_IN_USE = "sign_in";
 
-/** Of the block. */
+/** Members of the block. */
 export const providerShape = {
   client_id: text({
     doc: "Client ID at this provider.",
@@ -65,7 +65,7 @@ export const providerShape = {
   }),
 };
 
-/** In an entry of `identity_issuers`. */
+/** Member of an entry in `identity_issuers`. */
 export const issuerSignInShape = {
   [SIGN_IN_USE]: block(providerShape, {
     doc: "Sign-in of its users. Requires the use `sign_in`. Register `https://<host of the sign-in pages>/.gateway/callback/<name>` as redirect URI. Endpoints are discovered from `issuer`.",
@@ -73,14 +73,14 @@ export const issuerSignInShape = {
   }),
 };
 
-/** What of an entry sign-in reads. */
+/** Part of an entry that sign-in uses. */
 type EntryDoc = ShapeDoc<typeof issuerSignInShape> & {
   readonly issuer: string;
   readonly uses: readonly string[];
   readonly email_domains?: readonly string[];
 };
 
-/** What is wrong with one entry, below it. */
+/** Problems of one entry, with paths relative to it. */
 export function* issuerSignInProblems(entry: EntryDoc): Iterable<UnplacedProblem> {
   const { sign_in: doc, uses, issuer } = entry;
   if (uses.includes(SIGN_IN_USE) && !doc)
@@ -93,17 +93,17 @@ export function* issuerSignInProblems(entry: EntryDoc): Iterable<UnplacedProblem
     yield* entraProblems(doc.groups_resolver.entra, issuer, [SIGN_IN_USE, "groups_resolver", "entra"]);
 }
 
-/** `identity_issuers`, as sign-in reads it. */
+/** `identity_issuers`, reduced to the part for sign-in. */
 export type SignInEntries = Readonly<Record<string, EntryDoc>>;
 
 type ProvidersDoc = Pick<SignInDoc, "idp_provider_url"> & { readonly identity_issuers?: SignInEntries };
 
-/** Whether anybody can sign in. */
+/** Whether a provider for sign-in is configured. */
 export function hasProvider(settings: ProvidersDoc): boolean {
   return providerNames(settings).length > 0;
 }
 
-/** As the criterion `idp` has them. */
+/** Names as in the criterion `idp`. */
 export function providerNames({
   idp_provider_url: first,
   identity_issuers: issuers = {},
@@ -112,7 +112,7 @@ export function providerNames({
   return first === undefined ? others : [FIRST_PROVIDER, ...others];
 }
 
-/** Names of those whose users call beside users of another provider. */
+/** Names of issuers with users in addition to another provider's. */
 export function userIssuers({
   idp_provider_url: first,
   identity_issuers: issuers = {},
@@ -121,7 +121,7 @@ export function userIssuers({
   return first === undefined && names.length < 2 ? [] : names;
 }
 
-/** What is wrong with the providers of a whole configuration. @param acceptsHttp providers may be at http addresses */
+/** Problems of the providers of a whole configuration. @param acceptsHttp whether providers may use http */
 export function* providerProblems(
   { idp_provider_url: first, identity_issuers: issuers = {} }: ProvidersDoc,
   acceptsHttp: boolean,

@@ -1,9 +1,9 @@
-/** Rules of the settings of sign-in. */
+/** Rules for settings of sign-in. */
 import { hasSecret } from "../../settings/secret-spellings.ts";
 import type { SignInDoc } from "./settings.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 
-/** Without this scope the provider answers as an OAuth server and says nothing of the user. @see OpenID Connect Core §3.1.2.1 */
+/** Without this scope the provider answers as an OAuth server, without user data. @see OpenID Connect Core §3.1.2.1 */
 export function* openidScope({ idp_scopes: scopes }: Partial<SignInDoc>): Iterable<UnplacedProblem> {
   if (scopes && !scopes.includes("openid")) yield errorAt(["idp_scopes"], 'lacks "openid", which sign-in requires');
 }
@@ -15,7 +15,7 @@ export function* groupsResolver({
   if (resolver) yield* entraProblems(resolver.entra, provider, ["idp_groups_resolver", "entra"]);
 }
 
-/** One proof of the client. @param prefix of the settings' names */
+/** Requires one client authentication. @param prefix prefix of the settings' names */
 export function* clientProofProblems(
   members: Readonly<Record<string, unknown>>,
   prefix: "idp_" | "",
@@ -34,7 +34,7 @@ export function* clientProofProblems(
 
 type EntraDoc = NonNullable<SignInDoc["idp_groups_resolver"]>["entra"];
 
-/** A resolver that could answer for nobody, or would send its secret to one cloud and its questions to another. */
+/** A resolver that could never answer, or would send its secret to one cloud and its requests to another. */
 export function* entraProblems(
   entra: EntraDoc,
   provider: string | undefined,

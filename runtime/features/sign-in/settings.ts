@@ -16,13 +16,13 @@ import { textMap } from "../../settings/types/map.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 
-/** Where a client secret is sent: nobody on the way may read it. */
+/** Destination of a client secret, which the network must not read. */
 const safeOrigin = (value: string): Reading<URL> => overTlsOrLoopback(parseOrigin(value));
 
-/** An id of Entra: a tenant's, a user's, a group's. */
+/** An ID of Entra: a tenant's, a user's, a group's. */
 export const isEntraId = (value: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
 
-/** @param what "a client identifier" */
+/** @param what expected value, such as "a client identifier" */
 export const notEmpty =
   (what: string) =>
   (value: string): string | undefined =>
@@ -59,7 +59,7 @@ export const entraShape = {
   }),
 };
 
-/** Who is asked for groups that a provider leaves out. */
+/** Source for groups that a provider omits. */
 export const resolverShape = {
   entra: block(entraShape, {
     doc: "Microsoft Graph (`getMemberObjects`), queried at sign-in and each refresh. The URL in the token is never used.",
@@ -67,7 +67,7 @@ export const resolverShape = {
   }),
 };
 
-/** How the gateway proves who it is at an identity provider. */
+/** Authentication of the gateway at an identity provider. */
 export const CLIENT_KEY = {
   doc: "Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256, P-384), RSA of at least 2048 bits, or Ed25519. Register the public key at the provider.",
   unset: "client secret, or none (public client)",
@@ -82,12 +82,12 @@ export const clientAuth = () =>
     unset: "first supported method in the provider's metadata",
   });
 
-/** The `kid` of the proof. */
+/** The `kid` of the client assertion. */
 export const KEY_ID = {
   doc: "Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway, for example during rotation: Keycloak and Ory Hydra otherwise try only the first.",
   unset: "none",
 } as const;
-/** The `aud` of the proof. */
+/** The `aud` of the client assertion. */
 export const proofAudience = () =>
   choice(["issuer", "token_endpoint"], {
     doc: "Audience of the signed client assertion: the provider's issuer or its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`.",
@@ -171,13 +171,13 @@ export const cookieShape = {
   }),
 };
 
-/** What may be written about sign-in. */
+/** Sign-in settings as written. */
 export type SignInDoc = ShapeDoc<typeof signInShape & typeof cookieShape>;
 
-/** One address, and perhaps what the message begins with: `mailto:help@example.com?subject=Gateway`. */
+/** One address, with an optional start of the message: `mailto:help@example.com?subject=Gateway`. */
 const MAILTO = /^mailto:[A-Za-z0-9.!#$%&'*+/=^_`{|}~-]+@([A-Za-z0-9.-]+)(?:\?[^#?"<>]*)?$/;
 
-/** Everybody may click it, so it is nothing that a browser would run, and no page that others could change on its way. */
+/** Any user may click it, so it must be nothing that a browser would run, and no page that the network could change. */
 export function parseSupportUrl(text: string): Reading<URL> {
   const problem = 'must start with https://, or be an address such as "mailto:help@example.com"';
   if (/^https:\/\//i.test(text)) return parseHttpUrl(text);

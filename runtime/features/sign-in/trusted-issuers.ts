@@ -1,7 +1,7 @@
 /**
- * `identity_issuers`: whose signed statements about users count, for what, and by which keys.
+ * `identity_issuers`: issuers of trusted statements about users, the uses of each, and its keys.
  *
- * A use that is not named is refused: who may say which machine calls must not thereby be able to make people.
+ * Only named uses are permitted: an issuer of workload tokens must not also be able to create users.
  */
 
 import { errorAt, quote, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
@@ -29,27 +29,26 @@ import { issuerSignInProblems, issuerSignInShape, SIGN_IN_USE } from "./issuer-s
 import { compileWorkloadRules, type WorkloadRule, workloadRuleProblems, workloadRules } from "./workload-rules.ts";
 
 /**
- * `id_jag`: identity assertion authorization grants (enterprise-managed authorization).
- * `workload`: tokens of a platform about its jobs, pods and machines (workload identity federation).
- * `logout`: OIDC back-channel logout and global token revocation.
- * `sign_in`: people sign in there.
+ * `id_jag`: identity assertion authorization grants (enterprise-managed authorization). `workload`: tokens of a
+ * platform about its jobs, pods and hosts (workload identity federation). `logout`: OIDC back-channel logout and global
+ * token revocation. `sign_in`: sign-in of its users.
  */
 export const ISSUER_USES = ["id_jag", "workload", "logout", SIGN_IN_USE] as const;
 export type IssuerUse = (typeof ISSUER_USES)[number];
 
-/** One that is good for longer is better copied than kept. Pods keep theirs, and get a new one in time. */
+/** A longer-lived token is worth stealing. Pods keep theirs, and get a new one in time. */
 const MAX_AGE_MS = 3_600_000;
 const MAX_WORKLOAD_AGE_MS = 24 * 3_600_000;
 const DEFAULT_AGE = { id_jag: "5m", workload: "1h", logout: "5m" } as const;
 
-/** Members that say something of some uses alone. */
+/** Members that apply only to some uses. */
 const MEMBERS_OF_USES = [
   [["id_jag"], ["allowed_clients", "allow_public_clients"]],
   [["id_jag", "logout", SIGN_IN_USE], ["email_domains"]],
   [["workload"], ["audiences", "replay", "ignore_client_id", "workload_rules"]],
   [["logout"], ["logout_audiences", "logout_ends_grants"]],
   [[SIGN_IN_USE], [SIGN_IN_USE]],
-  // A sign-in finds keys by the provider's metadata, and policies say where its people may go.
+  // Sign-in finds keys by the provider's metadata, and policies decide about hosts.
   [
     ["id_jag", "workload", "logout"],
     ["jwks_url", "jwks", "algorithms", "max_assertion_age"],
@@ -60,7 +59,7 @@ const MEMBERS_OF_USES = [
   ],
 ] as const;
 
-/** Members that say nothing when they are empty. */
+/** Members that must not be empty. */
 const LISTS = ["uses", "algorithms", "hosts", "allowed_clients", "audiences", "logout_audiences"] as const;
 
 const IDENTITY_ISSUERS = "identity_issuers";
@@ -159,12 +158,12 @@ export const trustedIssuersShape = {
 type IssuerDoc = ShapeDoc<typeof shape>;
 type IssuersDoc = ShapeDoc<typeof trustedIssuersShape>;
 
-/** An issuer as requests read it. */
+/** An issuer, compiled for requests. */
 export interface TrustedIssuer {
   readonly name: string;
   /** `iss`, byte for byte. */
   readonly issuer: string;
-  /** What ids of its users say of it; undefined: it is the first provider. */
+  /** Issuer part of its users' IDs; undefined: the default provider. */
   readonly userIssuer: string | undefined;
   readonly uses: ReadonlySet<IssuerUse>;
   readonly keys: IssuerKeySource;
@@ -175,15 +174,15 @@ export interface TrustedIssuer {
   readonly allowedClients: ReadonlySet<string> | undefined;
   readonly allowsPublicClients: boolean;
   readonly maxAssertionAgeSeconds: Ages;
-  /** Undefined: `lifetimes.accessToken` alone. */
+  /** Undefined: only `lifetimes.accessToken` applies. */
   readonly maxTokenLifetimeSeconds: number | undefined;
   readonly emailDomains: ReadonlySet<string>;
-  /** Of workloads; undefined: those of the host. */
+  /** Audiences of workload tokens; undefined: those of the host. */
   readonly audiences: readonly string[] | undefined;
   readonly allowsReplay: boolean;
   readonly ignoresClientId: boolean;
   readonly workloadRules: readonly WorkloadRule[];
-  /** Beside the client ids under which its users sign in. */
+  /** In addition to the client IDs with which its users sign in. */
   readonly logoutAudiences: readonly string[];
   readonly logoutEndsGrants: boolean;
 }
@@ -258,12 +257,12 @@ function agesOf({ max_assertion_age: age }: Pick<IssuerDoc, "max_assertion_age">
   return { id_jag: secondsFor("id_jag"), workload: secondsFor("workload"), logout: secondsFor("logout") };
 }
 
-/** The entries with a use. */
+/** Issuers with this use. */
 export function issuersWith(issuers: readonly TrustedIssuer[], use: IssuerUse): readonly TrustedIssuer[] {
   return issuers.filter(({ uses }) => uses.has(use));
 }
 
-/** The entries with a use on the host of an origin. */
+/** Issuers with this use on the host of an origin. */
 export function issuersFor(
   issuers: readonly TrustedIssuer[],
   use: IssuerUse,

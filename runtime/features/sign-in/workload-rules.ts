@@ -1,5 +1,6 @@
 /**
- * `workload_rules` of a trusted issuer: which of a platform's jobs, pods and machines may come in, to what, in which groups.
+ * `workload_rules` of a trusted issuer: which of a platform's jobs, pods and hosts get access, to which resources, with
+ * which groups.
  */
 import { errorAt, quote, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
 import { labelled } from "../../settings/types/block.ts";
@@ -41,13 +42,13 @@ export const workloadRules = labelled(shape, {
 type RuleDoc = ShapeDoc<typeof shape>;
 export type WorkloadRulesDoc = Readonly<Record<string, RuleDoc>>;
 
-/** A rule as requests read it. */
+/** A rule, compiled for requests. */
 export interface WorkloadRule {
   readonly name: string;
-  /** Of all that it says: what was given by a rule that said something else is over. */
+  /** Digest of the rule: tokens issued under another digest are invalid. */
   readonly digest: string;
   readonly claims: readonly ClaimCriterion[];
-  /** Addresses without a slash at the end. */
+  /** Addresses without a trailing slash. */
   readonly resources: readonly string[];
   readonly groups: readonly string[];
 }
@@ -62,10 +63,10 @@ export function compileWorkloadRules(rules: WorkloadRulesDoc | undefined): reado
   }));
 }
 
-/** The order of names says nothing: Terraform sorts them, files do not. */
+/** The order of names does not matter: Terraform sorts them, files do not. */
 function canonical(rule: RuleDoc): readonly unknown[] {
   const claims = Object.entries(rule.claims).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  // `null`: a setting that is gone. Without it the digests were others, and what rules have given would end with an update.
+  // `null`: a removed setting. Without it the digests would change, and an update would invalidate issued tokens.
   return [claims, rule.resources, rule.groups ?? [], null];
 }
 
