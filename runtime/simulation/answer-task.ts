@@ -1,4 +1,4 @@
-/** In the drafts' thread: reads what is there now, puts a draft in its place, and answers one question about it. */
+/** In the draft thread: reads the current configuration, inserts a draft, and answers one question about it. */
 import { tablesOf } from "../config/diff/places.ts";
 import type { OwnersOutcome } from "../config/load-by-owner.ts";
 import { type CheckedConfig, createRouteMemory, type Problem, type RouteMemory } from "../config/load.ts";
@@ -30,14 +30,14 @@ import type { DraftBase, RouteChoice, Scope, Task, TaskAnswer, ReportedDraft, Re
 export interface ThreadSettings {
   /** A configuration file, or a directory. */
   readonly path: string;
-  /** To open kept slices: 32 bytes each, current first. */
+  /** Keys that open previous slices: 32 bytes each, current first. */
   readonly keptKeys: readonly Uint8Array[];
 }
 
 export type AnswerTask = (task: Task, ground: DraftBase) => Promise<TaskAnswer>;
 
 export function createAnswerTask({ path, keptKeys }: ThreadSettings): AnswerTask {
-  // One for each side: what the other reads would be forgotten in between.
+  // One for each side: each side would evict the other's entries.
   const memories = { now: createRouteMemory(), other: createRouteMemory() };
   const kept = createPreviousSlices(keptKeys);
   const contextOf = (memory: RouteMemory): ValidationContext => ({ path, kept: kept.byOwner, refusals: [], memory });
@@ -104,7 +104,7 @@ export function createAnswerTask({ path, keptKeys }: ThreadSettings): AnswerTask
 interface Drafted {
   readonly sources: readonly SliceSource[];
   readonly told: ReportedDraft;
-  /** Only when it is good. */
+  /** Only if valid. */
   readonly config?: CheckedConfig | undefined;
 }
 
@@ -116,7 +116,7 @@ function warnings({ problems }: OwnersOutcome): readonly Problem[] {
   return problems.filter(({ severity }) => severity === "warning");
 }
 
-/** Of the draft itself, and of others for users who may see everything. */
+/** Problems of the draft itself, and for users with full access also those of others. */
 function toldProblems(
   problems: readonly Problem[],
   { file, hasLines }: Extract<Placed, { readonly ok: true }>,

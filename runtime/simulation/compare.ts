@@ -1,4 +1,7 @@
-/** Two checked configurations → who gains or loses, for one who may see some owners' routes, or all. */
+/**
+ * Compares two checked configurations: which users gain or lose access, for a user who can see all owners' routes, or
+ * only some.
+ */
 import { ownerOfRoute } from "../shared/route-key.ts";
 import { differenceOf, type Side } from "../config/diff/difference.ts";
 import { isLoss } from "../config/diff/report.ts";
@@ -12,7 +15,7 @@ import type { Scope, ReportedDifference, ReportedStatement } from "./protocol.ts
 import { settingChanges } from "../config/diff/setting-changes.ts";
 
 const DECISIONS = 2_000_000;
-/** Requests for each thing that may be asked. */
+/** Requests per item. */
 const CASES = 2_000;
 const TIME_MS = 6_000;
 const MAX_STATEMENTS = 200;
@@ -20,10 +23,10 @@ const MAX_GAPS = 50;
 const MAX_TEXT = 1_000;
 
 export interface CompareOptions {
-  /** Users who are known, beside those for whom rules stand. */
+  /** Known users, in addition to representatives of rules. */
   readonly people: readonly UserFacts[];
   readonly scope: Scope;
-  /** Settings of the gateway that one who may see some owners only has set, and may see. */
+  /** For users who see only some owners: global settings that these owners set. */
   readonly ownSettings?: ReadonlySet<string>;
 }
 
@@ -61,7 +64,7 @@ export function compareConfigs(
   };
 }
 
-/** "team-a/orders: …": of these owners' routes alone. */
+/** "team-a/orders: …": only for these owners' routes. */
 function ownGaps(gaps: readonly string[], scope: readonly string[]): readonly string[] {
   return gaps.filter((gap) => scope.some((owner) => gap.startsWith(`${owner}/`)));
 }
@@ -77,7 +80,7 @@ function toldStatement(statement: DiffStatement): ReportedStatement {
   };
 }
 
-/** Who is looked at here is known, and nobody has given a list. */
+/** These users are known, not supplied as a list. */
 function textOf(statement: DiffStatement): string {
   const text = statementText(statement, { withExamples: true });
   return statement.people === undefined ? text : text.replace(" given users ", " known people ");

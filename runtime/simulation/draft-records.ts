@@ -1,7 +1,7 @@
 /**
- * Drafts in the store for a day: whoever has the link and may see the owner sees them.
+ * Drafts, stored for a day: visible to users who have the link and may see the owner.
  *
- * Nothing here is ever in force: no part but the console reads these records.
+ * Drafts never take effect: only the console reads these records.
  */
 import { type Clock, epochSeconds } from "../shared/clock.ts";
 import { randomSecret } from "../shared/keys.ts";
@@ -13,7 +13,7 @@ export const DRAFT_FORMATS = firstFormats(["draft"]);
 
 export interface KeptDraft extends Draft {
   readonly id: string;
-  /** User id. */
+  /** User ID. */
   readonly author: string;
   /** Epoch seconds. */
   readonly at: number;
@@ -24,16 +24,16 @@ export interface DraftRecords {
   /** @throws GatewayError `store.unavailable` */
   put(author: string, draft: Draft): Promise<string>;
   get(id: string): Promise<KeptDraft | undefined>;
-  /** Of one person, the newest first. */
+  /** Drafts of one user, newest first. */
   list(author: string): Promise<readonly KeptDraft[]>;
-  /** @returns false: it is another person's, or was not there */
+  /** @returns false if it belongs to another user or does not exist */
   remove(id: string, author: string): Promise<boolean>;
 }
 
 type Row = Omit<KeptDraft, "id" | "expiresAt">;
 
 const KEPT_SECONDS = 24 * 3600;
-/** Of one person; the oldest gives way. */
+/** Limit per user; the oldest draft is removed. */
 const MAX_DRAFTS = 20;
 
 export function createDraftRecords({ store, clock }: { readonly store: Store; readonly clock: Clock }): DraftRecords {
@@ -66,7 +66,7 @@ export function createDraftRecords({ store, clock }: { readonly store: Store; re
 
 const ID = /^[A-Za-z0-9_-]{20}$/;
 
-/** Lists and ends the drafts of one person. */
+/** Tag to list and remove the drafts of one user. */
 export function draftsTag(author: string): string {
   return `drafts:${author}`;
 }

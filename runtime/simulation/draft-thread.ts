@@ -1,9 +1,9 @@
 /**
- * This side of the drafts' thread: whatever a draft says, it takes nobody else's time.
+ * Main thread's side of the draft thread: no draft can take other requests' time.
  *
- * Untrusted input: drafts. Promises: a question takes at most `TIMEOUT_MS` and its thread at most as much memory as
- * `HEAP_LIMITS` says, then it ends without an answer; few questions wait, and owners have turns: slow drafts of one keep no other
- * waiting for more than the one that runs; a thread without questions ends.
+ * Untrusted input: drafts. Promises: a question takes at most `TIMEOUT_MS`, and its thread at most the memory of
+ * `HEAP_LIMITS`; then it ends without an answer. Few questions wait, and owners take turns: slow drafts of one owner
+ * delay another by at most the running one. A thread without questions ends.
  */
 import type { Worker } from "node:worker_threads";
 
@@ -22,14 +22,14 @@ export interface DraftThread extends Closable {
 }
 
 export interface DraftThreadDeps extends ThreadSettings {
-  /** What is published and kept now. @throws GatewayError `store.unavailable` */
+  /** Current publication and previous slices. @throws GatewayError `store.unavailable` */
   readonly ground: () => Promise<DraftBase>;
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 20_000;
 const IDLE_MS = 60_000;
-/** Questions about one owner, and in all. */
+/** Limits per owner, and in total. */
 const MAX_WAITING = 8;
 const MAX_WAITING_IN_ALL = 32;
 const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 12 } as const;
@@ -69,7 +69,7 @@ export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKe
     if (isClosed) throw failed("it is closed");
     clearTimeout(idle);
     const thread = (worker ??= start());
-    // Text of megabytes, which most questions do not need again.
+    // Megabytes of text, which most questions do not need again.
     const news = published.key === sentKey ? {} : { published };
     sentKey = published.key;
     try {
@@ -106,7 +106,7 @@ export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKe
   }
 }
 
-/** The owner whose draft or routes it is about. */
+/** The owner of the question's draft or routes. */
 function partyOf(asked: Task): string {
   if ("draft" in asked) return asked.draft.owner;
   return asked.kind === "read-policy" ? ownerOfRoute(asked.route) : (asked.scope ?? []).join(" ");

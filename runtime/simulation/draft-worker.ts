@@ -1,4 +1,4 @@
-/** The drafts' thread: one question after the other. A failure in here is a bug or a draft made to fail: it ends the thread. */
+/** The draft thread: one question at a time. A failure is a bug or a draft made to fail, and ends the thread. */
 import { parentPort, workerData } from "node:worker_threads";
 
 import { send } from "../shared/thread.ts";

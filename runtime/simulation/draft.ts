@@ -1,8 +1,8 @@
 /**
- * A draft in the place of what it would replace.
+ * Inserts a draft in place of its current version.
  *
- * Untrusted input: the text, which anybody who may look at an owner's routes can write. Promises: pure; nothing is read
- * but the text, so that a draft names no file and no secret that would be looked at; what is another owner's stays as it is.
+ * Untrusted input: the text, which any user who can view an owner's routes can write. Promises: pure. Only the text is
+ * read, so a draft cannot access files or secrets that it names. Other owners' parts stay unchanged.
  */
 import { readOutline } from "../config/outline.ts";
 import { readSlice, type SliceSource } from "../config/read-slice.ts";
@@ -16,13 +16,13 @@ export interface Draft {
   /** A whole slice, or the policy of one route. */
   readonly kind: "slice" | "policy";
   readonly owner: string;
-  /** Key of the route whose policy it is: "owner/name". */
+  /** Key of the policy's route: "owner/name". */
   readonly route?: string;
   /** YAML or JSON. */
   readonly text: string;
 }
 
-/** Far above a slice that people write; a whole slice of a machine's is published, not pasted. */
+/** Far above hand-written slices; generated slices are published, not pasted. */
 export const MAX_DRAFT_BYTES: number = 512 * 1024;
 
 /** Name of a draft in messages. */
@@ -32,14 +32,14 @@ export type Placed =
   | {
       readonly ok: true;
       readonly sources: readonly SliceSource[];
-      /** The source in which the draft stands now. */
+      /** The source that contains the draft. */
       readonly file: string;
-      /** The same text as in the draft, so that lines are its lines. */
+      /** The source equals the draft's text, so line numbers match. */
       readonly hasLines: boolean;
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** @param sources all that is there now */
+/** @param sources all current sources */
 export function placeDraft(sources: readonly SliceSource[], draft: Draft): Placed {
   const { value, problems } = readSource(DRAFT_FILE, draft.text);
   if (problems.length > 0) return { ok: false, problems };
@@ -60,7 +60,7 @@ function placeSlice(sources: readonly SliceSource[], { owner, text }: Draft, val
   return { ok: true, sources: [...rest, { file, text, boot: false, isNew: true }], file, hasLines: true };
 }
 
-/** The operator's own file has settings beside its routes, which are no matter of a draft. */
+/** The operator's own file also has settings, which are not part of a draft. */
 function placeRoutes(own: readonly SliceSource[], sources: readonly SliceSource[], value: Members): Placed {
   const [first, ...others] = own;
   const { routes, ...rest } = value;
@@ -74,7 +74,7 @@ function placeRoutes(own: readonly SliceSource[], sources: readonly SliceSource[
 }
 
 function placePolicy(sources: readonly SliceSource[], { owner, route: key = "" }: Draft, value: unknown): Placed {
-  // As a route has it, with its name, or without.
+  // As in a route, with its name, or only the value.
   const policy = isRecord(value) && Object.keys(value).join() === "policy" ? value["policy"] : value;
   for (const source of sources) {
     if (ownerOf(source) !== owner) continue;
@@ -101,7 +101,7 @@ function withMember(value: unknown, [step, ...rest]: ValuePath, part: unknown): 
   return { ...members, [step]: withMember(members[step], rest, part) };
 }
 
-/** @returns undefined for a source of which nobody knows whose it is */
+/** @returns undefined for a source without a known owner */
 export function ownerOf({ file, text }: Pick<SliceSource, "file" | "text">): string | undefined {
   const { value } = readSource(file, text);
   return isRecord(value) ? readOutline(value, () => {}).owner : undefined;

@@ -1,4 +1,4 @@
-/** Drafts and past publications, as the console asks about them: kept records, the thread, and answers that are still good. */
+/** Drafts and past publications for the console: stored drafts, the thread, and cached answers. */
 import { sha256 } from "../shared/canonical-json.ts";
 import type { Closable, Clock } from "../shared/clock.ts";
 import type { Store } from "../store/store.ts";
@@ -14,10 +14,10 @@ export interface Drafts extends Closable {
   /** @throws GatewayError `draft.busy`, `draft.failed`, `store.unavailable` */
   ask(task: Task): Promise<TaskAnswer>;
   /**
-   * The same, or what was answered a moment ago: comparing takes seconds, and people look again.
+   * Like `ask`, with recent answers from a cache, because comparing takes seconds and users reload.
    *
-   * @param digest of the bundle in force
-   * @param made   of what cannot be compared quickly: people
+   * @param digest of the active bundle
+   * @param made builds the task, with the users, which cannot be compared quickly
    */
   askAgain(key: Readonly<Record<string, unknown>>, digest: string, made: () => Promise<Task>): Promise<TaskAnswer>;
 }
@@ -30,7 +30,7 @@ export interface DraftsDeps {
   readonly keptKeys: readonly Uint8Array[];
 }
 
-/** Of people the store has others by then. */
+/** Lifetime of a cached answer: the users in the store change. */
 const GOOD_MS = 120_000;
 const MAX_ANSWERS = 32;
 

@@ -1,4 +1,4 @@
-/** A draft as text for a pull request: as YAML, as a `gateway_bundle` of Terraform, or as constructs. */
+/** A draft as text for a pull request: YAML, a Terraform `gateway_bundle`, or constructs. */
 import { readSlice, type SliceSource } from "../config/read-slice.ts";
 import { routeFields } from "../config/route.ts";
 import { writeHcl } from "../config/write/write-hcl.ts";
@@ -24,15 +24,15 @@ export interface ExportedDraft {
   readonly text: string;
 }
 
-/** Their values may be credentials, and a rule changes none of them. */
+/** Their values may be credentials, and no policy draft changes them. */
 const LEFT_OUT = ["set_request_headers", "set_response_headers", "rewrite_response_headers"];
 const ENDINGS: Readonly<Record<ExportFormat, string>> = { yaml: "yaml", hcl: "tf", typescript: "ts" };
 
 /**
- * A whole slice as its author wrote it; of a policy its route alone, without values that may be secret.
+ * Exports a whole slice as written; for a policy, only its route, without values that may be secret.
  *
- * @param source in which the draft stands @param where what is told of the place that the owner's slice comes from
- * @returns undefined when the draft cannot be read so far
+ * @param source source that contains the draft @param where current location of the owner's slice, for the notes
+ * @returns undefined if the draft cannot be read
  */
 export function exportDraft(
   source: SliceSource,
@@ -81,7 +81,7 @@ function textOf(document: WrittenSlice, format: ExportFormat): string {
   return format satisfies never;
 }
 
-/** Paths of what the other formats do not say: names that no setting has, and secrets in plain text in HCL. */
+/** Paths that the other formats cannot express: unknown names, and in HCL secrets in plain text. */
 function omittedPaths({ settings, routes }: WrittenSlice, omitsSecrets: boolean): readonly string[] {
   const live = settingsFields.filter(({ scope }) => scope === "live");
   const namesOf = (field: Field): readonly string[] =>
@@ -111,11 +111,11 @@ function sliceYaml({ owner, settings, routes }: WrittenSlice): string {
 }
 
 function commented(notes: readonly string[], mark: string): string {
-  // Names come from outside: a line end in one would end the comment.
+  // Names are untrusted: a line end in one would end the comment.
   return notes.map((note) => `${mark} ${visibleText(note)}\n`).join("");
 }
 
-/** @param hidden gets what was left out, in words */
+/** @param hidden receives descriptions of what was omitted */
 function withoutSecrets(name: string, route: Members, hidden: string[]): Members {
   const kept = Object.fromEntries(Object.entries(route).filter(([member]) => !LEFT_OUT.includes(member)));
   const left = LEFT_OUT.filter((member) => Object.hasOwn(route, member));
@@ -130,7 +130,7 @@ function withoutSecrets(name: string, route: Members, hidden: string[]): Members
   return isRecord(shown) ? shown : {};
 }
 
-/** A secret as plain text becomes a reference. */
+/** Replaces a plain-text secret by a reference. */
 function renamed(value: unknown, [step = "", ...rest]: ValuePath, reference: string): unknown {
   if (Array.isArray(value)) return value.map((each, at) => (at === step ? renamed(each, rest, reference) : each));
   const { [String(step)]: member, ...others } = isRecord(value) ? value : {};

@@ -1,4 +1,4 @@
-/** Messages between the console and its drafts' thread. Everything in them is plain data. */
+/** Messages between the console and its draft thread. All are plain data. */
 import type { UserFacts } from "../policy/facts.ts";
 import type { SealedSlice, PublishedSources } from "../bundle/validation/protocol.ts";
 import type { Explained } from "./explain/explain-request.ts";
@@ -7,14 +7,14 @@ import type { Draft } from "./draft.ts";
 import type { ExportedDraft, ExportFormat } from "./export-draft.ts";
 import type { SettingChange } from "../config/diff/setting-changes.ts";
 
-/** Owners whose routes may be told of; undefined: all. */
+/** Owners whose routes are visible; undefined: all. */
 export type Scope = readonly string[] | undefined;
 
-/** Which route a question is about: by its key, or by the address of a request. */
+/** Selects a route: by its key, or by the address of a request. */
 export type RouteChoice = { readonly key: string } | { readonly host: string; readonly path: string };
 
 export type Task =
-  /** What is wrong with it, and who gains or loses. */
+  /** Its problems, and which users gain or lose access. */
   | {
       readonly kind: "compare-draft";
       readonly draft: Draft;
@@ -30,9 +30,9 @@ export type Task =
       readonly scope: Scope;
     }
   | { readonly kind: "export-draft"; readonly draft: Draft; readonly format: ExportFormat; readonly where: string }
-  /** The policy of a route as it is written now, for who begins to change it. */
+  /** The current policy of a route, as the starting point of a draft. */
   | { readonly kind: "read-policy"; readonly route: string }
-  /** Two states of what was published, each beside the files of now. */
+  /** Two states of the publication, each combined with the current files. */
   | {
       readonly kind: "compare-published";
       readonly before: PublishedSources;
@@ -40,18 +40,18 @@ export type Task =
       readonly scope: Scope;
     };
 
-/** What the thread has to know besides. */
+/** Further state for the thread. */
 export interface DraftBase {
   readonly published: PublishedSources;
   readonly kept: readonly SealedSlice[];
 }
 
-/** One thing wrong, for people. */
+/** One problem, for users. */
 export interface ReportedProblem {
   readonly severity: "error" | "warning";
-  /** `routes.orders.policy[0]`; "" for the whole. */
+  /** `routes.orders.policy[0]`; "" for the whole document. */
   readonly path: string;
-  /** In the draft's text. */
+  /** Line in the draft's text. */
   readonly line?: number;
   readonly message: string;
 }
@@ -64,25 +64,25 @@ export interface ReportedStatement {
   readonly place: string;
   readonly kind: "gains" | "loses";
   readonly text: string;
-  /** A request that is decided otherwise. */
+  /** A request with a changed decision. */
   readonly example?: Partial<Question> | undefined;
 }
 
 export interface ReportedDifference {
-  /** Digests of what was compared. */
+  /** Digests of the compared configurations. */
   readonly before: string;
   readonly after: string;
   readonly statements: readonly ReportedStatement[];
-  /** Statements beyond those. */
+  /** Number of further statements. */
   readonly leftOut: number;
   readonly settings: readonly SettingChange[];
-  /** What was not looked at. */
+  /** Parts that were not compared. */
   readonly gaps: readonly string[];
 }
 
-/** What became of a draft when it was validated as if it were published. */
+/** Result of validating a draft like a publication. */
 export interface ReportedDraft {
-  /** No error: it could be published so, but for secrets and certificates, which nobody has looked at. */
+  /** No errors: it could be published, except that secrets and certificates were not checked. */
   readonly isGood: boolean;
   readonly problems: readonly ReportedProblem[];
   readonly difference?: ReportedDifference;
@@ -94,12 +94,12 @@ export type TaskAnswer =
   | { readonly kind: "explained"; readonly route: string; readonly question: string; readonly explained: Explained }
   | { readonly kind: "exported"; readonly exported: ExportedDraft }
   | { readonly kind: "policy"; readonly owner: string; readonly yaml: string }
-  /** Why there is no answer, in words. */
+  /** Reason why there is no answer. */
   | { readonly kind: "none"; readonly why: string };
 
 export interface ToThread {
   readonly task: Task;
-  /** Absent parts are what they were. */
+  /** Absent: unchanged. */
   readonly published?: PublishedSources;
   readonly kept: readonly SealedSlice[];
 }

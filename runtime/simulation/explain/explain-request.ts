@@ -1,7 +1,7 @@
 /**
- * One imagined request, decided as the proxy decides it: for `gateway explain` and the console's simulator.
+ * Decides one hypothetical request as the proxy would: for `gateway explain` and the console's simulator.
  *
- * Pure. What it returns is plain data, so that a thread can hand it over.
+ * Pure. Returns plain data, which can be sent between threads.
  */
 import { DEVICE_UNAUTHENTICATED } from "../../policy/criteria.ts";
 import { isAmbiguous } from "../../policy/evaluate.ts";
@@ -11,18 +11,18 @@ import { ARGUMENT_UNKNOWN } from "../../policy/mcp/criteria.ts";
 import { decideShadow, type ShadowDecision } from "../../policy/shadow.ts";
 import type { ExplainedRoute } from "./explained-route.ts";
 
-/** Of the gateway, what is said beside a policy's verdict. */
+/** State of the gateway that affects requests in addition to the policy. */
 export interface Circumstances {
   /** `runtime_flags.mcp` */
   readonly mcpEnabled: boolean;
-  /** `downstream_mtls` refuses who has no valid certificate before any policy is asked. */
+  /** `downstream_mtls` rejects clients without a valid certificate before any policy applies. */
   readonly demandsCertificate: boolean;
 }
 
-/** approval: allowed once it is approved. */
+/** approval: allowed after an approval. */
 export type ExplainedVerdict = "allowed" | "approval" | "denied";
 
-/** What a candidate of the route would have said. */
+/** Result of a shadow policy of the route. */
 export interface TriedCandidate extends Omit<ShadowDecision, "candidate"> {
   readonly candidate: string;
   readonly explanation: Explanation;
@@ -32,7 +32,7 @@ export interface Explained {
   readonly verdict: ExplainedVerdict;
   readonly explanation: Explanation;
   readonly candidates: readonly TriedCandidate[];
-  /** What happens to such a request beside the policy. */
+  /** Effects on such a request other than the policy's. */
   readonly notes: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function explainRequest(route: ExplainedRoute, facts: Facts, circumstance
   };
 }
 
-/** Several lines. @param question what was asked, see questionText() */
+/** Several lines. @param question text of the question, see questionText() */
 export function explainedText(question: string, { explanation, candidates, notes }: Explained): string {
   const tried = candidates.map((each) => formatExplanation(candidateText(each), each.explanation));
   return [formatExplanation(question, explanation), ...tried, ...notes.map((note) => `note: ${note}`)].join("\n\n");
@@ -63,7 +63,7 @@ export function candidateText({ candidate, outcome, flip }: TriedCandidate): str
   return `in shadow, ${candidate} (${change})`;
 }
 
-/** What rules ask for may be compiled: as it is printed it is plain. */
+/** Operands may be compiled objects; their printed form is plain data. */
 function plainExplanation({ decision, rules }: Explanation): Explanation {
   const plain = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
   const criteriaOf = ({ criteria }: Explanation["rules"][number]): Explanation["rules"][number]["criteria"] =>

@@ -1,4 +1,4 @@
-/** What explaining reads of a route, of the one in force and of one in a file. */
+/** Parts of a route needed for an explanation, for an active route or one in a file. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { CheckedRoute } from "../../config/load.ts";
 import { clearTools, clearToolsOfDocument, type BlockedTools, type ClearTools } from "../../mcp/clear-tools.ts";
@@ -9,7 +9,7 @@ import { compileShadow, type Shadow } from "../../policy/shadow.ts";
 /** Messages with tool names that an upstream might read as others are rejected. */
 export interface ExplainedRoute extends ClearTools {
   readonly key: string;
-  /** "" where `from` has none that can be asked for. */
+  /** "" if `from` is not a URL. */
   readonly host: string;
   readonly isMcp: boolean;
   readonly isMcpServer: boolean;
@@ -17,7 +17,7 @@ export interface ExplainedRoute extends ClearTools {
   readonly shadow: Shadow | undefined;
 }
 
-/** @throws GatewayError `policy.invalid`; not of a checked route */
+/** @throws GatewayError `policy.invalid`; never for a checked route */
 export function explainedRoute({ key, doc }: Pick<CheckedRoute, "key" | "doc">): ExplainedRoute {
   const policy = compilePolicy(routePolicy(doc));
   const server = doc.mcp?.server;
@@ -32,7 +32,7 @@ export function explainedRoute({ key, doc }: Pick<CheckedRoute, "key" | "doc">):
   };
 }
 
-/** The very policy that requests are decided by. */
+/** Uses the same policy object that decides requests. */
 export function explainedInForce(route: CompiledRoute, blocks: BlockedTools): ExplainedRoute {
   const { key, origin, mcp, policy, shadow } = route;
   const server = mcp?.kind === "server" ? mcp : undefined;

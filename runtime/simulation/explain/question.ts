@@ -1,4 +1,4 @@
-/** An imagined request, as the command line and the console's simulator ask about it: what it says, and whether it makes sense. */
+/** A hypothetical request, from the command line or the console's simulator: its parts, and whether it is valid. */
 import { isIP } from "node:net";
 
 import type { MessageHeaders } from "../../mcp/message-headers.ts";
@@ -9,22 +9,22 @@ import { canonicalPath, otherReadings } from "../../shared/http/target.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import type { ExplainedRoute } from "./explained-route.ts";
 
-/** Texts as people write them. */
+/** Texts as entered by users. */
 export interface Question {
   readonly user: string;
   readonly email: string;
   /** Comma separated. */
   readonly groups: string;
-  /** "name=value" each; a name that stands several times has several values. Names may be paths ("realm/roles"). */
+  /** "name=value" each; repeated names add values. Names may be paths ("realm/roles"). */
   readonly claim?: readonly string[];
   readonly anonymous?: boolean;
-  /** Id of a registered device that the session has proven; each of the three assumes one. */
+  /** Id of a registered device that the session verified; each of these three settings assumes one. */
   readonly device?: string;
   readonly deviceApproved?: boolean;
   readonly deviceType?: string;
   /** A `tools/call` of this tool. */
   readonly tool?: string;
-  /** Its arguments, as JSON; absent: they are not known. */
+  /** Its arguments as JSON; absent: unknown. */
   readonly arguments?: string;
   /** A `prompts/get` of this prompt. */
   readonly prompt?: string;
@@ -33,7 +33,7 @@ export interface Question {
   readonly mcpMethod?: string;
   readonly method: string;
   readonly path: string;
-  /** Of a wildcard route: the host that is asked for. */
+  /** Requested host, for a wildcard route. */
   readonly host?: string;
   /** Address of the peer. */
   readonly ip?: string;
@@ -43,13 +43,13 @@ export interface Question {
 
 export type QuestionReading =
   | { readonly ok: true; readonly facts: Facts }
-  /** Why the question makes no sense, or why the gateway reads no such message. */
+  /** Why the question is invalid, or why the gateway would reject the message. */
   | { readonly ok: false; readonly problem: string };
 
 /**
- * What the proxy would know of the request.
+ * The facts that the proxy would have.
  *
- * @param known    the person as the gateway knows them, in place of `user`, `email`, `groups` and `claim`
+ * @param known the user as known to the gateway, instead of `user`, `email`, `groups` and `claim`
  */
 export function readQuestion(
   question: Question,
@@ -95,9 +95,9 @@ export function questionText(question: Question, route: string): string {
   return `${who} sends ${question.mcpMethod ?? `${question.method} ${question.path}`} to ${route}`;
 }
 
-/** Each criterion of a policy looks through them, on the thread that serves requests. */
+/** Limit, because each criterion of a policy scans them, on the thread that serves requests. */
 const MAX_VALUES = 1000;
-/** Of all texts together. A form may have more, for drafts. */
+/** Total length of all texts. A form can be longer, for drafts. */
 const MAX_LENGTH = 65_536;
 
 function problemOf(question: Question, route: ExplainedRoute): string | undefined {
@@ -125,7 +125,7 @@ function problemOf(question: Question, route: ExplainedRoute): string | undefine
   return claim === undefined ? undefined : `the claim "${claim}" must be written name=value`;
 }
 
-/** By the reading that every message goes through. @returns why it is refused, in the words that a client gets */
+/** Parses as for every message. @returns the reason of a rejection, in the client's words */
 function readMessage(question: Question, { isClearTool }: ExplainedRoute): McpFacts | string {
   const text = messageText(question);
   if (text === undefined) return {};
@@ -174,7 +174,7 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-/** As the listener gives it out; what it would refuse stays as it was asked about. */
+/** As normalized by the listener; a path that it would reject stays unchanged. */
 function readPath(text: string): string {
   const canonical = canonicalPath(text);
   return canonical.ok ? canonical.path : text;
