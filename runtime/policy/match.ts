@@ -154,10 +154,7 @@ function parseElement(
   return { text: undefined };
 }
 
-/**
- * @param fold normalizes the operands here; the caller's fact is normalized the same way, so both sides compare in one
- *   form
- */
+/** @param fold normalizes operands here and each subject in the caller: both sides compare in one form */
 export function compileStringMatch(match: StringMatch, fold: (text: string) => string): (subject: string) => boolean {
   const { fold_case: foldsCase, ...bare } = match;
   if (foldsCase === true) {
@@ -201,9 +198,7 @@ export function compileListMatch(match: ListMatch): (subject: readonly string[])
 export const FEW = 64;
 const setsOfLong = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/**
- * Fast for long lists: a user can have thousands of groups, and a policy thousands of criteria. @param list immutable
- */
+/** A user can have thousands of groups, and a policy thousands of criteria. @param list immutable */
 export function hasElement(list: readonly string[], element: string): boolean {
   if (list.length <= FEW) return list.includes(element);
   let set = setsOfLong.get(list);
@@ -221,10 +216,7 @@ export function describe(value: unknown): string {
   return `a ${typeof value}`;
 }
 
-/**
- * Checks that a criterion's data is an object, and reports unknown members and an empty object. The caller checks the
- * members' values.
- */
+/** Checks that a criterion's data is an object with known members, at least one. The caller checks their values. */
 export function isRecordOf(
   data: unknown,
   members: readonly string[],

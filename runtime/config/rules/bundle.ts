@@ -122,10 +122,7 @@ function bearerProblem(
   return issuers.some(({ uses }) => uses.includes("workload")) ? undefined : NEEDS_PLATFORM;
 }
 
-/**
- * Whether http addresses are allowed. Unknown without the main configuration file; then the reader of the whole bundle
- * decides.
- */
+/** Whether http addresses are allowed; without the main configuration file, the reader of the whole bundle decides. */
 function acceptsHttp(boot: BootDoc | undefined): boolean {
   return boot === undefined || boot.insecure_server === true || boot.development === true;
 }
