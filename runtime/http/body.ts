@@ -1,9 +1,8 @@
 /**
  * Whole request bodies, bounded in size and time.
  *
- * Untrusted input: the body and its declared length. Promise: never more than `maxBytes` are kept, whatever the client
- * declares, and all bodies together stay within the budget of
- * their client; a body that does not end is given up.
+ * Untrusted input: the body and its declared length. Promise: at most `maxBytes` are held, whatever the client declares, and
+ * all bodies of a client together stay within its budget. A body that does not end is dropped.
  */
 import { isUtf8 } from "node:buffer";
 
@@ -20,7 +19,7 @@ export type BodyResult =
   | { readonly ok: false; readonly reason: BodyRefusal };
 
 const EMPTY = Buffer.alloc(0);
-/** A client that sends slower than this per body is not waited for. */
+/** Time limit for one body: a slower client is not waited for. */
 const READ_TIMEOUT_MS = 30_000;
 
 /** @param maxBytes inclusive */
@@ -31,10 +30,10 @@ export function readBody(exchange: Exchange, maxBytes: number): Promise<BodyResu
 }
 
 /**
- * The same without a promise, for the hot path.
+ * `readBody()` without a promise, for the hot path.
  *
  * @param done called exactly once, possibly before this call returns
- * @param timeoutMs Infinity: as long as the listener lets the connection be
+ * @param timeoutMs Infinity: as long as the listener keeps the connection
  */
 export function readBodyInto(
   exchange: Exchange,
@@ -47,7 +46,7 @@ export function readBodyInto(
     return;
   }
   const declared = exchange.header("content-length");
-  // A length that is no number is the server's matter; here it only must not pass as small.
+  // The server handles a length that is not a number; here it must only not pass as small.
   if (declared !== undefined && !(Number(declared) <= maxBytes)) {
     done({ ok: false, reason: "too-large" });
     return;
@@ -71,7 +70,7 @@ export function readBodyInto(
     body.off("end", onEnd);
     body.off("error", onAborted);
     body.off("close", onAborted);
-    // The connection may still fail while the answer is under way; without a listener that would end the process.
+    // The connection may still fail while the response is being sent. Without a listener, that would end the process.
     body.on("error", ignore);
     done(result);
   };
@@ -109,7 +108,7 @@ export type FormResult =
   | { readonly ok: true; readonly values: Parameters }
   | { readonly ok: false; readonly reason: BodyRefusal | "media-type" | "duplicate-parameter" | "malformed-parameter" };
 
-/** The parameters of an `application/x-www-form-urlencoded` body; a name that stands twice refuses the whole form. */
+/** The parameters of an `application/x-www-form-urlencoded` body. A duplicate name rejects the whole form. */
 export async function readForm(exchange: Exchange, maxBytes: number): Promise<FormResult> {
   const [type = "", ...parameters] = (exchange.header("content-type") ?? "").toLowerCase().split(";");
   if (type.trim() !== "application/x-www-form-urlencoded") return { ok: false, reason: "media-type" };
@@ -122,7 +121,7 @@ export async function readForm(exchange: Exchange, maxBytes: number): Promise<Fo
   return isUtf8(body.bytes) ? parseQuery(body.bytes.toString("utf8")) : { ok: false, reason: "malformed-parameter" };
 }
 
-/** True when the body stands as it is; we never decompress what a client sends. */
+/** True when the body has no coding. The gateway never decompresses what a client sends. */
 export function hasNoContentCoding(exchange: Exchange): boolean {
   const coding = exchange.headerValues("content-encoding");
   return coding.length === 0 || (coding.length === 1 && coding[0]?.trim().toLowerCase() === "identity");

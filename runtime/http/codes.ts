@@ -1,9 +1,10 @@
 /**
- * Every code that the public listener answers as `error`: with which status, what it means and what an operator does about
- * it. Answers are typed by this table, so that no code is answered that it does not have. Serving needs nothing of it but
- * the types; `runtime/package/pages/` makes reference/errors.md of the rest.
+ * Every code that the public listener sends as `error`: its status, its meaning and what an operator does about it. Responses
+ * are typed by this table, so that no code outside it is sent. Serving uses only the types; `runtime/package/pages/` makes
+ * reference/errors.md from the rest.
  *
- * Errors within MCP messages, the token endpoint's and the admin listener's are known to those who answer them.
+ * Error codes within MCP messages, of the token endpoint and of the admin listener are defined next to the code that sends
+ * them.
  */
 import { CONNECT_CODES } from "./codes/connect.ts";
 import { CONSOLE_CODES } from "./codes/console.ts";
@@ -37,22 +38,22 @@ type OneOf<Status extends number | readonly number[]> = Status extends readonly 
   ? Each
   : Status & number;
 
-/** The codes that are answered with a status. */
+/** The codes that may have a status. */
 export type CodeWith<Status extends number> = {
   [Code in ErrorCode]: Status extends StatusOf<Code> ? Code : never;
 }[ErrorCode];
 
 export interface ErrorParts<Code extends ErrorCode = ErrorCode> {
-  /** Stable and for machines: "route.not-found". */
+  /** Stable, and for programs: "route.not-found". */
   readonly code: Code;
-  /** Heading of the page, where it is not what status and code say by themselves. */
+  /** Heading of the page, if status and code do not imply it. */
   readonly title?: string;
-  /** For people, without internals. */
+  /** For users, without internals. */
   readonly message: string;
   /** Facts worth showing, label and value. */
   readonly details?: readonly (readonly [label: string, value: string])[];
-  /** Where a person may go from here, on a host of ours; on pages only. The first is the one that helps most people. */
+  /** Next steps for the user, on hosts of ours; on pages only. The first one helps most users. */
   readonly links?: readonly PageLink[];
-  /** The same request may work in a moment: pages offer to try again. */
+  /** The same request may succeed in a moment: pages offer to try again. */
   readonly canRetry?: boolean;
 }

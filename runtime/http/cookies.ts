@@ -1,8 +1,8 @@
-/** Cookies in both directions (RFC 6265). Names and values are ours; foreign cookies are passed over, not checked. */
+/** Cookies in both directions (RFC 6265). Names and values are ours; foreign cookies are ignored, not checked. */
 import { GatewayError } from "../shared/errors.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** All cookies of a request. When a name stands twice neither is believed: another host may have planted one. */
+/** All cookies of a request, without duplicate names: another host may have planted one of the two. */
 export function parseCookies(exchange: Exchange): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const twice = new Set<string>();
@@ -22,7 +22,7 @@ export function parseCookies(exchange: Exchange): ReadonlyMap<string, string> {
 /**
  * One cookie of a request, without reading the others.
  *
- * @returns undefined when absent or when it stands twice
+ * @returns undefined if absent or duplicated
  */
 export function readCookie(exchange: Exchange, name: string): string | undefined {
   const headers = exchange.headerValues("cookie");
@@ -97,7 +97,7 @@ export function withoutCookies(header: string, isOurs: (name: string, value: str
   return kept.length === 0 ? undefined : kept.join("; ");
 }
 
-/** True when what stands at `at` is the name of a pair as browsers write it, without spaces that had to be cut off. */
+/** True when the match at `at` is the whole name of a pair as browsers write it, without extra spaces. */
 function isWholeName(header: string, at: number, length: number): boolean {
   const begins = at === 0 || (header.charCodeAt(at - 1) === 32 && header.charCodeAt(at - 2) === 59);
   return begins && header.charCodeAt(at + length) === 61;

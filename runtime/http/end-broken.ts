@@ -1,4 +1,4 @@
-/** The end of an exchange in whose handling a mistake of ours showed: a 500, or a break where the answer has begun. */
+/** Ends an exchange after a bug of ours: with a 500, or by aborting a response that has begun. */
 import { tellFault } from "../shared/faults/faults.ts";
 import type { Guarded } from "../shared/faults/guard.ts";
 import type { Exchange } from "./exchange.ts";
@@ -18,7 +18,7 @@ export function endBroken(exchange: Exchange, error: unknown): void {
   }
 }
 
-/** The end of a connection of HTTP/1.1, by that of its request where one is under way. */
+/** Ends an HTTP/1.1 connection, through its request if one is in progress. */
 export function endConnection(
   socket: { destroy(): unknown },
   exchange: (Guarded & { closesConnection: boolean }) | undefined,

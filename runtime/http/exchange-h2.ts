@@ -1,4 +1,4 @@
-/** The Exchange over one stream of HTTP/2. accept-h2.ts has checked its head before. */
+/** The Exchange over one HTTP/2 stream. accept-h2.ts has checked its head. */
 import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } from "node:http2";
 import type { Duplex, Readable } from "node:stream";
 
@@ -12,7 +12,7 @@ import { headerTraits } from "../shared/http/header-traits.ts";
 import { PendingWrites } from "../shared/http/pending-writes.ts";
 import { ReceivedRequest } from "./received-request.ts";
 
-/** What the streams of one connection have in common. */
+/** State shared by the streams of one connection. */
 export interface Http2Peer {
   readonly secure: boolean;
   readonly remoteAddress: string;
@@ -34,11 +34,11 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
   #awaitsContinue: boolean;
   #writes: PendingWrites | undefined;
   #answerTrailers: readonly string[] = NONE;
-  /** By us: at RST_STREAM with NO_ERROR node:http2 ends the answer, too, whole or not. */
+  /** We ended it. At RST_STREAM with NO_ERROR node:http2 also ends the response, complete or not. */
   #isEnded = false;
 
   constructor(stream: ServerHttp2Stream, peer: Http2Peer, head: Omit<Http2Head, "ok">, hasBody: boolean) {
-    // What follows an extended CONNECT are messages, not a body.
+    // After an extended CONNECT come messages, not a body.
     super(head.method, head, head.rawHeaders, head.headerTraits, hasBody && !head.isWebSocket);
     this.secure = peer.secure;
     this.#peerAddress = peer.remoteAddress;
@@ -47,7 +47,7 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     this.#awaitsContinue = this.hasBody && head.awaitsContinue;
     if (hasBody) guardInput(stream, this.hasBody, (bytes) => this.holdUnread(bytes));
     if (this.hasBody) {
-      // From now on: they may have come before anybody reads the body.
+      // Listen now: trailers may come before the body is read.
       stream.once(
         "trailers",
         guard(this, (_headers: unknown, _flags: unknown, raw: unknown) => {
@@ -64,7 +64,7 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     return this.forwardedFor === undefined ? this.#peerAddress : this.forwardedFor.address;
   }
 
-  /** The first look at the body tells a waiting client to send it (RFC 9110 §10.1.1). */
+  /** The first access tells a waiting client to send the body (RFC 9110 §10.1.1). */
   get body(): Readable {
     const stream = this.#stream;
     if (this.#awaitsContinue) {
@@ -102,8 +102,8 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
         this.countUnsent();
       }
     }
-    // The answer is whole and the rest of the body, or of a handshake's messages, not wanted: RST_STREAM with NO_ERROR
-    // says so (RFC 9113 §8.1). Without it a client that never ends its side keeps the stream.
+    // The response is complete, and the rest of the body, or of a handshake's messages, is not wanted. RST_STREAM with
+    // NO_ERROR says so (RFC 9113 §8.1). Without it a client that never ends its side keeps the stream.
     if ((this.hasBody || this.upgrade !== undefined) && !stream.readableEnded)
       setImmediate(guard(this, () => this.#resetBehindEnd(1)));
   }
@@ -116,7 +116,7 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
   }
 
   abort(): void {
-    // Not `close`, which ends the body first: an answer that breaks off must not look complete.
+    // Not `close`, which ends the body first: an aborted response must not look complete.
     abortStream(this.#stream);
   }
 
@@ -127,17 +127,16 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
     else stream.once("close", guard(this, tell));
   }
 
-  /** The client may take nothing of it: its window is as small as it likes. */
+  /** Bounds unsent bytes: the client's window may be as small as it likes. */
   countUnsent(): void {
     if (!this.holdUnsent(this.#stream.writableLength)) abortStream(this.#stream);
   }
 
-  /** The stream is closed. */
   over(): void {
     this.giveBack();
   }
 
-  /** False after the head of an answer that has no body, which ends the stream by itself. */
+  /** False after a response head without body, which also ended the stream. */
   get #isWritable(): boolean {
     return !this.#stream.writableEnded && !this.#stream.destroyed;
   }
@@ -145,20 +144,20 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
   #head(status: number, headers: readonly string[], options: ServerStreamResponseOptions | undefined): void {
     this.started = true;
     this.status = status;
-    // Gone while somebody was waited for; the close event tells.
+    // The client left while the gateway waited. The close event reports it.
     if (this.#stream.closed || this.#stream.destroyed) return;
     const lower: string[] = [":status", String(status)];
     for (let index = 0; index < headers.length; index += 2) {
       const traits = headerTraits(headers[index] as string);
-      // About connections of HTTP/1.1; in HTTP/2 they make a message malformed (RFC 9113 §8.2.2).
+      // Headers about HTTP/1.1 connections make an HTTP/2 message malformed (RFC 9113 §8.2.2).
       if (!traits.dropFromResponse) lower.push(traits.lower, headers[index + 1] as string);
     }
     this.#stream.respond(lower, options);
   }
 
   /**
-   * RST_STREAM with NO_ERROR, when END_STREAM has left: sent before, it would take the end of the answer with it. And not by
-   * `close()` before, which a later `abort()` could not undo: node:http2 then sends empty frames without end.
+   * Sends RST_STREAM with NO_ERROR after END_STREAM has left; sent earlier, it would drop the end of the response. An early
+   * `close()` does not work either: a later `abort()` could not undo it, and node:http2 would send empty frames forever.
    */
   #resetBehindEnd(nextLookMs: number): void {
     const stream = this.#stream;
@@ -173,7 +172,8 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
 
   #awaitTrailers(): void {
     const stream = this.#stream;
-    // Checked before; what node:http2 refuses all the same must not look like an answer without them: it is aborted.
+    // The trailers were checked before. If node:http2 rejects them anyway, abort: the response must not look complete without
+    // them.
     stream.once(
       "wantTrailers",
       guard(this, () => stream.sendTrailers(trailerObject(this.#answerTrailers))),
@@ -182,21 +182,21 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
 
   #acceptWebSocket(headers: readonly string[]): Duplex {
     this.start(200, headers);
-    // Its end is no longer ours to say.
+    // The caller ends the stream from now on.
     this.#isEnded = true;
     return this.#stream;
   }
 }
 
 /**
- * What nobody reads just now stays in bounds, however small its pieces. And END_STREAM alone is the end of a body: at
- * RST_STREAM with NO_ERROR node:http2 ends it, too, and a part would look whole.
+ * Bounds unread input, however small its pieces. Also ensures that only END_STREAM ends a body: at RST_STREAM with NO_ERROR
+ * node:http2 would end it as well, and a part would look complete.
  */
 function guardInput(stream: ServerHttp2Stream, isBody: boolean, hold: (bytes: number) => boolean): void {
   const push = stream.push.bind(stream);
   stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
     if (isBody && chunk === null && stream.closed) {
-      // Not now: node:http2 goes on with the stream.
+      // Later, since node:http2 still uses the stream after this call.
       process.nextTick(guardSocket(cuttingStream(stream), () => stream.destroy()));
       return false;
     }
@@ -207,10 +207,10 @@ function guardInput(stream: ServerHttp2Stream, isBody: boolean, hold: (bytes: nu
   };
 }
 
-/** A client that takes nothing of its answer is looked at so often. */
+/** Longest time between two checks of a client that does not read its response. */
 const MAX_LOOK_MS = 5_000;
 
-/** Ends a stream with RST_STREAM, without an end of its body before. */
+/** Ends a stream with RST_STREAM, without ending its body first. */
 export function abortStream(stream: ServerHttp2Stream): void {
   if (!stream.destroyed) stream.destroy(new StreamAborted());
 }
@@ -220,12 +220,11 @@ export function cuttingStream(stream: ServerHttp2Stream): { destroy(): void } {
   return { destroy: () => abortStream(stream) };
 }
 
-/** Whether that was done. */
 export function wasAborted(stream: ServerHttp2Stream): boolean {
   return stream.errored instanceof StreamAborted;
 }
 
-/** node:http2 makes INTERNAL_ERROR of whatever a stream is destroyed with. */
+/** node:http2 sends INTERNAL_ERROR for any error that a stream is destroyed with. */
 class StreamAborted extends Error {
   readonly code = NGHTTP2_INTERNAL_ERROR;
 }

@@ -1,9 +1,9 @@
 /**
- * One request and its answer, in the same form for HTTP/1.1 and HTTP/2.
+ * One request and its response, in the same form for HTTP/1.1 and HTTP/2.
  *
- * Untrusted input: everything the client sent. Promises: `host` and `path` are canonical (see server.ts: what cannot be
- * made canonical was refused before an Exchange exists); header values reach us as the bytes they are (latin1);
- * an answer is started at most once.
+ * Untrusted input: everything the client sent. Promises: `host` and `path` are canonical (server.ts rejects what cannot be
+ * made canonical before an Exchange exists); header values reach us as the bytes they are (latin1); a response is started at
+ * most once.
  */
 import type { Duplex, Readable } from "node:stream";
 
@@ -15,7 +15,7 @@ import type { Guarded } from "../shared/faults/guard.ts";
 import type { HeaderTraits } from "../shared/http/header-traits.ts";
 
 export interface Exchange extends Guarded {
-  /** Request id: ours, always fresh; in every answer we make and in every log line. */
+  /** Request ID: generated here for every request; in every response of the gateway and every log line. */
   readonly id: string;
   /** Upper case. */
   readonly method: string;
@@ -26,35 +26,35 @@ export interface Exchange extends Guarded {
   /** Lower-case Host (or :authority), with port unless it is the scheme's default. */
   readonly host: string;
   readonly secure: boolean;
-  /** Of the client: the connection's peer, or what trusted proxies before us say it is. */
+  /** Address of the client: the connection's peer, or the address that trusted proxies report. */
   readonly remoteAddress: string;
-  /** What trusted proxies say of the client; set by the server before anybody looks, where there are such proxies. */
+  /** The client as reported by trusted proxies, if there are any. The server sets it before any other use. */
   forwardedFor?: ForwardedFor | undefined;
   /** Name, value, name, value… as received. */
   readonly rawHeaders: readonly string[];
-  /** What is known of each name of `rawHeaders`, in their order, where the server has looked it up already. */
+  /** Traits of each name of `rawHeaders`, in their order, if the server has looked them up already. */
   readonly headerTraits?: readonly HeaderTraits[];
   readonly httpVersion: "1.0" | "1.1" | "2";
-  /** The request body. Not read unless somebody does; must be consumed or the connection is closed after the answer. */
+  /** The request body, unread. If it is not consumed, the connection is closed after the response. */
   readonly body: Readable;
-  /** The body, where it came together with the head; `body` gives it, too. */
+  /** The body, if it came together with the head; also available as `body`. */
   readonly wholeBody?: Buffer | undefined;
   /** True when the request can have a body (Content-Length above 0 or chunked). */
   readonly hasBody: boolean;
-  /** What came behind the body, name, value, …; known once that has ended. Checked by nobody. */
+  /** Fields after the body: name, value, …; known once the body has ended. Unchecked. */
   readonly trailers: readonly string[];
-  /** What the settings add to answers of the gateway's own; set by the proxy once host and route are known. */
+  /** Headers that the settings add to the gateway's own responses. The proxy sets them once host and route are known. */
   addedHeaders?: AddedHeaders | undefined;
-  /** `support_url` of the settings in force, for error pages; set by the proxy. */
+  /** `support_url` of the active configuration, for error pages. The proxy sets it. */
   supportUrl?: string | undefined;
-  /** What the client showed in the TLS handshake; undefined when it showed none or was not asked. */
+  /** Certificate that the client presented in the TLS handshake; undefined without one, or if none was requested. */
   readonly clientCertificate?: ClientCertificate | undefined;
-  /** Whose memory and upstream connections the request takes; set by the server before it begins. */
+  /** The client whose memory and upstream connections the request uses. The server sets it before the request begins. */
   party?: Party | undefined;
-  /** The client wants to go on with WebSocket messages. Without `accept()` it is answered like any request. */
+  /** The client wants to switch to WebSocket. Unless `accept()` is called, it is answered like any request. */
   readonly upgrade?: UpgradeOffer | undefined;
 
-  /** Value of a header that may stand once; undefined when absent or when it stands several times with different values. */
+  /** Value of a header that is allowed once; undefined when absent or when its values differ. */
   header(lowerName: string): string | undefined;
   /** All values of a header, in order. */
   headerValues(lowerName: string): readonly string[];
@@ -66,36 +66,36 @@ export interface Exchange extends Guarded {
   readonly started: boolean;
   /** Status of the answer; 0 before it is started. */
   readonly status: number;
-  /** Set where a gRPC call got a gRPC status of ours: what the answer would have had in HTTP, for those who count answers. */
+  /** For gRPC calls that got a gRPC status of ours: the status that the response would have in HTTP, for metrics. */
   meantStatus?: number | undefined;
-  /** An error of our own ended it. */
+  /** The gateway ended it with an internal error. */
   isBroken?: boolean | undefined;
-  /** Starts an answer. `headers` is flat: name, value, … @param mayTrail trailers may come with its end */
+  /** Starts a response. `headers` is flat: name, value, … @param mayTrail trailers may come with its end */
   start(status: number, headers: readonly string[], mayTrail?: boolean): void;
   /** @returns false when the caller should wait for `onDrain` */
   write(chunk: Buffer | string): boolean;
-  /** All that was written has left the process: nobody holds on to its memory. Absent: nobody knows. */
+  /** Everything written has left the process, so its memory can be reused. Absent: unknown. */
   readonly isFlushed?: boolean;
   onDrain(listener: () => void): void;
-  /** @param trailers flat, names in lower case; left out where the answer's framing has no place for them */
+  /** @param trailers flat, names in lower case; dropped if the response's framing cannot carry them */
   end(chunk?: Buffer | string, trailers?: readonly string[]): void;
-  /** Answers in one go. Without a body HTTP/2 shows the end in the head, which gRPC takes for the trailers then. */
+  /** Sends a complete response. Without a body, HTTP/2 ends the stream with the head, which gRPC then reads as trailers. */
   respond(status: number, headers: readonly string[], body?: Buffer | string, trailers?: readonly string[]): void;
-  /** Nothing of the answer has left yet: it is as if none had been started. @returns false where that cannot be said */
+  /** Undoes `start()` if nothing has left yet. @returns false when that is not certain */
   takeBack(): boolean;
   /** Tears the connection (or stream) down: an answer that cannot be completed must not look complete. */
   abort(): void;
-  /** Called once when the client went away before the answer was complete, or when the answer is complete. */
+  /** Calls back once: when the response is complete, or when the client left before. */
   onClose(listener: (complete: boolean) => void): void;
 }
 
-/** A handshake that only waits for the yes; its own headers have been checked. */
+/** A handshake whose headers have been checked and that only needs acceptance. */
 export interface UpgradeOffer {
   readonly protocol: "websocket";
   /**
-   * Says yes. Nothing else of the exchange may be called afterwards, except `abort`.
+   * Accepts the handshake. Afterwards call nothing else of the exchange, except `abort`.
    *
-   * @param headers more headers of the answer, flat; none of the connection's
+   * @param headers more headers of the response, flat; none about the connection
    * @returns both directions of the messages; the caller closes it
    */
   accept(headers: readonly string[]): Duplex;

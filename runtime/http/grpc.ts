@@ -1,9 +1,9 @@
 /**
- * What gRPC calls are, and the gateway's own answers to them: whatever it would have said as HTTP, it says as a gRPC status,
- * in an answer of trailers only. The status follows from the HTTP status, so that no answer needs to know of gRPC.
+ * Recognizes gRPC calls, and turns the gateway's own responses to them into a gRPC status in a response of trailers only. The
+ * status follows from the HTTP status, so that no other code needs to know gRPC.
  *
- * Not so for gRPC-Web: its clients read HTTP statuses (they run in browsers, where redirects, CORS and the cookie of the
- * session are HTTP's), and a status in headers is hidden from pages that CORS does not show it to.
+ * gRPC-Web gets plain HTTP: its clients read HTTP statuses (they run in browsers, where redirects, CORS and the session
+ * cookie are HTTP's), and CORS can hide a status in headers from a page.
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
@@ -13,8 +13,8 @@ import type { Exchange } from "./exchange.ts";
 import type { ErrorParts } from "./codes.ts";
 
 /**
- * Of these the gateway uses none that gRPC keeps for applications (INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION …): a
- * client could take them for its server's word.
+ * Statuses that the gateway uses. None is reserved for applications (INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION …): a
+ * client could take it for a status of its server.
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/statuscodes.md, and gRPC proposal A54
  */
@@ -30,8 +30,8 @@ export const GRPC = {
 } as const;
 
 /**
- * As gRPC's clients read HTTP statuses (http-grpc-status-mapping.md), except where the gateway knows more: that there is too
- * much of something, and that an upstream did not answer in time.
+ * The mapping of gRPC's clients (http-grpc-status-mapping.md), except where the gateway knows more: that a limit is exceeded,
+ * and that an upstream did not answer in time.
  */
 const BY_STATUS: Readonly<Record<number, number>> = {
   400: GRPC.internal,
@@ -56,32 +56,32 @@ const BY_STATUS: Readonly<Record<number, number>> = {
   508: GRPC.internal,
 };
 
-/** Where the same HTTP status has another meaning: nothing was sent, so the call may be tried again. */
+/** Codes whose HTTP status has another meaning here: nothing was sent, so the call may be tried again. */
 const BY_CODE: Readonly<Record<string, number>> = { "upstream.connect-timeout": GRPC.unavailable };
 
 /** @param status of HTTP @param code see `ErrorParts` */
 export function grpcStatusOf(status: number, code = ""): number {
-  // A page, a redirect: whatever is here, it is no method.
+  // A page or a redirect is not a gRPC method.
   if (status < 400) return GRPC.unimplemented;
   return BY_CODE[code] ?? BY_STATUS[status] ?? GRPC.unknown;
 }
 
-/** Over HTTP/2, by POST, and with this type: "application/grpc", alone or with what messages are written in. */
+/** True over HTTP/2, by POST, with the type "application/grpc", alone or with a message format. */
 export function isGrpcCall(exchange: Pick<Exchange, "httpVersion" | "method" | "header">): boolean {
   if (exchange.httpVersion !== "2" || exchange.method !== "POST") return false;
   return /^application\/grpc(?:$|[+; \t])/i.test(exchange.header("content-type") ?? "");
 }
 
-/** A plain body with its trailers in it, over either version of HTTP; its answer may be a stream. */
+/** True for gRPC-Web: a plain body that contains its trailers, over either version of HTTP. Its response may be a stream. */
 export function isGrpcWebCall(exchange: Pick<Exchange, "hasBody" | "header">): boolean {
   return exchange.hasBody && /^application\/grpc-web(?:$|[-+; \t])/i.test(exchange.header("content-type") ?? "");
 }
 
 /**
- * Head of an answer that is trailers only, flat, in place of an answer with this status.
+ * Head of a response that is trailers only, flat, instead of a response with this status.
  *
- * @param headers of that answer; what is about its body, its address and its browser is left out
- * @param said what it says, where it is a refusal or failure
+ * @param headers of that response; those about its body, its address and its browser are dropped
+ * @param said the error, for a rejection or failure
  */
 export function grpcHead(
   exchange: Exchange,
@@ -98,7 +98,7 @@ export function grpcHead(
   return head;
 }
 
-/** What ends a call whose answer has begun, or the last fields of one that is trailers only; flat. */
+/** Trailers that end a call whose response has begun, or the last fields of one that is trailers only; flat. */
 export function grpcTrailers(exchange: Exchange, status: number, said: ErrorParts | undefined): string[] {
   const text = `${words(status, said)} (request ${exchange.id})`;
   return ["grpc-status", String(grpcStatusOf(status, said?.code)), "grpc-message", encodeMessage(text)];
@@ -115,7 +115,7 @@ function isOfBody(lower: string): boolean {
 
 const OF_BROWSERS: ReadonlySet<string> = new Set(["location", "refresh", "set-cookie"]);
 
-/** Percent-Encoded of the protocol: what is printable ASCII stands for itself, but "%". */
+/** Percent-encodes all bytes except printable ASCII other than "%", as the protocol defines. */
 function encodeMessage(text: string): string {
   return Array.from(Buffer.from(text), (byte) =>
     byte >= 0x20 && byte <= 0x7e && byte !== 0x25

@@ -1,4 +1,4 @@
-/** What an exchange knows of its request by the head, whichever way it came, and what is noted beside it. */
+/** Parts of an exchange that come from the request's head, for both HTTP versions, and state attached to it. */
 import type { AddedHeaders } from "../features/headers/apply-added.ts";
 import { allHeaders, findKnownHeader } from "../shared/http/header-lookup.ts";
 import type { HeaderTraits } from "../shared/http/header-traits.ts";
@@ -15,7 +15,7 @@ export interface RequestTarget {
   readonly host: string;
 }
 
-/** The half of an Exchange that is the same for all. */
+/** The half of an Exchange that is the same for all HTTP versions. */
 export abstract class ReceivedRequest {
   readonly id: string = createRequestId();
   readonly method: string;
@@ -32,7 +32,7 @@ export abstract class ReceivedRequest {
   meantStatus: number | undefined = undefined;
   isBroken = false;
   started = false;
-  /** Whose memory and upstream connections it takes; set before the request begins. */
+  /** The client whose memory and upstream connections it uses; set before the request begins. */
   party: Party | undefined = undefined;
   #heldBytes = 0;
   #unreadBytes = 0;
@@ -56,7 +56,7 @@ export abstract class ReceivedRequest {
     this.hasBody = hasBody;
   }
 
-  /** A mistake of ours in handling it. */
+  /** Called for a bug of ours in handling it. */
   broke(error: unknown): void {
     endBroken(this as unknown as Exchange, error);
   }
@@ -79,21 +79,21 @@ export abstract class ReceivedRequest {
     return true;
   }
 
-  /** Counts what has come of its body and was not read yet. @returns false when there is no room for it */
+  /** Counts received bytes of its body that were not read yet. @returns false when there is no room for them */
   protected holdUnread(bytes: number): boolean {
     if (!this.#take(bytes - this.#unreadBytes)) return false;
     if (!this.#isGivenBack) this.#unreadBytes = bytes;
     return true;
   }
 
-  /** Counts what of its answer the client has not taken. @returns false when there is no room for it */
+  /** Counts bytes of its response that the client has not read. @returns false when there is no room for them */
   protected holdUnsent(bytes: number): boolean {
     if (!this.#take(bytes - this.#unsentBytes)) return false;
     if (!this.#isGivenBack) this.#unsentBytes = bytes;
     return true;
   }
 
-  /** The request is over: nothing is held for it any longer. */
+  /** The request is over: gives back all held memory. */
   protected giveBack(): void {
     this.#isGivenBack = true;
     this.party?.give(this.#heldBytes + this.#unreadBytes + this.#unsentBytes);
@@ -102,7 +102,7 @@ export abstract class ReceivedRequest {
     this.#unsentBytes = 0;
   }
 
-  /** What comes behind its end would never be given back. */
+  /** Ignores bytes after the end: they would never be given back. */
   #take(more: number): boolean {
     if (more === 0 || this.#isGivenBack || this.party === undefined) return true;
     if (more > 0) return this.party.take(more);

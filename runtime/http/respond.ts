@@ -1,6 +1,6 @@
 /**
- * Answers of our own, each in one go. All carry the request id, none is kept by a cache or taken for another type. All leave
- * by `respondBytes`, which gives gRPC calls a gRPC status instead.
+ * Responses of the gateway itself, each sent in one go. All carry the request ID, and none can be cached or read as another
+ * type. All pass `respondBytes`, which turns them into a gRPC status for gRPC calls.
  */
 import { errorTitle, errorPage } from "../pages/error.ts";
 import { pageHeaders } from "../pages/layout.ts";
@@ -13,10 +13,10 @@ const JSON_TYPE = "application/json";
 const NOSNIFF = ["x-content-type-options", "nosniff"] as const;
 
 /**
- * Any answer of our own, with what the settings add to it. Browsers take it for nothing but the type it names.
+ * Sends any response of our own, with the headers that settings add. `nosniff` keeps browsers to the named type.
  *
  * @param headers all of its own, flat: name, value, …
- * @param said what it says, where it is a refusal or failure
+ * @param said the error, for a rejection or failure
  */
 export function respondBytes(
   exchange: Exchange,
@@ -44,7 +44,7 @@ export function respondText(exchange: Exchange, status: number, text: string, he
   send(exchange, status, "text/plain; charset=utf-8", text, headers);
 }
 
-/** @param headers when one of them is a content-security-policy they replace the headers every page has; see `pageHeaders()` */
+/** @param headers if one is a content-security-policy, they replace the headers of every page; see `pageHeaders()` */
 export function respondHtml(exchange: Exchange, status: number, html: string, headers: readonly string[] = []): void {
   const own = has(headers, "content-security-policy") ? headers : [...pageHeaders(), ...headers];
   send(exchange, status, "text/html; charset=utf-8", html, own);
@@ -61,9 +61,9 @@ export function redirect(
 }
 
 /**
- * A refusal or failure, as a page for browsers, as a status for gRPC calls and as JSON for everything else.
+ * Sends a rejection or failure: as a page for browsers, as a status for gRPC calls and as JSON for everything else.
  *
- * @param status one of those that the table of codes has for this one
+ * @param status one of those that the table of codes has for this code
  */
 export function respondError<Code extends ErrorCode>(
   exchange: Exchange,
@@ -86,7 +86,7 @@ export function respondError<Code extends ErrorCode>(
   respondHtml(exchange, status, html, headers);
 }
 
-/** Of an answer of 503: something we need is away, and the same may be possible in a moment. */
+/** Headers of a 503: a dependency is unavailable, and the same request may succeed in a moment. */
 export const AGAIN_LATER: readonly string[] = ["retry-after", "5"];
 
 export function respondAgainLater(
@@ -97,7 +97,7 @@ export function respondAgainLater(
   respondError(exchange, 503, { ...parts, canRetry: true }, [...AGAIN_LATER, ...headers]);
 }
 
-/** True for what browsers send when a person navigates; wildcards alone are programs. */
+/** True for what browsers send on navigation. Programs send wildcards only. */
 export function acceptsHtml(exchange: Exchange): boolean {
   return exchange.header("accept")?.toLowerCase().includes("text/html") === true;
 }

@@ -1,35 +1,34 @@
 /**
- * Clients that take nothing of what is sent to them. Such a client holds its connection, and with it the upstream's, for
- * as long as TCP lives: its acknowledgements say that it is there, and that its window is closed.
+ * Ends clients that do not read what is sent to them. Such a client holds its connection, and with it the upstream's, as long
+ * as TCP lives: its acknowledgements say that it is there, and that its window is closed.
  *
- * Looked at from time to time, so that a request pays nothing for it. Who has taken everything is idle, not stalled,
- * however long: event streams and WebSockets live on.
+ * Clients are checked from time to time, so that a request pays nothing for it. A client that has read everything is idle,
+ * not stalled, however long: event streams and WebSockets stay open.
  */
 import { task } from "../shared/faults/guard.ts";
 export interface Writer {
-  /** Bytes that were given to it and not taken by the other side's. */
+  /** Bytes that were written to it and that the other side has not read. */
   readonly writableLength: number;
 }
 
 export interface StallOptions<T extends Writer> {
   /** Longest time without any progress. */
   readonly stallMs: number;
-  /** All there are now. */
+  /** All current writers. */
   readonly writers: () => Iterable<T>;
-  /** Changes whenever bytes are taken; asked only of writers that have some left. */
+  /** Changes whenever bytes are read; called only for writers with bytes left. */
   readonly progressOf: (writer: T) => number | string;
-  /** Ends it. */
   readonly onStall: (writer: T) => void;
 }
 
-/** Parts of the time after which somebody looks: what has stalled is ended at most one of them late. */
-const LOOKS = 5;
+/** Checks per `stallMs`: a stalled writer is ended at most one check late. */
+const CHECKS = 5;
 
-/** @returns stops looking; with a time of 0 nobody looks */
+/** @returns stops the checks; with `stallMs` 0 there are none */
 export function watchStalls<T extends Writer>(options: StallOptions<T>): () => void {
   const { stallMs, writers, progressOf, onStall } = options;
   if (stallMs === 0) return () => {};
-  /** Of writers with bytes left: how far they were, and since when. */
+  /** Writers with bytes left: their progress, and when it was first seen. */
   let stuck = new Map<T, { readonly progress: number | string; readonly sinceMs: number }>();
   const endStalled = task("the end of a stalled client", onStall);
   const look = task("the look at stalled clients", (): void => {
@@ -45,7 +44,7 @@ export function watchStalls<T extends Writer>(options: StallOptions<T>): () => v
     }
     stuck = now;
   });
-  const timer = setInterval(look, Math.ceil(stallMs / LOOKS));
+  const timer = setInterval(look, Math.ceil(stallMs / CHECKS));
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -15,30 +15,30 @@ import type { Seal } from "./translate/secret-values.ts";
 import { DEFAULT_OWNER, ownerOf } from "./translate/slices.ts";
 import { translate, type TranslateOptions } from "./translate/translate.ts";
 
-/** As written on the command line. */
+/** Options of the command line. */
 export interface TranslateCommand {
   readonly class?: string;
   readonly owner?: string;
   readonly scheme?: string;
   readonly port?: string;
   readonly clusterDomain?: string;
-  /** File with the gateway's public key (JWK), as `/status` of its admin address shows it. */
+  /** File with the gateway's public key (JWK), from `/status` of its admin address. */
   readonly sealKey?: string;
   readonly json?: boolean;
-  /** File with the hosts that namespaces share, or that are kept for some. */
+  /** File with the hosts that namespaces share, or that are reserved for some. */
   readonly hosts?: string;
   readonly externalNames?: boolean;
-  /** False: `spec.tls` is not looked at. */
+  /** False: `spec.tls` is ignored. */
   readonly tlsSecrets?: boolean;
-  /** Directory to which the slices go instead of being printed. */
+  /** Directory for the slices, instead of printing them. */
   readonly write?: string;
 }
 
 export interface TranslateResult {
-  /** The slices; "" when the files could not be read, or they were written. */
+  /** The slices; "" when the files could not be read, or the slices were written. */
   readonly output: string;
   readonly problems: string;
-  /** False when any Ingress is left out. */
+  /** False when any Ingress is omitted. */
   readonly ok: boolean;
 }
 
@@ -64,7 +64,7 @@ export async function translateFiles(files: readonly string[], command: Translat
   };
 }
 
-/** What both commands take, validated. @throws GatewayError `ingress.option` */
+/** Options of both commands, validated. @throws GatewayError `ingress.option` */
 export async function translateOptions(command: TranslateCommand): Promise<TranslateOptions> {
   const { class: ingressClass, owner, scheme, port, clusterDomain, sealKey, hosts, externalNames } = command;
   if (owner !== undefined && !isOwner(owner)) throw badOption("--owner", owner, OWNER_EXPECTED);
@@ -90,7 +90,7 @@ export async function translateOptions(command: TranslateCommand): Promise<Trans
   };
 }
 
-/** @param owner of the controller @throws GatewayError `ingress.option` when the text is no usable public key */
+/** @param owner of the controller @throws GatewayError `ingress.option` when the text is not a usable public key */
 export function sealTo(key: string, owner = DEFAULT_OWNER): Seal {
   const usable = checkSealKey(key);
   if (!usable.ok) throw new GatewayError("ingress.option", `Cannot use the seal key: it ${usable.problem}`);

@@ -1,8 +1,8 @@
 /**
  * The address for messages that an old MCP server announces, on its way to the client (MCP 2024-11-05, HTTP with SSE).
  *
- * Untrusted input: the upstream's event stream. Promise: what a client is told is an address of ours that leads to that
- * upstream and belongs to that caller; another one ends the stream.
+ * Untrusted input: the upstream's event stream. Promise: the client gets an address of ours that leads to that upstream and
+ * belongs to that caller; an announced address on another host ends the stream.
  */
 import type { Upstream } from "../features/connection/compiled.ts";
 import { EndpointEvents } from "../mcp/endpoint-events.ts";
@@ -15,11 +15,11 @@ import { EventIds } from "./answers/stream-end-id.ts";
 import { upstreamPath } from "./forwarding/upstream-path.ts";
 
 export interface StreamReceiver extends UpstreamReceiver {
-  /** Gives the call up: what came must not go on. */
+  /** Ends the call: the response must not continue. */
   refuseAnswer(why: string): void;
 }
 
-/** Reads event streams that answer GET on their way to the receiver: addresses for messages, and identifiers of events. */
+/** Reads event streams that respond to GET on their way to the receiver: addresses for messages, and event IDs. */
 export function announcementReader(
   addresses: MessageAddresses,
   context: RequestContext,
@@ -38,7 +38,7 @@ export function announcementReader(
   return {
     onHead(status: number, headers: UpstreamHeaders) {
       if (isStream(headers)) {
-        // We ask for none (request-headers.ts), and nobody could read it on its way.
+        // request-headers.ts asks for no coding, and a coded stream could not be read on its way.
         if (isCoded(headers)) {
           next.refuseAnswer("an event stream with a content coding, although none was asked for");
           return;
@@ -61,13 +61,13 @@ export function announcementReader(
         next.onData(passed);
       }
     },
-    // Behind an MCP answer nothing is passed on.
+    // Responses of MCP routes have no trailers.
     onEnd: () => next.onEnd(),
     onFailure: (failure: UpstreamFailure, detail: string) => next.onFailure(failure, detail),
   };
 }
 
-/** Looser than elsewhere: clients look only at how the type begins. */
+/** Less strict than elsewhere: clients check only the start of the type. */
 function isStream(headers: UpstreamHeaders): boolean {
   return upstreamHeader(headers, "content-type").some((type) => /^\s*text\/event-stream/i.test(type));
 }
@@ -89,7 +89,7 @@ export function openAddress(
   return upstream && address && { upstream, path: address.path };
 }
 
-/** Whose sessions and addresses are whose. */
+/** The caller that sessions and addresses belong to. */
 export function bindingOf({ principal, prepared }: RequestContext): SessionBinding {
   return { userId: principal?.user.id ?? "", clientId: principal?.clientId ?? "", route: prepared.route.key };
 }

@@ -1,4 +1,4 @@
-/** Routes that answer by themselves, redirects and fixed responses: the last step of a request that its policy allows. */
+/** Routes with a response of their own, redirects and fixed responses: the last step of a request that its policy allows. */
 import type { RouteAnswer } from "../features/routing/compiled.ts";
 import { redirect, respondBytes, respondText } from "../http/respond.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -9,10 +9,10 @@ import { swapPrefix } from "../features/routing/apply-rewrite.ts";
 
 type Redirect = Extract<RouteAnswer, { readonly kind: "redirect" }>;
 
-/** Answers that never have a body or a length of one (RFC 9110 §8.6, §15.3.5, §15.4.5). */
+/** Statuses without a body or its length (RFC 9110 §8.6, §15.3.5, §15.4.5). */
 const BODILESS = new Set([204, 205, 304]);
 
-/** Step: ends here where the route has an answer of its own. */
+/** Step: ends here if the route has a response of its own. */
 export function answerRoute({ metrics }: { readonly metrics?: ProxyMetrics }): Step {
   return ({ exchange, prepared }) => {
     const { answer } = prepared.route;
@@ -24,7 +24,7 @@ export function answerRoute({ metrics }: { readonly metrics?: ProxyMetrics }): S
 }
 
 function write(exchange: Exchange, prepared: PreparedRoute, answer: RouteAnswer): void {
-  // What the route answers is its upstream's word, which its own headers may change in full.
+  // A route's own response counts as its upstream's: only the route's headers apply, and they can change all of it.
   exchange.addedHeaders = undefined;
   if (answer.kind === "redirect") {
     redirect(exchange, answer.status, locationOf(exchange, prepared, answer), prepared.setResponse);
@@ -42,13 +42,12 @@ function write(exchange: Exchange, prepared: PreparedRoute, answer: RouteAnswer)
 }
 
 /**
- * Always absolute, with a host of the configuration: a path cannot turn into the name of another host. Path and query are
- * those of the request as far as the settings leave them, which the listener found to be plain; nothing in them can end a
- * header.
+ * Always an absolute URL with a configured host: a path cannot become another host. Path and query come from the request as
+ * far as the settings keep them. The listener has validated them, so they cannot break out of the header.
  */
 export function locationOf(exchange: Exchange, { route }: PreparedRoute, answer: Redirect): string {
   const own = route.origin.startsWith("https:") ? "https" : "http";
-  // Of a wildcard the host that was asked for: it is canonical and known to lie below the domain.
+  // On a wildcard route the requested host: it is canonical and known to be below the domain.
   const [, name = "", ownPort] = /^(.*?)(?::([0-9]+))?$/.exec(route.isWildcard ? exchange.host : route.host) ?? [];
   const scheme = answer.scheme ?? own;
   const isSamePlace = answer.host === undefined && scheme === own;

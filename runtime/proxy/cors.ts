@@ -1,8 +1,8 @@
 /**
- * What browsers are told about other origins.
+ * CORS headers.
  *
- * Our metadata, registration and token endpoints answer everybody, without credentials. MCP server routes answer the
- * origins that may call them: the same host, loopback pages, and `mcp_allowed_origins`.
+ * Our metadata, registration and token endpoints are open to all origins, without credentials. MCP server routes are open to
+ * the origins that may call them: the same host, loopback pages, and `mcp_allowed_origins`.
  */
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -37,7 +37,10 @@ export function answerEndpointPreflight(exchange: Exchange, methods: string): vo
   ]);
 }
 
-/** Preflight of an MCP server route, whose Origin has been checked. Comes before authentication: browsers send no token with it. */
+/**
+ * Preflight of an MCP server route, whose Origin has been checked. Before authentication, since browsers send no token with
+ * it.
+ */
 export function answerRoutePreflight(exchange: Exchange, origin: string | undefined): void {
   if (origin === undefined) {
     respondBytes(exchange, 204, ["allow", MCP_METHODS, "x-request-id", exchange.id]);
@@ -57,9 +60,9 @@ export function answerRoutePreflight(exchange: Exchange, origin: string | undefi
 }
 
 /**
- * For every answer of an MCP server route to a page of another origin. Flat: name, value, …
+ * CORS headers for every response of an MCP server route to a page of another origin. Flat: name, value, …
  *
- * @param origin undefined for who is no such page
+ * @param origin undefined for other callers
  */
 export function routeCorsHeaders(origin: string | undefined): readonly string[] {
   if (origin === undefined) return NOTHING;
@@ -85,16 +88,16 @@ export function classifyOrigin(
   return /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?$/.test(origin) ? "allowed" : "foreign";
 }
 
-/** Has the answer say that any page may read it, beside what the settings add. */
+/** Adds headers that let any page read the response, in addition to the settings' headers. */
 export function openToEveryone(exchange: Exchange): void {
   const { flat = [], names = new Set<string>() } = exchange.addedHeaders ?? {};
   exchange.addedHeaders = { flat: [...flat, ...OPEN_TO_EVERYONE], names };
 }
 
-/** Tool arguments mirrored into headers may be named freely, so they are allowed as asked for; nothing else is. */
+/** Tool arguments mirrored into headers may have any name, so requested ones are allowed, and no other headers. */
 function requestedHeaders(exchange: Exchange): string {
-  const asked = exchange.header("access-control-request-headers")?.toLowerCase() ?? "";
-  const params = asked
+  const requested = exchange.header("access-control-request-headers")?.toLowerCase() ?? "";
+  const params = requested
     .split(",")
     .map((name) => name.trim())
     .filter((name) => /^mcp-param-[a-z0-9_-]{1,64}$/.test(name))

@@ -1,4 +1,4 @@
-/** One check: policy is asked once, and one record tells of it (D8, D9). */
+/** One check: the policy is evaluated once, and one record documents it (D8, D9). */
 import { respondAgainLater } from "../http/respond.ts";
 import { blockedDecision, isBlocked } from "../policy/blocks.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
@@ -29,7 +29,7 @@ export interface DecideDeps extends RecordingDeps, RecordDeps {
   readonly blocks?: Pick<Blocks, "size" | "find">;
 }
 
-/** Why a request was refused before its policy was asked; stands in the record as allow-why-false. */
+/** Reasons for rejecting a request before its policy is evaluated; recorded as allow-why-false. */
 export type RefusedBefore =
   | `credential-${AuthFailureReason}`
   | "client-certificate-required"
@@ -46,11 +46,11 @@ export type RefusedBefore =
   | RefusalReason;
 
 /**
- * Step: asks what is blocked, then the route's policy, then its limits, and writes the record; nothing goes on before it
- * is taken.
+ * Step: checks blocks, then the route's policy, then its limits, and writes the record. No request continues before its
+ * record is accepted.
  *
- * @param answers to who is not let in, and to who is, and is over a limit
- * @param settle what has become of the approval that nothing but is missing
+ * @param answers responses to denied, rate limited and insufficiently scoped requests
+ * @param settle resolves to the decision once an otherwise allowed request has its approval state
  */
 export function decide(
   deps: DecideDeps & LimitDeps,
@@ -62,10 +62,10 @@ export function decide(
     const conclude = (decision: Decision, limited?: Limited): StepOutcome | Promise<StepOutcome> => {
       const { message, facts } = context;
       if (limited) context.trace?.refused("rate-limited");
-      // What is blocked, or not as it was reviewed, no policy lets pass.
+      // No policy can allow what is blocked or differs from the lock, so the facts are not recorded.
       const asked = isBlocked(decision) || lockReason(decision) ? undefined : facts;
       const shadow = shadowOf(deps, context, verdict);
-      // Bodies are read and approvals waited for before this.
+      // Checked again: reading the body and waiting for an approval take time.
       if (!canRecord(deps)) return refuseUnrecorded(context);
       const recorded = record(deps, context, { decision, message, asked, shadow, limited });
       if (!decision.allowed) return after(recorded, () => done(answers.denied(context, decision)));
@@ -73,7 +73,7 @@ export function decide(
       return recorded === undefined ? "next" : recorded.then(() => "next");
     };
     const goOn = (decision: Decision): StepOutcome | Promise<StepOutcome> => {
-      // Who is denied, or waits for an approval, uses up nothing.
+      // Denied and pending requests do not count against limits.
       if (!decision.allowed || context.prepared.route.rateLimits === undefined) return conclude(decision);
       return after(takeLimits(deps, context), (limited) => conclude(decision, limited));
     };
@@ -95,14 +95,14 @@ export function decide(
 export interface Answers {
   denied(context: RequestContext, decision: Decision): void | Promise<void>;
   limited(context: RequestContext, limited: Limited): void;
-  /** Of what policy lets pass, at once or approved: scopes that the operation needs and its token has not all. */
+  /** For allowed or approved requests: the scopes that the operation needs, if its token lacks any of them. */
   missingScopes?(context: RequestContext): readonly string[] | undefined;
   askForScopes?(context: RequestContext, needed: readonly string[]): void;
 }
 
 /**
- * Records a request that goes no further, whatever its policy would say, then answers it: when the record queue is full,
- * the answer waits for room. Otherwise anybody could fill the memory with refused requests while the disk is slow.
+ * Records a request that is rejected whatever its policy says, then responds. When the record queue is full, the response
+ * waits: otherwise any client could fill the memory with rejected requests while the disk is slow.
  */
 export function refuse(
   deps: DecideDeps,
@@ -115,7 +115,10 @@ export function refuse(
   return after(record(deps, context, { decision }), () => done(answer()));
 }
 
-/** The same where nobody is signed in, and no route asks for more than its policy: another policy may let nobody in. */
+/**
+ * `refuse()` for a caller who is not signed in, on a route that requires a sign-in. Records the facts: another policy may
+ * allow it.
+ */
 export function refuseAnonymous(
   deps: DecideDeps,
   context: RequestContext,
@@ -128,7 +131,7 @@ export function refuseAnonymous(
   return after(record(deps, context, { decision, asked }), () => done(answer()));
 }
 
-/** The store or the provider cannot be asked: that is no verdict about the caller (D26). */
+/** The store or the provider is unavailable: that is no verdict about the caller (D26). */
 export function refuseUnavailable(deps: DecideDeps, context: RequestContext): StepOutcome | Promise<StepOutcome> {
   return refuse(deps, context, "credential-unavailable", () =>
     respondAgainLater(
@@ -158,13 +161,13 @@ function decideNow(deps: DecideDeps, context: RequestContext): Decision {
   return decision;
 }
 
-/** Policy first: what it denies is its business, whatever the tool has become. Nobody is asked to approve what is denied here. */
+/** The policy comes first: its denials do not depend on the tool's state. A call denied here never asks for approval. */
 function withLock(deps: DecideDeps, context: RequestContext, decision: Decision): Decision {
   if (context.prepared.toolLock === undefined || (!decision.allowed && !decision.approval)) return decision;
   return lockDenial(deps, context) ?? decision;
 }
 
-/** What the route's candidates would have said. Of what no policy would let pass nothing. */
+/** Decisions of the route's shadow policies. None for a request that no policy could allow. */
 function shadowOf(
   { metrics }: DecideDeps,
   { prepared, facts }: RequestContext,
@@ -177,7 +180,7 @@ function shadowOf(
   return decisions;
 }
 
-/** The one place where a block stops a request, whichever way it came. */
+/** The only place where a block stops a request. */
 function blockOf({ blocks }: DecideDeps, { prepared, principal }: RequestContext, facts: Facts): Decision | undefined {
   if (blocks === undefined || blocks.size === 0) return undefined;
   const { user, clientId, grantId } = principal ?? {};
@@ -185,7 +188,7 @@ function blockOf({ blocks }: DecideDeps, { prepared, principal }: RequestContext
   return block && blockedDecision(block);
 }
 
-/** What the route's policy would say of somebody now, without a record: nothing may follow from it but a better question. */
+/** The policy's decision for a caller, without a record: use it only to choose a better response. */
 export function foresee(context: RequestContext, principal: Principal): Decision {
   const { policy } = context.prepared.route;
   return evaluate(policy, factsOf(principal, httpFacts(context, policy.needsCertificate), undefined));

@@ -1,11 +1,10 @@
 /**
- * Policies that ask for a registered device, on ordinary routes: a browser session can prove one, nobody else can.
+ * Policies that require a registered device, on ordinary routes: only a browser session can verify one.
  *
- * Promise: who is refused for a device alone is told so (450, which no standard has: 401 would make clients sign in again,
- * and 403 would say that nothing helps); a proof or an approval that was given a moment ago, in whichever process, counts
- * at the next request.
+ * Promise: a caller who is denied only for a device gets 450 (non-standard: 401 would make clients sign in again, and 403
+ * would say that nothing helps). A device verification or approval counts at the next request, whichever process accepted it.
  *
- * As Pomerium decides: device before other reasons
+ * As in Pomerium, device reasons come before other reasons.
  */
 import { redirect, respondError } from "../http/respond.ts";
 import { DEVICE_UNAUTHENTICATED, DEVICE_UNAUTHORIZED } from "../policy/criteria.ts";
@@ -20,18 +19,15 @@ import { foresee } from "./decide.ts";
 import { setCaller, type RequestContext } from "./request-context.ts";
 import type { Step } from "./steps.ts";
 
-/** Not of any standard; what Pomerium answers. */
+/** Non-standard; the status that Pomerium uses. */
 export const DEVICE_STATUS = 450;
 
 export interface DeviceDeps {
-  /** Absent = nobody is led to prove a device. */
+  /** Absent = no user is redirected to verify a device. */
   readonly deviceProofs?: DeviceProofs;
 }
 
-/**
- * Step: what the records say now of the session's devices, where that might turn a no into a yes. Others pay nothing for
- * it.
- */
+/** Step: reads the current records of the session's devices if they might change a denial. Other requests skip it. */
 export function renewDevices({ authenticator }: { readonly authenticator: Authenticator }): Step {
   return (context) => {
     const { principal, prepared } = context;
@@ -44,10 +40,7 @@ export function renewDevices({ authenticator }: { readonly authenticator: Authen
   };
 }
 
-/**
- * Why the devices are in the way, when another one could help: not when a deny rule holds that has nothing to do with
- * devices.
- */
+/** The device reason of a denial, if another device could help: not when a deny rule without device criteria matched. */
 export function deviceReason({ allowed, denied, allowWhyFalse, denyWhyTrue }: Decision): DeviceReason | undefined {
   if (allowed) return undefined;
   const reasons = denied ? denyWhyTrue : allowWhyFalse;
@@ -57,7 +50,7 @@ export function deviceReason({ allowed, denied, allowWhyFalse, denyWhyTrue }: De
 type DeviceReason = typeof DEVICE_UNAUTHENTICATED | typeof DEVICE_UNAUTHORIZED;
 const DEVICE_REASONS: readonly DeviceReason[] = [DEVICE_UNAUTHENTICATED, DEVICE_UNAUTHORIZED];
 
-/** Leads a person to the proof; refuses programs, and persons whose device is not the one. */
+/** Redirects a user to device verification; rejects programs, and users whose device is not accepted. */
 export function answerDevice(
   deps: DeviceDeps,
   context: RequestContext,
@@ -78,7 +71,7 @@ export function answerDevice(
   respondError(exchange, DEVICE_STATUS, {
     code: reason === DEVICE_UNAUTHENTICATED ? "device.unauthenticated" : "device.unauthorized",
     message: messageOf(principal, reason),
-    // So that the person can tell an administrator which device to approve.
+    // So that the user can name the device to an administrator.
     ...(details.length > 0 && { details }),
     links: [
       ...(address === undefined ? [] : [{ href: address, text: reasonLink(reason) }]),
@@ -99,7 +92,7 @@ function messageOf({ kind }: Principal, reason: DeviceReason): string {
     : "You have proven a device, but the policy of this address does not accept it. An administrator may have to approve it first: give them the device's ID";
 }
 
-/** The kind of device that a policy wants, where it wants one alone. */
+/** The device type that a policy requires, if it requires only one. */
 function neededType({ allow, deny }: CompiledPolicy): "enclave_only" | undefined {
   const types = [...allow, ...deny].flatMap(({ leaves }) =>
     leaves.flatMap(({ criterion, data }) => (criterion.about === "device" ? [(data as DeviceMatch).type] : [])),

@@ -1,4 +1,4 @@
-/** Steps before anybody is asked who they are: routes that are blocked, client certificates, who may begin a WebSocket. */
+/** Steps before authentication: blocked routes, client certificates, WebSocket origins. */
 import type { Exchange } from "../http/exchange.ts";
 import { respondBytes, respondError } from "../http/respond.ts";
 import { denialAnswer } from "../mcp/refuse.ts";
@@ -9,7 +9,7 @@ import type { PreparedRoute } from "./prepared-route.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Step } from "./steps.ts";
 
-/** Before anything else on any route. */
+/** The first steps on any route. */
 export function firstChecks(deps: ClientCertificateDeps): readonly Step[] {
   return [requireRecording(deps), refuseBlockedRoute(deps), requireClientCertificate(deps), refuseWebSocket(deps)];
 }
@@ -19,7 +19,7 @@ function requireRecording(deps: DecideDeps): Step {
   return (context) => (canRecord(deps) ? "next" : refuseUnrecorded(context));
 }
 
-/** Step: refuses every request to a blocked route, whoever sends it. The answer does not say by what; the record does. */
+/** Step: rejects every request to a blocked route. Only the record names the block, not the response. */
 function refuseBlockedRoute(deps: DecideDeps): Step {
   const { blocks } = deps;
   if (blocks === undefined) return goOn;
@@ -48,7 +48,7 @@ export interface ClientCertificateDeps extends DecideDeps {
   readonly requiresClientCertificate?: boolean;
 }
 
-/** Step: without a valid certificate nothing further is looked at, where the gateway asks for one. */
+/** Step: stops requests without a valid certificate if the gateway requires one. */
 function requireClientCertificate(deps: ClientCertificateDeps): Step {
   if (deps.requiresClientCertificate !== true) return goOn;
   return (context) => {
@@ -59,15 +59,15 @@ function requireClientCertificate(deps: ClientCertificateDeps): Step {
       ? "The certificate of this client is not one that the gateway accepts"
       : "This address needs a client certificate";
     return refuse(deps, context, reason, () =>
-      // 495: "SSL certificate error", as nginx and others say it; no RFC has a status for it.
+      // 495: "SSL certificate error", as in nginx and others. No RFC has a status for it.
       respondError(context.exchange, 495, { code: `access.${reason}`, message }),
     );
   };
 }
 
 /**
- * Step: refuses WebSocket where the route does not take it, or not from this page. Browsers send cookies with a handshake
- * that any page begins and let it read the answers; no preflight asks first, so a foreign Origin ends here.
+ * Step: rejects WebSocket if the route does not accept it, or not from this page. Browsers send cookies with a handshake that
+ * any page starts, and let it read the responses. There is no preflight, so a foreign Origin must be rejected here.
  */
 function refuseWebSocket(deps: DecideDeps): Step {
   return (context) => {
@@ -83,7 +83,7 @@ function refuseWebSocket(deps: DecideDeps): Step {
   };
 }
 
-/** Scheme and host under which the client knows the route. */
+/** Scheme and host of the route, as seen by the client. */
 function routeOrigin(exchange: Exchange, { route, scheme }: PreparedRoute): string {
   return route.isWildcard ? `${scheme}://${exchange.host}` : route.origin;
 }

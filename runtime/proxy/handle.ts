@@ -1,9 +1,9 @@
 /**
- * A request's way through the gateway: `handle` finds its route, then `webSteps` or `mcpSteps` are taken in order, up to the
- * first that answers. Before them stand accept and exchange (http/listener/server.ts).
+ * A request's path through the gateway: `handle` finds its route, then `webSteps` or `mcpSteps` run in order, up to the first
+ * that responds. Before them come accept and exchange (http/listener/server.ts).
  *
- * Untrusted input: every Exchange. Promises: what is not understood, not authenticated or not allowed does not reach an
- * upstream; a failing part denies; each check leaves one record.
+ * Untrusted input: every Exchange. Promises: requests that are not understood, not authenticated or not allowed do not reach
+ * an upstream; a failing part denies; each check leaves one record.
  */
 import type { Snapshot, Snapshots } from "../config/snapshot.ts";
 import { createUpstreamStates, statusOf, type UpstreamStatus } from "../features/balancing/apply-state.ts";
@@ -62,7 +62,7 @@ import { createRequestContext } from "./request-context.ts";
 import { buildRouteTable, prepareRouteTable, type RouteTable } from "./route-table.ts";
 import { runSteps, type Step } from "./steps.ts";
 import { createScopeChallenges } from "./answers/require-scopes.ts";
-import { judgeTasks, openTasks } from "./tasks/open-tasks.ts";
+import { checkTasks, openTasks } from "./tasks/open-tasks.ts";
 import {
   authenticateCookie,
   authenticateOwnToken,
@@ -75,7 +75,7 @@ import {
 import { task } from "../shared/faults/guard.ts";
 import { createSpreadWork } from "../shared/changes/spread-work.ts";
 
-/** What steps and the ways upstream ask of the rest of the gateway, each for itself. */
+/** Dependencies of the steps and of forwarding, each with its own interface. */
 export interface ProxyDeps
   extends
     ProgramDeps,
@@ -89,19 +89,19 @@ export interface ProxyDeps
     Omit<RequestHeaderDeps, "hopCounter" | "cookieSeals">,
     ToolLockDeps {
   readonly snapshots: Snapshots;
-  /** Own addresses of all modules. */
+  /** Endpoints of the gateway itself, of all modules. */
   readonly endpoints: readonly Endpoint[];
   readonly authenticator: Authenticator;
-  /** Who a principal is by now, for answers that stay open; absent = they are not asked about. */
+  /** Reads the current principal, for open responses; absent = they are not rechecked. */
   readonly current?: (principal: Principal) => Promise<Principal | undefined>;
   readonly revocations: Revocations;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Blocks;
-  /** For the seals around upstream session ids. */
+  /** For sealing upstream session IDs. */
   readonly keys: Keys;
   /** Open connections to all upstreams together; absent: no limit. */
   readonly maxUpstreamConnections?: number | undefined;
-  /** Absent: requests belong to no trace of ours. */
+  /** Absent: the gateway does not trace requests. */
   readonly tracing?: Tracing | undefined;
 }
 
@@ -109,15 +109,15 @@ export interface Proxy {
   handle(exchange: Exchange): void;
   /** True for hosts of routes and for the authenticate host. */
   servesHost(host: string): boolean;
-  /** Answers under way at the upstreams, open streams included. */
+  /** Upstream responses in flight, including open streams. */
   readonly underWay: number;
   /** For tests and metrics. */
   readonly streams: Streams;
-  /** What is known of upstreams, where it decides anything; for metrics and the status page. */
+  /** Status of upstreams with health checks or several members; for metrics and the status page. */
   upstreams(): readonly UpstreamStatus[];
-  /** Begins a shutdown: ends streams that would never end by themselves. Call it, then close the server, then `close()`. */
+  /** Starts a shutdown: ends endless streams. Call it, then close the server, then call `close()`. */
   drain(): void;
-  /** Waits for what is under way up to `timeoutMs` (default 10 s), then cuts what is left. May be called twice. */
+  /** Waits for responses in flight up to `timeoutMs` (default 10 s), then aborts the rest. May be called twice. */
   close(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
 
@@ -175,7 +175,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     table = preparedTables.get(next) ?? buildRouteTable(next);
     snapshot = next;
     streams.reconsider(next);
-    // Not between two requests that wait for the swap.
+    // Later, not between two requests that wait for the swap.
     setImmediate(task("the end of connections that no route asks for", () => spreadWork.add(endConnections(next))));
   });
 
@@ -220,7 +220,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     },
 
     drain() {
-      // A stream without an end of its own would hold the process until the deadline; its client opens it anew elsewhere.
+      // An endless stream would hold the process until the deadline. Its client reopens it elsewhere.
       streams.endAll((stream) => stream.isEndless);
       holds.releaseAll();
     },
@@ -243,7 +243,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
   }
 }
 
-/** On ordinary routes and MCP client routes. */
+/** Steps on ordinary routes and MCP client routes. */
 function webSteps(deps: ProxyDeps, forwarding: ForwardDeps): readonly Step[] {
   return [
     ...firstChecks(deps),
@@ -263,7 +263,7 @@ function webSteps(deps: ProxyDeps, forwarding: ForwardDeps): readonly Step[] {
 
 type OwnMcpDeps = Pick<HoldDeps, "approvalStates" | "holds"> & { readonly mcpSessions: McpSessions };
 
-/** On MCP server routes. */
+/** Steps on MCP server routes. */
 function mcpSteps(deps: ProxyDeps, forwarding: ForwardDeps, own: OwnMcpDeps): readonly Step[] {
   const { messageAddresses, taskIds } = forwarding;
   const bound = { ...deps, ...own, messageAddresses, taskIds };
@@ -281,7 +281,7 @@ function mcpSteps(deps: ProxyDeps, forwarding: ForwardDeps, own: OwnMcpDeps): re
     openTasks(bound),
     decideMcp({ ...bound, scopeChallenges: createScopeChallenges(deps) }),
     narrowListen(deps),
-    judgeTasks(bound),
+    checkTasks(bound),
     attachInternalToken(deps),
     fetchProviderTokens(deps),
     useApproval(deps),

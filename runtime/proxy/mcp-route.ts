@@ -1,4 +1,4 @@
-/** Steps of MCP server routes: programs with an External Token (D10, D11). */
+/** Steps of MCP server routes: clients with an External Token (D10, D11). */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { CodeWith } from "../http/codes.ts";
@@ -24,7 +24,7 @@ import { after, type StepOutcome, type Step } from "./steps.ts";
 import { clearTools } from "../mcp/clear-tools.ts";
 import { guard } from "../shared/faults/guard.ts";
 
-/** A client that sends its message slower than this is cut off. */
+/** Time limit for a message: slower clients are disconnected. */
 const MESSAGE_TIMEOUT_MS = 30_000;
 
 /** Step: servers MUST validate Origin (MCP transports): a page must not reach an MCP server through its visitor's browser. */
@@ -67,7 +67,7 @@ export function authenticateToken(deps: DecideDeps & ChallengeDeps & { readonly 
   };
 }
 
-/** Step: says where the endpoint is to who asks elsewhere: the metadata of the route tells everybody, too. */
+/** Step: names the endpoint in the response to other paths. The metadata of the route is public and names it anyway. */
 export function findMcpPath(deps: DecideDeps): Step {
   return (context) => {
     const { exchange, prepared } = context;
@@ -81,7 +81,7 @@ export function findMcpPath(deps: DecideDeps): Step {
   };
 }
 
-/** Step: where the request came to an address that an old server announced, sealed by us (announced-address.ts). */
+/** Step: opens the sealed address that an old server announced, if the request uses one (announced-address.ts). */
 export function openMessageAddress(deps: DecideDeps & { readonly messageAddresses: MessageAddresses }): Step {
   return (context) => {
     if (!namesMessageAddress(context.exchange.query)) return "next";
@@ -92,7 +92,7 @@ export function openMessageAddress(deps: DecideDeps & { readonly messageAddresse
   };
 }
 
-/** Step: waits for the body. */
+/** Step: reads the body. */
 export function readMessage({ blocks }: MessageDeps): Step {
   return (context) => (resume) => {
     const { exchange, prepared } = context;
@@ -105,7 +105,7 @@ export function readMessage({ blocks }: MessageDeps): Step {
           MESSAGE_TIMEOUT_MS,
         )
       : undefined;
-    // Where rules or scopes speak of tools, names that an upstream might fold or trim into another one are refused.
+    // If rules or scopes name tools, reject names that an upstream might fold or trim into another one.
     const options = clearTools(route, blocks);
     const done = (inspection: Inspection): void => {
       clearTimeout(timer);
@@ -121,7 +121,7 @@ export interface MessageDeps {
   readonly blocks?: Pick<Blocks, "hasTools" | "blockedTools">;
 }
 
-/** Step: takes the message that was understood. */
+/** Step: takes the parsed message. */
 export function takeMessage(deps: DecideDeps & ChallengeDeps & { readonly revocations: Revocations }): Step {
   return (context) => {
     const { exchange, inspection } = context;
@@ -142,10 +142,10 @@ export function takeMessage(deps: DecideDeps & ChallengeDeps & { readonly revoca
   };
 }
 
-/** Step: refuses a session that is not this caller's on this route. */
+/** Step: rejects a session that is not this caller's on this route. */
 export function openSession(deps: DecideDeps & { readonly mcpSessions: McpSessions }): Step {
   return (context) => {
-    // Revision 2026-07-28 knows no sessions: the header is not forwarded.
+    // Revision 2026-07-28 has no sessions: the header is not forwarded.
     if (context.message?.isModern === true) return "next";
     const sealed = context.exchange.header("mcp-session-id");
     if (sealed === undefined) return "next";
@@ -155,7 +155,7 @@ export function openSession(deps: DecideDeps & { readonly mcpSessions: McpSessio
 }
 
 export interface ChallengeDeps {
-  /** Value of WWW-Authenticate for a request without a good token; `origin` is the route's. */
+  /** Value of WWW-Authenticate for a request without a valid token; `origin` is the route's. */
   readonly challenge: (
     route: CompiledRoute,
     origin: string,
@@ -163,7 +163,7 @@ export interface ChallengeDeps {
     requestPath: string | undefined,
     toolScopes?: readonly string[],
   ) => string;
-  /** Shows a page to a person who opened the address; false = a program asks. Absent: programs alone ask. */
+  /** Shows a page to a user who opened the address; false = the caller is a program. Absent: callers are always programs. */
   readonly showAddress?: (
     exchange: Exchange,
     snapshot: Snapshot,
@@ -175,7 +175,7 @@ export interface ChallengeDeps {
 
 const UNAUTHORIZED = "unauthorized" satisfies CodeWith<401>;
 
-/** A sealed address is no resource of its own: whoever asks for it is sent to the route's. */
+/** Challenge for a request. A sealed address is not a resource: its clients are sent to the route's. */
 export function challengeFor(
   { challenge }: ChallengeDeps,
   { exchange, prepared: { route } }: RequestContext,
@@ -185,8 +185,8 @@ export function challengeFor(
 }
 
 /**
- * The client that was registered anew in the middle of a session is why these are long: to whom a session belongs does not
- * change with a registration, and one that does not begin anew by itself shows its user these words.
+ * Long texts, for clients that re-register in the middle of a session: the session stays bound to the earlier registration,
+ * and a client that does not start a new one automatically shows this text to its user.
  */
 const SESSION_UNKNOWN = {
   "mcp-session-unknown":
@@ -213,17 +213,17 @@ export interface EndDeps {
 }
 
 /**
- * For those who were made to wait.
+ * Checks the caller again after a wait.
  *
- * @param principal as the records have it by now; undefined: there is none any more
- * @returns undefined while the right to go on has not ended
+ * @param principal current state from the records; undefined: it no longer exists
+ * @returns undefined while the right to continue lasts
  */
 export function refuseEnded(
   deps: DecideDeps & ChallengeDeps & EndDeps,
   context: RequestContext,
   principal: Principal | undefined,
 ): StepOutcome | Promise<StepOutcome> | undefined {
-  // An accepted call continues after expiry, also while it waits for a person (proxy/forwarding/streams.ts).
+  // An accepted call continues after expiry, also while it waits for an approval (proxy/forwarding/streams.ts).
   const { expiryGraceSeconds } = context.snapshot.settings;
   const ended = principal === undefined ? "revoked" : endOf(deps, principal, expiryGraceSeconds);
   return ended && refuseUnauthorized(deps, context, ended);
@@ -239,7 +239,7 @@ function endOf(
   return revocations.isRevoked(principal.revocationKeys) ? "revoked" : undefined;
 }
 
-/** Makes an upstream's session id ours; undefined when it is none that a client would accept. */
+/** Replaces an upstream's session ID by ours; undefined if clients would not accept the ID. */
 export function sealSession(
   sessions: McpSessions,
   context: RequestContext,
@@ -253,9 +253,9 @@ type Credential =
   | { readonly ok: false; readonly reason: AuthFailureReason };
 
 /**
- * The token of an Authorization header (RFC 6750 §2.1). A token in the query is never looked at.
+ * The token of an Authorization header (RFC 6750 §2.1). A token in the query is never read.
  *
- * What stands behind the scheme is checked whole: the seal around our tokens has one spelling.
+ * The text after the scheme is checked as a whole: the seal of our tokens has exactly one form.
  */
 function bearerToken(authorization: string | undefined): Credential {
   if (authorization === undefined) return { ok: false, reason: "missing" };

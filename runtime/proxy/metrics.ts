@@ -1,4 +1,4 @@
-/** What the proxy tells about its work. */
+/** The events that the proxy reports to metrics. */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { NoRouteReason } from "../features/routing/apply-host-routes.ts";
@@ -10,22 +10,22 @@ import type { ShadowDecision } from "../policy/shadow.ts";
 /** All calls are synchronous and must not throw. */
 export interface ProxyMetrics {
   /**
-   * @param status 0 when the client went away or the connection was cut before an answer was complete
-   * @param beganMs when the request began, by `performance.now()`; undefined: it says nothing about how fast answers are
+   * @param status 0 when the client left or the connection was aborted before a response was complete
+   * @param beganMs start of the request, by `performance.now()`; undefined: its duration says nothing about speed
    */
   answered(route: CompiledRoute, status: number, durationMs: number, beganMs?: number): void;
-  /** An upstream gave no answer, or half of one. @param upstream its address, where one was chosen */
+  /** An upstream failed to respond, or sent part of a response. @param upstream its address, if one was chosen */
   upstreamFailed(route: CompiledRoute, failure: UpstreamFailure, upstream?: string): void;
-  /** Answers held open: event streams and bodies of unknown end. */
+  /** Number of open responses: event streams and bodies of unknown end. */
   openStreams(count: number): void;
-  /** One check, as recorded; also of requests that were refused before their policy was asked. */
+  /** One check, as recorded; also for requests that were rejected before their policy was evaluated. */
   decided(decision: Decision, route: CompiledRoute, isLimited: boolean): void;
-  /** What the candidates of a route would have said beside it. */
+  /** Decisions of a route's shadow policies. */
   shadowDecided(decisions: readonly ShadowDecision[]): void;
-  /** An answer to a list showed tools that differ from the lock of its route. */
+  /** A response to a list request showed tools that differ from the lock of its route. */
   toolsDrifted(route: CompiledRoute, drifts: readonly ToolDrift[]): void;
   /** A request or notification of an MCP client was answered, by an upstream or by the gateway. */
   operated(route: CompiledRoute, operation: OperationLabels, durationMs: number): void;
-  /** Refused before there was a route, or before its own checks. */
+  /** A request was rejected before there was a route, or before the route's own checks. */
   refused(reason: NoRouteReason | "host-unknown" | "websocket"): void;
 }

@@ -1,6 +1,6 @@
 /**
- * What a client may not read it hears nothing of either: `subscriptions/listen` goes on without the resources that policy
- * does not let its user listen to. The stream itself is not refused, since clients take that for a server without any.
+ * Removes from `subscriptions/listen` the resources that the policy does not let its user listen to. The stream itself is not
+ * rejected: clients would read that as a server without subscriptions.
  */
 import { readSubscriptions, withSubscriptions } from "../mcp/subscriptions.ts";
 import { refusal } from "../mcp/refusals.ts";
@@ -10,7 +10,7 @@ import { refuse, type DecideDeps } from "./decide.ts";
 import { answerWire } from "./answers/answer-wire.ts";
 import type { Step } from "./steps.ts";
 
-/** Step: behind the decision, which is about the message as a whole. */
+/** Step: after the decision, which is about the message as a whole. */
 export function narrowListen(deps: DecideDeps): Step {
   return (context) => {
     const { message, facts, exchange } = context;

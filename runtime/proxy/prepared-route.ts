@@ -1,4 +1,4 @@
-/** What requests on a route need of it, worked out once, at its first use. */
+/** Data that requests on a route need, computed once, at its first use. */
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
 import { createBalancer, type Balancer } from "../features/balancing/apply-balance.ts";
 import { prepareHeaders, type PreparedHeaders } from "../features/headers/prepare.ts";
@@ -14,9 +14,9 @@ export interface PreparedRoute extends PreparedHeaders {
   /** Scheme of the route's public origin, for X-Forwarded-Proto. */
   readonly scheme: "http" | "https";
   readonly isMcpServer: boolean;
-  /** MCP server route: what a caller may not use is left out of lists. */
+  /** MCP server route: hides items in lists that a caller may not use. */
   readonly filtersLists: boolean;
-  /** MCP server route: what of its tools was reviewed. */
+  /** MCP server route: the lock on its tools. */
   readonly toolLock: ToolLock | undefined;
   /** Set on MCP server routes. */
   readonly mcpPaths: McpPaths | undefined;

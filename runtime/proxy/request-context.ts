@@ -1,4 +1,4 @@
-/** One request on its way through the proxy: what each step has found out for the next ones. */
+/** One request on its way through the proxy: results of each step for the next ones. */
 import type { Snapshot } from "../config/snapshot.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { Upstream } from "../features/connection/compiled.ts";
@@ -19,64 +19,67 @@ export interface RequestContext {
   readonly exchange: Exchange;
   readonly snapshot: Snapshot;
   readonly prepared: PreparedRoute;
-  /** The path as servers read it that cut parameters off; undefined where it has none. */
+  /** Other readings of the path, by servers that cut off parameters; undefined if there are none. */
   readonly otherPaths: readonly string[] | undefined;
   /** Undefined on routes that let anonymous requests pass. */
   principal: Principal | undefined;
-  /** Ordinary routes: why nobody is known. */
+  /** Ordinary routes: the reason why no caller is known. */
   authFailure: AuthFailureReason | undefined;
-  /** Set when the policy was asked. */
+  /** Set when the policy was evaluated. */
   facts: Facts | undefined;
   providerTokens: ProviderTokens;
-  /** Set on the way upstream where the route rewrites paths; validated. */
+  /** Set on the way upstream if the route rewrites paths; validated. */
   rewrittenPath: string | undefined;
-  /** MCP server routes: where below `to` the request goes, see mcp-paths.ts. */
+  /** MCP server routes: path of the request below `to`, see mcp-paths.ts. */
   mcpPath: string | undefined;
   /**
-   * MCP server routes: the request came to a sealed address; it goes there (path with query) and nowhere else: other
-   * upstreams know nothing of the session.
+   * MCP server routes: target (path with query) of a request to a sealed address. It must go nowhere else: other upstreams do
+   * not know the session.
    */
   messageAddress: { readonly upstream: Upstream; readonly path: string } | undefined;
-  /** MCP server routes: what was read of the body, or why it is refused. */
+  /** MCP server routes: the parsed body, or the reason for its rejection. */
   inspection: Inspection | undefined;
-  /** MCP server routes: the message that was understood; its bytes are the only body that may go upstream there. */
+  /** MCP server routes: the parsed message; only its bytes may go upstream as a body. */
   message: McpMessage | undefined;
-  /** MCP server routes: what of the message and its answer is counted and traced. */
+  /** MCP server routes: counted and traced data of the message and its response. */
   operation: Operation | undefined;
   /** MCP server routes: the call needs an approval. */
   approval: CallApproval | undefined;
-  /** MCP server routes: the call was told before that input is required for this approval; dismissed: its user looked away. */
+  /**
+   * MCP server routes: an earlier response to the call required input for this approval; dismissed: its user closed the
+   * prompt.
+   */
   approvalRetry: { readonly id: string; readonly isDismissed: boolean } | undefined;
-  /** MCP server routes: the tasks that the message names, opened, and the message with them as it goes upstream. */
+  /** MCP server routes: the tasks that the message names, opened, and the message with their upstream IDs. */
   tasks: OpenedMessage | undefined;
-  /** MCP server routes: the upstream's own session id, opened. */
+  /** MCP server routes: the upstream's own session ID, opened. */
   upstreamSession: string | undefined;
   /** MCP server routes, streams of GET: see `EndedStream`. */
   lastEventId: string | undefined;
   /** MCP server routes: the user's token for the upstream. */
   internalToken: InternalToken | undefined;
-  /** The client says that it keeps trailers, which the upstream hears; never on MCP server routes. */
+  /** The client accepts trailers, which is forwarded to the upstream; never on MCP server routes. */
   takesTrailers: boolean;
-  /** The request came through a gateway before: its mark, brought forward. */
+  /** The request came through a gateway before: its hop count, incremented. */
   hopCount: string | undefined;
-  /** MCP server routes: Origin of a page that may call; its answers carry CORS headers. */
+  /** MCP server routes: Origin of a page that may call; responses carry CORS headers for it. */
   corsOrigin: string | undefined;
-  /** With `audit`: what is known of the request's end. */
+  /** With `audit`: data about the request's end. */
   outcome: RequestOutcome | undefined;
-  /** As `performance.now()` has it. */
+  /** By `performance.now()`. */
   readonly beganMs: number;
-  /** To be called when nothing more comes of the request; it may be called twice. */
+  /** Called when the request is over, possibly twice. */
   onEnd: (() => void) | undefined;
   /** Present with `tracing`. */
   readonly trace: RequestTrace | undefined;
 }
 
-/** What is found out on the way, for its end; present with `audit`. */
+/** Collected for the record of the request's outcome; present with `audit`. */
 export interface RequestOutcome {
-  /** Where the record of the decision stands; of several the last. */
+  /** Sequence number of the decision's record; the last one if there are several. */
   seq: number;
   allowed: boolean;
-  /** The answer is an upstream's. */
+  /** The response is an upstream's. */
   isUpstreams: boolean;
   failure: UpstreamFailure | undefined;
   lists: { hidden: number; shown: number } | undefined;
@@ -122,13 +125,13 @@ export function createRequestContext(
   };
 }
 
-/** Who calls, or why nobody is known; the latest word counts. */
+/** Sets the caller, or the reason why no caller is known; later results replace earlier ones. */
 export function setCaller(context: RequestContext, result: AuthResult): void {
   context.principal = result.ok ? result.principal : undefined;
   context.authFailure = result.ok ? undefined : result.reason;
 }
 
-/** What a call needs, and where that stands. */
+/** The approval that a call needs, and its state. */
 interface CallApproval {
   readonly need: ApprovalNeed;
   readonly state: ApprovalState;

@@ -1,9 +1,9 @@
-/** What policies are asked about, of one request. */
+/** Facts of one request, for its policy. */
 import type { Facts, McpFacts } from "../policy/facts.ts";
 import type { Principal } from "../identity/principal.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Of an MCP request that has no method of its own. */
+/** Facts of an MCP request that has no method of its own. */
 export const NO_MESSAGE: McpFacts = {};
 
 export function httpFacts({ exchange, otherPaths }: RequestContext, withCertificate = false): Facts["http"] {
@@ -19,7 +19,7 @@ export function httpFacts({ exchange, otherPaths }: RequestContext, withCertific
   return { ...http, ...(certificate && { certificate }), ...(otherPaths && { otherPaths }) };
 }
 
-/** One shape for each case, written out: spreading absent members costs more than evaluating the policy. */
+/** One literal for each case: spreading absent members costs more than evaluating the policy. */
 export function factsOf(principal: Principal | undefined, http: Facts["http"], mcp: McpFacts | undefined): Facts {
   if (principal === undefined) return mcp === undefined ? { http } : { http, mcp };
   const { user, devices } = principal;

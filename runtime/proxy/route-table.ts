@@ -1,4 +1,4 @@
-/** Host and path → route and what it was prepared to; and what the global settings add to the gateway's own answers. */
+/** Maps host and path to a prepared route; also holds the headers that global settings add to the gateway's own responses. */
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { addedHeaders, type AddedHeaders } from "../features/headers/apply-added.ts";
@@ -11,19 +11,19 @@ import {
 import { prepareRoute, type PreparedRoute } from "./prepared-route.ts";
 
 export interface RouteTable extends HostIndex<PreparedRoute> {
-  /** What the global settings add to the gateway's own answers, where no route is known. */
+  /** Headers that the global settings add to the gateway's own responses while no route is known. */
   readonly addedHeaders: Readonly<Record<"http" | "https", AddedHeaders | undefined>>;
 }
 
-/** Routes that did not change keep what they were prepared to over a reload, with what hangs on it. */
+/** Unchanged routes keep their prepared data, with its state, over a reload. */
 const preparedRoutes = new WeakMap<CompiledRoute, PreparedRoute>();
 
-/** Made at once; a host is laid out when it is first asked for. */
+/** Immediate; the index of a host is built at its first use. */
 export function buildRouteTable(snapshot: Snapshot): RouteTable {
   return withAddedHeaders(buildHostIndex(routesOf(snapshot)), snapshot.settings);
 }
 
-/** The same while requests are served by another table, hosts with many routes laid out. */
+/** Like `buildRouteTable()` in the background, with the index of hosts with many routes already built. */
 export async function prepareRouteTable(snapshot: Snapshot): Promise<RouteTable> {
   return withAddedHeaders(await prepareHostIndex(routesOf(snapshot)), snapshot.settings);
 }

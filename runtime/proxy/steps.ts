@@ -1,4 +1,4 @@
-/** How a request walks over the list of its steps (handle.ts), and what steps answer. */
+/** Runs a request's list of steps (handle.ts); defines the results of steps. */
 import type { RequestContext } from "./request-context.ts";
 import { respondError } from "../http/respond.ts";
 import { errorText } from "../shared/errors.ts";
@@ -7,21 +7,21 @@ import type { Log } from "../shared/log.ts";
 /** "done": the request is answered, or will be without further steps. */
 export type StepOutcome = "next" | "done";
 
-/** Arranges for `resume`, which goes on with the next step: for what comes by events, where a promise would cost too much. */
+/** Arranges a call of `resume`, which runs the next step: for events, where a promise would cost too much. */
 export type Wait = (resume: () => void) => void;
 
-/** A promise only where something must be waited for: most requests walk their whole list at once. */
+/** A promise only if the step must wait: most requests run their whole list synchronously. */
 export type Step = (context: RequestContext) => StepOutcome | Promise<StepOutcome> | Wait;
 
-/** Goes on at once where the value is there, and later where it must be waited for. */
+/** Continues synchronously if the value is there, and later if it must be waited for. */
 export function after<T, R>(value: T | Promise<T>, goOn: (value: T) => R | Promise<R>): R | Promise<R> {
   return value instanceof Promise ? value.then(goOn) : goOn(value);
 }
 
 /**
- * Takes the steps in order up to the first that is done.
+ * Runs the steps in order up to the first that is done.
  *
- * Promise: a step that throws, now or later, and a list whose end is reached end in a 500, and not upstream.
+ * Promise: a step that throws, now or later, or a list without a final step ends in a 500 and never upstream.
  */
 export function runSteps(steps: readonly Step[], context: RequestContext, log: Log): void {
   runFrom(0, steps, context, log);
@@ -59,7 +59,7 @@ function runLater(
     );
 }
 
-/** A bug or a failing part: the request is over, and nothing of it was allowed. */
+/** A bug or a failing part ends the request without allowing anything. */
 function fail(error: unknown, { exchange, prepared, trace }: RequestContext, log: Log): void {
   log.error(
     { request: exchange.id, trace: trace?.traceId, route: prepared.route.key, reason: errorText(error) },

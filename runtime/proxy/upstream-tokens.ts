@@ -1,4 +1,4 @@
-/** What the proxy asks of whoever keeps users' tokens for upstreams (oauth/client). */
+/** Interface of the proxy to the store of users' upstream tokens (oauth/client). */
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
 
 /** A token to send, ready for the header. */
@@ -7,7 +7,7 @@ export interface InternalToken {
   readonly authorization: string;
 }
 
-/** No token, and nothing to connect: this user may not, has to sign in again, or the operator must change something. */
+/** No token, and no connect step helps: the user is denied, must sign in again, or the operator must change something. */
 type Refused = "denied" | "sign-in" | "misconfigured" | "issuer-changed";
 
 type Attachment =
@@ -18,7 +18,7 @@ type RefusalOutcome =
   | { readonly kind: "connect" | "forbidden" | "unresolvable" | "unavailable" | Refused }
   | ({ readonly kind: "retry" } & InternalToken);
 
-/** An upstream's answer about the authorization it got. */
+/** An upstream's response about the authorization it got. */
 export interface RefusedAnswer {
   readonly status: number;
   readonly wwwAuthenticate: string | readonly string[] | undefined;

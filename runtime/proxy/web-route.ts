@@ -1,4 +1,4 @@
-/** Steps of ordinary routes and MCP client routes: people with a browser session, programs with a token. */
+/** Steps of ordinary routes and MCP client routes: users with a browser session, programs with a token. */
 import { respondError } from "../http/respond.ts";
 import type { Authenticator, ProgramCredentials, SignIn } from "../identity/interfaces.ts";
 import { helpfulProviders, otherProviders } from "../identity/sign-in/choose-provider.ts";
@@ -14,11 +14,11 @@ import { setCaller, type RequestContext } from "./request-context.ts";
 import { after, type StepOutcome, type Step } from "./steps.ts";
 
 export interface ProgramDeps extends DecideDeps {
-  /** Absent = programs have no way into ordinary routes. */
+  /** Absent = programs cannot use ordinary routes. */
   readonly programs?: ProgramCredentials;
 }
 
-/** Step: where `bearer_token_format` is the provider's, its token comes before any cookie. */
+/** Step: if `bearer_token_format` is the provider's, its token comes before any cookie. */
 export function authenticateProviderToken(deps: ProgramDeps): Step {
   return (context) => {
     const { exchange, prepared } = context;
@@ -28,7 +28,7 @@ export function authenticateProviderToken(deps: ProgramDeps): Step {
   };
 }
 
-/** Step: the browser session, where no program was recognized. */
+/** Step: the browser session, if no program was recognized. */
 export function authenticateCookie({ authenticator }: { readonly authenticator: Authenticator }): Step {
   return (context) => {
     if (context.principal !== undefined) return "next";
@@ -39,7 +39,7 @@ export function authenticateCookie({ authenticator }: { readonly authenticator: 
   };
 }
 
-/** Step: after the cookie, so that browsers pay nothing for it. An MCP client route acts for people with a session. */
+/** Step: after the cookie, so that browsers pay nothing for it. An MCP client route acts for users with a session. */
 export function authenticateOwnToken(deps: ProgramDeps): Step {
   return (context) => {
     if (context.principal !== undefined || context.prepared.isMcpClient) return "next";
@@ -48,7 +48,7 @@ export function authenticateOwnToken(deps: ProgramDeps): Step {
   };
 }
 
-/** Step: who is not known goes on only where the route lets anonymous requests pass. */
+/** Step: an unknown caller continues only if the route allows anonymous requests. */
 export function requireSignIn(deps: SignInDeps & DecideDeps): Step {
   return (context) => {
     const { principal, authFailure = "missing" } = context;
@@ -59,12 +59,12 @@ export function requireSignIn(deps: SignInDeps & DecideDeps): Step {
   };
 }
 
-/** Step: policy, for people: who is not let in is told what may help. */
+/** Step: the policy decision, for users. The response to a denial says what may help. */
 export function decideWeb(deps: SignInDeps & DecideDeps & DeviceDeps & LimitDeps): Step {
   const denied: Answers["denied"] = (context, decision) => {
     if (isBlocked(decision)) return answerBlocked(context);
     if (isAmbiguous(decision)) return answerAmbiguous(context);
-    // Signing in may turn a no into a yes only for somebody who has not; so may a device.
+    // Signing in can change a denial only for a caller who has not; so can a device.
     if (!context.principal) return askToSignIn(deps, context);
     const reason = deviceReason(decision);
     if (reason !== undefined) return answerDevice(deps, context, context.principal, reason);
@@ -80,7 +80,9 @@ export interface SignInDeps {
   readonly signIn: SignIn;
 }
 
-/** Whoever shows a token is a program: a bad one is refused, also where nobody needs any, and never sent to a sign-in page. */
+/**
+ * A caller with a token is a program: an invalid token is rejected, also on public routes, and never leads to a sign-in page.
+ */
 function takeProgram(
   deps: DecideDeps,
   context: RequestContext,
@@ -105,7 +107,7 @@ function askToSignIn({ signIn }: SignInDeps, { exchange, snapshot, prepared }: R
   return signIn.redirect(exchange, snapshot, { providers });
 }
 
-/** Not 403: it is the spelling of the path that is refused, for everybody. */
+/** Not 403: the spelling of the path is rejected, for all callers. */
 function answerAmbiguous({ exchange }: RequestContext): void {
   respondError(exchange, 400, {
     code: "access.ambiguous-path",

@@ -1,7 +1,7 @@
 /**
- * Sends a request's body upstream as its bytes come, as fast as the connection takes them, over either version of HTTP.
+ * Sends a request's body upstream as its bytes come, at the speed of the connection, over either version of HTTP.
  *
- * Promise: a body that breaks off, or has another length than was declared, never looks complete.
+ * Promise: a body that is aborted, or has another length than declared, never looks complete.
  */
 import { ignore } from "../shared/ignore.ts";
 import type { Readable, Writable } from "node:stream";
@@ -9,17 +9,17 @@ import { guard, type Guarded } from "../shared/faults/guard.ts";
 
 /** The connection's side: framing. */
 export interface BodySink {
-  /** Whose "drain" tells that more is taken. */
+  /** Emits "drain" when it accepts more. */
   readonly target: Writable;
-  /** @param chunk not empty @returns false when "drain" is to be waited for */
+  /** @param chunk not empty @returns false if the caller should wait for "drain" */
   write(chunk: Buffer): boolean;
-  /** @param trailers flat @throws for what cannot stand there */
+  /** @param trailers flat @throws for invalid trailers */
   end(trailers: readonly string[]): void;
 }
 
 export interface BodyEvents extends Guarded {
   onProgress(): void;
-  /** All of it has been handed over. */
+  /** The whole body has been handed over. */
   onSent(): void;
   onBroken(error: Error): void;
 }
@@ -33,7 +33,7 @@ export class BodySender implements Guarded {
   #sent = 0;
   #isOver = false;
 
-  /** @param length as declared; undefined: the end shows it @param trailers see `UpstreamRequest` */
+  /** @param length as declared; undefined: the end marks it @param trailers see `UpstreamRequest` */
   constructor(
     sink: BodySink,
     stream: Readable,
@@ -52,12 +52,12 @@ export class BodySender implements Guarded {
     stream.on("close", this.#onClose);
   }
 
-  /** Gives the stream up: nothing more of it is sent. */
+  /** Stops sending, and destroys the stream. */
   stop(): void {
     if (this.#leave()) this.#discard();
   }
 
-  /** Leaves the stream to another sender. @returns false when something of it has gone already */
+  /** Leaves the stream to another sender. @returns false when part of it was sent already */
   release(): boolean {
     if (this.#sent > 0 || !this.#leave()) return false;
     this.#stream.pause();
@@ -115,7 +115,7 @@ export class BodySender implements Guarded {
     this.#stream.destroy();
   }
 
-  /** @returns false when it was over before */
+  /** @returns false when it was already over */
   #leave(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;

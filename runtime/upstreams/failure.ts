@@ -1,8 +1,8 @@
-/** What a failed connection to an upstream is called, whichever of our clients met it. */
+/** Maps errors of upstream connections to failures, for all kinds of clients. */
 import type { UpstreamFailure } from "../features/connection/failure.ts";
 import { REFUSED_ADDRESS } from "./reach.ts";
 
-/** Marks an error of the request body so that it is not taken for the upstream's. */
+/** Marks an error of the request body, so that it does not count as the upstream's. */
 export const REQUEST_BODY_ERROR = "GATEWAY_REQUEST_BODY";
 
 /** By the `code` of Node's errors. */
@@ -18,26 +18,26 @@ const FAILURES: ReadonlyMap<string, UpstreamFailure> = new Map([
   ["ETIMEDOUT", "connect-timeout"],
   ["ECONNRESET", "reset"],
   ["EPIPE", "reset"],
-  // RST_STREAM, and GOAWAY that ends all streams at once.
+  // RST_STREAM, and a GOAWAY that ends all streams immediately.
   ["ERR_HTTP2_STREAM_ERROR", "reset"],
   ["ERR_HTTP2_SESSION_ERROR", "reset"],
   [REQUEST_BODY_ERROR, "request-body"],
 ]);
 
-/** @returns "protocol" for what has no code, or one that says nothing about the connection */
+/** @returns "protocol" for an error without a code, or with one that is not about the connection */
 export function failureOf(error: NodeJS.ErrnoException): UpstreamFailure {
   return FAILURES.get(error.code ?? "") ?? "protocol";
 }
 
-/** Of a connection that was being opened: nothing was sent. */
+/** Failure of a connection that was being opened: nothing was sent. */
 export function failureOfOpening(error: NodeJS.ErrnoException | undefined): UpstreamFailure {
   const failure = error === undefined ? "reset" : failureOf(error);
   return failure === "reset" ? "unreachable" : failure;
 }
 
 /**
- * Of a connection that stood, by Node's word: a request may have been sent. What says the opposite (ETIMEDOUT when probes
- * stay unanswered, EHOSTUNREACH when the way is gone) would have it sent once more.
+ * Failure of an established connection: a request may have been sent. Error codes that suggest otherwise (ETIMEDOUT after
+ * unanswered probes, EHOSTUNREACH after a lost route) become "reset", since they would allow resending.
  */
 export function failureOfEstablished(error: NodeJS.ErrnoException | undefined): UpstreamFailure {
   if (error === undefined) return "reset";

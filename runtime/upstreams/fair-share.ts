@@ -1,24 +1,24 @@
 /**
- * How the connections to upstreams that a process can open are divided: among upstreams, so that a slow one leaves descriptors for
- * the others, and among client addresses, so that one client's streams of HTTP/2 do not take them all.
+ * Divides the upstream connections that a process can open: among upstreams, so that a slow one leaves descriptors for the
+ * others, and among client addresses, so that one client's HTTP/2 streams do not use them all.
  *
- * An upstream can have as many connections as are free: alone half of them. The requests of a client can use half as many as are
- * free: alone a third of all. What is above waits, within the time of its request.
+ * An upstream can have as many connections as are free: a single upstream half of them. A client's requests can use half as
+ * many as are free: a single client a third of all. Requests above that wait, within their time limit.
  */
 
 import { guardEach, task, type Guarded } from "../shared/faults/guard.ts";
 
-/** Of one client address. */
+/** The calls of one client address. */
 export interface CallParty {
-  /** Its calls that have a connection, or wait for one at a pool. */
+  /** Calls that have a connection, or wait for one at a pool. */
   calls: number;
-  /** Its calls that wait for others of its own to end. */
+  /** Calls that wait for other calls of this client to end. */
   waiting: Admitted[] | undefined;
 }
 
 export interface Admitted extends Guarded {
   readonly waitsUntil: number;
-  /** It can have a connection now. */
+  /** Called when it can have a connection. */
   admitted(): void;
   fail(failure: "timeout", detail: string): void;
 }
@@ -29,19 +29,19 @@ export class FairShare {
   #open = 0;
   /** Calls of all parties. */
   #calls = 0;
-  /** Those of whom something waits here. */
+  /** Parties with waiting calls. */
   readonly #waiting: Set<CallParty> = new Set();
 
   constructor(max: number = Number.POSITIVE_INFINITY) {
     this.#max = max;
   }
 
-  /** So many are open that none is kept idle. */
+  /** True when so many are open that none is kept idle. */
   get isTight(): boolean {
     return 4 * this.#open >= 3 * this.#max;
   }
 
-  /** @param own connections of one upstream @returns whether it can open one more, which is counted then */
+  /** @param own connections of one upstream @returns whether it can open one more, which is then counted */
   open(own: number): boolean {
     if (own >= this.#max - this.#open) return false;
     this.#open += 1;
@@ -52,7 +52,7 @@ export class FairShare {
     this.#open -= 1;
   }
 
-  /** @returns false when the client has its share */
+  /** @returns false when the client has used its share */
   enter(party: CallParty): boolean {
     if (party.calls > 0 && 2 * party.calls >= this.#max - this.#calls) return false;
     party.calls += 1;
@@ -63,7 +63,7 @@ export class FairShare {
   leave(party: CallParty): void {
     party.calls -= 1;
     this.#calls -= 1;
-    // In a stack of its own: the connection becomes free behind this.
+    // In a separate stack: the connection becomes free after this call.
     if (this.#waiting.size > 0) process.nextTick(admitNext, this, party);
   }
 
@@ -80,18 +80,18 @@ export class FairShare {
     this.#dropEmpty(party);
   }
 
-  /** For `leave()`: the next call of this client; else of another one, whose share is larger now. */
+  /** For `leave()`: admits the next call of this client, or of another one, whose share is larger now. */
   admit(party: CallParty): void {
     if (this.#admitOf(party)) return;
     const [next] = this.#waiting;
     if (next === undefined || next === party) return;
-    // So that each client has its turn.
+    // Move it to the end, so that each client has its turn.
     this.#waiting.delete(next);
     this.#waiting.add(next);
     this.#admitOf(next);
   }
 
-  /** @returns whether it had a call that waited, and has a share for it */
+  /** @returns whether a waiting call of the party got a share */
   #admitOf(party: CallParty): boolean {
     const call = party.waiting?.[0];
     if (call === undefined || !this.enter(party)) return false;
@@ -101,7 +101,7 @@ export class FairShare {
     return true;
   }
 
-  /** Gives up what has waited too long, and admits what others have left room for. @param now of `performance.now()` */
+  /** Drops calls that waited too long, and admits calls for freed shares. @param now of `performance.now()` */
   sweep(now: number): void {
     for (const party of Array.from(this.#waiting)) {
       const late = (party.waiting ?? []).filter(({ waitsUntil }) => waitsUntil <= now);
@@ -120,5 +120,5 @@ export class FairShare {
 }
 
 const admitNext = task("the next request of a client", (share: FairShare, party: CallParty) => share.admit(party));
-/** An error ends this call, and not what made room for it. */
+/** An error ends only this call, not the one that made room for it. */
 const begin = guardEach((call: Admitted) => call.admitted());

@@ -1,10 +1,10 @@
 /**
- * Which addresses connections to upstreams may go to.
+ * Restricts the addresses that connections to upstreams may use.
  *
- * Untrusted input: addresses in `to` of owners that the boot file holds by `owners`, and what DNS says of their names.
- * Promise: what is checked is what is connected to, in the one look-up that there is; nothing is sent to an address that is
- * refused, not even the first packet. Every part that opens a connection to an upstream takes its options from here;
- * connections that are kept were checked when they were opened.
+ * Untrusted input: addresses in `to` of owners that the main configuration file restricts by `owners`, and the DNS results
+ * for their names. Promise: the checked address is the connected one, from the same single look-up; nothing is sent to a
+ * rejected address, not even the first packet. Every part that opens a connection to an upstream takes its options from here.
+ * Pooled connections were checked when they were opened.
  */
 import { isIP, type LookupFunction } from "node:net";
 
@@ -14,21 +14,21 @@ import { lookUp } from "../shared/net/name-lookup.ts";
 import { addressKind } from "../shared/net/safe-address.ts";
 import { endpointOf } from "./endpoint.ts";
 
-/** `code` of the error with which a connection is refused. */
+/** `code` of the error for a rejected connection. */
 export const REFUSED_ADDRESS = "GATEWAY_REFUSED_ADDRESS";
 
-/** For `net.connect`, `tls.connect` and what is made of them. */
+/** For `net.connect`, `tls.connect` and functions based on them. */
 export interface ConnectGuard {
   readonly lookup: LookupFunction;
 }
 
-/** For one connection. @throws see `checkAddress` */
+/** Options for one connection. @throws see `checkAddress` */
 export function connectGuard(upstream: Upstream): ConnectGuard {
   checkAddress(upstream);
   return { lookup: guardedLookup(upstream) };
 }
 
-/** For an address in `to` Node asks no `lookup`. @throws when it is refused */
+/** Checks an address in `to`, for which Node calls no `lookup`. @throws when it is rejected */
 export function checkAddress(upstream: Upstream): void {
   const reach = upstream.connect?.reach;
   if (reach === undefined) return;
@@ -37,14 +37,14 @@ export function checkAddress(upstream: Upstream): void {
   if (reason !== undefined) throw refusedAddress(`${host} is ${reason}`);
 }
 
-/** Within the owner's share of look-ups. */
+/** Uses the owner's share of look-ups. */
 function guardedLookup({ owner = "", connect }: Upstream): LookupFunction {
   const reach = connect?.reach;
   return (hostname, options, callback) => {
     lookUp(owner, hostname, (error, addresses) => {
       if (error) return callback(error, "", 0);
       for (const { address } of reach === undefined ? [] : addresses) {
-        // One bad address among good ones is how a name is made to change its meaning: none of them is used.
+        // A bad address among good ones is a sign of DNS rebinding: use none of them.
         const reason = refusal(address, reach);
         if (reason !== undefined) return callback(refusedAddress(`${hostname} is at ${address}, ${reason}`), "", 0);
       }
@@ -57,7 +57,7 @@ function guardedLookup({ owner = "", connect }: Upstream): LookupFunction {
 
 const OWN_MACHINE = `an address of the gateway's own machine, which needs "allow_local_upstreams" in "owners"`;
 
-/** @returns what the address is, when it is refused */
+/** @returns a description of the address, if it is rejected */
 function refusal(address: string, reach: UpstreamReach | undefined): string | undefined {
   const kind = addressKind(address);
   if (reach === "network" && (kind === "loopback" || isOwnAddress(address))) return OWN_MACHINE;

@@ -1,11 +1,13 @@
-/** What the pools of both versions of HTTP do alike: requests under way are counted, and some wait for a connection. */
+/**
+ * Common part of the pools for both versions of HTTP: counts requests in flight, and queues those that wait for a connection.
+ */
 import type { Upstream } from "../features/connection/compiled.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { CallParty, FairShare } from "./fair-share.ts";
 import { CLOSED } from "./transport-limits.ts";
 
 export interface QueuedCall {
-  /** Not longer does it wait for a connection, as of `performance.now()`. */
+  /** Latest time to wait for a connection, by `performance.now()`. */
   readonly waitsUntil: number;
   fail(failure: UpstreamFailure, detail: string): void;
 }
@@ -19,9 +21,9 @@ export abstract class RequestPool<Call extends QueuedCall> {
   #underWay = 0;
 
   protected readonly share: FairShare;
-  /** Something waits because all that the process can open has been shared out. */
+  /** Requests wait because all connections of the process are in use. */
   protected isShort = false;
-  /** Connections that went another way. */
+  /** Connections that do not belong to the pool (`reserve()`). */
   protected elsewhere = 0;
 
   constructor({ connect }: Upstream, connectTimeoutMs: number, mostUnderWay: number, share: FairShare) {
@@ -31,19 +33,19 @@ export abstract class RequestPool<Call extends QueuedCall> {
     this.#mostUnderWay = mostUnderWay;
   }
 
-  /** @returns false when there is no place for another request */
+  /** @returns false when there is no slot for another request */
   protected enter(): boolean {
     if (this.#underWay >= this.#mostUnderWay) return false;
     this.#underWay += 1;
     return true;
   }
 
-  /** A call is over, whichever way. */
+  /** Called when a call is over, in any way. */
   leave(): void {
     this.#underWay -= 1;
   }
 
-  /** For a request that goes another way. @returns gives its place back, once; undefined when there is none */
+  /** Takes a slot for a request outside of the pool. @returns gives the slot back, once; undefined when there is none */
   reserve(party?: CallParty): (() => void) | undefined {
     const { share } = this;
     if (party !== undefined && !share.enter(party)) return undefined;
@@ -65,16 +67,16 @@ export abstract class RequestPool<Call extends QueuedCall> {
     };
   }
 
-  /** Open ones, for its share. */
+  /** Number of open connections, for its share. */
   protected abstract get connections(): number;
 
-  /** It waits no longer. */
+  /** Removes a waiting call. */
   forget(call: Call): void {
     const index = this.waiting.indexOf(call);
     if (index >= 0) this.waiting.splice(index, 1);
   }
 
-  /** Gives up what has waited too long for one of a limited number of connections. */
+  /** Fails calls that waited too long for one of a limited number of connections. */
   protected failLate(now: number): void {
     if (this.maxConnections === Number.POSITIVE_INFINITY && !this.isShort) return;
     this.isShort &&= this.waiting.length > 0;

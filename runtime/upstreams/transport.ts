@@ -1,4 +1,4 @@
-/** The transport that the proxy uses: HTTP/1.1 by our own connections, HTTP/2 where a route asks for it. */
+/** The transport of the proxy: HTTP/1.1 by our own connections, HTTP/2 for routes that request it. */
 import type { Transport } from "./transport-types.ts";
 import { FairShare } from "./fair-share.ts";
 import { type TransportOptions, connectTimeoutOf, maxUnderWayOf } from "./transport-limits.ts";
@@ -12,7 +12,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
   const http2 = createHttp2Transport({ ...options, share }, http1);
   return {
     send: (request, receiver) => (request.upstream.connect?.http2 === true ? http2 : http1).send(request, receiver),
-    // What leaves HTTP has a connection of its own, whatever is spoken otherwise.
+    // A tunnel has a separate connection, whatever the pool's protocol is.
     reserve: (upstream, party) => (upstream.connect?.http2 === true ? http2 : http1).reserve(upstream, party),
     retain(keys) {
       http1.retain(keys);
@@ -25,9 +25,9 @@ export function createTransport(options: TransportOptions = {}): Transport {
 }
 
 /**
- * The transport for HTTP/1.1 upstreams: connections that are kept and used again, one request at a time on each.
+ * The transport for HTTP/1.1 upstreams: pooled connections, one request at a time on each.
  *
- * A second request behind a slow one would wait for it, and a broken one would take the others with it: no pipelining.
+ * No pipelining: a second request would wait for a slow first one, and be lost if that one breaks the connection.
  */
 export function createHttp1Transport(options: TransportOptions = {}): Transport {
   const connectTimeoutMs = connectTimeoutOf(options);
@@ -39,10 +39,10 @@ export function createHttp1Transport(options: TransportOptions = {}): Transport 
 }
 
 /**
- * For upstreams that speak HTTP/2, in the clear or by choice in the TLS handshake: connections that many requests share. An upstream that
- * chooses HTTP/1.1 gets it over connections of that transport.
+ * The transport for upstreams that speak HTTP/2, in plain text or by choice in the TLS handshake: connections that many
+ * requests share. An upstream that chooses HTTP/1.1 gets it over connections of that transport.
  *
- * @param http1 its owner closes it
+ * @param http1 closed by its owner
  */
 function createHttp2Transport(options: TransportOptions, http1: Transport): Transport {
   const connectTimeoutMs = connectTimeoutOf(options);

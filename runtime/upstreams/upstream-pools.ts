@@ -1,4 +1,4 @@
-/** The transport over pools of connections: one pool for all upstreams that share them, whichever version of HTTP it speaks. */
+/** The transport over connection pools: one pool for all upstreams that share connections, for either version of HTTP. */
 import type { CallParty, FairShare } from "./fair-share.ts";
 import { poolKeyOf } from "../features/connection/pool-key.ts";
 import type { Upstream } from "../features/connection/compiled.ts";
@@ -8,24 +8,24 @@ import { task } from "../shared/faults/guard.ts";
 
 /** The connections of one upstream, and the requests that wait for one. */
 export interface UpstreamPool {
-  /** Nothing is open and nobody waits. */
+  /** No connection is open and no request waits. */
   readonly isEmpty: boolean;
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;
   /** See `Transport`. */
   reserve(party?: CallParty): (() => void) | undefined;
-  /** Closes what is too old, and gives up what has waited too long. @param now of `performance.now()` */
+  /** Closes expired connections, and fails calls that waited too long. @param now of `performance.now()` */
   sweep(now: number): void;
-  /** No route names it any more: connections end with their requests. */
+  /** No route names it now: connections end with their requests. */
   retire(): void;
   destroy(): void;
 }
 
-/** How often idle connections are looked at; one that is too old is never used, whenever it is closed. */
+/** Interval for closing idle connections; an expired one is never used, even before it is closed. */
 const SWEEP_MS = 1_000;
 
 export function createPoolTransport(open: (upstream: Upstream) => UpstreamPool, share?: FairShare): Transport {
   const pools = new Map<string, UpstreamPool>();
-  /** Those that no route names any more, until their last request is done. */
+  /** Pools that no route names, until their last request is done. */
   const retired = new Set<UpstreamPool>();
   let isClosed = false;
   const sweepOne = task("the sweep of one upstream's connections", (pool: UpstreamPool, now: number) =>

@@ -1,4 +1,4 @@
-/** Connections to upstreams in HTTP/2, and of health checks; those of HTTP/1.1 are read otherwise (http1/open-socket.ts). */
+/** Connections to upstreams for HTTP/2 and health checks; HTTP/1.1 has its own (http1/open-socket.ts). */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
@@ -8,18 +8,18 @@ import { connectGuard } from "./reach.ts";
 
 export interface UpstreamSocket {
   readonly socket: Socket;
-  /** The event after which it may be written to: over TLS the certificate was checked by then. */
+  /** The event after which it may be written to: over TLS the certificate is verified then. */
   readonly ready: "connect" | "secureConnect";
 }
 
 export interface SocketOptions {
-  /** What is spoken over TLS; the caller looks at what the upstream chose. */
+  /** Protocols to offer over TLS; the caller checks the upstream's choice. */
   readonly alpn?: readonly string[];
-  /** Of an earlier handshake: this one is shorter. */
+  /** Session of an earlier handshake, which shortens this one. */
   readonly tlsSession?: Buffer | undefined;
 }
 
-/** After so much silence the peer is asked whether it is still there. */
+/** Idle time after which the peer is probed. */
 const PROBE_AFTER_MS = 60_000;
 
 /** @throws for addresses that may not be connected to, and for TLS settings that cannot be used at all */

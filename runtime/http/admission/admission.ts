@@ -1,11 +1,11 @@
 /**
- * When a request is begun. As long as the process keeps up, at once; where more come than it can serve, they wait for their
- * turn, which goes from client to client. A burst is served to its end; in an overload (see overload.ts) requests that wait too
- * long get 503 before anything else is done about them.
+ * Decides when a request begins. While the process keeps up, that is immediately. When more requests arrive than it can
+ * serve, they wait for their turn, which rotates between clients. A burst is served completely. In an overload (see
+ * overload.ts), requests that wait too long get 503 before any other work is done for them.
  *
- * Untrusted input: how many requests come, from whom. Promises: a client that sends more than the others delays itself and not
- * them; nothing waits longer than its time and is served then for somebody who has left; what waits is bounded, and so is what
- * is spent on refusing. Answers that come slowly from upstreams, event streams and idle connections are no work and do not count.
+ * Untrusted input: the number of requests and their source. Promises: a client that sends more than others delays only
+ * itself; no request waits past its limit to be served after its client has left; the queue is bounded, and so is the time
+ * spent on rejections. Slow upstream answers, event streams and idle connections are not work and do not count.
  */
 import { networkOf } from "../../shared/rate-limit.ts";
 import type { Exchange } from "../exchange.ts";
@@ -16,55 +16,53 @@ import { task } from "../../shared/faults/guard.ts";
 export type ShedReason = "queue-timeout" | "queue-full" | "memory";
 
 export interface AdmissionDeps {
-  /** Longest wait of a request that is served; Infinity: no limit, in an overload either. */
+  /** Longest wait of a request that is served. Infinity: no limit, even in an overload. */
   readonly queueTimeoutMs: number;
   begin(exchange: Exchange): void;
-  /** Answers it. */
   shed(exchange: Exchange, reason: ShedReason): void;
-  /** True while there is no memory for more. Asked once in a turn of the event loop. */
+  /** True while there is no memory for more. Checked once in a turn of the event loop. */
   isMemoryShort(): boolean;
   /** Monotonic milliseconds. */
   now(): number;
-  /** Calls back when everything that has arrived was read. */
+  /** Calls back once all input that has arrived was read. */
   afterArrivals(listener: () => void): void;
 }
 
-/** What came of a client before anything of it was read. */
+/** Input of a client that was not read yet. */
 export interface Unread {
   readonly remoteAddress: string;
-  /** Its turn: whatever request this gives to `take()` is begun, or refused, at once. */
+  /** Reads it in its turn. The request that this passes to `take()` begins, or is rejected, immediately. */
   read(): void;
 }
 
 export interface Admission {
   take(exchange: Exchange): void;
-  /** A request that came now would have to wait. */
+  /** True when a new request would have to wait. */
   isCrowded(): boolean;
   /**
-   * Lets it wait as it came, while it is crowded: a request that was read is fifty objects, which the collector of garbage would
-   * copy, twice, for each one that waits.
+   * Queues unread input while it is crowded. A parsed request is about fifty objects, which the garbage collector would copy
+   * twice for each one that waits.
    */
   hold(unread: Unread): Queued<unknown>;
-  /** It waits no longer; nothing to do for what had its turn. */
+  /** Removes it from the queue. Does nothing if it had its turn already. */
   drop(queued: Queued<unknown>): void;
-  /** Requests that wait for their turn. */
   waiting(): number;
 }
 
-/** Begun at once as they arrive, in one turn of the event loop. */
+/** Number of requests that begin on arrival in one turn of the event loop. */
 export const BEGUN_AT_ONCE = 16;
 /**
- * Of those that wait so many are begun in a turn, or one of each client where more clients wait. Most of a request's work comes in
- * later turns (its upstream's answer), so turns must be short: whoever floods makes them all as long as this lets them be.
+ * Queued requests that begin in one turn, or one of each client if more clients wait. Most work of a request comes in later
+ * turns (its upstream's answer), so turns must be short: a flooding client makes each turn as long as this allows.
  */
 export const BEGUN_IN_A_TURN = 4;
-/** Beginning them takes no longer than that. */
+/** Longest time for beginning them. */
 export const MAX_TURN_MS = 4;
-/** A refusal costs a third of a request. So bounded it takes at most a tenth of the time; the others wait for it. */
+/** A rejection costs a third of a request. With this bound, rejections take at most a tenth of the time; the rest wait. */
 export const SHED_IN_A_TURN = 2;
 /**
- * More than that are refused at once, but of clients that have less than their part of it: those make it twice as many at most.
- * Over HTTP/1.1 one waits for each connection.
+ * Above this, requests are rejected on arrival, except those of clients with less than their share: they at most double it.
+ * Over HTTP/1.1 one request waits per connection.
  */
 export const MAX_WAITING = 10_000;
 
@@ -74,10 +72,10 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   const { queueTimeoutMs } = deps;
   let begun = 0;
   let isTurnOpen = false;
-  /** What came then or before is refused. It never goes back: what an overload has passed over is not served after it. */
+  /** Requests that arrived by then are rejected. Never decreases: what an overload passed over is not served later. */
   let overdueMs = -Infinity;
   let isMemoryShort = false;
-  /** What is done with the next request: it has waited unread. */
+  /** Decision for the next request, which has waited unread. */
   let verdict: "begin" | ShedReason | undefined;
 
   const conclude = (exchange: Exchange, now: "begin" | ShedReason): void => {
@@ -92,7 +90,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     }
     verdict = now;
     try {
-      // Its connection guards it.
+      // The connection guards this call.
       item.read();
     } finally {
       verdict = undefined;
@@ -105,12 +103,12 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   const openTurn = (): void => {
     isTurnOpen = true;
     begun = 0;
-    // Before what may throw: with a turn that never ends, all later requests would wait for ever.
+    // Must precede code that can throw: if a turn never ended, all later requests would wait forever.
     deps.afterArrivals(nextTurn);
     isMemoryShort = deps.isMemoryShort();
   };
 
-  /** A turn that fails is followed by another one, as long as requests wait. */
+  /** After a turn that failed, opens another one while requests wait. */
   const nextTurn = (): void => {
     isTurnOpen = false;
     turn();
@@ -134,7 +132,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       if (deps.now() >= untilMs) break;
     }
     for (let shed = 0; ; shed += 1) {
-      // What waits has memory, and nothing else is done.
+      // Queued requests hold memory, and no other work is done.
       if (isMemoryShort ? deps.now() >= untilMs : shed === SHED_IN_A_TURN) break;
       const item = queue.takeOldest(isMemoryShort ? now : overdueMs);
       if (item === undefined) break;

@@ -1,10 +1,10 @@
 /**
- * How many connections a listener holds open, and how many of them one client.
+ * Limits on the open connections of a listener: in total, and per client.
  *
- * A client may have as many as are free: alone at most half of them, two clients a third each, and so on. So there is room for who
- * has few, however many somebody wants, and no number must be guessed for each installation.
+ * A client may use as many as are free: a single client at most half, two clients a third each, and so on. This leaves room
+ * for clients with few connections, however many another one opens, and needs no number chosen for each installation.
  *
- * Untrusted input: connections before their first byte. One too many is closed; nothing of it is read.
+ * Untrusted input: connections before their first byte. A connection above the limit is closed unread.
  */
 import type { Server, Socket } from "node:net";
 
@@ -14,16 +14,16 @@ import { createEpisode } from "./episode.ts";
 import { guardSocket, task } from "../../shared/faults/guard.ts";
 
 export interface ConnectionBounds {
-  /** Open ones; undefined: no limit but the system's. */
+  /** Most open connections; undefined: only the system's limit. */
   readonly max: number | undefined;
-  /** Each client's, too; false where proxies before us hold them for many. */
+  /** Also limits each client; false behind proxies, which hold connections for many clients. */
   readonly perClient: boolean;
   readonly log: Log;
 }
 
 /**
- * Takes the place of what the server does with a new connection, and does that where there is room. Call it when all listeners
- * for "connection" are there, and before `expectProxyHeaders()`, which tells whose they are.
+ * Replaces the server's handling of new connections: runs it only if there is room. Call it after all "connection" listeners
+ * are added, and before `expectProxyHeaders()`, which provides the client address.
  */
 export function boundConnections(server: Server, { max, perClient, log }: ConnectionBounds): { close(): void } {
   const episode = createEpisode<{ reason: "all" | "client"; peer?: string | undefined }>({
@@ -32,7 +32,7 @@ export function boundConnections(server: Server, { max, perClient, log }: Connec
   });
   if (max === undefined) return episode;
   server.maxConnections = max;
-  // A worker would give it back instead, and the supervisor to the next one, without end where all are full.
+  // By default a worker returns the connection and the supervisor passes it to the next, forever if all are full.
   (server as Server & { dropMaxConnection: boolean }).dropMaxConnection = true;
   server.on(
     "drop",

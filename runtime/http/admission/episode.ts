@@ -1,18 +1,18 @@
 import { task } from "../../shared/faults/guard.ts";
 
-/** Tells of what comes in great numbers: once when it begins, and once when it is over. */
+/** Reports events that come in great numbers: once when they begin, and once when they are over. */
 export interface Episode<Facts> {
-  /** It happened. @param facts of the first one are told */
+  /** Counts one event. @param facts reported for the first one only */
   add(facts: Facts): void;
   close(): void;
 }
 
 export interface EpisodeWords<Facts> {
   readonly begins: (facts: Facts) => void;
-  readonly isOver: (told: { readonly count: number; readonly seconds: number }) => void;
+  readonly isOver: (summary: { readonly count: number; readonly seconds: number }) => void;
 }
 
-/** Without any for so long it is over. */
+/** An episode is over after this long without an event. */
 const OVER_MS = 10_000;
 
 export function createEpisode<Facts>({ begins, isOver }: EpisodeWords<Facts>): Episode<Facts> {

@@ -1,9 +1,10 @@
 /**
- * What waits for its turn: first in, first out for each client, and one of each client in turn. Whoever has a thousand waiting
- * delays itself. What is taken or leaves is forgotten at once, wherever it stands: an attacker's old ones keep nothing alive.
+ * Queue that is first in, first out for each client and takes one item of each client in turn. A client with a thousand items
+ * delays only itself. Items that are taken or removed are released immediately, wherever they are in the queue: an attacker's
+ * old items keep nothing alive.
  */
 export interface Queued<T> {
-  /** Undefined once it was taken, or has left. */
+  /** Undefined once it was taken or removed. */
   item: T | undefined;
   readonly client: ClientQueue<T>;
   readonly arrivedMs: number;
@@ -16,32 +17,31 @@ interface Waiting<T> extends Queued<T> {
 
 interface ClientQueue<T> {
   readonly key: string;
-  /** Those that were not passed over. */
+  /** Items that were not passed over. */
   readonly queue: List<Waiting<T>>;
   readonly inTurns: Link<ClientQueue<T>>;
   waiting: number;
 }
 
 export interface FairQueue<T> {
-  /** All that wait. */
   readonly size: number;
-  /** When the one that has waited longest came; Infinity: nothing waits. */
+  /** Arrival time of the oldest item; Infinity: the queue is empty. */
   oldestMs(): number;
-  /** Clients that have something waiting. */
+  /** Clients with at least one item. */
   clients(): number;
   waitingOf(client: string): number;
   add(client: string, item: T, nowMs: number): Queued<T>;
-  /** It waits no longer; taken or removed before is nothing to do. */
+  /** Does nothing if it was taken or removed already. */
   remove(queued: Queued<T>): void;
-  /** The next one in turn that came after `sinceMs`; those before it are passed over for good. */
+  /** Takes the next item in turn that came after `sinceMs`. Earlier items are passed over for good. */
   take(sinceMs: number): T | undefined;
-  /** The one that has waited longest, where that came at `untilMs` or before. */
+  /** Takes the oldest item if it came at `untilMs` or before. */
   takeOldest(untilMs: number): T | undefined;
 }
 
 export function createFairQueue<T>(): FairQueue<T> {
   const clients = new Map<string, ClientQueue<T>>();
-  /** In the order of their turns; a client is in it once, as long as its own queue has anything. */
+  /** In the order of their turns. A client is in it once, while its own queue has items. */
   const turns = createList<ClientQueue<T>>((client) => client.inTurns);
   const byAge = createList<Waiting<T>>((queued) => queued.inAge);
 
@@ -80,7 +80,7 @@ export function createFairQueue<T>(): FairQueue<T> {
       queue.size += 1;
       return queued;
     },
-    // Made above, all of them.
+    // The cast is safe: `add()` made all of them.
     remove: (queued) => remove(queued as Waiting<T>),
     take(sinceMs) {
       for (let client = turns.first(); client !== undefined; client = turns.first()) {
@@ -109,7 +109,7 @@ export function createFairQueue<T>(): FairQueue<T> {
   return queue;
 }
 
-/** Where something stands in a list; undefined neighbours are the ends. */
+/** Position of an item in a list; an undefined neighbor means the end. */
 interface Link<T> {
   isIn: boolean;
   before: T | undefined;
@@ -118,9 +118,9 @@ interface Link<T> {
 
 interface List<T> {
   first(): T | undefined;
-  /** Nothing to do for what is in it. */
+  /** Does nothing if the item is in it. */
   push(item: T): void;
-  /** Nothing to do for what is not in it. */
+  /** Does nothing if the item is not in it. */
   remove(item: T): void;
 }
 

@@ -1,31 +1,34 @@
 /**
- * Whether there is memory for more requests: the process's heap, and what its control group (container, unit) may have, against
- * which the system would kill it.
+ * Checks whether there is memory for more requests: in the process's heap, and in its control group (container, unit), at
+ * whose limit the system would kill it.
  */
 import { readFileSync } from "node:fs";
 import { getHeapStatistics } from "node:v8";
 
 export interface MemoryUse {
-  /** Of the heap's limit, 0 to 1. */
+  /** Fraction of the heap's limit, 0 to 1. */
   readonly heap: number;
-  /** Of the control group's limit, 0 to 1; undefined where there is none. What the system keeps of files is not counted. */
+  /** Fraction of the control group's limit, 0 to 1; undefined without a limit. The system's file cache is not counted. */
   readonly group: number | undefined;
 }
 
-/** From here on there is none for more. */
+/** From this fraction on, memory is short. */
 export const MEMORY_MARK = 0.9;
-/** Between two looks. */
-const LOOK_MS = 250;
+/** Time between two measurements. */
+const MEASURE_MS = 250;
 
-/** @returns asks whether memory is short: at two looks one after another, since the heap has garbage in it right before it is collected */
+/**
+ * @returns tells whether memory is short, which takes two measurements in a row: right before a collection the heap is full
+ * of garbage
+ */
 export function watchMemory(read: () => MemoryUse, now: () => number): () => boolean {
-  let lookedAt = -Infinity;
+  let measuredAt = -Infinity;
   let isShort = false;
   let wasOver = false;
   return () => {
     const at = now();
-    if (at - lookedAt < LOOK_MS) return isShort;
-    lookedAt = at;
+    if (at - measuredAt < MEASURE_MS) return isShort;
+    measuredAt = at;
     const { heap, group = 0 } = read();
     const isOver = Math.max(heap, group) >= MEMORY_MARK;
     isShort = isOver && wasOver;
@@ -34,7 +37,7 @@ export function watchMemory(read: () => MemoryUse, now: () => number): () => boo
   };
 }
 
-/** Bytes that this process can use: of its heap, or of its control group where that is less. */
+/** Bytes that this process can use: the limit of its heap or of its control group, whichever is less. */
 export function memoryLimit(root = "/sys/fs/cgroup", own = readText("/proc/self/cgroup")): number {
   return Math.min(getHeapStatistics().heap_size_limit, groupOf(root, own)?.limitBytes ?? Infinity);
 }
@@ -58,16 +61,16 @@ function groupOf(root: string, own: string | undefined): Group | undefined {
   if (own === undefined) return undefined;
   const path = /^0::(.*)$/m.exec(own)?.[1];
   const older = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(own)?.[1];
-  // In a container the path is the host's or "/", and what is mounted begins at its own group.
-  const places = [
+  // In a container the path is the host's or "/", and the mount starts at the container's own group.
+  const candidates = [
     ...(path === undefined ? [] : [`${root}${path}`, root]).map((each) => [each, "memory.max"] as const),
     ...(older === undefined ? [] : [`${root}/memory${older}`, `${root}/memory`]).map(
       (each) => [each, "memory.limit_in_bytes"] as const,
     ),
   ];
-  for (const [directory, name] of places) {
+  for (const [directory, name] of candidates) {
     const limitBytes = Number(readText(`${directory}/${name}`)?.trim());
-    // "max", and what v1 says where there is none.
+    // "max", and the huge number of v1, mean no limit.
     if (limitBytes > 0 && limitBytes < Number.MAX_SAFE_INTEGER / 2) {
       return { statFile: `${directory}/memory.stat`, limitBytes };
     }
@@ -75,7 +78,7 @@ function groupOf(root: string, own: string | undefined): Group | undefined {
   return undefined;
 }
 
-/** What processes have, without what the system keeps of files and gives back by itself. */
+/** Memory of the processes, without the file cache, which the system reclaims automatically. */
 function groupUse({ statFile, limitBytes }: Group): number | undefined {
   const bytes = /^(?:anon|total_rss) (\d+)$/m.exec(readText(statFile) ?? "")?.[1];
   return bytes === undefined ? undefined : Number(bytes) / limitBytes;

@@ -1,10 +1,10 @@
 /**
- * Tells a burst from an overload. Both make requests wait; but the queue of a burst shrinks, and that of an overload does not. A
- * burst is served to its end. An overload must not keep all requests waiting for as long as clients bear it, so its queue is kept
- * short.
+ * Distinguishes a burst from an overload. Both make requests wait, but the queue of a burst shrinks and that of an overload
+ * does not. A burst is served completely. An overload must not make all requests wait as long as clients bear it, so its
+ * queue is kept short.
  */
 export interface Overload {
-  /** It lasts, as of the last look. */
+  /** True during an overload, as of the last `look()`. */
   readonly isOn: boolean;
   /** A request must wait. @param isFirst no other request waits: earlier counts are over */
   arrives(nowMs: number, isFirst: boolean): void;
@@ -20,9 +20,11 @@ export interface Overload {
 export const STANDING_MS = 500;
 /** Ordinary clients wait this long, so a queue is no overload before, unless clients leave it. */
 export const PATIENCE_MS = 5_000;
-/** Shortest time over which the queue is judged. */
+/** Shortest time over which the queue is measured. */
 export const WINDOW_MS = 1_000;
-/** Less than one of so many is noise in one look: requests by which the queue shrinks, and clients that give up. */
+/**
+ * In one `look()`, less than one request in this many is noise: in how the queue shrinks, and in how many clients give up.
+ */
 export const ONE_OF = 16;
 
 export function createOverload(): Overload {
@@ -30,7 +32,10 @@ export function createOverload(): Overload {
   let arrived = 0;
   let begun = 0;
   let gaveUp = 0;
-  /** Requests that must have their turn while the queue does not shrink: all that waited when it was first seen not to. Undefined: it shrinks. */
+  /**
+   * Requests that must have their turn while the queue does not shrink: all that waited when that was first seen. Undefined:
+   * it shrinks.
+   */
   let turnsLeft: number | undefined;
 
   const openWindow = (nowMs: number): void => {
@@ -57,16 +62,16 @@ export function createOverload(): Overload {
       if (waitedMs >= STANDING_MS) gaveUp += 1;
     },
     look(nowMs, queue) {
-      // A slow process must have served enough to be judged.
+      // A slow process must first have served enough for a measurement.
       if (nowMs - windowMs < WINDOW_MS || begun < ONE_OF) return;
-      // Clients that leave make a queue shorter, too, but nothing is served by that.
+      // Clients that leave also make a queue shorter, but no request is served by that.
       if ((begun - arrived) * ONE_OF >= begun) {
         overload.isOn = false;
         turnsLeft = undefined;
       } else {
         turnsLeft = turnsLeft === undefined ? queue.size : turnsLeft - begun;
         const hadTurns = turnsLeft <= 0;
-        // At 1.05 times what can be served few leave, but all requests are served just before their clients would.
+        // At 1.05 times the capacity few clients leave, but every request is served just before its client would.
         overload.isOn ||=
           gaveUp * ONE_OF >= begun || (hadTurns && (gaveUp > 0 || nowMs - queue.oldestMs() >= PATIENCE_MS));
       }

@@ -1,30 +1,30 @@
 /**
- * The memory that a process holds for its clients: heads that are not complete, requests that wait, bodies that are read.
+ * Memory that a process holds for its clients: incomplete heads, waiting requests, bodies being read.
  *
- * One budget for all, and a share for each client address: a client can hold as much as is still free. Alone that is half of the
- * budget, two clients get a third each, and so on, so that there is room for others whatever one of them sends. The number of its
- * connections and streams does not matter.
+ * One budget for all, and a share for each client address: a client can hold as much as is still free. A single client can
+ * hold half of the budget, two clients a third each, and so on. This leaves room for others whatever one client sends. The
+ * number of its connections and streams does not matter.
  *
- * Untrusted input: how much clients send, and how slowly. Promise: what is counted never exceeds the budget.
+ * Untrusted input: how much clients send, and how slowly. Promise: the counted bytes never exceed the budget.
  */
 import type { Guarded } from "../../shared/faults/guard.ts";
 import { networkOf } from "../../shared/rate-limit.ts";
 
-/** A call that waits until others of its client are over. */
+/** A call that waits until other calls of its client are over. */
 export interface UpstreamWaiting extends Guarded {
   readonly waitsUntil: number;
   admitted(): void;
   fail(failure: "timeout", detail: string): void;
 }
 
-/** One client address (of IPv6 a /64), as long as anything of it is open. */
+/** One client address (an IPv6 /64), while it has open connections or held bytes. */
 export class Party {
   readonly network: string;
   /** Bytes that are held for it. */
   bytes = 0;
   /** Its open connections. */
   connections = 0;
-  /** Its requests that use a connection to an upstream, and those that wait for one: see upstreams/fair-share.ts. */
+  /** Requests that use a connection to an upstream, and (`waiting`) those that wait for one: see upstreams/fair-share.ts. */
   calls = 0;
   waiting: UpstreamWaiting[] | undefined = undefined;
   readonly #all: Parties;
@@ -34,7 +34,7 @@ export class Party {
     this.#all = all;
   }
 
-  /** @returns false when there is no room: nothing was counted then */
+  /** @returns false, and counts nothing, when there is no room */
   take(bytes: number): boolean {
     const all = this.#all;
     if (this.bytes + bytes > all.maxBytes - all.bytes - bytes) {
@@ -62,7 +62,7 @@ export class Party {
 
 export class Parties {
   readonly maxBytes: number;
-  /** Held for all of them. */
+  /** Bytes held for all parties. */
   bytes = 0;
   readonly #parties: Map<string, Party> = new Map();
 
@@ -70,14 +70,14 @@ export class Parties {
     this.maxBytes = maxBytes;
   }
 
-  /** Whose connection it is. Call `leave()` when it is closed. */
+  /** The party of a new connection. Call `leave()` when it is closed. */
   connect(address: string): Party {
     const party = this.of(address);
     party.connections += 1;
     return party;
   }
 
-  /** For one request of a proxy, which says whose it is. */
+  /** The party of one request behind a proxy, which names the client. */
   of(address: string): Party {
     const network = networkOf(address);
     let party = this.#parties.get(network);
@@ -94,12 +94,12 @@ export class Parties {
 
   dropUnused(party: Party): void {
     if (party.bytes > 0 || party.connections > 0) return;
-    // By now its address may have a new one.
+    // Its address may have a new party by now.
     if (this.#parties.get(party.network) === party) this.#parties.delete(party.network);
   }
 }
 
-/** Of an exchange. */
+/** Parts of an exchange. */
 interface Received {
   readonly rawHeaders: readonly string[];
   readonly path: string;
@@ -107,12 +107,12 @@ interface Received {
   readonly wholeBody?: Buffer | undefined;
 }
 
-/** Besides its text each header field is two strings and their places, in our list and in that of the upstream. */
+/** Next to its text, each header field costs two strings and their slots, in our list and in the upstream's. */
 const FIELD_BYTES = 160;
-/** What a request costs however short it is: its objects here and on the way to the upstream. */
+/** Minimum cost of a request: its objects here and on the way to the upstream. */
 export const REQUEST_BYTES = 4_096;
 
-/** What a request takes while it is in progress, about: its head, and the body that came with it. */
+/** Approximate bytes that a request takes while in progress: its head, and the body that came with it. */
 export function requestCost({ rawHeaders, path, query, wholeBody }: Received): number {
   let bytes = REQUEST_BYTES + path.length + query.length + (rawHeaders.length >> 1) * FIELD_BYTES;
   if (wholeBody !== undefined) bytes += wholeBody.length;

@@ -1,4 +1,4 @@
-/** What a client is told for whom there is no room, and what an operator is. */
+/** The 503 response for clients without room, and the log messages for the operator. */
 import type { Log } from "../../shared/log.ts";
 import type { Exchange } from "../exchange.ts";
 import { respondError } from "../respond.ts";
@@ -7,18 +7,17 @@ import { createEpisode } from "./episode.ts";
 
 export interface ShedDeps {
   readonly log: Log;
-  /** Called for each. */
   readonly onShed?: ((reason: ShedReason) => void) | undefined;
 }
 
 export interface Shedding {
   readonly shed: (exchange: Exchange, reason: ShedReason) => void;
-  /** For what is refused before it is a request. */
+  /** Counts input that is rejected before it is a request. */
   note(reason: ShedReason): void;
   close(): void;
 }
 
-/** Clients that come back all in the same second would be the next overload. */
+/** Clients that all retry in the same second would be the next overload. */
 const MAX_RETRY_SECONDS = 4;
 
 export function createShedding({ log, onShed }: ShedDeps): Shedding {

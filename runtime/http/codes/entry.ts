@@ -1,9 +1,9 @@
-/** What is said of one code. */
+/** Documentation of one code. */
 export interface CodeEntry {
-  /** Several where the code has several causes. */
+  /** Several if the code has several causes. */
   readonly status: number | readonly number[];
   /** For operators, as one sentence without a full stop. */
   readonly cause: string;
-  /** What to do, likewise; empty where there is nothing to do. */
+  /** Instruction for operators, in the same form; empty if no action is needed. */
   readonly fix: string;
 }

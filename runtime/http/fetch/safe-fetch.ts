@@ -1,11 +1,10 @@
 /**
- * The guarded fetch (D18): requests to addresses that others named, such as metadata of authorization servers and client
- * documents.
+ * Fetches addresses that other parties named, such as metadata of authorization servers and client documents (D18).
  *
- * Untrusted input: the URL, what DNS says of its host, and the whole answer. Promises: a host that may not be contacted is
- * not even looked up; the address that was checked is the one connected to; no redirect is followed, no cookie or
- * credential of ours is added, no content coding is undone; size and total time are bounded. Nothing is thrown: every
- * refusal is a value, and it never quotes the answer. A host that is slow uses half of the connections at most.
+ * Untrusted input: the URL, the DNS result for its host, and the whole response. Promises: a forbidden host is not even
+ * looked up; the connection goes to the address that was checked; no redirect is followed, no cookie or credential of ours is
+ * added, no content coding is undone; size and total time are bounded. Nothing is thrown: every rejection is a value, and it
+ * never quotes the response. A slow host uses half of the connections at most.
  */
 import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
@@ -22,22 +21,24 @@ import { addressKind, type AddressKind } from "../../shared/net/safe-address.ts"
 import { bareHost } from "../../shared/net/bare-host.ts";
 import { caHint } from "../../shared/net/unknown-ca.ts";
 
-/** Who vouches for an address, and so what is asked of it. */
+/** Source of an address, which decides how it is checked. */
 export type FetchTarget =
-  /** Learnt from others: the host must be listed. `private`: whether an exactly listed host may be in a private network. */
+  /**
+   * Named by another party: the host must be listed. `private`: whether an exactly listed host may be in a private network.
+   */
   | { readonly kind: "listed"; readonly domains: readonly DomainPattern[]; readonly private: "exact" | "never" }
-  /** The host of a route's `to`: listed like any other, but over `to`'s own scheme and anywhere but metadata addresses. */
+  /** The host of a route's `to`: must be listed, but may use `to`'s scheme and any address except metadata addresses. */
   | {
       readonly kind: "upstream";
       readonly domains: readonly DomainPattern[];
       readonly reach?: UpstreamReach | undefined;
     }
-  /** An endpoint that accepted metadata names: https, a public address, or a private one when exactly listed. */
+  /** An endpoint that accepted metadata names: https, a public address, or a private one if exactly listed. */
   | { readonly kind: "named"; readonly domains: readonly DomainPattern[] }
-  /** Written in the configuration, on a route: anything but metadata addresses. */
+  /** Configured on a route: any address except metadata addresses. */
   | { readonly kind: "configured"; readonly reach?: UpstreamReach | undefined };
 
-// `reach`: what the owner of the route may reach (upstreams/reach.ts), which its other addresses get no further than.
+// `reach`: what the owner of the route may reach (upstreams/reach.ts), which also bounds its other addresses.
 
 export interface SafeRequest {
   readonly url: string;
@@ -46,18 +47,18 @@ export interface SafeRequest {
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Longest answer body that is read. */
+  /** Longest response body that is read. */
   readonly maxBytes: number;
   /** For the whole exchange, name resolution included. Default 10 s. */
   readonly timeoutMs?: number;
   /** Ends the exchange before its time. */
   readonly signal?: AbortSignal;
-  /** Nobody reads the body of the answer: whatever it is, and however it ends, the status stands. `body` is empty then. */
+  /** Discards the response body: the status counts however the body ends, and `body` is empty. */
   readonly statusOnly?: boolean;
 }
 
 export type SafeRefusal =
-  /** No URL, not https, or with user information. */
+  /** Not a URL, not https, or with user information. */
   | "bad-url"
   | "not-listed"
   | "forbidden-address"
@@ -70,12 +71,12 @@ export type SafeRefusal =
 
 export type SafeAnswer =
   | ({ readonly ok: true; readonly body: Buffer } & AnswerHead)
-  /** `detail` is for the log: the host and what was wrong, never the answer. */
+  /** `detail` is for the log: the host and the problem, never the response. */
   | { readonly ok: false; readonly reason: SafeRefusal; readonly detail: string };
 
 export type SafeFetch = (request: SafeRequest) => Promise<SafeAnswer>;
 
-/** All addresses of a name. @param kind of the target: each has a share of the look-ups */
+/** Resolves all addresses of a name. @param kind of the target: each has a share of the look-ups */
 export type Resolve = (hostname: string, kind: FetchTarget["kind"]) => Promise<readonly LookupAddress[]>;
 
 export interface SafeFetchDeps {
@@ -92,7 +93,7 @@ export const TOKEN_ANSWER_BYTES = 256 * 1024;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** Of all of this process, since each request has a connection of its own. */
+/** Shared by the whole process, since each request opens a connection of its own. */
 const limiter = createFairLimiter(connectionLimits(undefined).own);
 
 export function createSafeFetch({ development, resolve = resolveBySystem }: SafeFetchDeps): SafeFetch {
@@ -106,11 +107,11 @@ export function createSafeFetch({ development, resolve = resolveBySystem }: Safe
     timer.unref();
     const signal = request.signal ? AbortSignal.any([giveUp.signal, request.signal]) : giveUp.signal;
     try {
-      const looking = addressesOf(url.hostname, request.target.kind, resolve);
-      const resolved = await untilAborted(looking, signal).catch(() => undefined);
+      const lookup = addressesOf(url.hostname, request.target.kind, resolve);
+      const resolved = await untilAborted(lookup, signal).catch(() => undefined);
       if (resolved === undefined) return refuse("timeout", `${url.host} is not resolved in time`);
       if (typeof resolved === "string") return refuse("unresolved", `${url.host}: ${resolved}`);
-      // One bad address among good ones is how a name is made to change its meaning: none of them is used.
+      // A bad address among good ones is a sign of DNS rebinding: use none of them.
       const bad = resolved.find(({ address }) => !isAllowed(address));
       if (bad) return refuse("forbidden-address", `${url.host} is at ${bad.address}, ${describeAddress(bad.address)}`);
       return await limiter.take(url.host, () => exchange(request, url, resolved, signal), signal);
@@ -131,7 +132,7 @@ function describeAddress(address: string): string {
   return isOwnAddress(address) ? "an address of the gateway's own machine" : `a ${addressKind(address)} address`;
 }
 
-/** Everything that can be said before the network is touched. */
+/** All checks that need no network. */
 function validateUrl({ url: text, target }: SafeRequest, development: boolean): ValidatedUrl {
   if (!URL.canParse(text)) return refuse("bad-url", "the address is no URL");
   const url = new URL(text);
@@ -159,7 +160,7 @@ function validateUrl({ url: text, target }: SafeRequest, development: boolean): 
   return { ok: true, url, isAllowed: (address) => allowed.has(addressKind(address)) };
 }
 
-/** The addresses, or what went wrong. */
+/** @returns the addresses, or a description of the problem */
 async function addressesOf(
   hostname: string,
   kind: FetchTarget["kind"],
@@ -167,8 +168,8 @@ async function addressesOf(
 ): Promise<readonly LookupAddress[] | string> {
   const bare = bareHost(hostname);
   const family = isIP(bare);
-  // Connecting to a literal address asks no resolver, so nothing else would check it. The URL parser has made one
-  // spelling of all of them ("0x7f.1", "2130706433").
+  // Connecting to a literal address uses no resolver, so check it here. The URL parser has normalized all its forms
+  // ("0x7f.1", "2130706433").
   if (family !== 0) return [{ address: bare, family }];
   try {
     const found = await resolve(bare, kind);
@@ -185,7 +186,7 @@ async function exchange(
   addresses: readonly LookupAddress[],
   signal: AbortSignal,
 ): Promise<SafeAnswer> {
-  // Only what was checked: asking again could give another answer.
+  // Only checked addresses: another look-up could give another result.
   const lookup: LookupFunction = (_hostname, options, callback) => {
     const [first] = addresses;
     if (options.all === true) callback(null, [...addresses]);

@@ -1,7 +1,7 @@
 /**
- * The head of an answer over HTTP/1.1.
+ * The head of a response over HTTP/1.1.
  *
- * Promise: an answer has the fields that it was given, and those that are about its connection and its end.
+ * Promise: a response has the fields that the caller passed, and those about its connection and its end.
  *
  * @see RFC 9112 §4, §6, §9
  */
@@ -9,17 +9,17 @@ import { STATUS_CODES } from "node:http";
 
 import { TOKEN, VALUE } from "../../shared/http/field-lines.ts";
 
-/** How the end of an answer shows. Plain numbers: Node runs our source as it stands, without enums. */
+/** How the end of a response is marked. Plain numbers, not enums: Node runs our source without compiling it. */
 export const NO_BODY = 0;
 export const OF_LENGTH = 1;
 export const CHUNKED = 2;
 export const UNTIL_CLOSE = 3;
 
-/** All but what it says of the connection, and the empty line. */
+/** The head without its Connection field and the empty line. */
 export interface AnswerHead {
   readonly text: string;
   readonly framing: number;
-  /** Of the body; meaningful where that shows its end. */
+  /** Length of the body; meaningful if it marks the body's end. */
   readonly length: number;
 }
 
@@ -34,12 +34,12 @@ export function answerHead(
   const head = (STATUS_LINES[status] ?? `HTTP/1.1 ${status} unknown\r\n`) + text + (hasDate ? "" : dateLine());
   if (!mayHaveBody) return { text: head, framing: NO_BODY, length: 0 };
   if (length >= 0) return { text: head, framing: OF_LENGTH, length };
-  // An old client knows no chunks (RFC 9112 §6.1).
+  // HTTP/1.0 clients cannot read chunks (RFC 9112 §6.1).
   if (isHttp10) return { text: head, framing: UNTIL_CLOSE, length: 0 };
   return { text: `${head}Transfer-Encoding: chunked\r\n`, framing: CHUNKED, length: 0 };
 }
 
-/** What was written of the fields, and what they say. */
+/** Header fields as text, and the facts that the caller needs. */
 export interface FieldText {
   text: string;
   /** -1: not declared. */
@@ -51,7 +51,7 @@ const BAD_FIELD = "a header field of the answer has a character that cannot stan
 const BAD_LENGTH = "the Content-Length of the answer is no number";
 const OWN_FIELD = "a header field of the answer is about its connection, which is not for its maker to say";
 
-/** @param headers flat @throws TypeError for what would be read as something else than it is; its text is not quoted */
+/** @param headers flat @throws TypeError for a field that would be read differently; its text is not quoted */
 export function fieldText(headers: readonly string[]): FieldText {
   const fields: FieldText = { text: "", length: -1, hasDate: false };
   for (let index = 0; index < headers.length; index += 2) {
@@ -82,7 +82,7 @@ export function fieldText(headers: readonly string[]): FieldText {
   return fields;
 }
 
-/** Written one byte for each character: a wider one has no place in the table, as little as a line feed. */
+/** Text is written one byte for each character: wider characters are not in the table, like a line feed. */
 function isMadeOf(text: string, table: Uint8Array): boolean {
   for (let at = 0; at < text.length; at += 1) if (table[text.charCodeAt(at)] !== 1) return false;
   return true;

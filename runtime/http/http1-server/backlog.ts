@@ -1,35 +1,35 @@
 /**
- * What a client has sent behind a request that is not answered yet: bytes, to be read when it is their turn.
+ * Bytes that a client sent after a request that is not answered yet, to be read in their turn.
  *
- * Promises: bounded in bytes and requests. Of more, those that had come whole are answered, the last of them is told `close`, and
- * all behind is as if it had never come (RFC 9112 §9.3.2).
+ * Promises: bounded in bytes and requests. Above the bounds, the complete requests are answered, the last of them with
+ * `close`, and all that follows is ignored, as if it had never come (RFC 9112 §9.3.2).
  */
 import { RequestReader, type RequestSink } from "./request-reader.ts";
 
-/** More than that is not kept, but for the piece that makes it more. */
+/** Most bytes that are held, except that the piece that exceeds this is also held. */
 const MAX_BYTES = 65_536;
-/** What a piece costs beside its bytes, about: they may come one by one. */
+/** Approximate cost of a piece in addition to its bytes: they may come one by one. */
 const PIECE_BYTES = 128;
-/** So many of those that waited together are answered. */
+/** Most requests that are answered of those that waited together. */
 const MAX_WAITING = 32;
 
 export class Backlog {
   #pieces: Buffer[] = [];
   #size = 0;
-  /** Bytes that were taken last. */
+  /** Bytes of the last `take()`. */
   #taken = 0;
-  /** What is left of the bytes that waited together. */
+  /** Unread rest of the bytes that waited together. */
   #together = 0;
   /** Requests that began out of them. */
   #begun = 0;
-  /** So many may still begin. */
+  /** Requests that may still begin. */
   #left = Infinity;
 
   get isEmpty(): boolean {
     return this.#pieces.length === 0;
   }
 
-  /** What is held, with what pieces cost. */
+  /** Held bytes, including the cost of the pieces. */
   get size(): number {
     return this.#size;
   }
@@ -42,7 +42,7 @@ export class Backlog {
     return this.#size <= MAX_BYTES;
   }
 
-  /** All of it, for the next request. */
+  /** Takes all bytes, for the next request. */
   take(): Buffer {
     const bytes = this.#join();
     this.#pieces = [];
@@ -55,7 +55,7 @@ export class Backlog {
     return bytes;
   }
 
-  /** What the request did not need of it. */
+  /** Returns the bytes after the request to the backlog. */
   giveBack(rest: Buffer): void {
     this.#together -= this.#taken - rest.length;
     this.#pieces.push(rest);
@@ -69,7 +69,7 @@ export class Backlog {
     return this.#begun >= MAX_WAITING || this.#left <= 0;
   }
 
-  /** Takes nothing more. @returns false when no request has come whole */
+  /** Accepts no more bytes. @returns false if no complete request waits */
   close(): boolean {
     const bytes = this.#join();
     this.#pieces = [bytes];
@@ -77,7 +77,7 @@ export class Backlog {
     return this.#left > 0;
   }
 
-  /** How many requests wait: their heads have come. */
+  /** Number of waiting requests whose head is complete. */
   count(): number {
     return Math.min(requestsIn(this.#join()).begun, this.#left);
   }
@@ -88,7 +88,7 @@ export class Backlog {
   }
 }
 
-/** Nothing else is done about them. More than may be answered are not counted. */
+/** Only counts requests, at most as many as may be answered. */
 function requestsIn(bytes: Buffer): { readonly begun: number; readonly whole: number } {
   const seen = { begun: 0, whole: 0 };
   const sink: RequestSink = {

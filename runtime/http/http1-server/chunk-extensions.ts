@@ -6,7 +6,7 @@
 import type { ChunkExtensions } from "../../shared/http/chunk-lines.ts";
 import { TOKEN, VALUE } from "../../shared/http/field-lines.ts";
 
-/** Of one body: each chunk could have some, around a single byte of data. */
+/** Limit for one body: each chunk could have extensions, around a single byte of data. */
 const MAX_BYTES = 16_384;
 
 const QUOTE = 34;
@@ -14,7 +14,7 @@ const SEMICOLON = 59;
 const EQUALS = 61;
 const BACKSLASH = 92;
 
-/** Where the next byte belongs. Plain numbers: Node runs our source as it stands, without enums. */
+/** Position of the next byte. Plain numbers, not enums: Node runs our source without compiling it. */
 const NAME_START = 0;
 const NAME = 1;
 const VALUE_START = 2;

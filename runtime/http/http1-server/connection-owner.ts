@@ -1,20 +1,20 @@
-/** What a connection asks of the listener it belongs to. */
+/** Interface between a connection and its listener. */
 import type { Parties } from "../admission/parties.ts";
 import type { RequestRefusal } from "../listener/accept-h1.ts";
 import type { Connection } from "./connection.ts";
 import type { RequestHead } from "./request-head.ts";
 import type { UnreadQueue } from "./unread.ts";
 
-/** A request, as far as it has come. */
+/** A request with the input that came so far. */
 export interface Arrival {
   readonly head: RequestHead;
-  /** Nothing of it follows. */
+  /** No more of it follows. */
   readonly isWhole: boolean;
-  /** It has one, and this is all of it. */
+  /** The complete body, if it has one and all of it came. */
   readonly body: Buffer | undefined;
 }
 
-/** The listener, as its connections see it. */
+/** The listener, as its exchanges see it. */
 export interface ExchangeOwner {
   readonly secure: boolean;
   /** Clients are asked for certificates. */
@@ -24,23 +24,23 @@ export interface ExchangeOwner {
 }
 
 export interface ConnectionOwner extends Omit<ExchangeOwner, "draining"> {
-  /** The listener's own, which says when it is draining. */
+  /** The listener itself; `draining` changes. */
   readonly peer: Pick<ExchangeOwner, "draining">;
   readonly parties: Parties;
-  /** Where what comes may wait before it is read. */
+  /** Queue where input may wait before it is read. */
   readonly unread?: UnreadQueue | undefined;
-  /** There is no room for what its client sends. */
+  /** Called when there is no memory for the client's input. */
   noRoom(): void;
-  /** Milliseconds, a second late at most. */
+  /** Milliseconds, at most a second behind. */
   readonly nowMs: number;
-  /** Makes a request of what has come, and begins it. @param mayUpgrade it stands behind no other that was not answered yet */
+  /** Makes a request of the input, and begins it. @param mayUpgrade no earlier request is unanswered */
   begin(connection: Connection, arrival: Arrival, mayUpgrade: boolean): void;
-  /** It belongs to whoever took it: not counted among these any more, but cut with them. */
+  /** Called when a WebSocket handler owns the connection: no longer counted here, but ended together with the others. */
   upgraded(connection: Connection): void;
-  /** It begins with the preface of HTTP/2. @param first what has been read of it, and not been taken */
+  /** The connection starts with the HTTP/2 preface. @param first bytes that were read but not consumed */
   turnedHttp2(connection: Connection, first: Buffer): void;
-  /** @param unanswered requests of which nothing was answered */
+  /** @param unanswered number of requests without any response */
   closed(connection: Connection, unanswered: number): void;
-  /** @param reason where the request is one, and only cannot be met */
+  /** @param reason set if it is a request that only cannot be served */
   unreadable(detail: string, reason: RequestRefusal | undefined): void;
 }

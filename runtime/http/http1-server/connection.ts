@@ -1,9 +1,9 @@
 /**
- * One connection of HTTP/1.1 that is read and written by ourselves: one state machine, one request at a time.
+ * One HTTP/1.1 connection, read and written by our own code: one state machine, one request at a time.
  *
- * Untrusted input: the client's bytes. Promises: a request begins only when the one before it has been answered; what comes
- * meanwhile is kept as bytes, within bounds, and is as if it had never come where the answer says `close` (RFC 9112 §9.3.2, §9.6);
- * nothing behind what cannot be read is looked at; each state that a client can keep up by silence has an end.
+ * Untrusted input: the client's bytes. Promises: a request begins only when the one before it has been answered; bytes that
+ * come meanwhile are held, within bounds, and ignored if the response says `close` (RFC 9112 §9.3.2, §9.6); nothing after
+ * unreadable input is read; each state that a silent client can prolong has a timeout.
  */
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
@@ -22,14 +22,14 @@ import { writeTogether } from "./write-together.ts";
 import { endConnection } from "../end-broken.ts";
 import { guardEach, type Guarded } from "../../shared/faults/guard.ts";
 
-/** How long the head of a request may take, from its first byte, or from the connection. */
+/** Longest time for the head of a request, from its first byte, or from the start of the connection. */
 export const HEAD_MS = 30_000;
 /** Above the 60 s that load balancers keep idle connections, so that they close first. */
 export const IDLE_MS = 65_000;
-/** How long a body that nobody wanted is read, before the connection is closed. */
+/** Longest time for reading an unwanted body before the connection is closed. */
 const DISCARD_MS = 5_000;
 
-/** What the deadline is for. */
+/** Purpose of the deadline. */
 const NOTHING = 0;
 const FOR_HEAD = 1;
 const FOR_REQUEST = 2;
@@ -38,28 +38,28 @@ const FOR_REST = 3;
 export class Connection implements RequestSink, BodySource, Guarded {
   readonly socket: Socket;
   readonly owner: ConnectionOwner;
-  /** Read once: Node asks the system's table of its sockets each time. */
+  /** Cached: Node queries the system for each access. */
   readonly remoteAddress: string;
-  /** Whose it is. */
+  /** The client. */
   readonly party: Party;
-  /** What came and waits, as it came. */
+  /** Unparsed bytes that wait in the admission queue. */
   unread: UnreadBytes | undefined;
-  /** Bytes of it that are counted as held, apart from those of its exchange. */
+  /** Its bytes that are counted as held, apart from those of its exchange. */
   #heldBytes = 0;
   readonly #reader: RequestReader = new RequestReader(this);
-  /** Its answer or its body is not over. */
+  /** The request whose response or body is not complete. */
   #exchange: OwnExchange | undefined;
-  /** Came behind a request that is not answered. */
+  /** Bytes after a request that is not answered. */
   #backlog: Backlog | undefined;
   #due = FOR_HEAD;
   #dueMs: number;
   #discarded = 0;
-  /** Bytes are taken in a loop further up. */
+  /** True while `#read()` runs further up the stack. */
   #isTaking = false;
   #isPaused = false;
-  /** What comes is not read as requests any more. */
+  /** Further input is not read as requests. */
   #isClosing = false;
-  /** For it belongs to somebody else. */
+  /** Another handler owns the socket. */
   #isDetached = false;
 
   constructor(socket: Socket, owner: ConnectionOwner) {
@@ -70,12 +70,11 @@ export class Connection implements RequestSink, BodySource, Guarded {
     this.#dueMs = owner.nowMs + HEAD_MS;
   }
 
-  /** A request is not over. */
   get isBusy(): boolean {
     return this.#exchange !== undefined || this.#reader.isInHead;
   }
 
-  /** Ends it where its time has passed. */
+  /** Ends the connection if its deadline has passed. */
   look(nowMs: number): void {
     if (this.#due === NOTHING || nowMs < this.#dueMs || this.#isClosing) return;
     if (this.#due === FOR_HEAD) this.#refuse({ status: 408, detail: "its head did not come in time" });
@@ -90,7 +89,7 @@ export class Connection implements RequestSink, BodySource, Guarded {
     this.#count();
   }
 
-  /** It is closed, or belongs to somebody else. */
+  /** Called when it is closed, or another handler owns it. */
   leave(): void {
     this.#isClosing = true;
     this.#backlog = undefined;
@@ -98,7 +97,7 @@ export class Connection implements RequestSink, BodySource, Guarded {
     this.party.leave();
   }
 
-  /** The client has closed its half. Nobody waits for answers then, as with node:http. */
+  /** The client has closed its half. As in node:http, it does not wait for responses then. */
   ended(): void {
     if (this.#isClosing) return;
     if (this.#exchange === undefined && this.#reader.isInHead)
@@ -126,7 +125,7 @@ export class Connection implements RequestSink, BodySource, Guarded {
     this.owner.begin(this, { head, isWhole, body }, this.#backlog === undefined);
   }
 
-  /** The request that was read last is this one, from now on. */
+  /** Sets the exchange of the request that was read last. */
   begun(exchange: OwnExchange): void {
     this.#exchange = exchange;
     if (this.#backlog?.begins() === true) exchange.closesConnection = true;
@@ -144,15 +143,15 @@ export class Connection implements RequestSink, BodySource, Guarded {
     const exchange = this.#exchange;
     if (exchange === undefined) return;
     exchange.closesConnection ||= closes;
-    // The rest came: whoever takes the answer slowly has the time of any other answer.
+    // The body is complete: a slow reader of the response gets the time limits of any other response.
     this.#due = NOTHING;
     exchange.finishBody(trailers);
-    // Whoever reads it may take his time; a connection that is not read does not tell of a client that goes away.
+    // The reader of the body may take its time. A connection that is not read does not notice that the client leaves.
     this.resumeReading();
     if (exchange.isAnswered) this.#goOn(exchange);
   }
 
-  /** A mistake of ours: it ends the request that is under way, and the connection with it. */
+  /** Called for a bug of ours: ends the current request, and the connection with it. */
   broke(error: unknown): void {
     this.#isTaking = false;
     endConnection(this.socket, this.#exchange, error);
@@ -170,27 +169,28 @@ export class Connection implements RequestSink, BodySource, Guarded {
     this.socket.resume();
   }
 
-  /** Writes text of an answer, one byte for each character. @returns false when "drain" is to be waited for */
+  /** Writes text of a response, one byte for each character. @returns false if the caller should wait for "drain" */
   write(text: string): boolean {
     return this.#isClosing || this.socket.write(text, "latin1");
   }
 
-  /** Writes bytes, with text before and behind them. */
+  /** Writes bytes, with text before and after them. */
   writeBytes(before: string, bytes: Buffer, after = ""): boolean {
     return this.#isClosing || writeTogether(this.socket, before, bytes, after);
   }
 
-  /** The system has taken, so copied, all that was written. Over TLS nobody can tell. */
+  /** True once the system has copied everything written. Over TLS this is unknown. */
   get isFlushed(): boolean {
     return !this.owner.secure && this.socket.writableLength === 0;
   }
 
-  /** Writes the end of an answer. The exchange hears of it when the system has it all. */
+  /** Writes the end of a response. Notifies the exchange once the system has all of it. */
   finish(text: string, exchange: OwnExchange): void {
     if (this.#isClosing) return;
     const { socket } = this;
     if (this.#reader.isInBody) this.#discardRest();
-    // Over TLS bytes are always taken later; in the clear nearly always at once, and then nobody has to be called back.
+    // Over TLS the system always takes bytes later. In plain text it nearly always takes them immediately, and no callback is
+    // needed.
     if (this.owner.secure) {
       socket.write(text, "latin1", (error) => void (error ?? this.answered(exchange)));
       return;
@@ -200,7 +200,7 @@ export class Connection implements RequestSink, BodySource, Guarded {
     else socket.write("", (error) => void (error ?? tellAnswered(this, exchange)));
   }
 
-  /** Gives the connection away, with what came behind the head. */
+  /** Hands the connection over, with the bytes after the head. */
   detach(): Duplex {
     const { socket } = this;
     const early = this.#backlog?.take();
@@ -215,21 +215,21 @@ export class Connection implements RequestSink, BodySource, Guarded {
     return socket;
   }
 
-  /** The answer cannot be given: what came is no request, or only the beginning of one. */
+  /** Rejects the input: it is not a request, or only the beginning of one. */
   #refuse({ status, detail, reason }: ReadProblem): void {
     const exchange = this.#exchange;
     const isBehind = this.#backlog !== undefined && exchange === undefined;
     this.owner.unreadable(detail, reason);
     this.#isClosing = true;
     this.#backlog = undefined;
-    // What cannot be read behind a good request does not take its answer away.
+    // Unreadable input after a good request must not drop the response to that request.
     if ((isBehind && reason === undefined) || exchange?.isEnded === true) closeLingering(this.socket);
     else if (exchange?.started === true) this.socket.destroy();
     else refuseConnection(this.socket, status, status === 503 ? "request.overloaded" : reason && `request.${reason}`);
     exchange?.lost();
   }
 
-  /** For a method that is not for us. */
+  /** Rejects CONNECT. */
   refuseMethod(): void {
     this.#refuse({ status: 405, detail: "its method is CONNECT" });
   }
@@ -252,21 +252,21 @@ export class Connection implements RequestSink, BodySource, Guarded {
     if (this.#exchange === undefined && this.#due !== FOR_HEAD && this.#reader.isInHead) this.#wait(FOR_HEAD, HEAD_MS);
   }
 
-  /** @param bytes behind a request that is not answered @param isRest of what was read for it */
+  /** @param bytes after a request that is not answered @param isRest returned by the reader of that request */
   #hold(bytes: Buffer, isRest = false): void {
     const exchange = this.#exchange;
-    // It is as if they had never come. They are read all the same, or nobody would hear that the client leaves.
+    // Ignored. They are read anyway: otherwise the connection would not notice that the client leaves.
     if (exchange?.closesConnection === true && exchange.upgrade === undefined) {
       this.#backlog = undefined;
       return;
     }
     if (isRest && this.#backlog !== undefined) return this.#backlog.giveBack(bytes);
     this.#backlog ??= new Backlog();
-    // Without a request these are read in the next tick.
+    // Without a request they are read in the next tick.
     if (this.#backlog.add(bytes) || exchange === undefined) return;
-    // A client that waits for the other protocol's yes has more in its own buffers.
+    // A client that waits for the protocol switch has the rest in its own buffers.
     if (exchange.upgrade !== undefined) this.socket.pause();
-    // This answer did not say that the connection ends: what came is read once the system has taken it.
+    // The response did not announce the end of the connection: the input is read once the system has taken it.
     else if (exchange.isEnded) this.pauseReading();
     else if (!this.#backlog.close()) {
       this.#backlog = undefined;
@@ -274,7 +274,7 @@ export class Connection implements RequestSink, BodySource, Guarded {
     }
   }
 
-  /** Most requests come in one piece, and nothing of them is held here. */
+  /** Cheap in most cases: requests come in one piece, and none of it is held here. */
   #count(): void {
     if (this.#isClosing) this.#reader.close();
     const bytes = this.#reader.heldBytes + (this.#backlog?.size ?? 0);
@@ -288,7 +288,7 @@ export class Connection implements RequestSink, BodySource, Guarded {
   #noRoom(): void {
     this.owner.noRoom();
     const exchange = this.#exchange;
-    // Only what came behind its request is dropped: the answer is on its way.
+    // Drops only the input after the request: the response is on its way.
     if (exchange !== undefined && this.#backlog !== undefined) {
       this.#backlog = undefined;
       exchange.closesConnection = true;
@@ -305,15 +305,15 @@ export class Connection implements RequestSink, BodySource, Guarded {
 
   #goOn({ closesConnection }: OwnExchange): void {
     if (!closesConnection && !this.owner.peer.draining) return this.#release();
-    // What came behind it is as if it had never come.
+    // Input after this request is ignored.
     this.#backlog = undefined;
     this.#close();
   }
 
-  /** The next request may begin. */
+  /** Allows the next request to begin. */
   #release(): void {
     this.#exchange = undefined;
-    // A second more than clients are told.
+    // A second longer than the Keep-Alive header announces.
     this.#wait(FOR_REQUEST, IDLE_MS + 1_000);
     if (this.#isPaused) this.resumeReading();
     if (this.#backlog !== undefined && !this.#isTaking) process.nextTick(readBacklog, this);
@@ -332,14 +332,14 @@ export class Connection implements RequestSink, BodySource, Guarded {
     this.#dueMs = this.owner.nowMs + ms;
   }
 
-  /** Reads on for a while after an early answer: closing at once would destroy the answer on its way (RFC 9112 §9.6). */
+  /** Reads on for a while after an early response: an immediate close would drop the response (RFC 9112 §9.6). */
   #discardRest(): void {
     this.#discarded = 0;
     this.#wait(FOR_REST, DISCARD_MS);
     this.resumeReading();
   }
 
-  /** Ends it so that what was written arrives. */
+  /** Ends the connection so that everything written arrives. */
   #close(): void {
     this.#isClosing = true;
     if (!isLingering(this.socket)) closeLingering(this.socket);

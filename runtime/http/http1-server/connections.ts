@@ -1,6 +1,6 @@
 /**
- * All connections of HTTP/1.1 of the public listener, which the gateway reads and writes itself: it costs less than node:http, and
- * what Node's parser refuses is refused; see request-reader.ts.
+ * All HTTP/1.1 connections of the public listener, which the gateway reads and writes itself: this costs less than node:http.
+ * What Node's parser rejects is also rejected; see request-reader.ts.
  */
 import type { Socket } from "node:net";
 
@@ -22,45 +22,45 @@ import { UnreadBytes, type UnreadQueue } from "./unread.ts";
 import { guardEach, guardSocket, task } from "../../shared/faults/guard.ts";
 
 export interface OwnConnections {
-  /** Takes care of a connection of which nothing has been read. */
+  /** Serves a connection of which nothing has been read. */
   add(socket: Socket): void;
-  /** Ends those on which no request is under way. */
+  /** Ends the connections without a request in progress. */
   closeIdle(): void;
-  /** Ends all, also those that became WebSockets. */
+  /** Ends all, including those that became WebSockets. */
   destroy(): void;
-  /** Once no connection is left. */
+  /** Call it once no connection is left. */
   close(): void;
 }
 
 export interface OwnConnectionsDeps extends AcceptDeps {
-  /** Longest time in which a client may take nothing of what is sent to it; 0 or absent: no limit. */
+  /** Longest time in which a client may read nothing of what is sent to it; 0 or absent: no limit. */
   readonly sendTimeoutMs?: number | undefined;
-  /** Called when a connection ends before anything of these answers was sent. @param by who ended it */
+  /** Called when a connection ends before any byte of these responses was sent. @param by the side that ended it */
   onUnanswered?(by: "client" | "gateway", requests: number): void;
   /** Must not throw. */
   handle(exchange: Exchange): void;
-  /** Takes a connection in the clear whose first unread bytes are the preface. */
+  /** Takes a plain-text connection whose first unread bytes are the HTTP/2 preface. */
   serveHttp2(socket: Socket): void;
   readonly parties: Parties;
-  /** There is no room for what a client sends. */
+  /** Called when there is no memory for a client's input. */
   onNoRoom(): void;
-  /** Where what comes may wait before it is read. */
+  /** Queue where input may wait before it is read. */
   readonly unread?: UnreadQueue | undefined;
 }
 
-/** Between two looks at who is late. */
+/** Time between two checks for late connections. */
 const LOOK_MS = 1_000;
 
-/** Found by the functions that all sockets share: a closure for each event would be kept for each idle connection. */
+/** Finds the connection in functions that all sockets share: closures would cost memory for each idle connection. */
 const CONNECTION = Symbol("connection");
-/** Its first bytes, where they may be the preface of HTTP/2 and are not whole. */
+/** First bytes that may be an incomplete HTTP/2 preface. */
 const BEGINNING = Symbol("beginning");
 interface OwnSocket extends Socket {
   [CONNECTION]?: Connection;
   [BEGINNING]?: Buffer | undefined;
 }
 
-/** @param peer of the listener; `draining` changes */
+/** @param peer the listener itself; `draining` changes */
 export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwner): OwnConnections {
   const { log } = deps;
   const connections = new Set<Connection>();
@@ -108,7 +108,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
   const timer = setInterval(
     task("the look at connections", () => {
       owner.nowMs = performance.now();
-      // Whoever waits for us is not late.
+      // A client in the admission queue waits for us: it is not late.
       for (const connection of connections) if (connection.unread === undefined) look(connection, owner.nowMs);
     }),
     LOOK_MS,
@@ -159,7 +159,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
       const connection = new Connection(socket, owner);
       socket[CONNECTION] = connection;
       connections.add(connection);
-      // Over TLS the handshake has told the version.
+      // Over TLS the handshake has determined the version.
       socket.on("data", owner.secure ? onData : onBeginning);
       socket.on("drain", onDrain);
       socket.on("end", onEnd);
@@ -265,13 +265,13 @@ const lost = guardEach((connection: Connection): void => {
   }
 });
 
-/** HTTP/1.0 has none (RFC 9110 §10.1.1). */
+/** HTTP/1.0 has no expectations (RFC 9110 §10.1.1). */
 function expectationOf({ expect, isHttp10 }: RequestHead): Expectation {
   if (expect === undefined || isHttp10) return "none";
   return expect.toLowerCase() === "100-continue" ? "continue" : "unmet";
 }
 
-/** Every other Upgrade is ignored (RFC 9110 §7.8). */
+/** Ignores every other Upgrade (RFC 9110 §7.8). */
 function asksForWebSocket({ method, isHttp10, upgrade, rawHeaders }: RequestHead): boolean {
   return method === "GET" && !isHttp10 && isWebSocketOffer(upgrade, allHeaders(rawHeaders, "connection").join(","));
 }

@@ -1,4 +1,4 @@
-/** The Exchange over one request on a connection of our own. What reaches it has been checked. */
+/** The Exchange over one request on an HTTP/1.1 connection. Its head has been checked. */
 import type { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 
@@ -14,7 +14,7 @@ import { IDLE_MS, type Connection } from "./connection.ts";
 import type { Arrival } from "./connection-owner.ts";
 import { RequestBody } from "./request-body.ts";
 
-/** Up to here what belongs together leaves in one write; copying is cheaper than a second one. */
+/** Up to this size, related parts leave in one write: copying is cheaper than a second write. */
 const ONE_WRITE_BYTES = 16_384;
 const CLOSE = "Connection: close\r\n\r\n";
 const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${IDLE_MS / 1_000}\r\n\r\n`;
@@ -23,21 +23,21 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   readonly wholeBody: Buffer | undefined;
   status = 0;
   trailers: readonly string[] = NONE;
-  /** The answer says `close`: nothing behind this request is looked at. */
+  /** The response says `close`: no input after this request is read. */
   closesConnection: boolean;
-  /** All of the answer has been written. */
+  /** The whole response has been written. */
   isEnded = false;
-  /** And the system has taken it. */
+  /** The system has taken the whole response. */
   isAnswered = false;
   readonly #connection: Connection;
   readonly #isHttp10: boolean;
   #body: RequestBody | undefined = undefined;
   #isBodyWhole: boolean;
   #awaitsContinue: boolean;
-  /** Of the answer, not sent yet. */
+  /** Head of the response while it is unsent. */
   #headText = "";
   #framing = NO_BODY;
-  /** What is missing of an answer of known length. */
+  /** Missing bytes of a response with a declared length. */
   #left = 0;
   #isOver = false;
   #closeListeners: ((complete: boolean) => void)[] | undefined = undefined;
@@ -75,7 +75,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     return this.#isHttp10 ? "1.0" : "1.1";
   }
 
-  /** The first look at the body tells a waiting client to send it (RFC 9110 §10.1.1). */
+  /** The first access tells a waiting client to send the body (RFC 9110 §10.1.1). */
   get body(): Readable {
     if (this.#awaitsContinue) {
       this.#awaitsContinue = false;
@@ -86,7 +86,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
 
   start(status: number, headers: readonly string[]): void {
     this.#head(status, headers);
-    // The body may come much later (a stream): the head must not wait for it, but may leave together with a first chunk.
+    // Flush the head soon: a stream's body may come much later. Until then, a first chunk can leave in the same write.
     process.nextTick(flushHead, this);
   }
 
@@ -106,14 +106,14 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   end(chunk?: Buffer | string, trailers: readonly string[] = NONE): void {
     if (this.isEnded || this.#isOver) return;
     if (chunk !== undefined && chunk.length > 0 && this.#framing !== NO_BODY) this.#send(bytesOf(chunk));
-    // Less than was declared must not look complete. More has broken it off already.
+    // A response shorter than declared must not look complete. A longer one was aborted already.
     if (this.#framing === OF_LENGTH && this.#left !== 0) return this.abort();
     const last = this.#framing === CHUNKED ? `${this.#headText}0\r\n${trailerText(trailers)}\r\n` : this.#headText;
     this.#finish(last);
   }
 
   respond(status: number, headers: readonly string[], body?: Buffer | string): void {
-    // Of a body that will not be read to its end anyway the client is told at once.
+    // Tell the client now that a body above the limit will not be read to its end.
     if (!this.#isBodyWhole && Number(this.header("content-length") ?? 0) > MAX_DISCARDED_BYTES)
       this.closesConnection = true;
     this.#head(status, headers);
@@ -134,9 +134,9 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
 
   abort(): void {
     const { socket } = this.#connection;
-    // The connection may be another request's by now.
+    // Another request may use the connection by now.
     if (this.#isOver) return;
-    // A plain close would look like the end of an answer that is delimited by it.
+    // A plain close would look like the end of a response that is delimited by it.
     if (this.started) breakOff(socket);
     else socket.destroy();
   }
@@ -152,7 +152,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     this.upgrade = { protocol: "websocket", accept: (headers) => this.#acceptWebSocket(key, headers) };
   }
 
-  /** For `start()`: the head alone, when nothing has been written with it by now. */
+  /** For `start()`: sends the head on its own if nothing has been written with it by now. */
   flush(): void {
     if (this.#headText === "" || this.isEnded || this.#isOver) return;
     this.#connection.write(this.#headText);
@@ -176,23 +176,22 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     const body = this.#openBody();
     this.trailers = trailers;
     this.#isBodyWhole = true;
-    // Behind the answer it was thrown away: ended, it would look complete to whoever still reads it.
+    // After the response the body was discarded. Ending it normally would make it look complete to its reader.
     if (this.isEnded) body.breakOff();
     else body.feedEnd();
   }
 
-  /** Nothing of the answer is missing, or nothing more of it can be sent. */
+  /** Called when the response is complete, or no more of it can be sent. */
   over(isAnswered: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.isAnswered = isAnswered;
     this.giveBack();
     this.#drainListeners = NO_LISTENERS;
-    // Not in the stack of whoever answers.
+    // Later, not in the stack of the caller.
     if (this.#closeListeners !== undefined) process.nextTick(tellClosed, this);
   }
 
-  /** The connection is lost. */
   lost(): void {
     this.over(false);
     if (!this.#isBodyWhole) this.#body?.breakOff();
@@ -208,7 +207,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
   #openBody(): RequestBody {
     if (this.#body === undefined) {
       this.#body = new RequestBody(this.#connection);
-      // All of it is here: to stop reading the connection would only hide that its client leaves.
+      // All of it is here: pausing the connection would only hide that its client leaves.
       if (this.wholeBody !== undefined) this.#body.push(this.wholeBody);
       if (this.#isBodyWhole) this.#body.feedEnd();
     }
@@ -249,7 +248,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
       : this.#connection.writeBytes(head, chunk);
   }
 
-  /** @throws TypeError for fields that cannot be written: nothing is started then */
+  /** @throws TypeError for fields that cannot be written; the response is not started then */
   #head(status: number, headers: readonly string[]): void {
     if (this.started) throw new Error("Cannot answer twice");
     const mayHaveBody = this.method !== "HEAD" && status !== 204 && status !== 304;
@@ -258,7 +257,7 @@ export class OwnExchange extends ReceivedRequest implements Exchange {
     this.status = status;
     this.#framing = head.framing;
     this.#left = head.length;
-    // A client that still waits for "100 Continue" may or may not send its body now: the next bytes have two readings.
+    // A client that still waits for "100 Continue" may or may not send its body now, so the next bytes are ambiguous.
     const hasTwoReadings = this.#awaitsContinue;
     if (this.#connection.owner.peer.draining || hasTwoReadings || head.framing === UNTIL_CLOSE)
       this.closesConnection = true;

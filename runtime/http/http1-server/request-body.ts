@@ -1,13 +1,13 @@
 /** The body of a request as a stream, fed by its connection. */
 import { Readable } from "node:stream";
 
-/** Whose bytes they are. */
+/** The connection that feeds the body. */
 export interface BodySource {
   pauseReading(): void;
   resumeReading(): void;
 }
 
-/** What a client may send before somebody reads it. */
+/** Most bytes that a client may send before the body is read. */
 const MAX_UNREAD_BYTES = 65_536;
 
 export class RequestBody extends Readable {
@@ -33,7 +33,7 @@ export class RequestBody extends Readable {
   /** The rest will not come. */
   breakOff(): void {
     if (this.destroyed || this.readableEnded) return;
-    // As a request of node:http: who does not listen has no interest, and shall not end the process.
+    // Like a request of node:http: without an error listener, an abort must not end the process.
     this.destroy(this.listenerCount("error") > 0 ? new Error("the connection was lost") : undefined);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The head of a request of HTTP/1.1, and what it says about where its body ends.
+ * The head of an HTTP/1.1 request, and the framing of its body.
  *
- * Untrusted input: every character. Promise: a head that two readers could take for different things is refused.
+ * Untrusted input: every character. Promise: a head that two readers could read differently is rejected.
  *
  * @see RFC 9112 §3, §5, §6
  */
@@ -26,24 +26,25 @@ const SPACE = 32;
 const ZERO = 48;
 const ONE = 49;
 
-/** Old clients send one behind a body: it is passed over (RFC 9112 §2.2), once. */
+/** Old clients send one after a body. It is ignored, once (RFC 9112 §2.2). */
 export const EMPTY_LINE = "\r\n";
-/** Each by itself, so that what is compared later is one string for all. */
+/** One shared string per method, so that later comparisons are cheap. */
 const KNOWN: ReadonlyMap<string, string> = new Map(METHODS.map((method) => [method, method]));
 const LONGEST_METHOD = Math.max(...METHODS.map(({ length }) => length));
 /**
- * Credentials, hosts and the like are kept by caches. As parts of the head they keep the whole head, which costs less than to
- * copy each; of a longer one they are copied, or a client could choose how much memory a kept word takes.
+ * Caches keep values of the head (credentials, hosts). A slice of a string keeps the whole head in memory, which is cheaper
+ * than copying each value. Values of longer heads are copied: otherwise a client could choose how much memory a cached value
+ * takes.
  */
 const KEPT_TEXT_BYTES = 4_096;
-/** What may stand in a target is looked at where it is made canonical; nothing here may end it elsewhere. */
+/** Canonicalization checks the target's characters; here no other character may end the target. */
 const TARGET = tableOf((code) => code > SPACE && code !== 0x7f);
 
 const OTHER_CODING = "its Transfer-Encoding is not just chunked";
 const OLD_CODING = "it has a Transfer-Encoding in HTTP/1.0";
 const TWO_CODINGS = "it has two Transfer-Encodings";
 
-/** Problems that are told by a code of their own, as `checkHead()` would. */
+/** Problems that get a code of their own, as in `checkHead()`. */
 export const REASONS: ReadonlyMap<string, RequestRefusal> = new Map([
   [OTHER_CODING, "transfer-encoding"],
   [OLD_CODING, "transfer-encoding"],
@@ -54,11 +55,11 @@ export class RequestHead implements FieldTaker, Persistence {
   readonly method: string;
   readonly target: string;
   readonly isHttp10: boolean;
-  /** Name, value, … as received, without the blanks around values. */
+  /** Name, value, … as received, without the whitespace around values. */
   readonly rawHeaders: string[] = [];
-  /** Of each name, in their order. */
+  /** Traits of each name, in order. */
   readonly traits: HeaderTraits[] = [];
-  /** Of the body; -1: not declared. */
+  /** Length of the body; -1: not declared. */
   length = -1;
   isChunked = false;
   closes = false;
@@ -67,7 +68,7 @@ export class RequestHead implements FieldTaker, Persistence {
   upgrade: string | undefined = undefined;
   readonly #keepsText: boolean;
 
-  /** @param keepsText what is cut out of the text may keep all of it in memory */
+  /** @param keepsText slices of the text may keep all of it in memory */
   constructor(method: string, target: string, isHttp10: boolean, keepsText: boolean) {
     this.#keepsText = keepsText;
     this.method = method;
@@ -135,14 +136,14 @@ export function parseRequestHead(text: string, end: number): RequestHead | strin
   return head;
 }
 
-/** With its own characters: a part of a text has those of the whole. */
+/** Copies a slice, which otherwise keeps the whole text in memory. */
 function copyOf(part: string): string {
   return Buffer.from(part, "latin1").toString("latin1");
 }
 
 const NO_REQUEST_LINE = "it does not begin with a request line of HTTP/1";
 
-/** Of a head whose end has not come: refused now, not when the time is up. @param known so much of it was looked at before */
+/** Rejects an incomplete head as early as possible, before its timeout. @param known number of characters checked before */
 export function problemOfBeginning(text: string, known: number): string | undefined {
   if (known <= EMPTY_LINE.length + LONGEST_METHOD && !EMPTY_LINE.startsWith(text)) {
     const start = text.startsWith(EMPTY_LINE) ? EMPTY_LINE.length : 0;
@@ -153,7 +154,7 @@ export function problemOfBeginning(text: string, known: number): string | undefi
   return problemOfLines(text, known);
 }
 
-/** Takes trailers. Which of the others mean anything is for others to say (shared/http/trailers.ts). */
+/** Takes trailers. shared/http/trailers.ts decides which of them have a meaning. */
 export class TrailerFields implements FieldTaker {
   readonly raw: string[] = [];
   closes = false;
@@ -161,13 +162,13 @@ export class TrailerFields implements FieldTaker {
   takeField({ name, lower }: HeaderTraits, value: string): string | undefined {
     this.raw.push(name, value);
     if (lower === "connection" || lower === "proxy-connection") this.closes ||= saysClose(value);
-    // MUST NOT (RFC 9110 §6.5.1): there are readers who would look for another end.
+    // MUST NOT (RFC 9110 §6.5.1): other readers would derive another end of the message from them.
     const isFraming = lower === "content-length" || lower === "transfer-encoding";
     return isFraming ? "a trailer says where the message ends" : undefined;
   }
 }
 
-/** Where it means nothing (RFC 9110 §6.5.1, §7.6.1) there are still readers who take it for the end of the connection. */
+/** Some readers close the connection for this header even where it has no meaning (RFC 9110 §6.5.1, §7.6.1). */
 function saysClose(value: string): boolean {
   const said = { closes: false, keepsAlive: false };
   noteConnection(said, value);

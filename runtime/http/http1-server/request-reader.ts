@@ -1,9 +1,10 @@
 /**
  * Reads HTTP/1.1 requests from the bytes of one connection: one state machine.
  *
- * Untrusted input: every byte. Promises: a request has one end or is refused, and nothing behind a problem is looked at. What RFC
- * 9112 lets a recipient repair is refused instead (bare line feeds, folded lines, a Content-Length beside a Transfer-Encoding,
- * codings other than "chunked", escapes in chunk extensions); Node's parser, which reads the same bytes in test/fuzz, refuses no more.
+ * Untrusted input: every byte. Promises: a request has one end or is rejected, and no byte after a problem is read. Repairs
+ * that RFC 9112 allows are rejected instead (bare line feeds, folded lines, a Content-Length next to a Transfer-Encoding,
+ * codings other than "chunked", escapes in chunk extensions). Node's parser, which reads the same bytes in test/fuzz, rejects
+ * no more than this.
  *
  * @see RFC 9112 §2.2, §3, §5, §6, §7
  */
@@ -21,29 +22,29 @@ import {
   type RequestHead,
 } from "./request-head.ts";
 
-/** Hears of requests: head, data…, end. Nothing after a problem. */
+/** Receives the parts of requests: head, data…, end. Nothing after a problem. */
 export interface RequestSink {
-  /** @param isWhole neither data nor an end follows @param body which has come with it, where it has one then */
+  /** @param isWhole neither data nor an end follows @param body the complete body, if it came with the head */
   onHead(head: RequestHead, isWhole: boolean, body?: Buffer): void;
-  /** @param chunk of the bytes that were given */
+  /** @param chunk part of the bytes that `read()` got */
   onData(chunk: Buffer): void;
-  /** @param trailers flat, as received; undefined: none came @param closes they say that nothing follows */
+  /** @param trailers flat, as received; undefined: none came @param closes they announce that nothing follows */
   onEnd(trailers: string[] | undefined, closes: boolean): void;
 }
 
-/** Why nothing more is read. */
+/** The reason for not reading further. */
 export interface ReadProblem {
   readonly status: 400 | 405 | 408 | 431 | 503;
   readonly detail: string;
-  /** Set where it is a request, and only cannot be met. */
+  /** Set if it is a request that only cannot be served. */
   readonly reason?: RequestRefusal | undefined;
 }
 
-/** Request line and fields together, and the trailers again as much. */
+/** Limit for request line and fields together, and again for the trailers. */
 export const MAX_HEAD_BYTES = 32_768;
 export const MAX_TRAILERS = 200;
 
-/** Where the next byte belongs. */
+/** Position of the next byte. */
 const HEAD = 0;
 const BODY_OF_LENGTH = 1;
 const CHUNKS = 2;
@@ -53,9 +54,9 @@ export class RequestReader {
   problem: ReadProblem | undefined;
   readonly #sink: RequestSink;
   #phase = HEAD;
-  /** Of a head, or of trailers, whose end has not come. */
+  /** Text of an incomplete head, or of incomplete trailers. */
   readonly #lines: HeadText = new HeadText(MAX_HEAD_BYTES);
-  /** Bytes that are missing from the body. */
+  /** Missing bytes of the body. */
   #left = 0;
   #chunks: ChunkLines | undefined;
 
@@ -63,28 +64,28 @@ export class RequestReader {
     this.#sink = sink;
   }
 
-  /** The head of a request has come, and its end has not. */
+  /** True between the end of a request's head and the end of the request. */
   get isInBody(): boolean {
     return this.#phase !== HEAD;
   }
 
-  /** The beginning of a head has come, and its end has not. */
+  /** True between the first byte of a head and its end. */
   get isInHead(): boolean {
     return this.#phase === HEAD && !EMPTY_LINE.startsWith(this.#lines.text);
   }
 
-  /** Bytes that are kept of lines whose end has not come. */
+  /** Held bytes of incomplete lines. */
   get heldBytes(): number {
     return this.#lines.text.length;
   }
 
-  /** Nothing more is read. */
+  /** Stops reading. */
   close(): void {
     this.#lines.clear();
   }
 
   /**
-   * Takes what has come, at most up to the end of a request.
+   * Reads bytes, at most up to the end of a request.
    *
    * @returns where it stopped; `problem` may be set then
    */
@@ -147,7 +148,7 @@ export class RequestReader {
     const { length, isChunked, expect } = head;
     const isWhole = !isChunked && length <= 0;
     const bodyEnd = start + length;
-    // Small ones mostly come with their head. Who asks first whether to send one is answered by whoever looks at it.
+    // Small bodies mostly come with their head. With `expect` the body's reader decides whether the client shall send it.
     if (!isChunked && length > 0 && bodyEnd <= end && expect === undefined) {
       this.#sink.onHead(head, true, bytes.subarray(start, bodyEnd));
       return bodyEnd;
@@ -186,7 +187,7 @@ export class RequestReader {
     return next;
   }
 
-  /** @param end of the last line; 0: there is none */
+  /** @param end of the last line; 0: no lines */
   #endTrailers(text: string, end: number): void {
     const fields = new TrailerFields();
     const problem = end > 0 ? parseFields(text, 0, end + 2, fields) : undefined;

@@ -1,19 +1,19 @@
-/** The beginning of a request that waits for its turn as it came, before anything of it was read. */
+/** Unparsed first bytes of a request that waits in the admission queue. */
 import type { Socket } from "node:net";
 
 import type { Party } from "../admission/parties.ts";
 import type { Queued } from "../admission/fair-queue.ts";
 
-/** Where it waits; see Admission. */
+/** The admission queue; see Admission. */
 export interface UnreadQueue {
   isCrowded(): boolean;
   hold(unread: UnreadBytes): Queued<unknown>;
   drop(queued: Queued<unknown>): void;
 }
 
-/** More is not read meanwhile, but for the piece that makes it more. */
+/** Above this, reading pauses; the piece that exceeds it is still held. */
 const MAX_BYTES = 16_384;
-/** What a piece costs beside its bytes, about: they may come one by one. */
+/** Approximate cost of a piece in addition to its bytes: they may come one by one. */
 const PIECE_BYTES = 128;
 
 export class UnreadBytes {
@@ -21,7 +21,7 @@ export class UnreadBytes {
   readonly #onTurn: (socket: Socket, bytes: Buffer) => void;
   readonly #pieces: Buffer[] = [];
   #size = 0;
-  /** Of these, what is counted as held. */
+  /** Part of `#size` that is counted as held. */
   #heldBytes = 0;
   readonly #party: Party;
   readonly #queue: UnreadQueue;
@@ -44,7 +44,7 @@ export class UnreadBytes {
     const size = bytes.length + PIECE_BYTES;
     this.#size += size;
     if (!this.#party.take(size)) {
-      // Read now, and refused like any other.
+      // Read it now: it is rejected like any other.
       this.#queue.drop(this.#queued);
       this.read();
       return;
@@ -56,12 +56,12 @@ export class UnreadBytes {
   read(): void {
     const socket = this.#socket;
     this.#giveBack();
-    // Before: whoever takes it may want to stop it.
+    // Before the callback, which may pause the socket.
     if (this.#size > MAX_BYTES) socket.resume();
     this.#onTurn(socket, this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces));
   }
 
-  /** Its client has left. */
+  /** Called when the client has left. */
   leave(): void {
     this.#queue.drop(this.#queued);
     this.#giveBack();

@@ -1,4 +1,4 @@
-/** Checks one request of HTTP/1.1: framing, header counts, target. What cannot be understood is answered here. */
+/** Checks one HTTP/1.1 request: framing, header counts, target. Requests that cannot be understood are answered here. */
 import { METHODS } from "node:http";
 
 import type { Log } from "../../shared/log.ts";
@@ -24,22 +24,22 @@ export type RequestRefusal =
   | "protocol"
   | "websocket-version";
 
-/** Told by the table of codes. */
+/** Derived from the table of codes. */
 export type RefusalStatus = StatusOf<`request.${RequestRefusal}`>;
 
 export interface AcceptDeps {
   readonly log: Log;
-  /** Called with the reason of every request that is refused before it is an Exchange. */
+  /** Called with the reason of every request that is rejected before it is an Exchange. */
   onRefused?(reason: RequestRefusal): void;
 }
 
-/** What the parser of HTTP/1.1 knows; HTTP/2 takes no others. TRACE and CONNECT are refused apart. */
+/** The methods that the HTTP/1.1 parser accepts; HTTP/2 accepts the same. TRACE and CONNECT are rejected separately. */
 export const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 
 export const MAX_HEADER_COUNT = 200;
 export const MAX_TARGET_LENGTH = 8_192;
 
-/** What is checked of a request: as it was received, and what is known of each name. */
+/** The head to check: as received, with the traits of each name. */
 export interface ReceivedHead {
   readonly method: string;
   readonly target: string;
@@ -52,13 +52,13 @@ export type CheckedHead =
   | { readonly ok: true; readonly target: RequestTarget; readonly hasBody: boolean }
   | { readonly ok: false; readonly status: RefusalStatus; readonly reason: RequestRefusal };
 
-/** Checks what can be known of a request by its head. */
+/** Runs all checks that need only the head. */
 export function checkHead(head: ReceivedHead, secure: boolean, expectation: Expectation): CheckedHead {
   const { method, target, rawHeaders: raw, traits } = head;
   if (target.length > MAX_TARGET_LENGTH) return refusal(414, "target-too-long");
   if (raw.length > 2 * MAX_HEADER_COUNT) return refusal(431, "too-many-headers");
   if (method === "TRACE") return refusal(405, "method");
-  // Something else than 100-continue cannot be met (RFC 9110 §10.1.1).
+  // An expectation other than 100-continue cannot be met (RFC 9110 §10.1.1).
   if (expectation === "unmet") return refusal(417, "expectation");
 
   let seen = 0;
@@ -73,7 +73,7 @@ export function checkHead(head: ReceivedHead, secure: boolean, expectation: Expe
     if (lower === "host") host = value;
     else if (lower === "content-length") hasBody ||= value !== "0";
     else if (lower === "transfer-encoding") {
-      // Another coding than chunked cannot be undone here, and HTTP/1.0 has none (RFC 9112 §6.1).
+      // The gateway cannot undo a coding other than chunked, and HTTP/1.0 has none (RFC 9112 §6.1).
       if (value.trim().toLowerCase() !== "chunked" || head.isHttp10) return refusal(400, "transfer-encoding");
       hasBody = true;
     }
@@ -86,7 +86,7 @@ function refusal(status: RefusalStatus, reason: RequestRefusal): CheckedHead {
   return { ok: false, status, reason };
 }
 
-/** Answers a request that is not understood. @param exchange closes its connection */
+/** Responds to a request that cannot be understood. @param exchange closes its connection */
 export function refuseRequest(
   deps: AcceptDeps,
   exchange: Exchange,
@@ -101,5 +101,5 @@ export function refuseRequest(
   });
 }
 
-/** Of requests that are refused. */
+/** Target of rejected requests. */
 export const NO_TARGET: RequestTarget = { path: "/", query: "", host: "" };

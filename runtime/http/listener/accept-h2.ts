@@ -1,9 +1,9 @@
 /**
- * Checks the head of one HTTP/2 request (RFC 9113 §8) and brings it into the form that HTTP/1.1 requests have.
+ * Checks the head of one HTTP/2 request (RFC 9113 §8) and converts it to the form of HTTP/1.1 requests.
  *
- * nghttp2 has refused what breaks framing before: names in upper case, connection headers, pseudo-headers that are
- * unknown, repeated or late, a body of another length than declared. Here: a method that HTTP/1.1 has,
- * one authority, one scheme, a target that is a path, and names that may stand once.
+ * nghttp2 has already rejected broken framing: upper-case names, connection headers, unknown, repeated or late
+ * pseudo-headers, a body of another length than declared. Checked here: a method that HTTP/1.1 has, one authority, one
+ * scheme, a target that is a path, and headers that are allowed once.
  */
 import {
   KNOWN_METHODS,
@@ -22,11 +22,11 @@ export interface Http2Head {
   readonly path: string;
   readonly query: string;
   readonly host: string;
-  /** As of an HTTP/1.1 request: Host instead of pseudo-headers, one Cookie. */
+  /** In the form of an HTTP/1.1 request: Host instead of pseudo-headers, one Cookie. */
   readonly rawHeaders: readonly string[];
   readonly headerTraits: readonly HeaderTraits[];
   readonly isWebSocket: boolean;
-  /** The client may hold its body back until it is asked for it. */
+  /** The client may wait for "100 Continue" before it sends the body. */
   readonly awaitsContinue: boolean;
 }
 
@@ -69,14 +69,14 @@ export function parseRequestHead(raw: readonly string[], secure: boolean): Http2
         protocol = value;
         continue;
       case "cookie":
-        // Split for compression; one field before it is passed on (RFC 9113 §8.2.3).
+        // Split for compression; joined before it is forwarded (RFC 9113 §8.2.3).
         cookie = cookie === undefined ? value : `${cookie}; ${value}`;
         continue;
       case "sec-websocket-version":
         version = value;
         break;
       case "expect":
-        // Something else than 100-continue cannot be met (RFC 9110 §10.1.1).
+        // An expectation other than 100-continue cannot be met (RFC 9110 §10.1.1).
         if (value.toLowerCase() !== "100-continue") return refuse(417, "expectation");
         awaitsContinue = true;
         break;
@@ -101,20 +101,20 @@ export function parseRequestHead(raw: readonly string[], secure: boolean): Http2
 
   if (method === "TRACE") return refuse(405, "method");
   if (method === "CONNECT") {
-    // A tunnel to anywhere is not what this is for; the extended form names its protocol (RFC 8441 §4).
+    // Plain CONNECT opens a tunnel to any host. The extended form names its protocol (RFC 8441 §4).
     if (protocol === undefined) return refuse(405, "method");
     if (protocol.toLowerCase() !== "websocket") return refuse(501, "protocol");
     if (version !== WEBSOCKET_VERSION) return refuse(400, "websocket-version");
   } else if (protocol !== undefined) return refuse(400, "protocol");
-  // Some upstreams fold "get", or take the rest of what is no method for a target.
+  // Some upstreams fold "get", or read the rest of an invalid method as a target.
   if (!KNOWN_METHODS.has(method)) return refuse(501, "method");
-  // A proxy that believed "http" here would send what was meant for TLS in the clear, or take it for another origin.
-  // In the clear either is true: whoever ended TLS before us may say what its client asked for.
+  // An upstream that believed "http" here would send TLS traffic in plain text, or see another origin. Without TLS both
+  // values are valid: the proxy that terminated TLS may pass on the client's scheme.
   if (scheme !== "https" && (secure || scheme !== "http")) return refuse(400, "scheme");
   const defaultPort = scheme === "https" ? "443" : "80";
   if (target === undefined || target.charCodeAt(0) !== 47) return refuse(400, "target-form");
   if (target.length > MAX_TARGET_LENGTH) return refuse(414, "target-too-long");
-  // Without :authority Host stands for it; two of them must be the same (RFC 9113 §8.3.1).
+  // Without :authority, Host is used. If both are present, they must match (RFC 9113 §8.3.1).
   if (authority !== undefined && host !== undefined && host !== authority) {
     if (canonicalAuthority(host, defaultPort) !== canonicalAuthority(authority, defaultPort))
       return refuse(400, "authority-mismatch");
@@ -124,7 +124,7 @@ export function parseRequestHead(raw: readonly string[], secure: boolean): Http2
   headers[1] = canonical.host;
   return {
     ok: true,
-    // The same handshake over HTTP/1.1 is a GET, and so policies and records know it.
+    // Over HTTP/1.1 the same handshake is a GET, so policies and records see GET.
     method: protocol === undefined ? method : "GET",
     path: canonical.path,
     query: canonical.query,

@@ -1,9 +1,9 @@
 /**
- * The certificates of the public listener: read from files, and brought by slices for their hosts; chosen by the name a
- * client asks for (SNI), read anew when the files change.
+ * The certificates of the public listener: from files, and from slices for their hosts. Chosen by the name that a client
+ * requests (SNI), and reloaded when the files change.
  *
- * Promise: a change that cannot be used (half written, key of another certificate) keeps what was there before and is
- * logged; connections that are open keep the certificate they began with.
+ * Promise: an unusable change (incomplete file, key of another certificate) is logged and keeps the previous certificate;
+ * open connections keep the certificate they started with.
  */
 import { constants, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -25,7 +25,7 @@ export interface CertificateFiles {
   readonly keyFile: string;
 }
 
-/** Whose client certificates are believed. */
+/** The trusted authorities of client certificates. */
 export interface ClientAuthorities {
   /** PEM of the authorities. */
   readonly caFile: string;
@@ -40,9 +40,9 @@ export interface Certificates extends Closable {
   readonly fallback: SecureContextOptions;
   /** @returns undefined: the fallback */
   find(serverName: string): SecureContext | undefined;
-  /** Of the files, in their order, as they are in force. */
+  /** Certificates of the files, in their order, as active now. */
   leaves(): readonly X509Certificate[];
-  /** Looks at the files now. @returns true when something changed and is in force */
+  /** Checks the files now. @returns true when something changed and is active */
   reload(): Promise<boolean>;
   /** Called after each change, with the new fallback. */
   onChange(listener: (fallback: SecureContextOptions) => void): void;
@@ -51,7 +51,7 @@ export interface Certificates extends Closable {
 export interface CertificateDeps {
   readonly log: Log;
   readonly clients?: ClientAuthorities | undefined;
-  /** Of slices; absent: there are none. */
+  /** Certificates from slices; absent: there are none. */
   readonly hosts?: HostCertificates | undefined;
   /** Default 2 s; files are compared by content, so that renames and symlink swaps are seen alike. */
   readonly pollMs?: number;
@@ -67,8 +67,8 @@ export interface LoadedCertificate {
 
 const POLL_MS = 2_000;
 /**
- * In TLS 1.2 a client could renegotiate, without end and under another certificate: it would be believed with the validity of the
- * first one, which Node checks once.
+ * In TLS 1.2 a client could renegotiate, without limit and with another certificate. That certificate would count as valid
+ * because the first one was, which Node checks once.
  */
 const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
 
@@ -80,9 +80,9 @@ export async function openCertificates(
   let loaded = await loadCertificates(files, clients?.caFile);
   let byName = indexOf(loaded);
   let listener: (fallback: SecureContextOptions) => void = () => {};
-  /** So that a broken file is reported once, not with each look. */
+  /** Ensures that a broken file is logged once, not with each check. */
   let lastReason = "";
-  /** Made with the first client that asks for the host, and with the authorities of now. */
+  /** Created when a client first requests the host, with the current authorities. */
   let contexts = new WeakMap<HostCertificate, SecureContext>();
 
   const certificates: Certificates = {
@@ -133,7 +133,7 @@ export async function openCertificates(
     if (!certificate) return undefined;
     const known = contexts.get(certificate);
     if (known) return known;
-    // Without the authorities of client certificates those of the whole world would be believed.
+    // Without the configured authorities, client certificates of all public authorities would be trusted.
     const { ca } = certificates.fallback;
     const { certificate: cert, key } = certificate;
     try {
@@ -141,7 +141,7 @@ export async function openCertificates(
       contexts.set(certificate, made);
       return made;
     } catch (error) {
-      // It was tried when it was loaded; whatever else may come must not end the process in the middle of a handshake.
+      // It was validated when it was loaded. No other error may end the process in the middle of a handshake.
       log.error({ host: certificate.host, reason: errorText(error) }, "cannot use certificate of slice");
       return undefined;
     }
@@ -149,9 +149,9 @@ export async function openCertificates(
 }
 
 /**
- * Reads and checks the files, as they are when the listener opens.
+ * Reads and checks the files, for the listener's start.
  *
- * @param earlier what the files held before, in their order; given back where they still do
+ * @param earlier previous content of the files, in their order; returned for unchanged files
  * @throws GatewayError `http.certificate`
  */
 export function loadCertificates(
@@ -177,10 +177,10 @@ async function load(
     if (earlier?.text === text) return earlier;
     const leaf = new X509Certificate(cert);
     checkKey(leaf, key);
-    // No client takes it. One that ends while it is in use stays, and its end is told.
+    // No client accepts an expired one. A certificate that expires while in use stays, and its expiry is reported.
     const problem = timeProblem(leaf, Date.now());
     if (problem !== undefined) throw new TypeError(problem);
-    // OpenSSL passes over what is none, and then takes nobody.
+    // OpenSSL ignores a file without an authority, and then rejects every client.
     if (ca && !new X509Certificate(ca).ca) throw new TypeError("the authority of client certificates is none");
     const options = { cert, key, secureOptions, ...(ca && { ca }) };
     return { text, leaf, names: namesOf(leaf), options, context: createSecureContext(options) };
@@ -190,7 +190,7 @@ async function load(
   }
 }
 
-/** Of two certificates for one name the first in the list is taken. */
+/** For a name in two certificates, the first in the list is used. */
 function indexOf(loaded: readonly LoadedCertificate[]): ReadonlyMap<string, SecureContext> {
   const byName = new Map<string, SecureContext>();
   for (const { names, context } of loaded) for (const name of names) if (!byName.has(name)) byName.set(name, context);

@@ -1,4 +1,4 @@
-/** The certificate that a client showed in the TLS handshake. */
+/** The certificate that a client presented in the TLS handshake. */
 import { createHash, type X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 
@@ -7,10 +7,10 @@ import type { CertificateFacts } from "../../policy/facts.ts";
 
 export type ClientCertificate = CertificateFacts;
 
-/** Once per connection, not once per request. */
+/** Parsed once per connection, not once per request. */
 const known = new WeakMap<TLSSocket, ClientCertificate | undefined>();
 
-/** @returns undefined when the client showed none, or was not asked */
+/** @returns undefined when the client presented none, or was not asked */
 export function clientCertificateOf(socket: TLSSocket): ClientCertificate | undefined {
   if (known.has(socket)) return known.get(socket);
   const shown = socket.getPeerX509Certificate();
@@ -19,7 +19,10 @@ export function clientCertificateOf(socket: TLSSocket): ClientCertificate | unde
   return certificate;
 }
 
-/** For each new connection: a session that resumes keeps the result of the first handshake, when the certificate was still valid. */
+/**
+ * Checked for each new connection: a resumed session keeps the result of the first handshake, when the certificate was still
+ * valid.
+ */
 export function resumesEnded(socket: TLSSocket): boolean {
   const shown = socket.isSessionReused() ? socket.getPeerX509Certificate() : undefined;
   return shown !== undefined && hasEnded(shown);
@@ -30,8 +33,8 @@ function hasEnded(shown: X509Certificate): boolean {
 }
 
 /**
- * Of a certificate that is not valid, nothing but its fingerprint: anybody can make one, with a key of any kind and as many
- * names as a handshake may have, and no rule asks for more of it.
+ * Facts of a client certificate. Of an invalid one only the fingerprint: any client can create one, with any key and any
+ * number of names, and rules can match it by fingerprint only.
  */
 export function certificateFacts(shown: X509Certificate, isSigned: boolean): ClientCertificate {
   const fingerprint = createHash("sha256").update(shown.raw).digest("hex");
@@ -49,16 +52,16 @@ export function certificateFacts(shown: X509Certificate, isSigned: boolean): Cli
   };
 }
 
-/** Rules look through the names with every request. */
+/** Rules search the names on every request. */
 const MAX_NAMES = 1000;
 
 /**
- * Node's text of the subject alternative names → kind and values.
+ * Parses Node's text of the subject alternative names into kinds and values.
  *
- * Values with special characters are JSON texts there (CVE-2021-44532: an unquoted comma made two names of one). What
- * does not read cleanly from beginning to end gives no names at all.
+ * Values with special characters are JSON strings there (CVE-2021-44532: an unquoted comma made two names of one). A text
+ * that does not parse completely gives no names at all.
  *
- * @returns undefined for more names than are looked at
+ * @returns undefined for more names than the limit
  */
 export function alternativeNames(text: string): ReadonlyMap<string, readonly string[]> | undefined {
   const names = new Map<string, string[]>();

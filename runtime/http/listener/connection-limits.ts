@@ -1,14 +1,17 @@
-/** How many connections a process may hold, so that it never runs out of descriptors. */
+/** Numbers of connections that a process may hold, so that it never runs out of descriptors. */
 import { readFileSync } from "node:fs";
 
 export interface ConnectionLimits {
-  /** Of the public listener; undefined = no limit but the system's. */
+  /** Limit of the public listener; undefined = only the system's limit. */
   readonly public: number | undefined;
   /** To all upstreams together. */
   readonly upstreams: number | undefined;
-  /** Of the listener that redirects, and of the admin listener. */
+  /** Limit of the redirecting listener, and of the admin listener. */
   readonly other: number | undefined;
-  /** For the gateway's own requests to the operator's providers, and as many for those to addresses that others named. */
+  /**
+   * Limit of the gateway's own requests to the operator's providers, and again of those to addresses that other parties
+   * named.
+   */
   readonly own: number;
 }
 
@@ -16,9 +19,9 @@ export interface ConnectionLimits {
 const MOST_OWN = 1024;
 
 /**
- * Two fifths of what the process may open are for clients, as many for upstreams, however many streams
- * clients open (upstreams/fair-share.ts divides them). What is left is for the other listeners (a twentieth each), requests of our own
- * (two times a 25th), the store and files.
+ * Divides the descriptors of the process: two fifths for clients, and two fifths for upstreams, however many streams clients
+ * open (upstreams/fair-share.ts divides them). The rest is for the other listeners (a twentieth each), the gateway's own
+ * requests (two times a 25th), the store and files.
  *
  * @param configured `max_connections`
  */
@@ -26,7 +29,7 @@ export function connectionLimits(configured: number | undefined, descriptors = d
   if (descriptors === undefined) return { public: configured, upstreams: undefined, other: undefined, own: MOST_OWN };
   const part = Math.floor((descriptors * 2) / 5);
   const forClients = configured ?? part;
-  // Where more clients are configured, a fifth is left for the rest all the same.
+  // Keep a fifth for the rest even if more clients are configured.
   const left = descriptors - forClients - Math.floor(descriptors / 5);
   return {
     public: Math.max(1, forClients),
@@ -36,7 +39,7 @@ export function connectionLimits(configured: number | undefined, descriptors = d
   };
 }
 
-/** The soft limit of open descriptors of this process (which node raises to the hard one); undefined where it is not known. */
+/** The soft limit of open descriptors of this process (which node raises to the hard one); undefined if unknown. */
 function descriptorLimit(): number | undefined {
   let text: string;
   try {

@@ -1,10 +1,11 @@
 /**
- * Connections of node:http, for the admin and the redirecting listener: each takes its requests in turn and ends so that the last answer arrives.
+ * node:http connections of the admin and the redirecting listener: each handles its requests in turn and ends so that the
+ * last response arrives.
  *
- * Untrusted input: what clients send behind a request that is not answered yet. Promises: a request begins only when the
- * one before it on its connection has been answered, so that whoever is told `close` can be sure that nothing sent
- * after was done (RFC 9112 §9.3.2, §9.6); what cannot be read behind a good request does not take its answer away; no
- * connection stays open because nobody reads it.
+ * Untrusted input: requests that clients send after one that is not answered yet. Promises: a request begins only when the
+ * one before it has been answered, so that after `close` a client can be sure that no later request was executed (RFC 9112
+ * §9.3.2, §9.6); unreadable input after a good request does not drop its response; no connection stays open because its input
+ * is not read.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SecureServer } from "node:https";
@@ -17,31 +18,34 @@ import { refuseConnection, statusOfParserError } from "./refuse-connection.ts";
 import { ignore } from "../../shared/ignore.ts";
 import { guardSocket } from "../../shared/faults/guard.ts";
 
-/** What a client waits for before it sends the body. "unmet": something that is not "100-continue". */
+/** The client's condition for sending the body. "unmet": an expectation other than "100-continue". */
 export type Expectation = "none" | "continue" | "unmet";
 
 export type BeginRequest = (request: IncomingMessage, response: ServerResponse, expectation: Expectation) => void;
 
 export interface Http1Connections {
-  /** Takes care of a connection, unless all are taken. */
+  /** Serves a connection, unless `takeInTurn()` takes all of them. */
   add(socket: Socket): void;
 }
 
-/** Options for dead peers: asked after a minute of silence, given up some ten seconds later. */
+/** Options for detecting dead peers: probed after an idle minute, dropped about ten seconds later. */
 export const TCP_KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
-/** Requests that wait behind one that is not answered. More than that is not read. */
+/** Most requests that wait after one that is not answered. More are not read. */
 const MAX_WAITING = 32;
-/** Of their bodies together. */
+/** Limit for their bodies together. */
 const MAX_WAITING_BYTES = 65_536;
-/** The parser's word for a client that ends its half in the middle of a request. */
+/** The parser's code for a client that ends its half in the middle of a request. */
 const ENDED_WITHIN = "HPE_INVALID_EOF_STATE";
 
 export interface Http1Options {
   readonly log: Log;
 }
 
-/** Call it before the server listens. @param isGiven connections are given to `add()` once they speak HTTP/1.1; otherwise all are taken */
+/**
+ * Call it before the server listens. @param isGiven connections are passed to `add()` once they speak HTTP/1.1; otherwise all
+ * are taken
+ */
 export function takeInTurn(
   server: Server | SecureServer,
   isGiven: boolean,
@@ -72,7 +76,7 @@ export function takeInTurn(
     guardSocket(socket, failed)(error, socket),
   );
   function refuseConnect(request: IncomingMessage, socket: Duplex): void {
-    // An answer to an earlier request is still on its way: two would share the connection.
+    // The response to an earlier request is still on its way: the two would share the connection.
     if (connections.get(request.socket)?.isBusy === true) socket.destroy();
     else refuseConnection(socket, 405);
     socket.on("error", ignore);
@@ -81,7 +85,7 @@ export function takeInTurn(
     if (isLingering(socket)) return;
     const status = statusOfParserError(error.code);
     if (status === undefined) socket.destroy();
-    // As node does it for clients that end between two requests: nobody waits for the answers.
+    // Like node for clients that end between two requests: they do not wait for the responses.
     else if (error.code === ENDED_WITHIN && connections.get(socket as Socket)?.isBusy === true) closeLingering(socket);
     else if (connections.get(socket as Socket)?.stopTaking() !== true) refuseConnection(socket, status);
     log.debug({ failure: error.code }, "cannot read request");
@@ -98,7 +102,7 @@ interface Arrival {
 class Http1Connection {
   readonly #socket: Socket;
   readonly #begin: BeginRequest;
-  /** Of the request that was begun, until it is over: a connection that waits for the next one holds nothing of the last. */
+  /** Response of the current request, until that is over: an idle connection holds nothing of the last one. */
   #current: ServerResponse | undefined;
   #waiting: Arrival[] | undefined;
   #takesNoMore = false;
@@ -106,7 +110,7 @@ class Http1Connection {
   constructor(socket: Socket, begin: BeginRequest) {
     this.#socket = socket;
     this.#begin = begin;
-    // What node calls once the answer is written that ends the connection.
+    // Node calls this after the response that ends the connection.
     socket.destroySoon = () => closeLingering(socket);
   }
 
@@ -115,7 +119,7 @@ class Http1Connection {
   }
 
   take(request: IncomingMessage, response: ServerResponse, expectation: Expectation): void {
-    // Behind the last answer: the parser goes on with what it has.
+    // After the last response: the parser continues with the bytes it has.
     if (this.#socket.writableEnded) {
       request.resume();
       return;
@@ -136,7 +140,7 @@ class Http1Connection {
 
   #answer({ request, response, expectation }: Arrival): void {
     this.#current = response;
-    // Before all others: those who hear of the end find the connection free.
+    // First, so that later listeners find the connection free.
     response.on(
       "close",
       guardSocket(this.#socket, () => this.#next()),
@@ -145,27 +149,27 @@ class Http1Connection {
   }
 
   /**
-   * What comes from now on is not read. The answers that are due are given, the last one ends the connection.
+   * Stops reading further requests. Pending responses are sent, and the last one ends the connection.
    *
-   * @returns false when none is due
+   * @returns false when no response is pending
    */
   stopTaking(): boolean {
     if (this.#takesNoMore) return true;
-    // Of a request that is not whole the rest cannot come any more.
+    // The rest of an incomplete request cannot come now.
     if (this.#waiting?.at(-1)?.request.complete === false) this.#waiting.pop()?.request.resume();
     const last = this.#waiting?.at(-1)?.response ?? this.#current;
     if (last === undefined || !last.req.complete) return false;
     this.#takesNoMore = true;
-    // Where its head has not left yet, node says `close` in it.
+    // If its head has not left yet, node writes `close` into it.
     last.shouldKeepAlive = false;
     last.once(
       "close",
       guardSocket(this.#socket, () => closeLingering(this.#socket)),
     );
-    // Not now: the parser may be at work.
+    // Later: the parser may be running.
     process.nextTick(
       guardSocket(this.#socket, () => {
-        // Without end while answers are due: a connection that is not read does not tell of a client that goes away.
+        // No limit while responses are pending: a connection that is not read does not notice that the client leaves.
         if (!isLingering(this.#socket)) discardInput(this.#socket, Infinity);
       }),
     );
@@ -173,8 +177,8 @@ class Http1Connection {
   }
 
   /**
-   * Bodies wait up to a size. Node would stop reading a connection whose body nobody takes: it would not learn of a client
-   * that goes away, and the request before would be worked on for nobody, without an end where its answer has none.
+   * Holds waiting bodies up to a size. Node would stop reading a connection with an unread body. It would not notice that the
+   * client leaves, and the request before would run without a reader, forever if its response has no end.
    */
   #boundBody(request: IncomingMessage): void {
     request.push = (chunk: unknown, encoding?: BufferEncoding) => {
@@ -194,7 +198,7 @@ class Http1Connection {
   readonly #next = (): void => {
     this.#current = undefined;
     if (this.#waiting === undefined) return;
-    // The answer was the last one: what came behind it is as if it had never come.
+    // That response was the last one: requests after it are ignored.
     if (this.#socket.writableEnded || this.#socket.destroyed) {
       for (const { request } of this.#waiting) request.resume();
       this.#waiting = undefined;

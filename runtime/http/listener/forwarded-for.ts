@@ -1,28 +1,27 @@
 /**
- * The client's address where trusted proxies stand in front of us (`xff_num_trusted_hops`).
+ * The client's address behind trusted proxies (`xff_num_trusted_hops`).
  *
- * Untrusted input: X-Forwarded-For. Each trusted proxy appends the address of who connected to it, so the last entries,
- * as many as there are proxies, are theirs; what stands to the left of them was written by whoever came first, and is
- * neither believed nor sent on. With fewer entries than proxies, or one that is no address, somebody came another way:
- * then nothing but the connection is believed.
+ * Untrusted input: X-Forwarded-For. Each trusted proxy appends the address of its peer, so the last N entries come from the N
+ * trusted proxies. Entries to the left of them come from the client, and are neither trusted nor forwarded. With fewer
+ * entries than proxies, or an invalid address, the request bypassed a proxy: then only the connection's address is used.
  */
 import { isIP } from "node:net";
 
 export interface ForwardedForSettings {
-  /** Proxies in front of us; 0: X-Forwarded-For is not looked at. */
+  /** Number of proxies in front of us; 0: X-Forwarded-For is ignored. */
   readonly trustedHops: number;
-  /** The peer's own address is not added to what upstreams get. */
+  /** Omits the peer's own address from the chain for upstreams. */
   readonly skipAppend: boolean;
 }
 
 export interface ForwardedFor {
-  /** Of the client. */
+  /** Address of the client. */
   readonly address: string;
   /** X-Forwarded-For for the upstream; "" = none. */
   readonly chain: string;
 }
 
-/** More than that is no list of proxies. */
+/** A longer value is not a list of proxies. */
 const MAX_LENGTH = 4_096;
 
 /** @param values of the X-Forwarded-For headers, in order @param peer address of the connection */
@@ -36,7 +35,7 @@ export function readForwardedFor(
   return { address, chain: (skipAppend ? trusted : [...trusted, peer]).join(", ") };
 }
 
-/** @returns the addresses that trusted proxies wrote, [] when there are fewer */
+/** @returns the addresses that trusted proxies wrote, [] if there are fewer */
 function trustedEntries(values: readonly string[], trustedHops: number): readonly string[] {
   const text = values.join(",");
   if (text.length > MAX_LENGTH) return [];
@@ -50,6 +49,6 @@ function addressOf(entry: string): string | undefined {
   const match = /^(?:\[([^\]]*)\]|([0-9.]+))(?::[0-9]{1,5})?$/.exec(text);
   const address = match?.[1] ?? match?.[2] ?? text;
   if (match?.[1] !== undefined && isIP(address) !== 6) return undefined;
-  // A zone ("fe80::1%eth0") names an interface of some other machine.
+  // A zone ("fe80::1%eth0") names an interface of another host.
   return isIP(address) === 0 || address.includes("%") ? undefined : address;
 }

@@ -1,8 +1,8 @@
 /**
- * Which certificate of the configuration in force a client gets for the name that it asks for (SNI).
+ * Finds the certificate in the active configuration for the name that a client requests (SNI).
  *
- * Untrusted input: names that clients ask for, and certificates, each of which is one owner's word about its own hosts.
- * Promise: nobody is shown an owner's certificate for a host that is served by others alone.
+ * Untrusted input: names that clients request, and certificates, each of which is one owner's claim about its hosts. Promise:
+ * no client gets an owner's certificate for a host that only other owners serve.
  */
 import type { HostCertificate } from "../../features/listener/compiled.ts";
 import type { Snapshot, Snapshots } from "../../config/snapshot.ts";
@@ -15,7 +15,7 @@ export interface HostCertificates {
 interface Index {
   readonly snapshot: Snapshot;
   readonly byHost: ReadonlyMap<string, HostCertificate>;
-  /** Host → owners of its routes; made when a wildcard's certificate is asked for. */
+  /** Host → owners of its routes; built when a wildcard's certificate is first needed. */
   owners?: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
@@ -29,9 +29,9 @@ export function createHostCertificates(snapshots: Pick<Snapshots, "current">): H
         index = { snapshot, byHost };
       }
       const found = index.byHost.get(pattern);
-      // The host itself is one of the owner's own: what is not was refused when it was loaded.
+      // The host is one of the owner's own: any other was rejected at load.
       if (!found || pattern === serverName) return found;
-      // A named host never falls back on a wildcard (features/routing/apply-find-route.ts): whoever serves it is not this owner.
+      // A named host never falls back on a wildcard (features/routing/apply-find-route.ts), so this owner does not serve it.
       index.owners ??= ownersOf(snapshot);
       const owners = index.owners.get(serverName);
       return owners === undefined || owners.has(found.owner) ? found : undefined;
@@ -47,7 +47,7 @@ function ownersOf({ routes, settings }: Snapshot): ReadonlyMap<string, ReadonlyS
     if (known) known.add(owner);
     else owners.set(hostname, new Set([owner]));
   }
-  // The operator's own, whoever else has routes there.
+  // This host is the operator's own, whichever owners have routes there.
   if (settings.authenticateServiceUrl !== undefined) {
     owners.set(new URL(settings.authenticateServiceUrl).hostname, new Set());
   }

@@ -5,15 +5,15 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 
 export interface ListenAddress {
-  /** undefined: every address of the machine. */
+  /** undefined: every address of this host. */
   readonly host: string | undefined;
   readonly port: number;
 }
 
 /**
- * Connections that the system keeps until they are accepted, which is one in a turn of the event loop; Node's 511 are few where
- * clients of another process come over, or all come back: whom there is no room for tries again after 1, 3 and 7 seconds. Many
- * more would be accepted when their clients have left. The system may allow less (net.core.somaxconn).
+ * Connections that the system queues until they are accepted, which is one per turn of the event loop. Node's 511 are too few
+ * when clients of another process come over, or all reconnect: clients above the limit retry after 1, 3 and 7 seconds. With
+ * many more, connections would be accepted after their clients have left. The system may allow less (net.core.somaxconn).
  */
 const BACKLOG = 2_048;
 
@@ -47,7 +47,7 @@ export function listen(server: Server, address: string, log: Log): Promise<void>
   });
 }
 
-/** The system may fail to accept a connection (no memory for it, a filter's rule); without a listener that would end the process. */
+/** Handles failed accepts (no memory, a filter rule): without a listener they would end the process. */
 export function goOnAfterErrors(server: Server, log: Log): void {
   server.on("error", (error: NodeJS.ErrnoException) => log.warn({ failure: error.code }, "cannot accept connection"));
 }
@@ -57,7 +57,7 @@ export function isEveryAddress(address: string): boolean {
   return host === undefined || host === "0.0.0.0" || host === "::";
 }
 
-/** How clients on this machine reach a listener: "127.0.0.1:8080". */
+/** Address under which local clients reach a listener: "127.0.0.1:8080". */
 export function shownAddress(address: string, port: number): string {
   const shown = isEveryAddress(address) ? "127.0.0.1" : (parseAddress(address).host ?? "");
   return `${shown.includes(":") ? `[${shown}]` : shown}:${port}`;

@@ -1,9 +1,9 @@
 /**
- * A listener behind a load balancer that speaks the PROXY protocol: the head is read before TLS and HTTP begin, and the
- * address in it becomes the connection's.
+ * A listener behind a load balancer that speaks the PROXY protocol: the head is read before TLS and HTTP begin, and its
+ * address becomes the connection's.
  *
- * Untrusted input: everything until the head is whole. Promises: without a good head nothing of the connection is read
- * further, it is cut; at most a few kilobytes and a few seconds are spent on it.
+ * Untrusted input: everything until the head is complete. Promises: a connection without a valid head is closed and not read
+ * further; the head costs at most a few kilobytes and a few seconds.
  */
 import type { Server, Socket } from "node:net";
 import { Server as TlsServer, type TLSSocket } from "node:tls";
@@ -14,23 +14,23 @@ import { ignore } from "../../shared/ignore.ts";
 import { guardSocket } from "../../shared/faults/guard.ts";
 
 export interface ProxiedConnections {
-  /** Gives a TLS connection the address that its head gave. Call it before anything asks for the address. */
+  /** Gives a TLS connection the address from its head. Call it before anything reads the address. */
   adopt(socket: TLSSocket): void;
-  /** Cuts connections whose head has not come yet. */
+  /** Closes connections whose head is not complete. */
   cutWaiting(): void;
 }
 
 const HEADER_TIMEOUT_MS = 5_000;
 
 /**
- * Takes the place of what the server does with a new connection, and does that once the head is read. Call it when all
- * listeners for "connection" are there.
+ * Replaces the server's handling of new connections: runs it once the head is read. Call it after all "connection" listeners
+ * are added.
  */
 export function expectProxyHeaders(server: Server, log: Log, timeoutMs = HEADER_TIMEOUT_MS): ProxiedConnections {
   const listeners = server.listeners("connection") as ((socket: Socket) => void)[];
   const isTls = server instanceof TlsServer;
   const waiting = new Set<Socket>();
-  /** What heads gave, by both ends of the connection: TLS makes another socket of it. */
+  /** Addresses from the heads, by both ends of the connection, since TLS creates another socket for it. */
   const sources = new Map<string, string>();
 
   const begin = (socket: Socket, source: string | undefined): void => {
@@ -44,7 +44,7 @@ export function expectProxyHeaders(server: Server, log: Log, timeoutMs = HEADER_
       setRemoteAddress(socket, source);
     }
     for (const listener of listeners) listener.call(server, socket);
-    // TLS takes what was put back by itself; HTTP waits for it like for any other bytes.
+    // TLS reads unshifted bytes automatically; HTTP waits for them like for any other bytes.
     if (!isTls) socket.resume();
   };
 
@@ -101,7 +101,7 @@ export function expectProxyHeaders(server: Server, log: Log, timeoutMs = HEADER_
   };
 }
 
-/** What tells an open connection from every other one. */
+/** Unique key of an open connection. */
 function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

@@ -1,10 +1,10 @@
 /**
- * The head of the PROXY protocol, versions 1 and 2: in front of everything else on a connection, a load balancer writes
- * who connected to it.
+ * The head of the PROXY protocol, versions 1 and 2: at the start of a connection, a load balancer writes the client's
+ * address.
  *
- * Untrusted input: the bytes, until the head is whole. Promise: one reading or a refusal; nothing is believed of a head
- * that says less or more than the format allows. Parsed by ourselves: it is read off a stream, within bounds of bytes and
- * time, before anything else of the connection is believed.
+ * Untrusted input: the bytes, until the head is complete. Promise: one reading or a rejection; a head with less or more than
+ * the format allows is not used at all. Parsed by our own code: it is read off a stream, within bounds of bytes and time,
+ * before anything else of the connection is trusted.
  *
  * @see The PROXY protocol, versions 1 & 2 (HAProxy), §2.1 and §2.2
  */
@@ -13,10 +13,10 @@ import { isIPv4 } from "node:net";
 import ipaddr from "ipaddr.js";
 
 export type ProxyHeader =
-  /** Not all has come yet. */
+  /** The head is not complete. */
   | { readonly kind: "incomplete" }
   | { readonly kind: "bad"; readonly reason: string }
-  /** `length` bytes are the head. Without `source` the connection speaks for itself: a health check, or an unknown family. */
+  /** `length` bytes are the head. Without `source` use the connection's address: a health check, or an unknown family. */
   | { readonly kind: "ok"; readonly length: number; readonly source: string | undefined };
 
 /** "PROXY TCP6 " with the longest addresses and ports, and the line's end (PROXY protocol §2.1). */
@@ -27,7 +27,7 @@ const V1_BEGINNING = Buffer.from("PROXY ");
 const V2_SIGNATURE = Buffer.from("\r\n\r\n\0\r\nQUIT\n");
 const V2_HEAD_BYTES = 16;
 
-/** Longest head there may be: with as many bytes the answer is no longer "incomplete". */
+/** Longest possible head: with this many bytes the result is no longer "incomplete". */
 export const MAX_PROXY_HEADER_BYTES = MAX_V2_BYTES + V2_HEAD_BYTES;
 
 /** @param bytes the connection's first */
@@ -43,7 +43,7 @@ function bad(reason: string): ProxyHeader {
   return { kind: "bad", reason };
 }
 
-/** As far as there are bytes; so that garbage is known at its first byte. */
+/** Compares only the bytes that came, so that garbage is detected at its first byte. */
 function beginsLike(bytes: Buffer, beginning: Buffer): boolean {
   const length = Math.min(bytes.length, beginning.length);
   return bytes.subarray(0, length).equals(beginning.subarray(0, length));
@@ -56,7 +56,7 @@ function readLine(bytes: Buffer): ProxyHeader {
   if (length > MAX_V1_BYTES) return bad("the line is too long");
   const line = bytes.toString("latin1", 0, end);
   const [, family, ...rest] = line.split(" ");
-  // The rest of such a line is to be passed over (PROXY protocol §2.1).
+  // Ignore the rest of such a line (PROXY protocol §2.1).
   if (family === "UNKNOWN") return { kind: "ok", length, source: undefined };
   const [source = "", destination = "", sourcePort = "", destinationPort = "", ...more] = rest;
   const isAddress = family === "TCP4" ? isIPv4 : family === "TCP6" ? isPlainIPv6 : undefined;
@@ -66,7 +66,7 @@ function readLine(bytes: Buffer): ProxyHeader {
   return { kind: "ok", length, source: canonical(source) };
 }
 
-/** Without a zone, which means something on the load balancer alone. */
+/** Without a zone, which has a meaning on the load balancer only. */
 function isPlainIPv6(text: string): boolean {
   return /^[0-9A-Fa-f:.]{2,45}$/.test(text) && ipaddr.IPv6.isValid(text);
 }
@@ -80,7 +80,7 @@ function canonical(address: string): string {
 }
 
 const COMMAND = { local: 0, proxy: 1 } as const;
-/** Of the byte that names family and transport (PROXY protocol §2.2). */
+/** Values of the byte with family and transport (PROXY protocol §2.2). */
 const FAMILY = { unspecified: 0, inet: 1, inet6: 2, unix: 3 } as const;
 const STREAM = 1;
 
@@ -95,7 +95,7 @@ function readBinary(bytes: Buffer): ProxyHeader {
   if (size > MAX_V2_BYTES) return bad("it is too long");
   const length = V2_HEAD_BYTES + size;
   if (bytes.length < length) return INCOMPLETE;
-  // The load balancer itself, and what has no address: the connection's own is used (PROXY protocol §2.2).
+  // The load balancer itself, or no address: use the connection's (PROXY protocol §2.2).
   if (command === COMMAND.local || family === FAMILY.unspecified || family === FAMILY.unix)
     return { kind: "ok", length, source: undefined };
   if (transport !== STREAM) return bad("the transport is not TCP");

@@ -1,8 +1,8 @@
 /**
- * The plain listener beside the TLS one: it answers nothing but where the same address is on https.
+ * The plain HTTP listener next to the TLS one: it only redirects to the same address on https.
  *
- * Untrusted input: everything. Promises: nobody is led to a host that this gateway does not serve; each connection ends
- * with its first answer.
+ * Untrusted input: everything. Promises: never redirects to a host that this gateway does not serve; each connection ends
+ * with its first response.
  */
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -21,13 +21,13 @@ export interface RedirectServer extends Closable {
 
 export interface RedirectOptions {
   readonly address: string;
-  /** Of the TLS listener; left out of addresses when it is 443. */
+  /** Port of the TLS listener; omitted from addresses when it is 443. */
   readonly securePort: number;
-  /** Whether the TLS listener serves a host, "app.example.com" or "app.example.com:8443". Asked for each request. */
+  /** True if the TLS listener serves a host, "app.example.com" or "app.example.com:8443". Called for each request. */
   readonly servesHost: (host: string) => boolean;
   /** Each connection begins with a PROXY head, as on the TLS listener. */
   readonly proxyProtocol?: boolean;
-  /** Open connections; more are closed at once. Default: no limit but the system's. */
+  /** Open connections; more are closed immediately. Default: only the system's limit. */
   readonly maxConnections?: number | undefined;
   readonly log: Log;
 }
@@ -41,8 +41,8 @@ const HTTP_OPTIONS = {
 } as const;
 
 /**
- * GET and HEAD get 308, of hosts that nobody serves 421; any other method 403: its body has crossed the network in the
- * clear already, and a redirect would hide that from whoever configured the client.
+ * GET and HEAD get 308, or 421 for a host that the gateway does not serve. Other methods get 403: the body has already
+ * crossed the network in plain text, and a redirect would hide that from the client's administrator.
  */
 export async function startRedirectServer(options: RedirectOptions): Promise<RedirectServer> {
   const { address, proxyProtocol = false, maxConnections, log } = options;
@@ -88,7 +88,7 @@ function answerTo(request: IncomingMessage, { securePort, servesHost }: Redirect
   if (request.method !== "GET" && request.method !== "HEAD") return { status: 403, headers: [] };
   const hostname = target.host.replace(/:[0-9]+$/, "");
   const named = securePort === 443 ? hostname : `${hostname}:${securePort}`;
-  // Where the listener's port is another one outside, routes name that one.
+  // If the listener's port is mapped, routes name the external port.
   const host = [named, hostname].find(servesHost);
   if (host === undefined) return { status: 421, headers: [] };
   return { status: 308, headers: ["location", `https://${host}${target.path}${target.query}`] };

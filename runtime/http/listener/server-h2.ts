@@ -1,4 +1,4 @@
-/** Connections that speak HTTP/2: their limits, their streams as exchanges, their end. */
+/** HTTP/2 connections: their limits, their streams as exchanges, their end. */
 import {
   constants,
   performServerHandshake,
@@ -24,51 +24,50 @@ import { ignore } from "../../shared/ignore.ts";
 import { guardSocket } from "../../shared/faults/guard.ts";
 
 export interface Http2Deps extends AcceptDeps {
-  /** Longest time in which a client may take nothing of what a stream sends; 0 or absent: no limit. */
+  /** Longest time in which a client may read nothing of what a stream sends; 0 or absent: no limit. */
   readonly sendTimeoutMs?: number | undefined;
   /** Must not throw. */
   handle(exchange: Exchange): void;
-  /** The connections have TLS. */
   readonly secure: boolean;
   readonly asksForCertificates: boolean;
   readonly parties: Parties;
-  /** There is no room for what a client sends. */
+  /** Called when there is no memory for a client's input. */
   onNoRoom(): void;
   readonly maxHeaderBytes: number;
   readonly idleTimeoutMs: number;
-  /** Called when a stream ends before anything of its answer was sent. @param by who ended it */
+  /** Called when a stream ends before any byte of its response was sent. @param by the side that ended it */
   onUnanswered?(by: "client" | "gateway", requests: number): void;
 }
 
 export interface Http2Sessions {
-  /** @param socket with TLS behind it where the listener has that; what was read of it already must have been put back */
+  /** @param socket with TLS, if the listener has that; bytes that were read already must have been unshifted */
   serve(socket: Socket): void;
-  /** Says GOAWAY to all: streams under way finish, new ones go elsewhere. */
+  /** Sends GOAWAY to all clients: streams in progress finish, new ones need another connection. */
   drain(): void;
   destroy(): void;
-  /** Once no connection is left. */
+  /** Call it once no connection is left. */
   close(): void;
 }
 
-/** One client's streams under way; browsers rarely go past a hundred (RFC 9113 §6.5.2 advises no less). */
+/** Concurrent streams of one client. Browsers rarely exceed a hundred (RFC 9113 §6.5.2 advises no less). */
 const MAX_STREAMS = 250;
-/** What a client may send of one body before somebody reads it. */
+/** Most bytes of one body that a client may send before they are read. */
 const STREAM_WINDOW_BYTES = 262_144;
 /** Longest time between saying GOAWAY to an idle client and the end of the connection. */
 const GOODBYE_MS = 5_000;
-/** Flag of the frame that brought the head: there is no body (RFC 9113 §6.2). */
+/** Flag of the frame with the head: no body follows (RFC 9113 §6.2). */
 const END_STREAM = constants.NGHTTP2_FLAG_END_STREAM;
 
 export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
   const sessions = new Set<ServerHttp2Session>();
-  /** Streams under way, and how often each had room again after it had none. */
+  /** Streams in progress, with the number of "drain" events of each. */
   const drains = new Map<ServerHttp2Stream, number>();
-  /** Had a stream that was cut for this: without any other they have no reason to stay. */
+  /** Sessions with a stream that was ended for a stall. Without other streams they are closed. */
   const stalled = new WeakSet<Http2Session>();
   const stopWatching = watchStalls({
     stallMs: deps.sendTimeoutMs ?? 0,
     writers: () => drains.keys(),
-    // HTTP/2 tells no count of bytes that were taken. What is left shrinks with each that is, and then has room for more.
+    // node:http2 has no count of bytes that were read. The unsent rest shrinks with each of them, until a "drain" refills it.
     progressOf: (stream) => `${drains.get(stream)} ${stream.writableLength}`,
     onStall(stream) {
       deps.log.debug({ peer: stream.session?.socket.remoteAddress }, "client stopped reading, connection closed");
@@ -92,7 +91,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
         "close",
         guardSocket(session, () => sessions.delete(session)),
       );
-      // A broken peer; nghttp2 has told it with GOAWAY.
+      // The peer is broken. nghttp2 has sent it GOAWAY.
       session.on(
         "error",
         guardSocket(session, (error: Error) => deps.log.debug({ reason: error.message }, "HTTP/2 connection failed")),
@@ -103,7 +102,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
           // A stream that waits for its next event is not idle.
           if (streams > 0) return;
           session.close();
-          // It would wait for the client to close its end.
+          // `close()` waits for the client to close its end.
           setTimeout(
             guardSocket(session, () => session.destroy()),
             GOODBYE_MS,
@@ -129,14 +128,14 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
             drains.delete(stream);
             exchange?.over();
             if (!stream.headersSent) deps.onUnanswered?.(cutting || wasAborted(stream) ? "gateway" : "client", 1);
-            // It may read nothing at all, not even that the stream has ended: whoever says goodbye would wait for that.
+            // The client may read nothing at all, not even the end of the stream: a GOAWAY would wait for that.
             if (streams === 0 && stalled.has(session)) breakOff(socket);
           }),
         );
         exchange = accept(deps, stream, peer, rawHeaders, (flags & END_STREAM) === 0);
       };
       session.on("stream", (stream, _headers, flags, rawHeaders) => {
-        // Before the guard, which resets it: that is an error of the stream, too.
+        // Before the guard, which resets the stream: that also emits an error.
         stream.on("error", ignore);
         guardSocket(cuttingStream(stream), take)(stream, flags, rawHeaders);
       });
@@ -165,7 +164,7 @@ function beginSession(socket: Socket, maxHeaderBytes: number): ServerHttp2Sessio
     streamResetBurst: 500,
     streamResetRate: 50,
     unknownProtocolTimeout: 10_000,
-    // A second Date or ETag of an upstream goes on as it does over HTTP/1.1: node:http2 would throw.
+    // Forward a duplicate Date or ETag of an upstream, as over HTTP/1.1: node:http2 would throw.
     strictSingleValueFields: false,
     settings: {
       maxConcurrentStreams: MAX_STREAMS,
@@ -193,7 +192,7 @@ function accept(
   deps.onRefused?.(reason);
   const exchange = new Http2Exchange(stream, peer, { ...NO_HEAD, ...formOf(raw) }, hasBody);
   deps.log.debug({ request: exchange.id, reason, peer: peer.remoteAddress }, "request rejected");
-  // Its client may go on sending a body, and take no answer.
+  // The client may still send a body, and read no response.
   exchange.party = deps.parties.of(peer.remoteAddress);
   if (!exchange.hold(REQUEST_BYTES)) {
     deps.onNoRoom();
@@ -207,7 +206,7 @@ function accept(
   return exchange;
 }
 
-/** What of a refused head is looked at all the same: whether a gRPC call is to be answered. */
+/** The parts of a rejected head that are still read: they tell whether to answer as a gRPC call. */
 function formOf(raw: readonly string[]): Pick<Http2Head, "method" | "rawHeaders" | "headerTraits"> {
   const isCall = findHeader(raw, ":method") === "POST";
   const types = allHeaders(raw, "content-type");

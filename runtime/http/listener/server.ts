@@ -1,8 +1,8 @@
 /**
- * The public listener: bytes → Exchange, or a refusal.
+ * The public listener: turns bytes into an Exchange, or rejects them.
  *
- * Untrusted input: everything. Promises to what stands behind: the message had one framing, headers that may stand once
- * do, host and path are canonical (target.ts). A request that does not meet this is answered here and goes no further.
+ * Untrusted input: everything. Promises to the code behind it: the message has one framing, headers that are allowed once
+ * occur once, host and path are canonical (target.ts). Other requests are answered here and go no further.
  */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
@@ -28,28 +28,28 @@ import { guardSocket, task } from "../../shared/faults/guard.ts";
 export interface HttpServerOptions {
   /** "host:port", "[v6]:port" or ":port" for every address; port 0 = any free one. */
   readonly address: string;
-  /** Plain HTTP, with HTTP/2 for clients that begin with its preface; required as long as there are no certificates. */
+  /** Plain HTTP, with HTTP/2 for clients that start with its preface; required without certificates. */
   readonly insecure: boolean;
-  /** Makes it TLS, with HTTP/2 and HTTP/1.1. The caller closes them. */
+  /** Enables TLS, with HTTP/2 and HTTP/1.1. The caller closes them. */
   readonly certificates?: Certificates | undefined;
-  /** Open connections; more are closed at once, and those of a client that has as many as are free. Default: no limit but the system's. */
+  /** Open connections. More are closed immediately, also those above a client's share. Default: only the system's limit. */
   readonly maxConnections?: number | undefined;
-  /** Longest time in which a client may take nothing of what is sent to it; 0 or absent: no limit. */
+  /** Longest time in which a client may read nothing of what is sent to it; 0 or absent: no limit. */
   readonly sendTimeoutMs?: number | undefined;
-  /** Each connection begins with a PROXY head, which tells its address; others are cut. */
+  /** Each connection starts with a PROXY head, which has the client's address; others are closed. */
   readonly proxyProtocol?: boolean | undefined;
-  /** Proxies before us whose X-Forwarded-For is believed; absent: none, and it is not looked at. */
+  /** Proxies in front of us whose X-Forwarded-For is trusted; absent: none, and the header is ignored. */
   readonly forwardedFor?: ForwardedForSettings | undefined;
-  /** Longest wait of a request for its turn, where more come than can be served; 0 or absent: no limit. */
+  /** Longest wait of a request for its turn under load; 0 or absent: no limit. */
   readonly queueTimeoutMs?: number | undefined;
   /** Bytes that may be held for clients. Default: a quarter of the heap's limit or of the control group's. */
   readonly maxHeldBytes?: number | undefined;
-  /** Must not throw for a reason it knows; what it throws becomes a 500. */
+  /** Must not throw expected errors: whatever it throws becomes a 500. */
   handle(exchange: Exchange): void;
   readonly log: Log;
-  /** Called with the reason of every request that is refused before it is an Exchange. */
+  /** Called with the reason of every request that is rejected before it is an Exchange. */
   onRefused?(reason: RequestRefusal | ShedReason): void;
-  /** Called when a connection ends before anything of these answers was sent. @param by who ended it */
+  /** Called when a connection ends before any byte of these responses was sent. @param by the side that ended it */
   onUnanswered?(by: "client" | "gateway", requests: number): void;
 }
 
@@ -61,18 +61,18 @@ export interface HttpServer {
   connections(): Promise<number>;
   /** Requests that wait for their turn. */
   readonly waiting: number;
-  /** Stops accepting, lets answers in flight finish (each with `Connection: close`), cuts what is left after `timeoutMs`. */
+  /** Stops accepting, lets responses in flight finish (each with `Connection: close`), ends the rest after `timeoutMs`. */
   close(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
 
 const MAX_HEADER_BYTES = 32_768;
 /** Above the 60 s that load balancers keep idle connections, so that they close first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** This part of the memory may be held for clients; the rest is for the configuration, caches and answers, and for garbage. */
+/** This fraction of the memory may be held for clients. The rest is for the configuration, caches, responses and garbage. */
 const HELD_PART = 4;
 const DEFAULT_DRAIN_MS = 10_000;
 
-/** What a listener without a certificate is told. */
+/** The problem of a listener without a certificate. */
 export const NO_CERTIFICATE_PROBLEM =
   'no certificate is configured, set "certificates", or "insecure_server": true behind a load balancer that ends TLS';
 
@@ -129,16 +129,16 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     parties,
     onNoRoom,
     serveHttp2: (socket: Socket) => http2.serve(socket),
-    // Whose request it is stands in the request, where a proxy says so.
+    // Behind proxies the client's address is in the request, so it must be read first.
     unread: forwardedFor === undefined ? admission : undefined,
   };
   const http1 = createOwnConnections(ofHttp1, owner);
   const accepting = { noDelay: true, ...TCP_KEEP_ALIVE };
   const secure = certificates && createTlsServer(accepting, certificates, http2, (socket) => http1.add(socket), log);
-  // A client may end its half and still wait for answers.
+  // A client may end its half and still wait for responses.
   const server = secure?.server ?? createServer({ ...accepting, allowHalfOpen: true });
   if (!secure) server.on("connection", (socket: Socket) => guardSocket(socket, () => http1.add(socket))());
-  // A proxy that says who its clients are holds connections for all of them.
+  // A proxy that reports its clients holds connections for all of them.
   const perClient = (forwardedFor?.trustedHops ?? 0) === 0;
   const bounds = boundConnections(server, { max: options.maxConnections, perClient, log });
   const proxied = options.proxyProtocol === true ? expectProxyHeaders(server, log) : undefined;

@@ -1,13 +1,13 @@
 /**
- * The API server of a cluster, reached with the official client's configuration and authentication: kubeconfig, service
- * account, exec and OIDC plugins, proxies.
+ * The API server of a cluster, with the official client's configuration and authentication: kubeconfig, service account, exec
+ * and OIDC plugins, proxies.
  *
- * Requests are our own and speak plain JSON: the client's classes drop members they do not know, its watch passes over
- * lines it cannot read (an event lost without a trace), and it makes a new connection for every request.
+ * Requests are our own and use plain JSON: the client's classes drop unknown members, its watch ignores lines it cannot parse
+ * (an event lost without a trace), and it opens a new connection for every request.
  *
- * One HTTP/2 connection carries everything, and may die without a word. When undici waits in vain for a response, or for
- * a byte of one, it sends a PING, uses another connection meanwhile, and drops this one where the PING is not answered either. So time
- * limits must be undici's own: signals only end the stream.
+ * One HTTP/2 connection carries everything, and may die unnoticed. When undici waits in vain for a response, or for a byte of
+ * one, it sends a PING, uses another connection meanwhile, and drops this one if the PING also gets no answer. So time limits
+ * must be undici's own: signals only end the stream.
  */
 import { readFile } from "node:fs/promises";
 
@@ -31,23 +31,23 @@ import { parseObject } from "../../shared/is-record.ts";
 export interface ClientOptions {
   /** Text of a kubeconfig. */
   readonly kubeconfig?: string;
-  /** The usual places and the pod's service account when both are absent. */
+  /** The usual files and the pod's service account when both are absent. */
   readonly kubeconfigFile?: string;
-  /** For the head of a response, and between two pieces of its body; watches have `silenceMs` instead. */
+  /** For the head of a response, and between two pieces of its body; watches use `silenceMs` instead. */
   readonly timeoutMs?: number;
   /** Longest time without a byte on a watch. */
   readonly silenceMs?: number;
-  /** A connection that no longer answers was dropped. */
+  /** Called when a connection that no longer responds was dropped. */
   readonly onConnectionLost?: () => void;
-  /** The server said that this right is missing ("list services"). */
+  /** Called when the server reported this permission as missing ("list services"). */
   readonly onForbidden?: (right: string) => void;
 }
 
 const TIMEOUT_MS = 30_000;
-/** The server sends a bookmark each minute, but none for a collection that did not change since the version that was listed. */
+/** The server sends a bookmark each minute, except for a collection that did not change since the listed version. */
 const SILENCE_MS = 90_000;
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
-/** etcd's objects have at most 1.5 MiB; a line is one of them. */
+/** An object in etcd has at most 1.5 MiB, and a line contains one object. */
 const MAX_LINE_LENGTH = 16 * 1024 * 1024;
 
 /** @throws GatewayError `kube.library`, `kube.config` */
@@ -70,7 +70,7 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
   if (server === undefined) throw new GatewayError("kube.config", "Cannot reach a cluster: the kubeconfig names none");
   const base = server.replace(/\/$/, "");
   const { silenceMs = SILENCE_MS } = options;
-  // One for all requests: it holds the connections.
+  // One dispatcher for all requests: it holds the connections.
   let dispatcher: Dispatcher | undefined;
   let lostAtMs = -Infinity;
 
@@ -98,7 +98,7 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
     },
   };
 
-  /** Each request of a connection fails with it: counted once. */
+  /** All requests of a connection fail with it: count that once. */
   function lost(error: unknown): unknown {
     if (isCoded(error, "UND_ERR_SOCKET") && performance.now() - lostAtMs > 1000) {
       lostAtMs = performance.now();
@@ -107,7 +107,7 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
     return error;
   }
 
-  /** What is under way on its connections ends there. */
+  /** Drops the dispatcher; requests in progress on its connections finish there. */
   function startOver(): void {
     dispatcher?.close().catch(() => {});
     dispatcher = undefined;
@@ -135,19 +135,19 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
         ...limits,
       });
     } catch (error) {
-      // No connection could be made: authorities may have been replaced.
+      // Connecting failed: the authorities may have been replaced.
       if (asked.signal?.aborted !== true && !isUndicis(error)) startOver();
       throw unreachable(asked, lost(error));
     }
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
-    // Certificates and tokens may have been replaced: the next request starts over with what is there then.
+    // Certificates and tokens may have been replaced: the next request reads them again.
     if (answer.statusCode === 401) startOver();
     const refused = await refusal(answer, asked);
     if (refused.right !== undefined) options.onForbidden?.(refused.right);
     throw refused;
   }
 
-  /** Headers of this moment: tokens of service accounts are replaced every hour. */
+  /** Headers with current tokens: service account tokens are replaced every hour. */
   async function authorize(url: URL): Promise<Record<string, string>> {
     const context = new library.RequestContext(url.href, library.HttpMethod.GET);
     await attempting("kube.unreachable", "Cannot authenticate to the cluster", () =>
@@ -198,16 +198,17 @@ async function* lines(body: AsyncIterable<Buffer>, asked: KubeRequest): AsyncGen
   } catch (error) {
     throw unreachable(asked, error);
   }
-  // What came of a line that was cut off is no event; the object comes again with the next watch.
+  // Drops an incomplete line; the object comes again with the next watch.
 }
 
 async function refusal(answer: Dispatcher.ResponseData, asked: KubeRequest): Promise<KubeError> {
   const text = await readAll(answer.body, 1024 * 1024, asked).catch(() => "");
-  // Proxies answer in their own words; the status code says enough.
+  // Proxies send their own texts; the status code is enough.
   const status = parseObject(text) ?? {};
   const detail = typeof status["message"] === "string" ? status["message"] : `status ${answer.statusCode}`;
   const seconds = Number(answer.headers["retry-after"]);
-  // 403 is also said of namespaces that are being deleted, of quotas and by admission; a Role changes none of these.
+  // The server also sends 403 for namespaces that are being deleted, for quotas and by admission; a Role changes none of
+  // these.
   const lacksRight = answer.statusCode === 403 && / cannot \w+ resource "/.test(detail);
   const isEnding = detail.endsWith("because it is being terminated");
   return new KubeError(`Cannot ${asked.method} ${asked.path}: ${detail}`, {
@@ -239,7 +240,7 @@ function parse(text: string, asked: KubeRequest): unknown {
 function unreachable({ method, path }: KubeRequest, error: unknown): GatewayError {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = unknownCaCode(cause);
-  // Node's own text names one of its command-line options, which changes nothing here.
+  // Node's own text names a command-line option that does not help here.
   const expected =
     "the API server's certificate is signed by another CA than the kubeconfig or the account's ca.crt has";
   const detail = code === undefined ? errorText(cause) : `${expected} (${code})`;

@@ -1,6 +1,6 @@
 /**
- * What the controller sees of the cluster: one reflector for each collection, and one for each Secret that somebody
- * names. Secrets nobody names are never asked for; endpoints only when an Ingress wants them.
+ * The controller's view of the cluster: one reflector for each collection, and one for each Secret that an Ingress names.
+ * Other Secrets are never requested; endpoints only if an Ingress needs them.
  */
 import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
@@ -18,7 +18,7 @@ import { Reflector, type ReflectorOptions } from "./reflector.ts";
 
 export interface ClusterViewOptions {
   readonly client: KubeClient;
-  /** All of them when absent. */
+  /** All namespaces when absent. */
   readonly namespaces?: readonly string[];
   /** "namespace/name" of the Service whose address the Ingresses get. */
   readonly addressService?: string | undefined;
@@ -28,19 +28,19 @@ export interface ClusterViewOptions {
   readonly reflector?: Pick<ReflectorOptions, "watchSeconds" | "graceMs" | "pageSize"> & {
     readonly backoff?: () => ReflectorOptions["backoff"];
   };
-  /** How long what is not essential may hold up the rest. */
+  /** Longest time that optional objects may delay the rest. */
   readonly patienceMs?: number;
 }
 
 export interface ClusterView {
-  /** Undefined while something is missing without which a translation would leave out what is there. */
+  /** Undefined while objects are missing whose absence would remove routes. */
   objects(): KubeObjects | undefined;
   addressService(): Service | undefined;
-  /** Watches exactly these Secrets ("namespace/name"), and endpoints or not. @returns whether something new is awaited */
+  /** Watches exactly these Secrets ("namespace/name"), and endpoints if requested. @returns whether new objects are awaited */
   follow(wanted: { readonly secrets: readonly string[]; readonly endpoints: boolean }): boolean;
   /** Whether any Secret is watched. */
   hasSecrets(): boolean;
-  /** Why what all Ingresses need cannot be read now, without names. */
+  /** Reasons why objects that all Ingresses need cannot be read now, without names. */
   problems(): readonly string[];
   close(): Promise<void>;
 }
@@ -60,7 +60,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
 
   const ingresses = everywhere<Ingress>("ingresses");
   const services = everywhere<Service>("services");
-  // Cluster-wide: who may only read namespaces does without, after a moment.
+  // Cluster-wide: a controller with permissions for namespaces only continues without them, after a moment.
   const classes = [start<IngressClass>(INGRESS_CLASSES_PATH)];
   const addressService =
     options.addressService === undefined ? undefined : startOne<Service>("services", options.addressService);
@@ -71,7 +71,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     objects() {
       const essential = [...ingresses, ...services];
       const others = [...classes, ...secrets.values(), ...(endpoints ?? [])];
-      // Who names one unreadable Secret after the other must not hold up the rest with each.
+      // An Ingress that names one unreadable Secret after another must not delay the rest each time.
       const isKnown = ({ reflector, sinceMs }: Watched<KubeObject>): boolean =>
         reflector.isSynced() || reflector.isForbidden() || clock.now() - sinceMs >= patienceMs;
       const isReady = essential.every(({ reflector }) => reflector.isSynced()) && others.every(isKnown);
@@ -127,7 +127,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     return namespaces.map((namespace) => start<T>(collectionPath(resource, namespace)));
   }
 
-  /** One object by its name: rights can be given for just that. */
+  /** Watches one object by name, so that permissions can be limited to it. */
   function startOne<T extends KubeObject>(resource: "services" | "secrets", key: string): Watched<T> {
     const [namespace = "", name = ""] = key.split("/");
     return start<T>(collectionPath(resource, namespace), `metadata.name=${name}`);
@@ -146,7 +146,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
       ...tuning,
       ...(made && { backoff: made }),
     });
-    // When patience ends nothing happens by itself: somebody must look again.
+    // Trigger a check when the patience ends: no other event would.
     const timer = setTimeout(() => {
       timers.delete(timer);
       if (!reflector.isSynced()) onChange();

@@ -1,8 +1,9 @@
 /**
- * The controller: what the cluster says → the slices that a gateway has, and back: status and events.
+ * The controller: translates cluster objects to a gateway's slices, and writes status and events back.
  *
- * Promises: nothing is published before everything was read once; only who leads publishes and writes; what a gateway
- * refuses takes down the Ingress that caused it and no other; an unreachable cluster or gateway leaves in force what is.
+ * Promises: nothing is published before everything was read once; only the leader publishes and writes; a problem that a
+ * gateway reports removes only the Ingress that caused it; an unreachable cluster or gateway changes nothing in the active
+ * configuration.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -30,35 +31,38 @@ export interface ControllerOptions {
   readonly client: KubeClient;
   readonly publisher: SlicePublisher;
   readonly translate: Omit<TranslateOptions, "seal" | "refused" | "pairs" | "nowMs">;
-  /** Key that secrets are sealed to; the publisher is asked when absent. */
+  /** Key for sealing secrets; read from the publisher when absent. */
   readonly sealKey?: string | undefined;
   readonly view?: Pick<ClusterViewOptions, "namespaces" | "addressService" | "reflector" | "patienceMs">;
-  /** Addresses for the status of served Ingresses, unless `view.addressService` says them. Undefined: no status is written. */
+  /**
+   * Addresses for the status of served Ingresses, unless `view.addressService` provides them. Undefined: no status is
+   * written.
+   */
   readonly addresses?: readonly LoadBalancerAddress[] | undefined;
   readonly isLeader: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
-  /** Changes come in flocks: how long it must be quiet, and how long to wait at most. */
+  /** Changes come in bursts: quiet time to wait for, and the longest wait. */
   readonly quietMs?: number;
   readonly mostMs?: number;
-  /** How often everything is published again though nothing changed. */
+  /** Interval for republishing everything without a change. */
   readonly resyncMs?: number;
   readonly backoff?: Backoff;
-  /** After each round. */
+  /** Called after each round. */
   readonly onRound?: (round: Round) => void;
 }
 
 export interface Round {
   readonly outcome: "waiting" | "following" | "published" | "unchanged" | "failed";
   readonly translation?: Translation;
-  /** Why not every status is written. */
+  /** Error because of which a status was not written. */
   readonly unwritten?: unknown;
 }
 
 const QUIET_MS = 200;
 const MOST_MS = 2_000;
 const RESYNC_MS = 600_000;
-/** Answers of the gateway after which a namespace that it still refuses something of is left out whole. */
+/** Number of rejections after which a namespace with rejected Ingresses is omitted completely. */
 const PATIENCE = 10;
 
 interface Published {
@@ -74,9 +78,9 @@ export class Controller implements Closable {
   readonly #leftAlone: LeftAloneLog;
   readonly #seals: Seals;
   readonly #stop = new AbortController();
-  /** What was wanted for when all went well last, and what the gateway refused of it. */
+  /** Result of the last complete publication, and the problems that the gateway reported. */
   #lastPublished: Published | undefined;
-  /** Certificates of Secrets when they were good last: one that goes bad leaves what it held. */
+  /** Last valid certificates of Secrets: a Secret that becomes invalid keeps its previous one. */
   #pairs: Translation["pairs"] = new Map();
   #wokenMs: number | undefined;
   #endRest: () => void = () => {};
@@ -97,14 +101,14 @@ export class Controller implements Closable {
     this.#running = this.#run();
   }
 
-  /** Look again soon; `anew` also publishes what was published already. */
+  /** Schedules a round soon; with `anew` it also republishes unchanged slices. */
   wake({ anew = false }: { readonly anew?: boolean } = {}): void {
     if (anew) this.#lastPublished = undefined;
     this.#wokenMs = performance.now();
     this.#endRest();
   }
 
-  /** Why the cluster cannot be read now, without names. */
+  /** Reasons why the cluster cannot be read now, without names. */
   problems(): readonly string[] {
     return this.#view.problems();
   }
@@ -147,7 +151,7 @@ export class Controller implements Closable {
     this.#wokenMs ??= performance.now();
   }
 
-  /** Until something changed and it has been quiet since, but not for ever. */
+  /** Waits for a change and then for quiet, up to a limit. */
   async #rest(): Promise<void> {
     if (this.#wokenMs === undefined) await new Promise<void>((resolve) => (this.#endRest = resolve));
     const beganMs = performance.now();
@@ -169,7 +173,7 @@ export class Controller implements Closable {
     const translated = (refused: ReadonlyMap<string, readonly DraftProblem[]>): Promise<Translation> =>
       translate(objects, { ...about, refused });
     const desired = await translated(new Map());
-    // Reading what is named for the first time wakes us again.
+    // The first read of newly named objects schedules another round.
     if (this.#view.follow({ secrets: desired.secrets, endpoints: desired.usesEndpoints })) {
       return { outcome: "following", translation: desired };
     }
@@ -183,7 +187,7 @@ export class Controller implements Closable {
       : this.#lastPublished && this.#lastPublished.refused.size > 0
         ? withWaiting(await translated(this.#lastPublished.refused), this.#lastPublished.waiting)
         : withWaiting(desired, this.#lastPublished?.waiting);
-    const unwritten = await this.#tell(objects, translation);
+    const unwritten = await this.#report(objects, translation);
     const outcome = isNew ? "published" : "unchanged";
     return { outcome, translation, ...(unwritten !== undefined && { unwritten }) };
   }
@@ -196,7 +200,7 @@ export class Controller implements Closable {
     const { log, publisher } = this.#options;
     const refused = new Map<string, readonly DraftProblem[]>();
     let translation = desired;
-    // Ends: each time at least one Ingress, or its certificate, is left out, and soon one namespace, or its certificates.
+    // Terminates: each iteration omits at least one Ingress or its certificate, later one namespace or its certificates.
     for (let refusals = 0; ; refusals++) {
       const answer = await publisher.publish(sliceTexts(translation.slices));
       if (answer.kind === "published") {
@@ -229,10 +233,13 @@ export class Controller implements Closable {
     }
   }
 
-  /** Status and events. What cannot be written now is written in a later round. @returns why a status could not be written */
-  async #tell(objects: KubeObjects, translation: Translation): Promise<unknown> {
+  /**
+   * Writes status and events; failed writes are repeated in a later round. @returns the error because of which a status was
+   * not written
+   */
+  async #report(objects: KubeObjects, translation: Translation): Promise<unknown> {
     const byKey = new Map(objects.ingresses.map((ingress) => [keyOf(ingress), ingress]));
-    const wrong = Map.groupBy(translation.problems, ({ namespace, name }) => `${namespace}/${name}`);
+    const problemsByKey = Map.groupBy(translation.problems, ({ namespace, name }) => `${namespace}/${name}`);
     const { client, view } = this.#options;
     const addresses =
       view?.addressService === undefined ? this.#options.addresses : addressesOfService(this.#view.addressService());
@@ -240,7 +247,7 @@ export class Controller implements Closable {
     for (const { key, served } of translation.ingresses) {
       const ingress = byKey.get(key);
       if (!ingress || this.#stop.signal.aborted) continue;
-      await this.#events.tell(ingress, wrong.get(key) ?? [], served);
+      await this.#events.tell(ingress, problemsByKey.get(key) ?? [], served);
       if (!addresses) continue;
       try {
         await writeStatus(client, ingress, served ? addresses : []);
@@ -272,7 +279,7 @@ function why(error: unknown): { readonly reason: string; readonly right?: string
   return { reason: errorText(error), ...missingRight(error) };
 }
 
-/** Their namespaces are told, and served as they were. */
+/** Adds problems of slices that were not published. Their namespaces keep their active slices. */
 function withWaiting(translation: Translation, waiting: readonly SliceProblem[] = []): Translation {
   if (waiting.length === 0) return translation;
   const problems = [...translation.assign(waiting).found].flatMap(([key, some]) => {

@@ -1,9 +1,9 @@
 /**
- * Slices as files of a directory that gateways watch.
+ * Publishes slices as files of a directory that gateways watch.
  *
- * A file is replaced whole, several are not: what stands between two of them must not take a route away. So slices that
- * gain a host come first and what goes away goes last. In between two slices claim the same requests, and gateways keep
- * what they have in force until that is over; who begins in just that moment waits for it.
+ * Each file is replaced atomically, but several are not: intermediate states must not remove a route. So slices that gain a
+ * host are written first, and removals come last. Meanwhile two slices may claim the same requests; gateways then keep their
+ * active configuration. A gateway that starts at that moment waits for the end.
  */
 import { readdir } from "node:fs/promises";
 
@@ -27,15 +27,15 @@ export function createDirectoryPublisher(directory: string, owner: string): Slic
       const [gaining, others] = parted(changed, ({ slice, before }) => gainsHost(slice, before));
       const failures: unknown[] = [];
       for (const { slice, before } of [...gaining, ...others]) {
-        // What was damaged there is ours to repair; a stranger's slice is refused by the target.
+        // Repair a damaged file. The target rejects another owner's slice.
         const expected = before.kind === "slice" ? before.digest : before.kind === "absent" ? null : "";
-        // One namespace's file that cannot be written holds up no other one.
+        // A namespace's file that cannot be written must not delay the others.
         await targetOf(slice.owner)
           .write(slice.text, expected)
           .catch((error: unknown) => failures.push(error));
       }
       const kept = new Set(slices.map((slice) => slice.owner));
-      // The slice of all namespaces serves those that could not be written.
+      // The slice of all namespaces still serves those that could not be written.
       if (failures.length > 0) kept.add(owner);
       for (const [sliceOwner, digest] of await ownSlices())
         if (!kept.has(sliceOwner)) await targetOf(sliceOwner).remove(digest);
@@ -45,7 +45,7 @@ export function createDirectoryPublisher(directory: string, owner: string): Slic
     sealKey: async () => undefined,
   };
 
-  /** Files that this controller, or an earlier version of it, made: owner and digest. */
+  /** Files of this controller, or of an earlier version of it: owner and digest. */
   async function ownSlices(): Promise<readonly (readonly [owner: string, digest: string])[]> {
     const owners = (await fileNames()).flatMap((name) => /^(.+)\.json$/.exec(name)?.[1] ?? []);
     const candidates = owners.filter((each) => each === owner || namespaceIn(owner, each) !== undefined);

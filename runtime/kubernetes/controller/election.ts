@@ -1,10 +1,10 @@
 /**
- * One of several controllers publishes and writes: who holds the Lease.
+ * Leader election: of several controllers, only the holder of the Lease publishes and writes.
  *
- * Clocks of machines differ, so the times in the Lease are compared with nothing: a holder counts as gone when its Lease
- * did not change for as long as we watched it. Promises: two controllers believe to hold the Lease at once only while the
- * clock of one runs wrong by more than the margin between renewing and expiring; every write names the version it
- * replaces, so that of two who want the Lease one gets it.
+ * Clocks of hosts differ, so times in the Lease are not compared: a holder counts as gone when its Lease did not change for
+ * the lease duration while we watched it. Promises: two controllers both believe that they hold the Lease only while one's
+ * clock is off by more than the margin between renewing and expiring; every write names the version it replaces, so that only
+ * one of two competing writes succeeds.
  *
  * @see https://kubernetes.io/docs/concepts/architecture/leases/
  */
@@ -19,28 +19,28 @@ import type { KubeObject } from "../translate/objects.ts";
 export interface ElectionOptions {
   readonly client: KubeClient;
   readonly namespace: string;
-  /** Of the Lease. */
+  /** Name of the Lease. */
   readonly name: string;
-  /** Of this process; unique among the controllers. */
+  /** Identity of this process; unique among the controllers. */
   readonly identity: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long a Lease holds without being renewed. */
+  /** Duration for which a Lease is valid without renewal. */
   readonly leaseSeconds?: number;
-  /** Between two looks. */
+  /** Time between two ticks. */
   readonly everyMs?: number;
-  /** The Lease could not be read or written. */
+  /** Called when the Lease could not be read or written. */
   readonly onFailure?: () => void;
 }
 
-/** The steps, for who brings the time. */
+/** The election's steps; the caller provides the timing. */
 export interface Election {
   isLeader(): boolean;
   /** Renews the Lease, or takes it when it is free. @returns isLeader() */
   tick(): Promise<boolean>;
-  /** Why the Lease cannot be read or written; undefined while it can, by whomever it is held. */
+  /** Reason why the Lease cannot be read or written; undefined while it can, also without being the holder. */
   problem(): string | undefined;
-  /** Gives the Lease back, so that the next one need not wait. */
+  /** Releases the Lease, so that the next holder need not wait. */
   release(): Promise<void>;
 }
 
@@ -56,15 +56,15 @@ interface Lease extends KubeObject {
 
 const LEASE_SECONDS = 15;
 const EVERY_MS = 2_500;
-/** Shorter than the Lease holds; and a connection that died without a word is noticed soon. */
+/** Shorter than the lease duration, so that a dead connection is noticed in time. */
 const TIMEOUT_MS = 5_000;
 
 export function createElection(options: ElectionOptions): Election {
   const { client, namespace, name, identity, clock, log, leaseSeconds = LEASE_SECONDS } = options;
   const path = objectPath("leases", namespace, name);
-  /** What we saw last, and since when it has been so. */
+  /** The last observed version, and the time since which it has not changed. */
   let seen: { readonly version: string; readonly sinceMs: number } | undefined;
-  /** Until when we may act on the Lease we hold: shorter than others wait, so that clocks may drift. */
+  /** Time until which we may act on our Lease: shorter than others wait, so that clocks may drift. */
   let holdsUntilMs = 0;
   let problem: string | undefined;
 
@@ -76,7 +76,7 @@ export function createElection(options: ElectionOptions): Election {
         await step();
         problem = undefined;
       } catch (error) {
-        // Another one was faster, or the server is unavailable: what we hold expires.
+        // Another controller was faster, or the server is unavailable: our Lease expires.
         if (isStatus(error, 409)) {
           seen = undefined;
           problem = undefined;
@@ -98,7 +98,7 @@ export function createElection(options: ElectionOptions): Election {
     },
   };
 
-  /** What stays wrong is said once, not with each try. */
+  /** Logs a lasting problem once, not with each attempt. */
   function failed(error: unknown): void {
     options.onFailure?.();
     const reason = errorText(error);
@@ -113,7 +113,7 @@ export function createElection(options: ElectionOptions): Election {
   }
 
   async function step(): Promise<void> {
-    // The time before asking: an answer that takes long must not make the Lease last longer.
+    // The time before the request: a slow response must not make the Lease last longer.
     const askedMs = clock.now();
     const lease = await client
       .request<Lease>({ method: "GET", path, timeoutMs: TIMEOUT_MS })
@@ -145,7 +145,7 @@ export function createElection(options: ElectionOptions): Election {
 
   function took(atMs: number): void {
     const wasLeader = isLeader();
-    // Two thirds: the rest is the margin for clocks and for what is under way.
+    // Two thirds: the rest is the margin for clock drift and operations in progress.
     holdsUntilMs = atMs + (leaseSeconds * 1000 * 2) / 3;
     if (!wasLeader) log.info({ identity, lease: `${namespace}/${name}` }, "controller became leader");
   }
@@ -155,7 +155,7 @@ export function createElection(options: ElectionOptions): Election {
   }
 
   async function write(lease: Lease, change: NonNullable<Lease["spec"]>): Promise<void> {
-    // With the version that was read: the server refuses (409) when somebody wrote meanwhile.
+    // With the version that was read: the server responds 409 if another controller wrote meanwhile.
     await client.request({
       method: "PUT",
       path,

@@ -1,4 +1,4 @@
-/** Events on Ingresses: what `kubectl describe` shows people about theirs. */
+/** Events on Ingresses, as `kubectl describe` shows them to users. */
 import { sha256 } from "../../shared/canonical-json.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -16,9 +16,9 @@ import { type Ingress, keyOf, namespaceOf } from "../translate/objects.ts";
 import { type DraftProblem, problemText } from "../translate/ingress-problem.ts";
 
 export interface EventWriter {
-  /** Says what is wrong with an Ingress, once per text; and once that all is well again. */
+  /** Reports the problems of an Ingress, once per text; and once that it is served again. */
   tell(ingress: Ingress, problems: readonly DraftProblem[], served: boolean): Promise<void>;
-  /** Forgets Ingresses that are gone. */
+  /** Forgets deleted Ingresses. */
   keepOnly(uids: ReadonlySet<string>): void;
 }
 
@@ -29,9 +29,9 @@ export interface EventOptions {
 }
 
 const COMPONENT = "gateway-ingress-controller";
-/** The server refuses longer ones. */
+/** The server rejects longer ones. */
 const MAX_MESSAGE_LENGTH = 1024;
-/** More of them help nobody; the first ones come back when these are repaired. */
+/** More events help no user; the omitted ones appear once the first are repaired. */
 const MAX_EVENTS = 10;
 
 interface Note {
@@ -41,9 +41,9 @@ interface Note {
 }
 
 export function createEventWriter({ client, clock, log }: EventOptions): EventWriter {
-  /** By uid: what was written last. */
+  /** By UID: the last written state. */
   const written = new Map<string, { readonly text: string; readonly served: boolean }>();
-  /** By uid: what was logged last, since Events may have to be tried again. */
+  /** By UID: the last logged text, since writing Events may be repeated. */
   const logged = new Map<string, string>();
 
   return {
@@ -62,9 +62,9 @@ export function createEventWriter({ client, clock, log }: EventOptions): EventWr
         for (const note of notes) await write(ingress, note);
         written.set(uid, { text, served });
       } catch (error) {
-        // Events go with their namespace.
+        // Events are deleted with their namespace.
         if (error instanceof KubeError && error.reason === NAMESPACE_ENDS) return;
-        // The next translation tells it again.
+        // The next translation repeats it.
         log.warn({ ingress: keyOf(ingress), reason: errorText(error), ...missingRight(error) }, "cannot write event");
       }
     },
@@ -85,7 +85,7 @@ export function createEventWriter({ client, clock, log }: EventOptions): EventWr
     const namespace = namespaceOf(ingress);
     const { name, uid, resourceVersion } = ingress.metadata;
     const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
-    // One Event for one text, also after a restart: a repetition counts up.
+    // One Event per text, also after a restart: a repetition increases its count.
     const event = `${name.slice(0, 230)}.${sha256(JSON.stringify([uid, reason, message])).slice(0, 16)}`;
     const body = {
       apiVersion: "v1",

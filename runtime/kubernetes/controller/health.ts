@@ -1,4 +1,4 @@
-/** What a controller says of itself over HTTP: `/healthz`, `/readyz` and `/metrics`, with no names of the cluster. */
+/** State of a controller over HTTP: `/healthz`, `/readyz` and `/metrics`, without names from the cluster. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -11,9 +11,9 @@ export interface HealthOptions {
   /** "127.0.0.1:9902", ":9902" */
   readonly address: string;
   readonly isLeader: () => boolean;
-  /** Why the Lease cannot be read or written. */
+  /** Reason why the Lease cannot be read or written. */
   readonly leaseProblem: () => string | undefined;
-  /** Why the cluster cannot be read now. */
+  /** Reasons why the cluster cannot be read now. */
   readonly clusterProblems: () => readonly string[];
 }
 
@@ -21,7 +21,7 @@ export interface ControllerHealth extends Closable {
   readonly port: number;
   leaseFailed(): void;
   connectionLost(): void;
-  /** @param right that is missing: "list services" */
+  /** @param right the missing permission: "list services" */
   forbidden(right: string): void;
   round(round: Round): void;
 }
@@ -91,7 +91,7 @@ export async function startHealth(options: HealthOptions): Promise<ControllerHea
     );
     server.listen(Number(port), host === "" ? undefined : host.replace(/^\[(.*)\]$/, "$1"), resolve);
   });
-  // The controller keeps the process; one that could not be started does not.
+  // The controller keeps the process alive; a controller that failed to start must not.
   server.unref();
   return {
     port: (server.address() as AddressInfo).port,

@@ -1,4 +1,4 @@
-/** What the controller asks of an API server, and how it is refused. Values are plain JSON, as in manifests. */
+/** Requests of the controller to an API server, and their errors. Values are plain JSON, as in manifests. */
 import { GatewayError } from "../../shared/errors.ts";
 
 export interface KubeRequest {
@@ -8,7 +8,7 @@ export interface KubeRequest {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
   readonly signal?: AbortSignal;
-  /** For the head of the response, instead of the client's usual time. */
+  /** Timeout for the head of the response, instead of the client's default. */
   readonly timeoutMs?: number;
 }
 
@@ -16,7 +16,7 @@ export interface KubeClient {
   /** @throws KubeError with the status; GatewayError `kube.unreachable` */
   request<T>(request: KubeRequest): Promise<T>;
   /**
-   * Lines of a watch, as they come; ends when the server ends it. `onOpen`: the server took it.
+   * Lines of a watch, as they come; ends when the server ends it. `onOpen`: the server accepted it.
    *
    * @throws KubeError, or GatewayError `kube.unreachable` also in the middle; SilentWatch
    */
@@ -24,17 +24,17 @@ export interface KubeClient {
   close(): Promise<void>;
 }
 
-/** `reason` of what is not created because its namespace is being deleted. */
+/** `reason` of a rejected creation because the namespace is being deleted. */
 export const NAMESPACE_ENDS = "NamespaceTerminating";
 
-/** The API server said no. */
+/** An error status of the API server. */
 export class KubeError extends GatewayError {
   readonly status: number;
-  /** "Conflict", "Expired", "AlreadyExists", …; "" when the server gave none. */
+  /** "Conflict", "Expired", "AlreadyExists", …; "" when the server sent none. */
   readonly reason: string;
   /** The server asks to wait this long. */
   readonly retryAfterMs: number | undefined;
-  /** What is missing by its Roles where it said 403, as they have it: "update ingresses/status". Without names of objects. */
+  /** Missing permission of a 403, in the form of Roles: "update ingresses/status". Without names of objects. */
   readonly right: string | undefined;
 
   constructor(
@@ -49,14 +49,14 @@ export class KubeError extends GatewayError {
   }
 }
 
-/** A watch got no byte for so long that it may be dead. */
+/** A watch got no byte within `silenceMs`, so it may be dead. */
 export class SilentWatch extends GatewayError {
   constructor(path: string, silenceMs: number) {
     super("kube.unreachable", `Cannot watch ${path}: no bookmark within ${silenceMs} ms`);
   }
 }
 
-/** For a line of the log. */
+/** Field for a log line. */
 export function missingRight(error: unknown): { readonly right?: string } {
   return error instanceof KubeError && error.right !== undefined ? { right: error.right } : {};
 }
@@ -64,7 +64,7 @@ export function missingRight(error: unknown): { readonly right?: string } {
 const VERBS = { POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" } as const;
 
 /**
- * What a request needs.
+ * The permission that a request needs.
  *
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb
  */
@@ -80,7 +80,7 @@ export function isStatus(error: unknown, status: number): boolean {
   return error instanceof KubeError && error.status === status;
 }
 
-/** Where the resources live that are read and written here. */
+/** API paths of the resources that the controller reads and writes. */
 export const PATHS = {
   ingresses: { api: "/apis/networking.k8s.io/v1", name: "ingresses" },
   services: { api: "/api/v1", name: "services" },

@@ -1,4 +1,6 @@
-/** Files with tokens: `tokenFile` of a kubeconfig, which the client's library ignores, and that of a pod, which it caches for a minute. */
+/**
+ * Token files: `tokenFile` of a kubeconfig, which the client's library ignores, and the pod's, which it caches for a minute.
+ */
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -7,7 +9,7 @@ import { parse } from "yaml";
 
 import { isRecord } from "../../shared/is-record.ts";
 
-/** Files that are read when none is given, as kubectl does. */
+/** Default files, as in kubectl. */
 export function usualFiles(environment: NodeJS.ProcessEnv = process.env): readonly string[] {
   const named = (environment["KUBECONFIG"] ?? "").split(delimiter).filter(Boolean);
   return named.length > 0 ? named : [join(homedir(), ".kube", "config")];
@@ -15,7 +17,7 @@ export function usualFiles(environment: NodeJS.ProcessEnv = process.env): readon
 
 /**
  * @param user of the current context
- * @returns path of the file with its token; undefined: it has none
+ * @returns path of the file with its token; undefined if it has none
  */
 export async function findTokenFile(files: readonly string[], user: string): Promise<string | undefined> {
   for (const file of files) {
@@ -26,14 +28,14 @@ export async function findTokenFile(files: readonly string[], user: string): Pro
       | { readonly user?: { readonly tokenFile?: unknown } | null }
       | undefined;
     if (found === undefined) continue;
-    // Of two files with the same user the first one counts.
+    // If two files contain the same user, the first one counts.
     const path = found.user?.tokenFile;
     return typeof path === "string" && path !== "" ? resolve(dirname(file), path) : undefined;
   }
   return undefined;
 }
 
-/** @param provider of the user, as the library has it. @returns the file with the token of the pod's service account */
+/** @param provider of the user, in the library's form. @returns the token file of the pod's service account */
 export function mountedTokenFile(provider: unknown): string | undefined {
   const config = isRecord(provider) && provider["name"] === "tokenFile" ? provider["config"] : undefined;
   const path = isRecord(config) ? config["tokenFile"] : undefined;

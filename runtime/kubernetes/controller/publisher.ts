@@ -1,10 +1,10 @@
 /**
- * Where the controller's slices go: a directory that a gateway watches (directory-publisher.ts), or a gateway's admin
- * address, all in one step.
+ * Destination of the controller's slices: a directory that a gateway watches (directory-publisher.ts), or a gateway's admin
+ * address, with all changes in one step.
  *
- * The slices belong to this controller alone, so whatever is there is replaced; the preconditions only keep two
- * controllers from overwriting each other unseen. Slices that it made and that are no longer wanted are taken away,
- * with the one slice of all namespaces that earlier versions made.
+ * The slices belong only to this controller, so it replaces any content; the preconditions only keep two controllers from
+ * overwriting each other unnoticed. Its slices that are no longer needed are removed, as is the single slice for all
+ * namespaces of earlier versions.
  */
 import { isRecord } from "../../shared/is-record.ts";
 import { readFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ import { renderSlice } from "../render.ts";
 import { isMadeHere, namespaceIn } from "../translate/slices.ts";
 import type { SliceProblem } from "../translate/assign.ts";
 
-/** A slice as it is published. */
+/** A slice in its published form. */
 export interface SliceText {
   readonly owner: string;
   /** Canonical JSON. */
@@ -28,17 +28,17 @@ export interface SliceText {
 }
 
 export type PublishAnswer =
-  /** In force, or (a directory) for the gateway to read. */
+  /** Active, or (directory) ready for the gateway to read. */
   | { readonly kind: "published"; readonly note?: string; readonly waiting?: readonly SliceProblem[] }
-  /** Nothing was changed of these, and what was in force before stays. */
+  /** None of these slices was changed; the previous ones stay active. */
   | { readonly kind: "invalid"; readonly problems: readonly SliceProblem[] };
 
 export interface SlicePublisher {
   /** For messages. */
   readonly place: string;
-  /** Puts exactly these in the place of what this controller published before. @throws GatewayError when it should be tried again */
+  /** Replaces all slices that this controller published before. @throws GatewayError for a failure that should be retried */
   publish(slices: readonly SliceText[]): Promise<PublishAnswer>;
-  /** The gateway's public key as JWK JSON; undefined when the place knows none. */
+  /** The gateway's public key as JWK JSON; undefined if the destination has none. */
   sealKey(): Promise<string | undefined>;
 }
 
@@ -53,29 +53,32 @@ export function sliceTexts(slices: readonly Slice[]): readonly SliceText[] {
 export interface AdminPublisherOptions {
   /** "http://127.0.0.1:9901". */
   readonly url: string;
-  /** Of the controller. */
+  /** Owner of the controller. */
   readonly owner: string;
   /** File with the admin token; read for each request, because such files are replaced. */
   readonly tokenFile: string;
-  /** PEM files for https, read for each request too. */
+  /** PEM files for https, also read for each request. */
   readonly tls?: PublisherTls | undefined;
 }
 
 export interface PublisherTls {
-  /** Authorities, instead of the usual ones. */
+  /** Authorities, instead of the default ones. */
   readonly caFile?: string | undefined;
-  /** Shown where the gateway asks for a client certificate. */
+  /** Presented if the gateway requests a client certificate. */
   readonly certFile?: string | undefined;
   readonly keyFile?: string | undefined;
 }
 
-/** Of one request, about: a quarter of what a gateway takes. Few clusters have more, and then a move of a host between two is not one step. */
+/**
+ * Approximate size of one request: a quarter of a gateway's limit. Few clusters have more; then a move of a host between two
+ * requests is not atomic.
+ */
 const MAX_POST_BYTES = 16 * 1024 * 1024;
 
-/** Above the time for which the gateway waits until a change is live everywhere. */
+/** Above the time for which the gateway waits until a change is active everywhere. */
 const TIMEOUT_MS = 60_000;
 
-/** What a gateway answers of the slices that are published. */
+/** A published slice in a gateway's list. */
 interface Listed {
   readonly owner: string;
   readonly digest: string;
@@ -93,7 +96,7 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
       const changed = slices.filter((slice) => there.get(slice.owner) !== slice.digest);
       const gone = await unwanted(there, slices);
       if (changed.length === 0 && gone.length === 0) return { kind: "published" };
-      // What goes away comes first: whatever it had is free for the others.
+      // Removals come first, so that their hosts are free for the others.
       const changes = [
         ...gone.map((each): Change => ({ ...each, text: "null" })),
         ...changed.map(({ owner: each, text }): Change => ({ owner: each, text, expected: there.get(each) ?? null })),
@@ -108,7 +111,7 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
     },
   };
 
-  /** What a namespace lacks that another one has yet to give away is tried once more when all the others are there. */
+  /** Retries rejected parts once after all others: a namespace may need a host that another one only now gave up. */
   async function postAll(first: readonly (readonly Change[])[]): Promise<PublishAnswer> {
     const notes: string[] = [];
     const waiting: SliceProblem[] = [];
@@ -152,7 +155,7 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
       .map((each) => ({ owner: textOf(each["owner"]), digest: textOf(each["digest"]) }));
   }
 
-  /** Slices that this controller, or an earlier version of it, published, and that are to go. */
+  /** Slices of this controller, or of an earlier version of it, that must be removed. */
   async function unwanted(there: ReadonlyMap<string, string>, slices: readonly SliceText[]) {
     const kept = new Set(slices.map((slice) => slice.owner));
     const gone: { readonly owner: string; readonly expected: string }[] = [];
@@ -189,11 +192,11 @@ interface Change {
   readonly owner: string;
   /** JSON of the slice, or of null. */
   readonly text: string;
-  /** Digest of what is there. */
+  /** Digest of the currently published slice. */
   readonly expected: string | null;
 }
 
-/** In the same order, none larger than a request should be unless it is one slice. */
+/** In the same order; a part is above the size limit only if it is a single slice. */
 function parts(changes: readonly Change[]): readonly (readonly Change[])[] {
   const all: Change[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
@@ -217,7 +220,7 @@ function bodyOf(changes: readonly Change[]): string {
   return `{"changes":[${items.join(",")}]}`;
 }
 
-/** One slice that no gateway takes: it waits, and nobody else does. */
+/** Problem of a single slice that no gateway accepts: only it waits. */
 function tooMuch(owner: string, { status, body }: GatewayAnswer): SliceProblem {
   const said = body?.["message"];
   return { severity: "error", owner, path: [], message: typeof said === "string" ? said : `status ${status}` };
@@ -250,7 +253,7 @@ function problemsOf({ problems, message }: Readonly<Record<string, unknown>>): r
     .filter((each) => isRecord(each))
     .map((each) => ({
       severity: each["severity"] === "warning" ? ("warning" as const) : ("error" as const),
-      // A problem of another slice or of the gateway's own file has no owner, and is none of ours, whatever its path.
+      // A problem of another slice or of the gateway's own file has no owner, and is not ours, whatever its path.
       owner: typeof each["owner"] === "string" ? each["owner"] : undefined,
       path: parsePath(textOf(each["path"])),
       message: textOf(each["message"]),
@@ -261,7 +264,7 @@ function problemsOf({ problems, message }: Readonly<Record<string, unknown>>): r
   return [{ severity: "error", owner: undefined, path: [], message: said }];
 }
 
-/** With whom a problem is a conflict; an older gateway does not say it. */
+/** Locations that conflict with a problem; older gateways do not report them. */
 function rivalsOf(rivals: unknown): readonly Rival[] {
   return (Array.isArray(rivals) ? rivals : []).filter(isRecord).flatMap(({ file, path, around }): Rival[] => {
     const [before, after] = Array.isArray(around) ? (around as readonly unknown[]) : [];

@@ -1,10 +1,9 @@
 /**
- * A copy of one collection of the API server, kept by list and watch.
+ * A copy of one collection of the API server, maintained by list and watch.
  *
- * Untrusted: what comes over the wire; a line that is no event, or an event without a version, ends the watch and the
- * collection is listed anew, so that nothing is missed unseen. Promises: `items` is what the server had at some moment
- * not long ago, never half of a list; after an outage it is right again without anybody's help; it never asks faster than
- * the back-off allows.
+ * Untrusted: input from the wire. A line that is not an event, or an event without a version, ends the watch, and the
+ * collection is listed again, so that no change is missed. Promises: `items` is a recent state of the server, never part of a
+ * list; it recovers automatically after an outage; requests are never more frequent than the back-off allows.
  *
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
@@ -20,19 +19,19 @@ import { isRecord } from "../../shared/is-record.ts";
 
 export interface ReflectorOptions {
   readonly client: KubeClient;
-  /** Of the collection. */
+  /** Path of the collection. */
   readonly path: string;
   /** "metadata.name=web". */
   readonly fieldSelector?: string;
-  /** Something changed, or the first list is there. */
+  /** Called after a change, or when the first list is complete. */
   readonly onChange: () => void;
   readonly log: Log;
   readonly backoff?: Backoff;
-  /** How long the server shall keep one watch open. */
+  /** Time for which the server shall keep one watch open. */
   readonly watchSeconds?: number;
-  /** How much longer than that a silent watch is believed to live. */
+  /** Additional time for which a silent watch counts as alive. */
   readonly graceMs?: number;
-  /** Objects of one page of a list. */
+  /** Objects per page of a list. */
   readonly pageSize?: number;
 }
 
@@ -40,7 +39,7 @@ const WATCH_SECONDS = 300;
 const GRACE_MS = 15_000;
 const PAGE_SIZE = 500;
 
-/** The server no longer knows the version we stand at: everything must be listed anew. */
+/** The server no longer has our version: list everything again. */
 class Expired extends Error {}
 
 export class Reflector<T extends KubeObject> {
@@ -51,7 +50,7 @@ export class Reflector<T extends KubeObject> {
   #items = new Map<string, T>();
   #synced = false;
   #forbidden = false;
-  /** So that what stays wrong is said once, not with each try. */
+  /** Ensures that a lasting problem is logged once, not with each attempt. */
   #lastReason = "";
   #problem: string | undefined;
   /** "" when the next step is a list. */
@@ -70,17 +69,17 @@ export class Reflector<T extends KubeObject> {
     return this.#items;
   }
 
-  /** False until the first list is there. */
+  /** False until the first list is complete. */
   isSynced(): boolean {
     return this.#synced;
   }
 
-  /** The server said that it may not be read, and did not take that back since. */
+  /** The server denied reading it, and has not allowed it since. */
   isForbidden(): boolean {
     return this.#forbidden;
   }
 
-  /** Why it cannot be read now, without names; undefined while it can. */
+  /** Reason why it cannot be read now, without names; undefined while it can. */
   problem(): string | undefined {
     return this.#problem;
   }
@@ -97,7 +96,7 @@ export class Reflector<T extends KubeObject> {
         if (this.#version === "") await this.#list();
         const lived = await this.#watch();
         this.#isWell();
-        // A server that ends each watch at once must not be asked without a pause.
+        // Pause before repeating a watch that the server ended immediately.
         if (lived) this.#backoff.reset();
         else await this.#pause(this.#backoff.next());
       } catch (error) {
@@ -105,7 +104,7 @@ export class Reflector<T extends KubeObject> {
         if (error instanceof Expired || isStatus(error, 410)) {
           log.debug({ path, reason: errorText(error) }, "watch expired, listing again");
           this.#version = "";
-          // A server that says so each time must not be asked without pauses.
+          // Pause, since the server may respond like this each time.
           await this.#pause(this.#backoff.next());
           continue;
         }
@@ -163,7 +162,7 @@ export class Reflector<T extends KubeObject> {
     this.#options.onChange();
   }
 
-  /** @returns whether the watch did anything before the server ended it */
+  /** @returns false if the server ended the watch early without an event */
   async #watch(): Promise<boolean> {
     const { client, path, log, watchSeconds = WATCH_SECONDS, graceMs = GRACE_MS } = this.#options;
     const patience = AbortSignal.timeout(watchSeconds * 1000 + graceMs);
@@ -186,7 +185,8 @@ export class Reflector<T extends KubeObject> {
         this.#backoff.reset();
       }
     } catch (error) {
-      // Neither data nor end: the connection is dead, or nothing happens there. The version stays good, and the next watch shows which.
+      // Neither data nor end: the connection is dead, or nothing changes. The version stays valid, and the next watch
+      // decides.
       if (!patience.aborted && !(error instanceof SilentWatch)) throw error;
       log.debug({ path }, "watch timed out, restarting");
       return true;
@@ -210,7 +210,7 @@ export class Reflector<T extends KubeObject> {
       if (!isObject(object)) throw new Expired("an event has an object without a name");
       this.#change(type, object as T);
     }
-    // Last, so that an event that could not be taken comes again.
+    // Last, so that a failed event comes again.
     this.#version = at;
   }
 

@@ -1,4 +1,4 @@
-/** The status of Ingresses: the address at which the gateway serves them. */
+/** The status of Ingresses: the addresses at which the gateway serves them. */
 import { isIP } from "node:net";
 
 import { canonicalJson } from "../../shared/canonical-json.ts";
@@ -12,15 +12,15 @@ import {
   type Service,
 } from "../translate/objects.ts";
 
-/** Somebody else writes between our reading and our writing; each time one of us gets on. */
+/** Another client may write between our read and our write; each round at least one of them succeeds. */
 const MAX_TRIES = 5;
 
-/** By which the API server remembers whose a field is. */
+/** Name under which the API server records our fields. */
 const FIELD_MANAGER = "gateway-ingress-controller";
-/** Ingresses whose status we wrote last, by what the server remembers. */
+/** Ingresses whose status was last written by us, according to the server. */
 const ours = new WeakSet<KubeObject>();
 
-/** An object as it is kept: without what the API server remembers of who wrote it, which is often half of it. */
+/** An object as stored here: without the server's record of field managers, which is often half of it. */
 export function withoutManagers<T extends KubeObject>(object: T): T {
   const { managedFields, ...metadata } = object.metadata;
   if (managedFields === undefined) return object;
@@ -32,7 +32,7 @@ export function withoutManagers<T extends KubeObject>(object: T): T {
 }
 
 /**
- * Takes our addresses away from an Ingress that has left our class. Those of another controller stay.
+ * Removes our addresses from an Ingress that has left our class. Another controller's addresses stay.
  *
  * @throws as `writeStatus`
  */
@@ -41,9 +41,9 @@ export async function clearStatus(client: KubeClient, ingress: Ingress): Promise
 }
 
 /**
- * Writes the addresses, or takes ours away from an Ingress that is not served.
+ * Writes the addresses, or removes ours from an Ingress that is not served.
  *
- * @throws KubeError, GatewayError `kube.unreachable`; not when the Ingress is gone
+ * @throws KubeError, GatewayError `kube.unreachable`; does nothing when the Ingress is gone
  */
 export async function writeStatus(
   client: KubeClient,
@@ -66,7 +66,7 @@ export async function writeStatus(
       if (isStatus(error, 404)) return undefined;
       throw error;
     });
-    // Gone, or gone and made anew by somebody: then its own turn comes.
+    // Deleted, or deleted and created again: a new one is handled separately.
     if (!latest || latest.metadata.uid !== ingress.metadata.uid) return;
     current = latest;
   }
@@ -77,7 +77,7 @@ function isSame({ status }: Ingress, addresses: readonly LoadBalancerAddress[]):
   return canonicalJson(plain) === canonicalJson(addresses);
 }
 
-/** "203.0.113.7" or "gateway.example.com" as a load balancer's address. */
+/** Parses "203.0.113.7" or "gateway.example.com" as a load balancer's address. */
 export function addressOf(text: string): LoadBalancerAddress {
   return isIP(text) === 0 ? { hostname: text } : { ip: text };
 }

@@ -19,7 +19,7 @@ import { addressOf } from "./status.ts";
 import { DEFAULT_OWNER } from "../translate/slices.ts";
 import { readText, sealTo, type TranslateCommand, translateOptions } from "../translate-command.ts";
 
-/** As written on the command line. */
+/** Options of the command line. */
 export interface WatchCommand extends TranslateCommand {
   readonly publishDirectory?: string;
   readonly publishUrl?: string;
@@ -36,7 +36,7 @@ export interface WatchCommand extends TranslateCommand {
   readonly lease?: string;
   /** "host:port" of `/healthz`, `/readyz` and `/metrics`. */
   readonly healthAddress?: string;
-  /** False: publish and write without asking who leads. */
+  /** False: publish and write without leader election. */
   readonly leaderElection?: boolean;
 }
 
@@ -49,7 +49,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
   const options = await translateOptions(rest);
   const publisher = publisherOf(command);
   const sealKey = sealKeyFile === undefined ? undefined : await readText(sealKeyFile);
-  // Validated now, so that a wrong file does not wait for the first Secret.
+  // Validate now, so that a wrong file is reported before the first Secret.
   if (sealKey !== undefined) sealTo(sealKey);
   const [leaseNamespace = "", leaseName = ""] = objectName(
     "--lease",
@@ -90,7 +90,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
             log,
             onFailure: () => health?.leaseFailed(),
           },
-          // Who led before may have published something else.
+          // The previous leader may have published another state.
           () => controller?.wake({ anew: true }),
         );
   controller = new Controller({
@@ -112,7 +112,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
   return {
     async close() {
       await controller?.close();
-      // After the last write, so that nobody else begins before we ended.
+      // After the last write, so that no other controller starts before this one has ended.
       await election?.close();
       await client.close();
       await health?.close();
@@ -166,7 +166,7 @@ function objectName(option: string, text: string): readonly string[] {
   throw new GatewayError("ingress.option", `Cannot use ${option}: it is ${quote(text)}, must be "namespace/name"`);
 }
 
-/** Of the pod we run in. */
+/** Namespace of the pod that this process runs in. */
 async function podNamespace(): Promise<string> {
   return (await readFile(POD_NAMESPACE_FILE, "utf8").catch(() => "default")).trim();
 }

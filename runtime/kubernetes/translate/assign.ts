@@ -1,4 +1,4 @@
-/** Problems that a gateway has with the slices, given back to the Ingresses that caused them. */
+/** Maps problems of a gateway with the slices to the Ingresses that caused them. */
 import { append } from "../../shared/linear/append.ts";
 import { HOST_CERTIFICATES } from "../../features/listener/host-certificates.ts";
 import { type UnplacedProblem, messageWithPath, quote } from "../../settings/problem.ts";
@@ -10,20 +10,20 @@ import { namespaceIn } from "./slices.ts";
 import { EVERY_HOST } from "./hosts/tls.ts";
 
 export interface SliceProblem extends UnplacedProblem {
-  /** Of the slice that has it; undefined when it is none of ours. */
+  /** Owner of the slice with the problem; undefined if it is not one of ours. */
   readonly owner: string | undefined;
 }
 export type AssignedProblems = ReturnType<typeof assignProblems<SliceProblem>>;
 
 export interface Published {
   readonly served: readonly IngressDraft[];
-  /** Of the controller. */
+  /** Owner of the controller. */
   readonly owner: string;
-  /** Host → Ingress that brings its certificate. */
+  /** Host → Ingress that provides its certificate. */
   readonly bringers: ReadonlyMap<string, string>;
 }
 
-/** What is wrong with a whole slice (its owner has no rights) is wrong with each Ingress of the namespace. */
+/** A problem of a whole slice (its owner has no permission) is a problem of each Ingress of the namespace. */
 export function assign(problems: readonly SliceProblem[], published: Published): AssignedProblems {
   const { served, owner } = published;
   const all = new Map<string, DraftProblem[]>();
@@ -41,7 +41,7 @@ export function assign(problems: readonly SliceProblem[], published: Published):
   const blamed = new Set([...all].flatMap(([key, some]) => (some.some(isError) ? [namespaceOfKey(key)] : [])));
   for (const problem of others) {
     const namespace = namespaceIn(owner, problem.owner ?? "");
-    // "and 50 more problems": they are found where the others are, or named when those are gone.
+    // "and 50 more problems": the named problems come first; the rest is reported once those are fixed.
     if (problem.path.length === 0 && namespace !== undefined && blamed.has(namespace)) continue;
     const concerned = byNamespace.get(namespace ?? "") ?? [];
     if (concerned.length === 0) strangers.push(problem);
@@ -55,7 +55,7 @@ function isError({ severity }: Pick<UnplacedProblem, "severity">): boolean {
   return severity === "error";
 }
 
-/** A certificate that is refused takes no route with it. [] for whatever is no problem of one. */
+/** A rejected certificate affects no route. [] for a problem that is not about a certificate. */
 function certificateProblems(
   { severity, path, message, owner }: SliceProblem,
   published: Published,
@@ -65,7 +65,7 @@ function certificateProblems(
   const host = label === undefined ? undefined : String(label);
   const namespace = namespaceIn(published.owner, owner ?? "");
   const bringer = host === undefined ? undefined : published.bringers.get(host);
-  // A gateway from before there were certificates knows the setting itself not.
+  // A gateway from before host certificates does not know the setting itself.
   const named = host === undefined ? [...published.bringers] : bringer === undefined ? [] : [[host, bringer] as const];
   const concerned = named.filter(([, key]) => namespaceOfKey(key) === namespace);
   const what = host === undefined ? "certificates" : `the certificate for ${quote(host)}`;
@@ -76,8 +76,8 @@ function certificateProblems(
 }
 
 /**
- * The same for a namespace that the gateway refuses in each of its answers: where what is refused gives way to the next
- * of its kind, a namespace has no end of them, and everybody waits. All its certificates where only those are refused.
+ * The same for a namespace that the gateway rejects in each of its responses: each removal could expose the next problem,
+ * without end, and delay everyone. Only its certificates, if only those are rejected.
  */
 export function wholeNamespaces(
   refused: ReadonlyMap<string, readonly DraftProblem[]>,
@@ -103,7 +103,7 @@ export function wholeNamespaces(
   );
 }
 
-/** Ingress → host → why the gateway refuses its certificate. */
+/** Ingress → host → reason why the gateway rejects its certificate. */
 export function refusedCertificates(
   refused: ReadonlyMap<string, readonly DraftProblem[]> = new Map(),
 ): ReadonlyMap<string, ReadonlyMap<string, string>> {

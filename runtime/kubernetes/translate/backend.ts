@@ -9,7 +9,7 @@ import { type DraftProblem, ingressWarning, ingressError } from "./ingress-probl
 export interface UpstreamOptions {
   readonly namespace: string;
   readonly secure: boolean;
-  /** The Service's own address (kube-proxy balances), or else its ready endpoints. */
+  /** The Service's own address (kube-proxy balances), or otherwise its ready endpoints. */
   readonly viaService: boolean;
   /** "cluster.local". */
   readonly clusterDomain: string;
@@ -40,12 +40,12 @@ export function readUpstream(
     problem: ingressError({ path: at === "" ? path : `${path}.${at}` }, message),
   });
   if (backend?.resource !== undefined) return refuse("resource", "cannot be served, must be a Service");
-  const wanted = backend?.service;
-  if (wanted?.name === undefined) return refuse("service", "is missing, must name a Service");
-  const key = `${options.namespace}/${wanted.name}`;
+  const requested = backend?.service;
+  if (requested?.name === undefined) return refuse("service", "is missing, must name a Service");
+  const key = `${options.namespace}/${requested.name}`;
   const service = services.get(key);
-  if (!service) return refuse("service.name", `is ${quote(wanted.name)}, but there is no Service ${key}`);
-  const { port } = wanted;
+  if (!service) return refuse("service.name", `is ${quote(requested.name)}, but there is no Service ${key}`);
+  const { port } = requested;
   if (port?.name === undefined && port?.number === undefined) {
     return refuse("service.port", 'is missing, must have "name" or "number"');
   }
@@ -57,7 +57,7 @@ export function readUpstream(
   }
   const ports = portsOf(service);
   const found = port.name === undefined ? ports.byNumber.get(port.number) : ports.byName.get(port.name);
-  // An ExternalName Service needs no list of ports: nothing stands between us and the name.
+  // An ExternalName Service needs no list of ports: connections go directly to the name.
   const number = found?.port ?? (isExternal ? port.number : undefined);
   if (number === undefined) {
     const state = `is ${quote(port.name ?? port.number)}, which is no TCP port of Service ${key}`;
@@ -68,17 +68,17 @@ export function readUpstream(
     if (external.ok) return { ok: true, to: [address(scheme, external.host, number)], warnings: [] };
     return refuse("service.name", `is Service ${key}, ${external.state}`);
   }
-  const own = address(scheme, `${wanted.name}.${options.namespace}.svc.${options.clusterDomain}`, number);
+  const own = address(scheme, `${requested.name}.${options.namespace}.svc.${options.clusterDomain}`, number);
   if (options.viaService) return { ok: true, to: [own], warnings: [] };
   const ready = readyEndpoints(endpointSlices.get(key) ?? [], found?.name);
   const to = ready.length > MAX_UPSTREAMS ? [] : ready.map((each) => address(scheme, each.host, each.port));
   if (to.length > 0) return { ok: true, to, warnings: [] };
-  // Requests fail at the Service just as they would fail with no upstream at all, and the route stays what it is.
+  // Requests fail at the Service just as with no upstream at all, and the route stays unchanged.
   const state =
     ready.length === 0
       ? "has no ready endpoints: requests go to the Service's address"
       : `has ${ready.length} ready endpoints: above ${MAX_UPSTREAMS} the Service balances`;
-  const warnings = [ingressWarning({ path: `${path}.service.name` }, `is ${quote(wanted.name)}, which ${state}`)];
+  const warnings = [ingressWarning({ path: `${path}.service.name` }, `is ${quote(requested.name)}, which ${state}`)];
   return { ok: true, to: [own], warnings };
 }
 
@@ -87,28 +87,28 @@ type ServicePort = NonNullable<NonNullable<Service["spec"]>["ports"]>[number];
 interface Ports {
   readonly byNumber: ReadonlyMap<number | undefined, ServicePort>;
   readonly byName: ReadonlyMap<string | undefined, ServicePort>;
-  /** The first ones, for people. */
+  /** The first ones, for messages. */
   readonly text: string;
 }
 
-/** Of each Service once: each path of an Ingress asks, and a Service may have as many ports as an Ingress has paths. */
+/** Cached per Service: each path of an Ingress reads it, and a Service may have as many ports as an Ingress has paths. */
 const knownPorts = new WeakMap<Service, Ports>();
-const MOST_PORTS_TOLD = 20;
+const MAX_SHOWN_PORTS = 20;
 
 function portsOf(service: Service): Ports {
   let found = knownPorts.get(service);
   if (!found) {
     const ports = itemsOf(service.spec?.ports).filter(({ protocol = "TCP" }) => protocol === "TCP");
-    const told = ports
-      .slice(0, MOST_PORTS_TOLD)
+    const shown = ports
+      .slice(0, MAX_SHOWN_PORTS)
       .map(({ name, port }) => (name === undefined ? `${port}` : `${name} (${port})`));
-    const rest = ports.length - told.length;
-    // Of two with one number or name the first one counts.
+    const rest = ports.length - shown.length;
+    // If two have the same number or name, the first one counts.
     const firstFirst = ports.toReversed();
     found = {
       byNumber: new Map(firstFirst.map((each) => [each.port, each])),
       byName: new Map(firstFirst.map((each) => [each.name, each])),
-      text: `${told.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`,
+      text: `${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`,
     };
     knownPorts.set(service, found);
   }
@@ -117,7 +117,7 @@ function portsOf(service: Service): Ports {
 
 type Ready = readonly { readonly host: string; readonly port: number }[];
 
-/** Of the objects of one translation. */
+/** Cached for the objects of one translation. */
 const knownEndpoints = new WeakMap<readonly EndpointSlice[], Map<string, Ready>>();
 
 function readyEndpoints(slices: readonly EndpointSlice[], portName = ""): Ready {
@@ -138,12 +138,12 @@ function findReady(slices: readonly EndpointSlice[], portName: string): Ready {
     for (const { addresses, conditions } of itemsOf(endpoints)) {
       // Unknown readiness counts as ready. @see EndpointConditions of discovery.k8s.io/v1
       if (conditions?.ready === false) continue;
-      // All addresses of one endpoint are the same place. @see Endpoint.addresses
+      // All addresses of one endpoint lead to the same pod. @see Endpoint.addresses
       const host = canonicalHost(addresses?.[0] ?? "");
       if (host !== undefined) found.set(`${host} ${port}`, { host, port });
     }
   }
-  // Sorted, so that a slice that only lists them otherwise is the same slice.
+  // Sorted, so that another order of the input gives the same slice.
   return [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
 }
 

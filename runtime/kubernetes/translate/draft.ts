@@ -1,4 +1,4 @@
-/** One Ingress by itself → routes as they would stand in a slice, not validated yet. */
+/** One Ingress → routes in the form of a slice, not validated yet. */
 import { type AnnotationReading, readAnnotations } from "./annotations/annotations.ts";
 import { withFewSuggestions } from "../../settings/validate.ts";
 import { shapeProblems } from "./ingress-shape.ts";
@@ -16,7 +16,7 @@ import { bytesOf, MAX_SLICE_BYTES } from "./slice-size.ts";
 export interface DraftRoute {
   readonly name: string;
   readonly doc: Readonly<Record<string, unknown>>;
-  /** Where it comes from in the Ingress. */
+  /** Its source in the Ingress. */
   readonly place: IngressPlace;
 }
 
@@ -24,17 +24,17 @@ export interface IngressDraft {
   /** "namespace/name". */
   readonly key: string;
   readonly namespace: string;
-  /** Every host that it names → where it stands. */
+  /** Every host that it names → its location in the Ingress. */
   readonly hosts: ReadonlyMap<string, string>;
-  /** It answers a challenge on a host that must be its namespace's by another Ingress. */
+  /** It answers a challenge, on a host that another Ingress must have claimed for its namespace. */
   readonly isSolver: boolean;
   readonly routes: readonly DraftRoute[];
-  /** That they take in a slice, about. */
+  /** Approximate size in a slice. */
   readonly bytes: number;
-  /** Setting path → annotation that said it. */
+  /** Setting path → annotation that set it. */
   readonly annotations: ReadonlyMap<string, string>;
   readonly problems: readonly DraftProblem[];
-  /** What is missing would make sound settings look wrong, so the routes are not worth validating. */
+  /** A missing value would make valid settings look wrong, so the routes are not validated. */
   readonly partial: boolean;
   /** "namespace/name" of the Secrets that its annotations name. */
   readonly secrets: readonly string[];
@@ -68,8 +68,8 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
   const rules = readRules(ingress, { pathRegex: reading.pathRegex && takesRegex });
   problems.push(...rules.problems);
 
-  const { routes, bytes, problems: wrong } = draftRoutes(ingress, rules.places, reading, context);
-  problems.push(...wrong);
+  const { routes, bytes, problems: placeProblems } = draftRoutes(ingress, rules.places, reading, context);
+  problems.push(...placeProblems);
   return {
     key,
     namespace,
@@ -95,14 +95,14 @@ function draftSolver(ingress: Ingress, solver: SolverReading, context: DraftCont
   return { ...nothing, ...drafted, hosts: new Map([[host, hostPath]]) };
 }
 
-/** Of an Ingress of which nothing is known. */
+/** A draft without content. */
 function emptyDraft(key: string, namespace: string): IngressDraft {
   const none = new Map<string, string>();
   const nothing = { hosts: none, routes: [], bytes: 0, annotations: none, secrets: [], tls: [], problems: [] };
   return { key, namespace, ...nothing, isSolver: false, partial: false, usesEndpoints: false };
 }
 
-/** Places with the settings that all routes of an Ingress share. */
+/** Creates routes from the places, with the settings that all routes of an Ingress share. */
 function draftRoutes(
   ingress: Ingress,
   places: readonly IngressPlace[],
@@ -117,7 +117,7 @@ function draftRoutes(
   const settingsBytes = bytesOf(reading.settings);
   let bytes = 0;
   for (const place of places) {
-    // It is refused whole. Endpoints stand on each route: all of them would be more than this process can hold.
+    // It is rejected as a whole. Endpoints are repeated on each route: all of them could exceed this process's memory.
     if (bytes > MAX_SLICE_BYTES) break;
     const upstream = readUpstream(place.backend, place.backendPath, context, {
       namespace,

@@ -1,8 +1,8 @@
 /**
- * Where a Service of type ExternalName leads.
+ * Target of a Service of type ExternalName.
  *
- * Untrusted input: the name. Promise: it is no name of this machine or of the cluster, whichever way the resolver of a pod
- * completes it. What a name outside the cluster resolves to is validated by the gateway when it connects.
+ * Untrusted input: the name. Promise: it is not a name of this host or of the cluster, however a pod's resolver completes it.
+ * When the gateway connects, it validates the addresses of an external name.
  */
 import { isIP } from "node:net";
 
@@ -27,7 +27,7 @@ export function readExternalName({ spec }: Service, cluster: ClusterNames): Exte
   const name = spec?.externalName;
   const host = typeof name === "string" ? canonicalHost(name) : undefined;
   if (host === undefined) return { ok: false, state: "whose externalName is no host name" };
-  // Whoever may write a Service could otherwise reach what listens only for the gateway's own machine.
+  // Otherwise anyone who may write a Service could reach listeners on the gateway's loopback address.
   if (isOwnMachine(host)) {
     return { ok: false, state: `whose externalName ${quote(host)} is the gateway's own machine or network link` };
   }
@@ -45,7 +45,7 @@ function isOwnMachine(host: string): boolean {
   return isIP(host) !== 0 && !["public", "private"].includes(addressKind(host));
 }
 
-/** Pods look names up below "<namespace>.svc.<domain>", "svc.<domain>" and "<domain>" before they look up the name itself. */
+/** Pods look up names below "<namespace>.svc.<domain>", "svc.<domain>" and "<domain>" before they look up the name itself. */
 function isInCluster(host: string, { services, clusterDomain }: ClusterNames): boolean {
   if (isIP(host) !== 0) return false;
   const domain = canonicalHost(clusterDomain) ?? clusterDomain;

@@ -1,7 +1,7 @@
-/** A round of the event loop between two Ingresses: whoever translates must renew its Lease meanwhile. */
+/** Lets the event loop run between two Ingresses: the controller must renew its Lease during a translation. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** A second of translating is no reason to lose it; a thousand rounds would be felt. */
+/** Translating for a second must not lose the Lease, but a thousand turns would be noticeable. */
 const TURN_BUDGET_MS = 10;
 let turnBeganMs = 0;
 

@@ -1,13 +1,13 @@
-/** Which Ingresses are ours. */
+/** Selects our Ingresses by class. */
 import type { Ingress, IngressClass } from "./objects.ts";
 
-/** Name of the IngressClass, unless told otherwise. */
+/** Default name of the IngressClass. */
 export const DEFAULT_INGRESS_CLASS = "gateway";
-/** `spec.controller` of IngressClasses that are ours, whatever their name. */
+/** `spec.controller` of our IngressClasses, whatever their name. */
 export const CONTROLLER_NAME = "ingress.gateway.io/controller";
 
 const DEFAULT_MARK = "ingressclass.kubernetes.io/is-default-class";
-/** From before `spec.ingressClassName`; the field wins. */
+/** Older than `spec.ingressClassName`; the field wins. */
 const LEGACY_CLASS = "kubernetes.io/ingress.class";
 
 export interface ClassOptions {
@@ -17,14 +17,14 @@ export interface ClassOptions {
 }
 
 /**
- * A class is ours by its name or by its controller; an Ingress without a class is ours when one of our classes is
- * marked as the cluster's default.
+ * A class is ours by its name or by its controller. An Ingress without a class is ours if one of our classes is marked as the
+ * cluster's default.
  */
 export function createClassFilter({ name, classes }: ClassOptions): (ingress: Ingress) => boolean {
   const ours = new Set([name]);
   let isDefault = false;
   for (const { metadata, spec } of classes) {
-    // A class of this name that another controller claims is that controller's.
+    // A class with our name but another controller belongs to that controller.
     if (metadata.name === name && spec?.controller !== undefined && spec.controller !== CONTROLLER_NAME) {
       ours.delete(name);
     }
@@ -34,12 +34,12 @@ export function createClassFilter({ name, classes }: ClassOptions): (ingress: In
     }
   }
   return (ingress) => {
-    const wanted = classOf(ingress);
-    return wanted === undefined ? isDefault : typeof wanted === "string" && ours.has(wanted);
+    const className = classOf(ingress);
+    return className === undefined ? isDefault : typeof className === "string" && ours.has(className);
   };
 }
 
-/** As somebody wrote it, text or not. */
+/** The class as written, possibly not a string. */
 export function classOf({ metadata, spec }: Ingress): unknown {
   return spec?.ingressClassName ?? metadata.annotations?.[LEGACY_CLASS];
 }

@@ -1,4 +1,4 @@
-/** What is wrong with one Ingress, and how people are told. */
+/** Problems of one Ingress, and their text for users. */
 import { ANNOTATION_PREFIX } from "../../config/surfaces/annotations.ts";
 
 export interface IngressProblem {
@@ -7,15 +7,15 @@ export interface IngressProblem {
   readonly name: string;
   /** Name of the annotation concerned, without prefix. */
   readonly annotation?: string;
-  /** Place in the object when it is no annotation: "spec.rules[0].http.paths[1].path". */
+  /** Location in the object, if not an annotation: "spec.rules[0].http.paths[1].path". */
   readonly path?: string;
-  /** State, then what is expected, as for configuration files. Never holds a secret. */
+  /** State, then what is expected, as in problems of configuration files. Never contains a secret. */
   readonly message: string;
-  /** The gateway refuses the certificate for this host ("*": all of them), and nothing else. */
+  /** Only the certificate for this host ("*": all of them) is rejected by the gateway. */
   readonly certificateOf?: string;
 }
 
-/** A problem before it is known whose it is. */
+/** A problem that is not assigned to an Ingress yet. */
 export type DraftProblem = Omit<IngressProblem, "namespace" | "name">;
 
 export function ingressError(place: Pick<DraftProblem, "annotation" | "path">, message: string): DraftProblem {
@@ -31,7 +31,7 @@ export function formatIngressProblem(problem: IngressProblem): string {
   return `Ingress ${problem.namespace}/${problem.name}: ${problem.severity}: ${problemText(problem)}`;
 }
 
-/** Without the object's name and the severity: the message of an Event, which has both. */
+/** Without the object's name and the severity, which an Event has as fields. */
 export function problemText({ annotation, path, message }: DraftProblem): string {
   if (annotation !== undefined) return `annotation "${ANNOTATION_PREFIX}${annotation}" ${message}`;
   return path === undefined ? message : `"${path}" ${message}`;

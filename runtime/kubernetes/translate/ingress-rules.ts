@@ -5,7 +5,7 @@ import { type DraftProblem, ingressWarning, ingressError } from "./ingress-probl
 
 export interface IngressPlace {
   readonly host: string;
-  /** Where the host stands, for messages. */
+  /** Location of the host, for messages. */
   readonly hostPath: string;
   readonly match:
     | { readonly kind: "exact" | "regex"; readonly path: string }
@@ -18,15 +18,15 @@ export interface IngressPlace {
 
 export interface RulesReading {
   readonly places: readonly IngressPlace[];
-  /** Every host that the Ingress names, served or not → where it stands. */
+  /** Every host that the Ingress names, served or not → its location. */
   readonly hosts: ReadonlyMap<string, string>;
   readonly problems: readonly DraftProblem[];
 }
 
 /**
- * `Prefix` goes by whole segments and ignores a trailing slash, `Exact` takes the path as it is, `ImplementationSpecific`
- * is a prefix, or with `path_regex` a regular expression. The default backend takes what the rules of a host leave, on
- * the hosts that the Ingress names: there is no route for hosts that nobody names.
+ * `Prefix` matches whole segments and ignores a trailing slash, `Exact` takes the path unchanged, `ImplementationSpecific` is
+ * a prefix, or with `path_regex` a regular expression. The default backend takes the rest of the hosts that the Ingress
+ * names: other hosts have no route.
  *
  * @see https://kubernetes.io/docs/concepts/services-networking/ingress/#path-types
  */
@@ -105,7 +105,7 @@ export function readRules({ spec }: Ingress, { pathRegex }: { readonly pathRegex
   }
 }
 
-/** The star of an Ingress stands for one label, that of a route for any number of them. */
+/** A wildcard matches one label in an Ingress, and any number of them in a route. */
 function anyDepth(host: string): string {
   return `is ${quote(host)}, which takes hosts at any depth here, and one label more by the Ingress standard`;
 }

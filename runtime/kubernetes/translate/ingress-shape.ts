@@ -1,4 +1,4 @@
-/** Whether an Ingress from a file has the shape that an API server would have insisted on. */
+/** Checks the shape of an Ingress from a file, which an API server would have enforced. */
 import { describe } from "../../settings/problem.ts";
 import { isNamespace } from "./objects.ts";
 import { type DraftProblem, ingressError } from "./ingress-problem.ts";
@@ -22,7 +22,7 @@ const ingress = block({
   }),
 });
 
-/** Problems that would make reading it unsafe; other members may be there and are not looked at. */
+/** Problems that would make reading it unsafe; other members are ignored. */
 export function shapeProblems(value: unknown): readonly DraftProblem[] {
   return [...ingress(value, "")];
 }

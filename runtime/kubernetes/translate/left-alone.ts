@@ -1,6 +1,6 @@
 /**
- * Ingresses that are not ours, reported once: whoever wonders why nothing happens finds the reason in the log, and where the
- * Ingress has annotations of ours, in an Event.
+ * Ingresses that are not ours, reported once: in the log, and if an Ingress has annotations of ours, also in an Event, for
+ * authors who wonder why nothing happens.
  */
 import { ANNOTATION_PREFIX } from "../../config/surfaces/annotations.ts";
 import { quote } from "../../settings/problem.ts";
@@ -12,17 +12,19 @@ export interface ForeignIngress {
   readonly ingress: Ingress;
   /** "namespace/name". */
   readonly key: string;
-  /** Undefined: it has none. */
+  /** Undefined if it has none. */
   readonly className: string | undefined;
 }
 
-/** Named one by one; of more it is enough to know that there are. */
+/** Number of Ingresses listed by name; the rest is only counted. */
 const MOST_NAMED = 20;
 
-/** Why an Ingress that speaks of us is passed over; undefined when it does not, and is somebody else's. */
+/** Warning for an Ingress with our annotations but another class; undefined for an Ingress without them. */
 export function whyLeftAlone({ ingress, className }: ForeignIngress): DraftProblem | undefined {
-  const isMeant = Object.keys(ingress.metadata.annotations ?? {}).some((key) => key.startsWith(ANNOTATION_PREFIX));
-  if (!isMeant) return undefined;
+  const hasAnnotation = Object.keys(ingress.metadata.annotations ?? {}).some((key) =>
+    key.startsWith(ANNOTATION_PREFIX),
+  );
+  if (!hasAnnotation) return undefined;
   const state = className === undefined ? "is missing" : `is ${quote(className)}`;
   const expected = "not served, though it has annotations of this gateway; name an IngressClass of this gateway";
   return ingressWarning({ path: "spec.ingressClassName" }, `${state}: ${expected}`);
@@ -34,7 +36,7 @@ export function leftAloneText({ key, className }: ForeignIngress): string {
 }
 
 export interface LeftAloneLog {
-  /** Logs those that it does not know, or only in another generation, and forgets those that are gone. */
+  /** Logs Ingresses that are new or have a new generation, and forgets deleted ones. */
   tell(foreign: readonly ForeignIngress[]): void;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Manifest texts (YAML of several documents, JSON, Lists) → the objects that a translation looks at.
+ * Manifest texts (YAML of several documents, JSON, Lists) → the objects for a translation.
  *
- * Untrusted input: the texts. What is no manifest of a kind we read is passed over, as kubectl would send it elsewhere;
- * what is broken is a problem. Pure.
+ * Untrusted input: the texts. Manifests of other kinds are ignored, since kubectl accepts them in the same file; broken ones
+ * are problems. Pure.
  */
 import { isMap, isScalar, parseAllDocuments } from "yaml";
 
@@ -18,11 +18,11 @@ export interface ManifestSource {
 
 export interface ManifestOutcome {
   readonly objects: KubeObjects;
-  /** "web.yaml:3: …"; nothing should be published when there is one. */
+  /** "web.yaml:3: …"; publish nothing if there is one. */
   readonly problems: readonly string[];
 }
 
-/** Kinds that are read, with the API group versions we understand. */
+/** Kinds that are read, with the supported API group versions. */
 const KINDS = {
   Ingress: { version: "networking.k8s.io/v1", list: "ingresses" },
   IngressClass: { version: "networking.k8s.io/v1", list: "ingressClasses" },
@@ -46,7 +46,7 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
     for (const document of Array.isArray(documents) ? documents : []) {
       for (const error of document.errors) {
         const line = error.linePos?.[0].line;
-        // Past the colon the reader may repeat the text, which may hold a secret.
+        // The text after the colon may repeat the input, which may contain a secret.
         problems.push(
           `${file}${line === undefined ? "" : `:${line}`}: is not valid YAML: ${error.message.split(": ")[0]}`,
         );
@@ -81,7 +81,7 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
     }
     const { kind, apiVersion, items } = value;
     if (kind.endsWith("List") && Array.isArray(items)) {
-      // Items of typed lists leave out what the list says for all of them.
+      // Items of typed lists omit the kind and version of the list.
       const about = kind === "List" ? {} : { kind: kind.slice(0, -4), apiVersion };
       for (const item of items) add(isRecord(item) ? { ...about, ...item } : item, place);
       return;
@@ -101,13 +101,13 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
     if (first !== undefined) problems.push(`${place}: ${kind} ${name} stands in ${first} too, must be there once`);
     else {
       seen.set(`${kind} ${name}`, place);
-      // Validated field by field where it is read: the rest of the object is none of our business.
+      // Members are validated where they are read; the rest of the object is ignored.
       (lists[list] as KubeObject[]).push(value as unknown as KubeObject);
     }
   }
 }
 
-/** Between two `---`, or after the last one, there may be nothing but comments. */
+/** Between two `---`, or after the last one, there may be only comments. */
 function isEmpty(contents: unknown): contents is null {
   return contents === null || (isScalar(contents) && contents.value === null);
 }

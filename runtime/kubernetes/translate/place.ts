@@ -1,16 +1,16 @@
-/** From a problem of the slice back to the place in the Ingress that caused it. */
+/** Maps a problem of the slice to the location in the Ingress that caused it. */
 import { annotationFields } from "../../config/surfaces/annotations.ts";
 import { type UnplacedProblem, formatPath, type ValuePath } from "../../settings/problem.ts";
 import type { DraftRoute, IngressDraft } from "./draft.ts";
 import type { DraftProblem } from "./ingress-problem.ts";
 
-/** A route and the Ingress that it is of. */
+/** A route with its Ingress. */
 export interface Drafted {
   readonly draft: IngressDraft;
   readonly route: DraftRoute;
 }
 
-/** @param drafted by the names of the routes @returns undefined for a problem that is no route's */
+/** @param drafted by name of the route @returns undefined for a problem that is not about a route */
 export function draftProblemOf(
   problem: UnplacedProblem,
   drafted: ReadonlyMap<string, Drafted>,
@@ -43,10 +43,10 @@ function placed(
     const rest = below.slice(setting.length).replace(/^\./, "");
     return { annotation, message: rest === "" ? message : `at ${rest}: ${message}` };
   }
-  // A block that nobody wrote as such: the annotations that fill it did.
+  // A block that is not written as one: use the annotations that fill it.
   const filling = [...annotations].find(([setting]) => below !== "" && setting.startsWith(`${below}.`));
   if (filling) return { annotation: filling[1], message };
-  // Missing beside others: people look for the annotation that would say it.
+  // A missing setting: name the annotation that would set it.
   const lacking = annotationFields.find(({ path }) => formatPath(path) === below);
   if (lacking) return { annotation: lacking.name, message };
   const [setting = ""] = below.split(/[.[]/);
@@ -64,10 +64,10 @@ function placed(
   }
 }
 
-/** Of a conflict with a route of ours, with the Ingress in the place of the route. */
+/** Message of a conflict between our routes, with the Ingress's name instead of the route's. */
 function messageOf({ message, rivals: [rival] = [] }: UnplacedProblem, drafted: ReadonlyMap<string, Drafted>): string {
   const draft = rival && drafted.get(routeNameIn(rival.path) ?? "")?.draft;
-  // Names of routes begin with their namespace: only its own slice has them.
+  // Names of routes start with their namespace: only its own slice has them.
   if (!draft || !rival?.around || !rival.file.endsWith(`.${draft.namespace}`)) return message;
   return rival.around.join(`Ingress ${draft.key}`);
 }

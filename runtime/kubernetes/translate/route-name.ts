@@ -1,8 +1,8 @@
 /**
  * Names of routes made from Ingresses.
  *
- * A route's key must outlive changes beside it (stored tokens hang on it), so its name comes from what the route is:
- * namespace, Ingress, host, path. Never from a position, never from how many siblings there are.
+ * A route's key must survive changes next to it (stored tokens depend on it), so its name derives from the route itself:
+ * namespace, Ingress, host, path. Never from a position or a number of siblings.
  */
 import { sha256 } from "../../shared/canonical-json.ts";
 
@@ -15,7 +15,7 @@ export interface RoutePlace {
   readonly kind: "exact" | "prefix" | "regex";
 }
 
-/** Longest name that a route may have. */
+/** Longest allowed name of a route. */
 const MAX_LENGTH = 100;
 const DIGEST_LENGTH = 10;
 
@@ -23,7 +23,7 @@ const DIGEST_LENGTH = 10;
 export function routeName(place: RoutePlace): string {
   const { namespace, ingress, host, path, kind } = place;
   const segments = path.split("/").filter((segment) => segment !== "");
-  // What no name may hold, and the separator itself, would make two paths one name.
+  // Invalid characters and the separator are replaced, so two paths may give the same name.
   const plain = segments.map((segment) => segment.replaceAll(/[^A-Za-z0-9._-]/g, "-"));
   const name = [`${namespace}.${ingress}`, host, ...plain].join(":") + (kind === "prefix" ? "" : ` (${kind})`);
   const isFaithful = path === segments.map((segment) => `/${segment}`).join("") && plain.join() === segments.join();

@@ -1,6 +1,6 @@
 /**
- * Values from Secrets → settings. A secret setting is written sealed to the gateway's key, so that the slice, its file
- * and whatever keeps its history hold only ciphertext.
+ * Values from Secrets → settings. A secret setting is written sealed to the gateway's key, so that the slice, its file and
+ * its history contain only ciphertext.
  */
 import { quote } from "../../settings/problem.ts";
 import { secretNames } from "../../settings/secret-spellings.ts";
@@ -11,7 +11,7 @@ import { fieldAt, knownSecretAnnotations, type SecretMember } from "./annotation
 import type { Secret } from "./objects.ts";
 import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 
-/** Where a value comes from; never the value itself. */
+/** Origin of a value; never the value itself. */
 export interface SecretOrigin {
   readonly namespace: string;
   readonly name: string;
@@ -25,7 +25,7 @@ export interface SecretContext {
   readonly namespace: string;
   /** By "namespace/name". */
   readonly secrets: ReadonlyMap<string, Secret>;
-  /** Absent when no key is known: then nothing that needs a Secret can be served. */
+  /** Absent when no key is known: then no Ingress that needs a Secret can be served. */
   readonly seal: Seal | undefined;
 }
 
@@ -41,7 +41,7 @@ export async function fillSecrets(
   }
   return problems;
 
-  /** @returns what is wrong */
+  /** @returns the problem, if any */
   async function fill(annotation: string, name: string): Promise<string | undefined> {
     const key = `${context.namespace}/${name}`;
     const secret = context.secrets.get(key);
@@ -81,7 +81,7 @@ export type SecretValue =
   | { readonly ok: false; readonly problem: string };
 
 export function valueOf(secret: Secret, key: string): SecretValue | undefined {
-  // As the API server would merge them.
+  // Merged like in the API server.
   const [data, stringData] = [secret.data ?? {}, secret.stringData ?? {}];
   if (Object.hasOwn(stringData, key)) return textOf(Buffer.from(String(stringData[key])));
   if (!Object.hasOwn(data, key)) return undefined;
@@ -92,7 +92,7 @@ export function valueOf(secret: Secret, key: string): SecretValue | undefined {
 
 function textOf(bytes: Buffer): SecretValue {
   try {
-    // `echo` ends what it writes with a line break that nobody means.
+    // `echo` ends its output with an unintended line break.
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "");
     return text === "" ? { ok: false, problem: "is empty" } : { ok: true, text };
   } catch {

@@ -1,7 +1,7 @@
 /**
- * Drafts of Ingresses → those that can be served together, validated by the rules that the gateway itself will validate by.
+ * Selects the drafts that can be served together, validated by the gateway's own rules.
  *
- * Each namespace has a slice of its own; each problem goes back to the Ingress that caused it.
+ * Each namespace has its own slice; each problem is mapped to the Ingress that caused it.
  */
 import { validateConflicts } from "../../config/rules/conflicts.ts";
 import { type UnplacedProblem, formatProblem, type Problem } from "../../settings/problem.ts";
@@ -14,7 +14,7 @@ import { draftProblemOf } from "./place.ts";
 import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 import { fileOf, slicesOf } from "./slices.ts";
 
-/** Those that can be served together. What is wrong with the others is added to `bad`. */
+/** @returns drafts that can be served together. Adds the problems of the others to `bad`. */
 export async function servableDrafts(
   drafts: readonly IngressDraft[],
   owner: string,
@@ -22,21 +22,21 @@ export async function servableDrafts(
 ): Promise<readonly IngressDraft[]> {
   // Each route is read once, however often it is validated together with others.
   const memory = createRouteMemory();
-  // First each by itself, bad ones too, so that everything wrong is reported at once. An Ingress that is bad anyway takes no
-  // request from another one: conflicts are looked for among the good ones.
+  // First each separately, including bad ones, so that all problems are reported together. A bad Ingress takes no requests
+  // from another one: conflicts are searched only among the good ones.
   const whole = drafts.filter(({ partial }) => !partial);
   for (const draft of whole) {
     for (const [key, draftProblems] of await validateDrafts([draft], owner, memory)) addNew(bad, key, draftProblems);
   }
   for (;;) {
-    const left = drafts.filter(({ key }) => !isBad(bad.get(key)));
-    const found = await validateDrafts(left, owner, memory, true);
+    const candidates = drafts.filter(({ key }) => !isBad(bad.get(key)));
+    const found = await validateDrafts(candidates, owner, memory, true);
     for (const [key, draftProblems] of found) addNew(bad, key, draftProblems);
-    if (left.every(({ key }) => !isBad(found.get(key)))) return left;
+    if (candidates.every(({ key }) => !isBad(found.get(key)))) return candidates;
   }
 }
 
-/** Validates the routes as the gateway will, and gives each problem back to the Ingress that caused it. */
+/** Validates the routes like the gateway, and maps each problem to the Ingress that caused it. */
 async function validateDrafts(
   drafts: readonly IngressDraft[],
   owner: string,
@@ -52,7 +52,8 @@ async function validateDrafts(
   if (withConflicts) validateConflicts(byAge(slices, drafts));
   const { found, others } = assignProblems(problems, drafts);
   if (others.length === 0) return found;
-  // Something makes the whole slice unreadable (values nested too deeply are such a thing). Alone, it is the one to blame.
+  // One Ingress makes the whole slice unreadable (with values nested too deeply, for example). Validate each separately to
+  // find it.
   const [draft] = drafts;
   if (drafts.length === 1 && draft) {
     const own = others.map(({ message }) => ingressError({}, message));
@@ -64,14 +65,14 @@ async function validateDrafts(
   throw new GatewayError("kubernetes.slice", `Cannot make a slice: ${others.map(formatProblem).join("; ")}`);
 }
 
-/** Routes of all slices: what two of them claim is the older one's. */
+/** Routes of all slices, oldest first: the older one keeps requests that two claim. */
 function byAge(slices: readonly (ReadSlice | undefined)[], drafts: readonly IngressDraft[]): readonly ReadRoute[] {
   const order = new Map(drafts.flatMap(({ routes }) => routes.map(({ name }) => name)).map((name, at) => [name, at]));
   const routes = slices.flatMap((slice) => slice?.routes ?? []);
   return routes.toSorted((a, b) => (order.get(a.name) ?? 0) - (order.get(b.name) ?? 0));
 }
 
-/** Problems of slices by the Ingress ("namespace/name") that caused them; `others` are the errors that none did. */
+/** Problems of slices by the Ingress ("namespace/name") that caused them; `others` are errors without an Ingress. */
 export function assignProblems<P extends UnplacedProblem>(
   problems: readonly P[],
   drafts: readonly IngressDraft[],
@@ -91,7 +92,7 @@ export function assignProblems<P extends UnplacedProblem>(
     if (known) known.push(draftProblem.draftProblem);
     else found.set(draftProblem.key, [draftProblem.draftProblem]);
   }
-  // All of an Ingress at once: it may have as many problems as it has paths.
+  // All problems of an Ingress together: it may have as many as paths.
   return { found: new Map([...found].map(([key, draftProblems]) => [key, unique(draftProblems)])), others };
 }
 
@@ -103,7 +104,7 @@ function addNew(
   target.set(key, unique((target.get(key) ?? []).concat(draftProblems)));
 }
 
-/** Routes of one Ingress share its annotations, so what is wrong with one is wrong with all: said once. */
+/** Routes of one Ingress share its annotations, so a problem of one is a problem of all: report it once. */
 function unique(draftProblems: readonly DraftProblem[]): readonly DraftProblem[] {
   return [...new Map(draftProblems.map((each) => [JSON.stringify(each), each])).values()];
 }

@@ -1,27 +1,26 @@
 /**
- * How large the slice of one namespace may become. All slices are published in one request, and settings of an Ingress
- * stand on each of its routes: without a bound one namespace could make a request that no gateway takes, for all.
+ * Limits the slice of one namespace. All slices are published in one request, and an Ingress's settings are repeated on each
+ * of its routes: without a limit one namespace could make the request too large for any gateway, for all.
  */
 import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 
 /** Bytes of its JSON, as UTF-8. */
 export const MAX_SLICE_BYTES: number = 8 * 1024 * 1024;
 
-/** What an Ingress adds to the slice of its namespace. */
+/** Size that an Ingress adds to the slice of its namespace. */
 export interface Sized {
   readonly namespace: string;
-  /** About. */
+  /** Approximate. */
   readonly bytes: number;
 }
 
-/** What a value takes in a slice. */
+/** Size of a value in a slice. */
 export function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? "");
 }
 
-/** Adds up by namespace. */
 export interface SliceSizes {
-  /** @returns false when it does not fit any more; it is not counted then */
+  /** @returns false, and does not count it, when it exceeds the limit */
   take(sized: Sized): boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The slices of Ingresses: one for each namespace, so that each is an owner like others, with rights, a last good slice
- * and a status of its own.
+ * The slices of Ingresses: one for each namespace, so that each is an owner like others, with its own permissions, previous
+ * valid slice and status.
  */
 import { isRecord } from "../../shared/is-record.ts";
 import { HOST_CERTIFICATES, type HostCertificateDoc } from "../../features/listener/host-certificates.ts";
@@ -9,7 +9,7 @@ import type { Slice } from "../../config/slice.ts";
 import type { IngressDraft } from "./draft.ts";
 import { isNamespace } from "./objects.ts";
 
-/** What the owners of all slices of a controller begin with, unless told otherwise. */
+/** Default prefix of the owners of a controller's slices. */
 export const DEFAULT_OWNER = "kubernetes";
 
 /** @param owner of the controller */
@@ -17,13 +17,13 @@ export function ownerOf(owner: string, namespace: string): string {
   return `${owner}.${namespace}`;
 }
 
-/** The namespace whose slice an owner's is; undefined for those that this controller does not publish. */
+/** The namespace of an owner's slice; undefined for slices that this controller does not publish. */
 export function namespaceIn(owner: string, sliceOwner: string): string | undefined {
   const namespace = sliceOwner.startsWith(`${owner}.`) ? sliceOwner.slice(owner.length + 1) : undefined;
   return isNamespace(namespace) ? namespace : undefined;
 }
 
-/** Name of a published slice in messages, as gateways have it. */
+/** Name of a published slice in messages, as in gateways. */
 export function fileOf(sliceOwner: string): string {
   return `published:${sliceOwner}`;
 }
@@ -49,8 +49,8 @@ export function slicesOf(
 }
 
 /**
- * Whether a controller of this owner made the slice: for a namespace, or (before namespaces were owners) the one slice
- * of all. Names of routes tell, so that somebody else's slice with such an owner is never taken away.
+ * True if a controller of this owner made the slice: for a namespace, or (in earlier versions) for all of them. Checked by
+ * the names of routes, so that another publisher's slice with such an owner is never removed.
  */
 export function isMadeHere(owner: string, sliceOwner: string, document: unknown): boolean {
   const namespace = namespaceIn(owner, sliceOwner);

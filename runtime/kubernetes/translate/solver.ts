@@ -1,9 +1,9 @@
 /**
- * Ingresses that cert-manager makes for a while, to prove to an authority that a host is ours (ACME HTTP-01).
+ * Temporary Ingresses of cert-manager, which prove control of a host to an authority (ACME HTTP-01).
  *
- * They have no annotations of ours, so everything on them would be denied. Untrusted input: whoever may write Ingresses
- * may write the label. Promise: what is public for it is one exact path below `/.well-known/acme-challenge/`, and nothing
- * else of the Ingress has any effect; whose the host is decides translate.ts.
+ * They have none of our annotations, so all their requests would be denied. Untrusted input: anyone who may write Ingresses
+ * may write the label. Promise: the label only makes one exact path below `/.well-known/acme-challenge/` public; nothing else
+ * of the Ingress has any effect. translate.ts decides which namespace has the host.
  *
  * @see RFC 8555 §8.3
  */
@@ -17,7 +17,7 @@ const SOLVER_LABEL = "acme.cert-manager.io/http01-solver";
 /** The token is base64url. */
 const CHALLENGE_PATH = /^\/\.well-known\/acme-challenge\/[A-Za-z0-9_-]+$/;
 
-/** Everybody may ask, as the authority does, and the solver learns nothing of who does. */
+/** Public, since the authority sends no credentials; the solver gets no identity of callers. */
 export const SOLVER_SETTINGS: Readonly<Record<string, unknown>> = {
   allow_public_unauthenticated_access: true,
   pass_identity_headers: false,
@@ -27,7 +27,7 @@ export type SolverReading =
   | { readonly ok: true; readonly place: IngressPlace }
   | { readonly ok: false; readonly problem: DraftProblem };
 
-/** @returns undefined for an ordinary Ingress: one that says something by our annotations is ordinary, whatever its label */
+/** @returns undefined for an ordinary Ingress: one with our annotations is ordinary, whatever its label */
 export function readSolver({ metadata, spec }: Ingress): SolverReading | undefined {
   if (metadata.labels?.[SOLVER_LABEL] !== "true") return undefined;
   if (Object.keys(metadata.annotations ?? {}).some((key) => key.startsWith(ANNOTATION_PREFIX))) return undefined;
@@ -47,7 +47,7 @@ export function readSolver({ metadata, spec }: Ingress): SolverReading | undefin
     place: {
       host,
       hostPath: "spec.rules[0].host",
-      // Whatever `pathType` says: solvers are written with several.
+      // Whatever `pathType` says: solvers use several.
       match: { kind: "exact", path: path.path ?? "" },
       matchPath: `${at}.path`,
       backend: path.backend,

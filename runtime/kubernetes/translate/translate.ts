@@ -1,10 +1,10 @@
 /**
- * Ingresses of our class → a slice for each namespace, and what is wrong with each of the others.
+ * Ingresses of our class → a slice for each namespace, and the problems of Ingresses that are not served.
  *
- * Untrusted input: every object; whoever may write an Ingress is a team, not the gateway's operator. Promises: a bad
- * Ingress is left out whole and named with its place and what is expected, and changes nothing for the others; a host serves one
- * namespace (host-claims.ts); of two Ingresses that claim the same requests the older one keeps them; no value of a
- * Secret is in a slice or in a message. Does no I/O; equal objects give equal slices, seals apart.
+ * Untrusted input: every object; an Ingress is written by a team, not the gateway's operator. Promises: a bad Ingress is
+ * omitted as a whole and reported with its location and what is expected, and changes nothing for the others; a host serves
+ * one namespace (host-claims.ts); of two Ingresses that claim the same requests the older one keeps them; no value of a
+ * Secret is in a slice or in a message. Does no I/O; equal objects give equal slices, except for seals.
  *
  * @see test/requirements.ts, "Header settings (per route)"; DECISIONS.md D2, D5, D7
  */
@@ -28,25 +28,25 @@ import { type KeyPair, readCertificates } from "./hosts/tls.ts";
 export interface TranslateOptions {
   /** Name of our IngressClass. */
   readonly ingressClass?: string;
-  /** Of the controller: the slice of namespace "shop" has the owner "<owner>.shop". */
+  /** Owner of the controller: the slice of namespace "shop" has the owner "<owner>.shop". */
   readonly owner?: string;
-  /** The operator's list of hosts that namespaces share, or that are kept for some. */
+  /** The operator's list of hosts that namespaces share, or that are reserved for some. */
   readonly hosts?: HostList;
   /** Services of type ExternalName are served. */
   readonly externalNames?: boolean;
-  /** How users reach the gateway: "https", or "http" with `insecure_server`; a port when it is not the usual one. */
+  /** Scheme and port of the gateway for users: "https", or "http" with `insecure_server`; a port only if not the default. */
   readonly scheme?: "https" | "http";
   readonly port?: number;
-  /** Behind which names of Services end. */
+  /** Suffix of Services' names. */
   readonly clusterDomain?: string;
   readonly seal?: Seal;
-  /** `spec.tls` is not looked at, and its Secrets are not read. */
+  /** Ignores `spec.tls`, and reads none of its Secrets. */
   readonly ignoreTls?: boolean;
-  /** What Secrets held when they were good last; of the translation before. */
+  /** Last valid certificates of Secrets, from the previous translation. */
   readonly pairs?: ReadonlyMap<string, KeyPair>;
-  /** Epoch milliseconds, for what is said of expiry. */
+  /** Epoch milliseconds, for expiry warnings. */
   readonly nowMs?: number;
-  /** What the gateway itself said of Ingresses ("namespace/name") that it refused: they, or their certificates, are left out too. */
+  /** Problems that the gateway reported for Ingresses ("namespace/name"): these, or their certificates, are omitted. */
   readonly refused?: ReadonlyMap<string, readonly DraftProblem[]>;
 }
 
@@ -59,23 +59,23 @@ export interface TlsRequest {
 }
 
 export interface Translation {
-  /** One for each namespace with an Ingress that is served, by owner. */
+  /** One for each namespace with a served Ingress, by owner. */
   readonly slices: readonly Slice[];
-  /** By Ingress, then as they stand in it. */
+  /** By Ingress, in the order of their locations. */
   readonly problems: readonly IngressProblem[];
   /** "namespace/name" of every Ingress of our class, in the order of their age, and whether it is served. */
   readonly ingresses: readonly { readonly key: string; readonly served: boolean }[];
-  /** Those of other classes, or of none. */
+  /** Ingresses of other classes, or of none. */
   readonly foreign: readonly ForeignIngress[];
-  /** What Ingresses say about TLS. */
+  /** `spec.tls` of all Ingresses. */
   readonly tls: readonly TlsRequest[];
-  /** Secret → certificate and key, now or when it was good last. Never to be published or logged. */
+  /** Secret → certificate and key, current or last valid. Never publish or log them. */
   readonly pairs: ReadonlyMap<string, KeyPair>;
-  /** "namespace/name" of every Secret that annotations and `spec.tls` name, there or not. */
+  /** "namespace/name" of every Secret that annotations and `spec.tls` name, existing or not. */
   readonly secrets: readonly string[];
-  /** Some Ingress wants the endpoints of its Services rather than the Services. */
+  /** An Ingress needs the endpoints of its Services rather than the Services. */
   readonly usesEndpoints: boolean;
-  /** Gives problems that a gateway has with the slices back to the Ingresses that caused them. */
+  /** Maps problems of a gateway with the slices to the Ingresses that caused them. */
   readonly assign: (problems: readonly SliceProblem[]) => AssignedProblems;
 }
 
@@ -95,7 +95,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     clusterDomain: options.clusterDomain ?? "cluster.local",
     externalNames: options.externalNames ?? false,
   };
-  // Over plain HTTP nobody would see them.
+  // Over plain HTTP certificates are not used.
   const usesTls = options.ignoreTls !== true && context.scheme === "https";
   const ours = objects.ingresses.filter((ingress) => isOurs(ingress)).toSorted(byAge);
   const drafts: IngressDraft[] = [];
@@ -104,7 +104,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     const draft = await draftIngress(ingress, context);
     if (sizes.take(draft)) drafts.push(draft);
     else {
-      // Its hosts are not claimed either: what is not read costs nothing more.
+      // Its hosts are not claimed either: an Ingress above the limit causes no further work.
       const nothing = { hosts: new Map<string, string>(), routes: [], tls: [], secrets: [], partial: true };
       drafts.push({ ...draft, ...nothing, problems: [tooLarge(draft.namespace)] });
     }
@@ -113,7 +113,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
 
   const bad = new Map<string, DraftProblem[]>();
   const claims = createHostClaims(options.hosts);
-  // Last: a solver claims no host, and needs one that its namespace has.
+  // Solvers come last: they claim no host, and need one that their namespace has.
   for (const draft of drafts.toSorted((a, b) => Number(a.isSolver) - Number(b.isSolver))) {
     const refused = (options.refused?.get(draft.key) ?? []).filter((each) => each.certificateOf === undefined);
     bad.set(draft.key, [...draft.problems, ...hostProblems(draft, claims), ...refused]);
@@ -169,7 +169,7 @@ function hostsOf(drafts: readonly IngressDraft[]): ReadonlyMap<string, ReadonlyS
   return found;
 }
 
-/** Of one namespace more are not read: each is followed by a connection of its own. */
+/** Limit per namespace: each Secret is watched by a separate connection. */
 const MOST_SECRETS = 1_000;
 
 /** By namespace, those of the oldest Ingresses first. */
@@ -207,10 +207,10 @@ function tlsOf(ingress: Ingress): readonly TlsRequest[] {
   }));
 }
 
-/** The older keeps what both claim; of the same age the one whose namespace, then whose name comes first. */
+/** Oldest first; at the same age by namespace, then by name. */
 function byAge(a: Ingress, b: Ingress): number {
   const [one, other] = [ageOf(a), ageOf(b)];
-  // Two without an age: Infinity less Infinity is no number.
+  // Both without an age: Infinity minus Infinity is NaN.
   if (one !== other) return one - other;
   const [namespace, another] = [namespaceOf(a), namespaceOf(b)];
   if (namespace !== another) return namespace < another ? -1 : 1;

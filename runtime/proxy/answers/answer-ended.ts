@@ -1,6 +1,6 @@
 /**
- * The answer to a client whose access ended after its request was accepted. Never 401: it would sign in, or refresh its token, and
- * send the request again, which the upstream may have executed (D360).
+ * The response to a client whose access ended after its request was accepted. Never 401: the client would sign in or refresh
+ * its token, and resend a request that the upstream may have executed (D360).
  */
 import { grpcTrailers } from "../../http/grpc.ts";
 import { respondError } from "../../http/respond.ts";
@@ -13,10 +13,10 @@ import type { ErrorParts } from "../../http/codes.ts";
 import { lastIdOf } from "./stream-end-id.ts";
 
 /**
- * Before the answer has begun.
+ * Responds before the response has begun.
  *
- * @param wasSent the upstream was asked
- * @returns the status that was answered
+ * @param wasSent the request went to the upstream
+ * @returns the status of the response
  */
 export function answerEnded(context: RequestContext, wasSent: boolean): number {
   const { exchange, message, messageAddress, prepared } = context;
@@ -34,10 +34,13 @@ function endedParts(wasSent: boolean): ErrorParts<"session.ended"> {
   return { code: "session.ended", message: `Your access ended while this request was in progress. ${outcome}.` };
 }
 
-/** "access": revoked, blocked or no longer allowed. "expired": the credential, and for a call its grace. */
+/**
+ * "access": revoked, blocked or no longer allowed. "expired": the credential has expired, and for a call also its grace
+ * period.
+ */
 export type StreamEnd = "access" | "expired" | "stopping";
 
-/** Once the answer has begun, or the process stops: it is closed where its client can tell that it is not whole. */
+/** Ends a response that has begun, or when the process stops, so that its client can see that it is incomplete. */
 export function endAnswer(
   context: RequestContext,
   head: HeadToSend | undefined,
@@ -52,14 +55,15 @@ export function endAnswer(
     return exchange.end(last ?? (why === "stopping" ? undefined : endedEvent(context, head)));
   }
   if (!isGrpc || why === "stopping") return exchange.abort();
-  // A client may open a stream again with a new token.
+  // The client may reopen the stream with a new token.
   exchange.end(undefined, grpcTrailers(exchange, why === "expired" ? 401 : 403, endedParts(true)));
 }
 
 /**
- * The last event of a stream that answers a request of MCP: a client whose stream only ends waits for its time limit.
+ * The last event of a stream that responds to an MCP request: if the stream only ended, its client would wait until its
+ * timeout.
  *
- * @returns undefined where there is no such request, or the event could not be read
+ * @returns undefined if there is no such request, or the client could not read the event
  */
 function endedEvent(context: RequestContext, { headers }: HeadToSend): Buffer | undefined {
   const { message, exchange, operation } = context;
@@ -67,15 +71,15 @@ function endedEvent(context: RequestContext, { headers }: HeadToSend): Buffer | 
   if (message?.kind !== "request" || message.facts.method === LISTEN || isCoded) return undefined;
   const { body } = endedAnswer(message, exchange.id, true);
   operation?.see(Buffer.from(body));
-  // An event may be half sent: with another name clients pass over it.
+  // An event may be half sent: a different event name makes clients ignore it.
   return Buffer.from(`\nevent: ended\n\nevent: message\ndata: ${body}\n\n`);
 }
 
-/** Of an MCP stream of GET, which its client opens again: with another name than that of messages, and without data. */
+/** Last event of an MCP stream of GET, which its client opens again: another name than that of messages, and no data. */
 export function lastEvent(context: RequestContext): Buffer | undefined {
   const id = lastIdOf(context);
   return id === undefined ? undefined : Buffer.from(`\nevent: ended\nid: ${id}\n\n`);
 }
 
-/** Its answer is a stream without an end of its own. */
+/** Its response is an endless stream. */
 export const LISTEN = "subscriptions/listen";

@@ -2,7 +2,7 @@ import type { NoRouteReason } from "../../features/routing/apply-host-routes.ts"
 import type { Exchange } from "../../http/exchange.ts";
 import { respondError } from "../../http/respond.ts";
 
-/** What nothing stands at. */
+/** Responds to a request whose path has no route. */
 export function answerNoRoute(exchange: Exchange, reason: NoRouteReason): void {
   if (reason === "no-route") {
     respondError(exchange, 404, { code: "route.not-found", message: "There is nothing at this address" });

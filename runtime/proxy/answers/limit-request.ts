@@ -1,4 +1,4 @@
-/** `rate_limits`: asked for each request that policy let pass, and the answers to those that are over one. */
+/** `rate_limits`: checked for each request that the policy allows, and the responses to rate limited requests. */
 import { respondAgainLater, respondError } from "../../http/respond.ts";
 import { limitHeaders, retryAfterSeconds } from "../../limits/limit-headers.ts";
 import type { Admission, Limited, RateLimits } from "../../limits/rate-limits.ts";
@@ -13,7 +13,7 @@ export interface LimitDeps {
   readonly limits?: Pick<RateLimits, "take">;
 }
 
-/** @returns undefined when the request is within all limits; a promise only where the store must be waited for */
+/** @returns undefined when the request is within all limits; a promise only if the store must be queried */
 export function takeLimits(
   { limits }: LimitDeps,
   context: RequestContext,
@@ -28,7 +28,7 @@ export function takeLimits(
   return after(admission, (given) => (given.ok ? hold(context, given.release) : given));
 }
 
-/** However the request ends: answered, cut off, or as a WebSocket connection, of which the exchange is not told. */
+/** Releases when the request ends, in whichever way. The exchange gets no event for the end of a WebSocket connection. */
 function hold(context: RequestContext, release: Extract<Admission, { ok: true }>["release"]): undefined {
   if (release === undefined) return undefined;
   context.onEnd = release;
@@ -36,7 +36,7 @@ function hold(context: RequestContext, release: Extract<Admission, { ok: true }>
   return undefined;
 }
 
-/** On ordinary routes. */
+/** Response on ordinary routes. */
 export function answerLimited({ exchange }: RequestContext, limited: Limited): void {
   if (limited.retryAfterMs === undefined) return answerUnavailable(exchange);
   const { retryAfterMs, limit } = limited;
@@ -52,15 +52,15 @@ export function answerLimited({ exchange }: RequestContext, limited: Limited): v
   );
 }
 
-/** On MCP server routes. */
+/** Response on MCP server routes. */
 export function answerLimitedMcp(context: RequestContext, limited: Limited): void {
   const { exchange, message, messageAddress, corsOrigin } = context;
   if (limited.retryAfterMs === undefined) return answerUnavailable(exchange, routeCorsHeaders(corsOrigin));
   const { limit, retryAfterMs } = limited;
-  // Old clients look for the answer to a call in their stream, and read no more of this one than its status.
+  // Old clients expect the response to a call in their stream, and read only the status of this one.
   const readsBody = messageAddress === undefined;
-  const told = { limit: limit.name, retryAfterMs, seconds: retryAfterSeconds(retryAfterMs) };
-  const wire = limitAnswer(message, told, exchange.id, readsBody);
+  const shown = { limit: limit.name, retryAfterMs, seconds: retryAfterSeconds(retryAfterMs) };
+  const wire = limitAnswer(message, shown, exchange.id, readsBody);
   answerWire(context, { ...wire, headers: [...wire.headers, ...limitHeaders(limited)] });
 }
 

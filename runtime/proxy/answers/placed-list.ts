@@ -1,19 +1,19 @@
 /**
- * What each request enters and leaves: a list of which every item knows its place.
+ * List with constant-time removal: each item stores its index. Every request enters and leaves it.
  *
- * Not a Set: once the table of one is in V8's old space, each later table hangs on the one before it, with the requests that were
- * open when it was made, until a major collection. That cost a request a tenth of its time (D378).
+ * Not a Set: once the table of a Set is in V8's old space, it keeps each later table alive, with the requests that were open
+ * when it was made, until a major collection. That cost a request a tenth of its time (D378).
  */
 export interface Placed {
-  /** Absent, -1: it is not in the list. */
-  place?: number;
+  /** Index in the list; absent or -1: not in the list. */
+  listIndex?: number;
 }
 
 export interface PlacedList<T extends Placed> {
   add(item: T): void;
-  /** @returns whether it was in the list */
+  /** Removes the item. @returns whether it was in the list */
   take(item: T): boolean;
-  /** As they are now. */
+  /** A copy of the current items. */
   all(): readonly T[];
 }
 
@@ -21,17 +21,17 @@ export function createPlacedList<T extends Placed>(): PlacedList<T> {
   const items: T[] = [];
   return {
     add(item) {
-      item.place = items.length;
+      item.listIndex = items.length;
       items.push(item);
     },
     take(item) {
-      const { place: at = -1 } = item;
+      const { listIndex: at = -1 } = item;
       if (items[at] !== item) return false;
-      item.place = -1;
+      item.listIndex = -1;
       const last = items.pop();
       if (last === undefined || last === item) return true;
       items[at] = last;
-      last.place = at;
+      last.listIndex = at;
       return true;
     },
     all: () => Array.from(items),

@@ -1,7 +1,7 @@
 /**
- * `tool_scopes`: what an OAuth client was not given for a tool it has to ask for, which SDKs do by themselves (step-up).
+ * `tool_scopes`: scopes that an OAuth client lacks for a tool and must request. SDKs do so automatically (step-up).
  *
- * Of what policy lets pass alone: nobody is led to ask for what would be denied all the same.
+ * Checked only for calls that the policy allows: no client is asked to request scopes for a call that would be denied anyway.
  */
 import { scopesOfTool } from "../../features/mcp/tool-scopes.ts";
 import { missingScopeAnswer } from "../../mcp/refuse.ts";
@@ -16,12 +16,15 @@ export interface ScopeDeps extends Pick<ChallengeDeps, "challenge"> {
   readonly scopeChallenges: RateLimiter;
 }
 
-/** Clients that only sign in again with what they had would do so for ever: three times at once, then once in 20 s. */
+/**
+ * Rate limit for clients that sign in again with the same scopes and would loop forever: three times at first, then once in
+ * 20 s.
+ */
 export function createScopeChallenges(deps: { readonly clock: Clock }): RateLimiter {
   return createRateLimit(deps, 3, 1 / 20);
 }
 
-/** @returns what the call needs; undefined when nothing is missing */
+/** @returns the scopes that the call needs; undefined when none is missing */
 export function missingScopes({ prepared, principal, message, tasks }: RequestContext): readonly string[] | undefined {
   const { mcp } = prepared.route;
   if (mcp?.kind !== "server" || mcp.toolScopes === undefined || principal === undefined) return undefined;
@@ -32,7 +35,7 @@ export function missingScopes({ prepared, principal, message, tasks }: RequestCo
   return needed.every((scope) => scopes.includes(scope)) ? undefined : needed;
 }
 
-/** Tokens that a person's session or an administrator made were never asked for with a scope, and have them all. */
+/** Tokens from a user's session or an administrator are issued without scopes and need none. */
 function isOAuthClient({ kind, clientId }: Principal): boolean {
   return kind === "grant" || kind === "workload" || (kind === "service-account" && clientId !== undefined);
 }

@@ -1,4 +1,4 @@
-/** Whether an answer that is open would be allowed by the configuration of now, and by what is known of its user by now. */
+/** Checks whether an open response would be allowed by the active configuration and the current facts about its user. */
 import { findRoute, type Snapshot } from "../../config/snapshot.ts";
 import { isStillVouchedFor } from "../../identity/users/asserted.ts";
 import type { Principal } from "../../identity/principal.ts";
@@ -20,12 +20,12 @@ export function isStillAllowed(stream: Allowed, next: Snapshot): boolean {
   if (route.mcp !== undefined && !next.settings.mcpEnabled) return false;
   if (stream.principal && !isStillVouchedFor(next.settings, stream.principal)) return false;
   const { allowed, approval } = evaluate(route.policy, stream.facts);
-  // Approved once it goes on, as long as nobody else would have to approve it now.
+  // An approved call continues as long as its approvers stay the same.
   return allowed || (approval !== undefined && areAlike(approval.approvers, stream.approvers));
 }
 
-/** Of a stream about which nothing can be said the right has ended; the others are asked about. */
-export function maySay(isAllowed: () => boolean): boolean {
+/** Denies a response whose decision fails, so that the other responses are still checked. */
+export function isAllowedSafely(isAllowed: () => boolean): boolean {
   try {
     return isAllowed();
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Calls that policy lets pass once they are approved (approvals/): asked for where it is decided, used up last before the
- * call leaves, so that nothing else that stops it costs an approval.
+ * Calls that the policy allows once they are approved (approvals/). The approval is requested at the decision and consumed as
+ * the last step before the call leaves, so that no other rejection costs an approval.
  */
 import { APPROVAL_PATH } from "../../approvals/approval-page.ts";
 import type { ApprovalState, Approvals, AskedCall } from "../../approvals/interfaces.ts";
@@ -19,15 +19,15 @@ import type { RequestContext } from "../request-context.ts";
 import type { StepOutcome, Step } from "../steps.ts";
 
 export interface ApproveDeps {
-  /** Absent: what needs an approval is refused. */
+  /** Absent: calls that need an approval are denied. */
   readonly approvals?: Approvals;
 }
 
 /**
- * Asks for the approval of this call. A notification cannot be answered, and so asks for none.
+ * Requests the approval of this call. A notification gets no response, and so requests none.
  *
- * @param decision one that nothing but an approval is missing of
- * @returns the decision as it is by now
+ * @param decision one that lacks only an approval
+ * @returns the current decision
  */
 export async function settleApproval(
   { approvals }: ApproveDeps,
@@ -55,11 +55,13 @@ export async function settleApproval(
   return state.state === "approved" ? need.approved : decision;
 }
 
-/** Where the call goes, and by which address: a route may lead to several endpoints, and a query say whose data is meant. */
+/**
+ * The call's destination, and its address: a route may lead to several endpoints, and a query may select whose data is used.
+ */
 function serverOf({ exchange, prepared: { route }, mcpPath, messageAddress }: RequestContext): AskedCall["route"] {
   const { key, name, to, mcp } = route;
   const { resource, path } = mcp?.kind === "server" ? mcp : { resource: "", path: undefined };
-  // Its query is an address of ours, which says where it goes.
+  // The query is an address of ours, which contains the destination.
   if (messageAddress !== undefined) {
     const { upstream, path: announced } = messageAddress;
     return { key, name, server: resource, query: "", to: [upstream.origin + announced] };
@@ -68,7 +70,7 @@ function serverOf({ exchange, prepared: { route }, mcpPath, messageAddress }: Re
   return { key, name, server, query: exchange.query, to: to.map(({ origin, basePath }) => origin + basePath) };
 }
 
-/** Answers a call that is not approved yet, or will not be. @returns undefined when the call needs no approval */
+/** @returns the missing approval, pending or denied; undefined when the call needs none */
 export function missingApproval({ approval }: RequestContext): MissingApproval | undefined {
   if (approval === undefined) return undefined;
   const { state, need } = approval;
@@ -77,15 +79,15 @@ export function missingApproval({ approval }: RequestContext): MissingApproval |
 }
 
 /**
- * Step: uses the approval up; nothing that could still stop the call may come behind it. Of several calls at once one goes
- * on. What became of that one is unknown until it has been answered.
+ * Step: consumes the approval. No later step may reject the call. Of several concurrent calls one continues. Its outcome is
+ * unknown until it has been answered.
  */
 export function useApproval(deps: DecideDeps & ApproveDeps & { readonly log: Log }): Step {
   return (context) => {
     const { approval, exchange } = context;
     if (approval === undefined) return "next";
     const { state } = approval;
-    // Whoever was not let in was answered before.
+    // Calls without an approval were answered before.
     if (state.state !== "approved" || !deps.approvals) throw new TypeError("a call without its approval");
     const { approvals } = deps;
     return approvals.use(state.found).then(
@@ -104,7 +106,7 @@ export function useApproval(deps: DecideDeps & ApproveDeps & { readonly log: Log
   };
 }
 
-/** Another call was faster, or nobody can tell: the client repeats the call, and is told where it stands. */
+/** Another call was faster, or the store is unavailable: the client repeats the call, and gets the current state. */
 function refuseUsed(deps: DecideDeps, context: RequestContext): StepOutcome | Promise<StepOutcome> {
   const { message, exchange, messageAddress } = context;
   const readsBody = messageAddress === undefined;

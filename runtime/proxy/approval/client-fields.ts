@@ -1,11 +1,11 @@
 /**
- * The client's own header fields of a call, as far as they reach its server: they may say which account or which system is
- * meant, so an approval is bound to them and its page shows them.
+ * The client's own header fields of a call, as far as they reach its server. They may select an account or a system, so an
+ * approval is bound to them and its page shows them.
  *
- * Not stripped instead: without its field a call would be made, and mean another system than its user configured.
+ * Not stripped instead: without its field a call would still be made, but to another system than its user configured.
  *
- * Untrusted input: the fields. Promise: two calls with the same result send the server the same, except fields that say how
- * a message travels. Values of fields that carry credentials are digests here, since other users approve the call.
+ * Untrusted input: the fields. Promise: two calls with the same result send the server the same, except fields about the
+ * transport of a message. Values of fields with credentials are digests here, since other users approve the call.
  */
 import { withoutCookies } from "../../http/cookies.ts";
 import { isOwnCookieName } from "../../identity/cookie.ts";
@@ -15,15 +15,15 @@ import type { RequestContext } from "../request-context.ts";
 
 export type ClientField = readonly [name: string, value: string];
 
-/** @returns sorted by name, which is in lower case */
+/** @returns sorted by name; names are in lower case */
 export function clientFields({ exchange, prepared }: RequestContext): readonly ClientField[] {
   const { rawHeaders } = exchange;
   const fields: ClientField[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const { lower, folded, dropFromRequest } = headerTraits(rawHeaders[index] as string);
-    // What settings read of a field reaches the server, too, under another name.
-    const isLeftOut = isAboutTransport(lower) || dropFromRequest || prepared.notFromClient.has(folded);
-    if (isLeftOut && !isRead(prepared, lower)) continue;
+    // A field that settings read also reaches the server, under another name.
+    const isOmitted = isAboutTransport(lower) || dropFromRequest || prepared.notFromClient.has(folded);
+    if (isOmitted && !isRead(prepared, lower)) continue;
     const value = rawHeaders[index + 1] as string;
     const kept =
       lower === "cookie" ? withoutCookies(value, (name) => isOwnCookieName(name, prepared.settings.cookie)) : value;
@@ -42,7 +42,7 @@ function isAboutTransport(lower: string): boolean {
   return TRANSPORT.has(lower) || lower.startsWith("sec-") || lower.startsWith("x-b3-");
 }
 
-/** Clients send another value each time, or the gateway has read it and sends its own. */
+/** Fields whose value changes with each call, or that the gateway has read and replaces by its own. */
 const TRANSPORT: ReadonlySet<string> = new Set([
   "accept",
   "accept-charset",

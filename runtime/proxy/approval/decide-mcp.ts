@@ -1,4 +1,4 @@
-/** The decision about a message to an MCP server, and the answer to who is not let in or must wait. */
+/** The decision about a message to an MCP server, and the response if it is denied or must wait. */
 import { elicitationOf } from "../../mcp/approval/retry.ts";
 import type { ApprovalStates } from "../../mcp/approval/request-state.ts";
 import {
@@ -22,11 +22,11 @@ export interface DecideMcpDeps extends DecideDeps, ApproveDeps, LimitDeps, Scope
   readonly approvalStates: ApprovalStates;
 }
 
-/** Step: policy, for programs. */
+/** Step: the policy decision, for MCP clients. */
 export function decideMcp(deps: DecideMcpDeps): Step {
   const denied = (context: RequestContext, decision: Decision): void => {
     const { exchange, message, messageAddress } = context;
-    // Old clients look for the answer to a call in their stream, and read no more of this one than its status.
+    // Old clients expect the response to a call in their stream, and read only the status of this one.
     const readsBody = messageAddress === undefined;
     const missing = missingApproval(context);
     answerWire(
@@ -43,8 +43,8 @@ export function decideMcp(deps: DecideMcpDeps): Step {
 }
 
 /**
- * A question to the user instead of the error, where the client can put one and the user's own confirmation is what is
- * missing: what somebody answers over this very connection is never a second person's.
+ * Asks the user through the client instead of sending the error, if the client supports that and only the user's own
+ * confirmation is missing. An answer over this connection never counts as a second user's.
  */
 function askInstead(
   { approvalStates }: DecideMcpDeps,

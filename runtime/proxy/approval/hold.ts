@@ -1,6 +1,6 @@
 /**
- * The retry of a call that waits for its user's approval is held until that has been decided, rather than sent round and
- * round: clients count rounds, and end after ten.
+ * Holds the retry of a call that waits for its user's approval until the approval is decided. Clients would otherwise repeat
+ * it in rounds, and stop after ten.
  */
 import type { Approvals } from "../../approvals/interfaces.ts";
 import type { Snapshots } from "../../config/snapshot.ts";
@@ -20,9 +20,9 @@ import { refuseEnded, type ChallengeDeps, type EndDeps } from "../mcp-route.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { StepOutcome, Step } from "../steps.ts";
 
-/** Below the minute after which clients give a request up. */
+/** Below the minute after which clients drop a request. */
 const HOLD_MS = 45_000;
-/** Each holds a message in memory. What is more is answered at once. */
+/** Each held call keeps a message in memory. Calls above the limit are answered immediately. */
 const MOST_HELD = 1_000;
 const MOST_HELD_OF_USER = 16;
 /** Longer messages are never approved, see mcp/approval/approval-call.ts. */
@@ -42,7 +42,7 @@ export interface HoldDeps extends DecideDeps, ChallengeDeps, EndDeps {
 export interface ApprovalHolds {
   /** @returns undefined when too many are held */
   begin(userId: string): { readonly controller: AbortController; end(): void } | undefined;
-  /** Lets all go on, and those to come: the process stops. */
+  /** Releases all held calls, and holds none from now on: the process stops. */
   releaseAll(): void;
 }
 
@@ -74,14 +74,14 @@ export function createApprovalHolds(): ApprovalHolds {
   };
 }
 
-/** Step: before the decision, which is then made about the caller, and by the configuration, as they are at its end. */
+/** Step: before the decision, so that it uses the caller and the configuration of the end of the wait. */
 export function holdForApproval(deps: HoldDeps): Step {
   return (context) => {
     const { message, prepared, principal, exchange } = context;
     const isCall = message?.isModern === true && message.facts.method === "tools/call";
     if (!isCall || !principal || !deps.approvals) return "next";
     const asks = prepared.route.policy.approve.length > 0;
-    // Too long to have been let wait.
+    // A longer message cannot be waiting.
     if (message.bytes.length > MAX_RETRY_BYTES) return "next";
     const retry = readRetry(message);
     if (retry === undefined) return "next";
@@ -93,11 +93,11 @@ export function holdForApproval(deps: HoldDeps): Step {
     }
     context.message = plain;
     context.approvalRetry = { id, isDismissed: retry.action === "cancel" };
-    // The rule may be gone since: what is ours is the upstream's in no case.
+    // The rule may be gone by now, but our state must never reach the upstream.
     if (retry.action === "cancel" || !asks) return "next";
     const { approvals } = deps;
     if (retry.action !== "decline") return hold(deps, approvals, context, principal, id);
-    // Of the user who asks this is as good as the page: nothing is let pass by it.
+    // A decline by the requesting user counts like one on the page: it allows nothing.
     return approvals.withdraw(id, principal).then(() => "next");
   };
 }
@@ -127,14 +127,14 @@ async function hold(
   } finally {
     held.end();
   }
-  // Nobody would get the answer, and the approval is for one call.
+  // No client waits for the response, and the approval is for one call.
   if (isGone) return "done";
   const now = deps.current ? await deps.current(principal).catch(() => principal) : principal;
   const ended = refuseEnded(deps, context, now);
   if (ended !== undefined) return ended;
   context.principal = now;
   if (deps.snapshots.current() === context.snapshot) return "next";
-  // Another configuration may say something else of this call: it comes again, and is decided by that one.
+  // Another configuration may decide differently: the client resends the call, and the new configuration decides.
   const requestState = deps.approvalStates.seal(id, bindingOf(context));
   return refuse(deps, context, refusedDecision(APPROVAL_REQUIRED), () =>
     answerWire(context, inputRequiredAnswer(context.message, requestState)),

@@ -1,15 +1,15 @@
-/** What a client is told when its upstream did not answer. Never a 4xx: MCP clients take those for an answer of the server. */
+/** Responses to clients whose upstream did not respond. Never a 4xx: MCP clients read those as a response of the server. */
 import { respondError } from "../../http/respond.ts";
 import type { StatusOf } from "../../http/codes.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { RequestContext } from "../request-context.ts";
 import { routeCorsHeaders } from "../cors.ts";
 
-/** Which connection it was that the upstream closed is told to operators alone. */
-type ToldFailure = Exclude<UpstreamFailure, "kept-closed">;
+/** Only operators learn which kind of connection the upstream closed. */
+type ShownFailure = Exclude<UpstreamFailure, "kept-closed">;
 
 const ANSWERS: {
-  readonly [Failure in ToldFailure]: {
+  readonly [Failure in ShownFailure]: {
     readonly status: StatusOf<`upstream.${Failure}`>;
     readonly message: string;
   };
@@ -22,19 +22,19 @@ const ANSWERS: {
   reset: { status: 502, message: "The service behind this address closed the connection before it answered" },
   timeout: { status: 504, message: "The service behind this address did not answer in time" },
   protocol: { status: 502, message: "The service behind this address gave no valid answer" },
-  // The client's own doing; it is hardly there any more to read this.
+  // The client's own fault. It has hardly stayed connected to read this.
   "request-body": { status: 400, message: "The request did not arrive completely" },
   closed: { status: 503, message: "The gateway is shutting down" },
 };
 
-/** What trying again does not help with. */
+/** Failures that a retry does not fix. */
 const LASTING: ReadonlySet<UpstreamFailure> = new Set(["loop", "request-body"]);
-/** What is over in a moment. */
+/** Failures that are over in a moment. */
 const SHORT_LIVED: ReadonlySet<UpstreamFailure> = new Set(["overloaded", "unhealthy"]);
 const RETRY_AFTER = ["retry-after", "1"];
 const NOTHING: readonly string[] = [];
 
-/** @returns the status that was answered */
+/** @returns the status of the response */
 export function answerFailure(context: RequestContext, met: UpstreamFailure): number {
   const failure = met === "kept-closed" ? "reset" : met;
   const { status, message } = ANSWERS[failure];

@@ -1,4 +1,4 @@
-/** The last step of a request: picks its upstream, reads a short body whole, and sends it on. */
+/** The last step of a request: picks its upstream, reads a short body completely, and forwards the request. */
 import { readBodyInto } from "../../http/body.ts";
 import { respondError } from "../../http/respond.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -8,10 +8,10 @@ import { Forwarding, type ForwardDeps } from "./forwarding.ts";
 import { grpcCallOf } from "./grpc-call.ts";
 import { RequestBody } from "./request-body.ts";
 
-/** Bodies up to here are read whole and sent in one write with the head. */
+/** Bodies up to this size are read completely and sent in one write with the head. */
 const WHOLE_BODY_BYTES = 65_536;
 
-/** Step: answers every outcome by itself. */
+/** Step: responds to every outcome, so it is the last one. */
 export function forward(deps: ForwardDeps): Step {
   return (context) => {
     begin(deps, context);

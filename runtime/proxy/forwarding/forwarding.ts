@@ -1,9 +1,9 @@
 /**
- * Sends one decided request upstream and passes the answer back, both ways at the speed of the slower side.
- * One state machine: each request is in one of its steps at any time.
+ * Sends one allowed request upstream and passes the response back, both ways at the speed of the slower side.
+ * One state machine: each request is in one of its states at any time.
  *
- * Untrusted input: the upstream's answer, as far as its framing goes. Promises: an answer that breaks off does not look
- * complete; a client that goes away takes its upstream request with it; nothing but a request without effects is sent twice.
+ * Untrusted input: the framing of the upstream's response. Promises: an aborted response does not look complete; when a
+ * client leaves, its upstream request is aborted; only requests without effects are sent twice.
  */
 import type { Readable } from "node:stream";
 
@@ -43,11 +43,11 @@ export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps, ListDeps,
   readonly messageAddresses: MessageAddresses;
   /** Makes an upstream's MCP session id ours. */
   readonly sealSession: (context: RequestContext, upstreamSession: string) => string | undefined;
-  /** What follows when the upstream refuses the Internal Token, or asks for one; undefined when the answer is the client's. */
+  /** Handles a response that rejects or requests the Internal Token; undefined if the response is for the client. */
   refusalOf(context: RequestContext, status: number, headers: UpstreamHeaders): HandleRefusal | undefined;
 }
 
-/** Shorter answers that come in one piece are held, to leave in one write with their head. */
+/** Shorter responses that come in one piece are held, to leave in one write with their head. */
 const WHOLE_ANSWER_BYTES = 16_384;
 
 export class Forwarding implements ListReceiver {
@@ -67,10 +67,10 @@ export class Forwarding implements ListReceiver {
   #held = false;
   #heldChunk: Buffer | undefined;
   #mayTrail = false;
-  /** As it came; kept where trailers may pass. */
+  /** The upstream's head as received, if trailers may follow. */
   #upstreamHead: UpstreamHeaders = [];
   #attempts = 0;
-  /** How often the request was sent as far as its authorization goes. */
+  /** Number of authorizations that the request was sent with. */
   #authorizations = 1;
 
   constructor(deps: ForwardDeps, context: RequestContext, upstream: Upstream, grpc: GrpcCall | undefined) {
@@ -87,7 +87,7 @@ export class Forwarding implements ListReceiver {
       );
     context.exchange.onClose((complete) => {
       clearTimeout(timer);
-      // Complete and not finished: something else than this has answered.
+      // Complete but not finished: another part has responded.
       this.#giveUp(complete ? context.exchange.status : 0);
     });
   }
@@ -100,14 +100,14 @@ export class Forwarding implements ListReceiver {
 
   get endsWithCredential(): boolean {
     if (!this.#grpc || this.#grpc.deadlineMs !== undefined || !this.#head) return this.isEndless;
-    // A gRPC answer that begins after expiry is that of a call, whatever follows.
+    // A gRPC response that begins after expiry is that of a call, whatever follows.
     return (this.#context.principal?.expiresAt ?? 0) > epochSeconds(this.#deps.clock);
   }
 
-  /** @param declaredLength Content-Length of a stream body, when the client gave one */
+  /** @param declaredLength Content-Length of a stream body, if the client sent one */
   send(body: Buffer | Readable | undefined, declaredLength?: string): void {
     if (this.#admission.isFinished) return;
-    // The client may have held its body back, and a token of the upstream may have been waited for.
+    // Check again: time may have passed waiting for the body or for a token of the upstream.
     if (!this.#mayGoOn(body)) return;
     this.#body = body;
     this.#declaredLength = declaredLength;
@@ -147,14 +147,14 @@ export class Forwarding implements ListReceiver {
         ...(this.#mayTrail && exchange.hasBody && { trailers: () => requestTrailers(this.#context) }),
         headTimeoutMs: timeoutMs,
         bodyTimeoutMs: this.#grpc ? (idleTimeoutMs ?? 0) : undefined,
-        // Between two events of a stream any time may pass.
+        // Any time may pass between two events of a stream.
         idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
       },
       new GuardedReceiver(first, this),
     );
   }
 
-  /** For callers that nobody catches: what the header settings throw is a failure of this request only. */
+  /** For callers outside of a guard: an error in header settings fails only this request. */
   sendGuarded(body: Buffer | Readable | undefined, declaredLength?: string): void {
     try {
       this.send(body, declaredLength);
@@ -177,7 +177,7 @@ export class Forwarding implements ListReceiver {
     this.#call?.abort();
     const { exchange } = this.#context;
     if (last === undefined || !exchange.started || this.#admission.isFinished) return this.onFailure("protocol", why);
-    // Whoever waits for this answer hears that there is none: a stream that only ends would be opened again.
+    // A client that waits for this response must learn that it failed: it would reopen a stream that only ended.
     this.#admission.failed("protocol");
     this.#admission.report("protocol", why, this.#upstream);
     this.#admission.finish(this.#status);
@@ -233,7 +233,7 @@ export class Forwarding implements ListReceiver {
       this.#held = false;
       if (!this.#start()) return true;
     }
-    // One waiting is enough: an upstream's piece may come to the client in many.
+    // One drain listener is enough: one piece of the upstream may leave in several writes.
     if (exchange.write(chunk) || this.#awaitsDrain) return exchange.isFlushed === true;
     this.#awaitsDrain = true;
     this.#call?.pause();
@@ -262,7 +262,7 @@ export class Forwarding implements ListReceiver {
     this.#admission.report(failure, detail, this.#upstream);
     if (exchange.started) {
       this.#admission.finish(0);
-      // Silence for longer than it may last: an event stream has an end, not a break.
+      // Idle timeout: an event stream ends normally and is not aborted.
       if (failure === "timeout" && this.#head?.isEventStream === true) exchange.end(lastEvent(this.#context));
       else exchange.abort();
       return;
@@ -270,7 +270,7 @@ export class Forwarding implements ListReceiver {
     this.#admission.finish(answerFailure(this.#context, failure));
   }
 
-  /** The right to this answer has ended. Where its client can still learn so, it does not send the request again. */
+  /** The right to the response has ended. If the client can still learn that, it does not resend the request. */
   end(why: StreamEnd): void {
     if (this.#admission.isFinished) return;
     if (!this.#context.exchange.started && why !== "stopping")
@@ -280,8 +280,8 @@ export class Forwarding implements ListReceiver {
   }
 
   /**
-   * The client's own deadline, which it mostly sees to by itself: no failure of the upstream, whatever it was doing. Whose clock
-   * rings first is chance, so the call ends as the client or the server would have ended it, also in the middle of a message.
+   * The client's own deadline, which it mostly enforces itself: not a failure of the upstream. Which clock expires first is
+   * chance, so the call ends the way client or server would end it, even in the middle of a message.
    */
   #passDeadline(): void {
     if (this.#admission.isFinished) return;
@@ -292,7 +292,7 @@ export class Forwarding implements ListReceiver {
     else respondError(exchange, 504, said);
   }
 
-  /** The end of an upload makes the upstream act, and may come long after the right to it: it counts as open from its begin. */
+  /** Registers uploads at their start: their end triggers the upstream's action, maybe long after access has ended. */
   #mayGoOn(body: Buffer | Readable | undefined): boolean {
     const isUpload = body instanceof RequestBody && !this.#admission.isRegistered;
     if (isUpload ? this.#admission.register() : this.#admission.begin()) return true;
@@ -300,33 +300,33 @@ export class Forwarding implements ListReceiver {
     return false;
   }
 
-  /** @returns false when the answer was refused */
+  /** @returns false when the response was rejected */
   #start(): boolean {
     const refused = this.#admission.admit();
     if (refused !== undefined) this.#giveUp(refused);
     else {
-      // Behind a body of known length HTTP/1.1 has no place for trailers; over HTTP/2 to wait for them costs a turn.
+      // After a body of known length HTTP/1.1 has no trailers. Over HTTP/2, waiting for them costs a turn.
       const mayFollow = this.#mayTrail && (this.#head?.length === undefined || this.#upstream.connect?.http2 === true);
       this.#context.exchange.start(this.#status, this.#head?.headers ?? [], mayFollow);
     }
     return refused === undefined;
   }
 
-  /** Sends once more with another token, or answers for the upstream. */
+  /** Resends the request with another token, or responds instead of the upstream. */
   async #settle(refusal: HandleRefusal): Promise<void> {
     try {
       const outcome = await refusal(this.#authorizations);
       if (this.#admission.isFinished) return;
       if (!outcome.retry) return void this.#admission.finish(outcome.status);
       this.#authorizations += 1;
-      // MCP messages are whole, so they can be sent again; a 401 means that nothing was done with the first one.
+      // MCP messages are complete, so they can be resent. A 401 means that the upstream did not execute the first one.
       this.sendGuarded(this.#body);
     } catch (error) {
       this.broke(error);
     }
   }
 
-  /** @param status as answered; 0 for none */
+  /** @param status of the response; 0 for none */
   #giveUp(status: number): void {
     if (this.#admission.isFinished) return;
     this.#lists?.close();
@@ -334,7 +334,7 @@ export class Forwarding implements ListReceiver {
     this.#admission.finish(status);
   }
 
-  /** Sends again where it may be. */
+  /** Resends the request if that is safe. */
   #retry(failure: UpstreamFailure): boolean {
     const { exchange } = this.#context;
     if (exchange.started || this.#head !== undefined) return false;

@@ -1,8 +1,8 @@
 /**
- * Stands between a transport and all that reads an upstream's answer.
+ * Guard between a transport and the readers of an upstream's response.
  *
- * Promise: what is thrown behind it ends that exchange, even when its call has ended by then, and never reaches the transport, on whose
- * connections are the calls of others.
+ * Promise: an exception of a reader ends that exchange, even after its call has ended, and never reaches the transport, whose
+ * connections carry other clients' calls.
  */
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { guardEach, type Guarded } from "../../shared/faults/guard.ts";
@@ -13,7 +13,7 @@ export class GuardedReceiver implements UpstreamReceiver, Guarded {
   readonly #owner: Guarded;
   #isOver = false;
 
-  /** @param owner of the exchange */
+  /** @param owner handles errors of the exchange */
   constructor(inner: UpstreamReceiver, owner: Guarded) {
     this.inner = inner;
     this.#owner = owner;

@@ -1,4 +1,4 @@
-/** A request body on its way upstream, chunk by chunk, as fast as both sides can. */
+/** A request body on its way upstream, chunk by chunk, at the speed of the slower side. */
 import { Readable } from "node:stream";
 
 import type { Exchange } from "../../http/exchange.ts";
@@ -7,28 +7,28 @@ import { REQUEST_BODY_ERROR } from "../../upstreams/failure.ts";
 import { ignore } from "../../shared/ignore.ts";
 import { guard } from "../../shared/faults/guard.ts";
 
-/** A client that sends nothing for so long, while we would take more, is given up. */
+/** A client that sends nothing for this long, while the upstream would take more, is dropped. */
 const IDLE_MS = 60_000;
 
 /**
- * The body as a stream of its own: transports destroy what they are given when a call fails, and destroying the
- * request itself would close the client's connection before it got an answer.
+ * The body as a separate stream: transports destroy the body when a call fails, and destroying the request itself would close
+ * the client's connection before it got a response.
  */
 export class RequestBody extends Readable {
   readonly #exchange: Exchange;
   readonly #source: Readable;
   readonly #timer: NodeJS.Timeout;
-  /** True once the first bytes were asked for: from then on the request cannot be sent a second time. */
+  /** True once the first bytes were requested: from then on the request cannot be resent. */
   #taken = false;
   readonly #mayRest: boolean;
   #isResting = false;
 
-  /** @param mayRest any time may pass between two chunks, once there was one or the answer has begun */
+  /** @param mayRest any time may pass between two chunks, once there was one or the response has begun */
   constructor(exchange: Exchange, mayRest = false) {
     super({ highWaterMark: 65_536 });
     this.#mayRest = mayRest;
     this.#source = exchange.body;
-    // Transports destroy a body whose call has failed, also when they no longer listen to it.
+    // Transports destroy a body whose call has failed, even after removing their listeners.
     this.on("error", ignore);
     this.#exchange = exchange;
     this.#timer = setTimeout(
@@ -42,7 +42,7 @@ export class RequestBody extends Readable {
     return this.#taken;
   }
 
-  /** For a body that may: from now on its client is waited for as long as it likes. */
+  /** With `mayRest`: stops the idle timeout. */
   rest(): void {
     this.#isResting = this.#mayRest;
     if (this.#isResting) clearTimeout(this.#timer);
@@ -66,7 +66,7 @@ export class RequestBody extends Readable {
     this.#source.off("end", this.#onEnd);
     this.#source.off("close", this.#onBroken);
     this.#source.off("error", this.#onBroken);
-    // The connection may still fail while an answer is under way; without a listener that would end the process.
+    // The connection may still fail during a response; without a listener that would end the process.
     if (this.#taken) this.#source.on("error", ignore);
     callback(error);
   }
@@ -88,9 +88,9 @@ export class RequestBody extends Readable {
     this.push(null);
   });
 
-  // A body that breaks off must break off upstream too: ended, it would look complete.
+  // An aborted body must also abort the upstream's request: ended normally, it would look complete.
   readonly #onBroken = guard(this, (): void => {
-    // It closes also behind its end, while what came last may still wait here for a slow upstream.
+    // "close" also follows a normal end, while the last chunks may still wait here for a slow upstream.
     if (!this.#source.readableEnded) this.destroy(bodyError("the client's body broke off"));
   });
 }

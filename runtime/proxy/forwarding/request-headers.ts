@@ -1,8 +1,8 @@
 /**
  * The headers of the upstream request.
  *
- * Untrusted input: the client's headers. Promises: no credential of ours, no identity, address or method that a client
- * claims by itself reaches the upstream, in any spelling; what the connection names as its own is gone before ours are added.
+ * Untrusted input: the client's headers. Promises: no credential of ours, and no identity, address or method that a client
+ * claims, reaches the upstream, in any spelling; headers that the Connection header names are removed before ours are added.
  * Order (D6): client's, forwarding, identity, `set_request_headers`; `remove_request_headers` wins over all of them.
  */
 import type { Principal } from "../../identity/principal.ts";
@@ -35,9 +35,9 @@ export interface RequestHeaderDeps {
   readonly assertions: Assertions;
   readonly applicationTokens: ApplicationTokens;
   readonly hopCounter: HopCounter;
-  /** How values of our cookies begin (`cookieSealBeginnings`). */
+  /** Prefixes of our cookies' values (`cookieSealBeginnings`). */
   readonly cookieSeals: readonly string[];
-  /** Names of proxies' claims that are sent on, lower case; absent = none. */
+  /** Names of proxy headers that are forwarded, lower case; absent = none. */
   readonly trustedProxyHeaders?: ReadonlySet<string> | undefined;
 }
 
@@ -92,17 +92,17 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, context: R
   return listed ?? NOTHING;
 }
 
-/** What a proxy before us says of the client, where the settings vouch for it. */
+/** Headers about the client from a proxy in front of us, if the settings trust them. */
 function isTrusted({ trustedProxyHeaders }: RequestHeaderDeps, { isProxyClaim, lower }: HeaderTraits): boolean {
   return isProxyClaim && trustedProxyHeaders?.has(lower) === true;
 }
 
-/** Whose own token stands in the request: on ordinary routes a workload's is its platform's. */
+/** True if the request carries a token of another issuer: on ordinary routes a workload's token is its platform's. */
 function isWithOthersToken(principal: Principal | undefined): boolean {
   return principal?.kind === "provider-token" || principal?.kind === "workload";
 }
 
-/** What is left of a header that may carry a credential or belongs to the gateway on some routes. */
+/** The forwarded value of a header that may carry a credential or belongs to the gateway on some routes. */
 function specialValue(
   deps: Pick<RequestHeaderDeps, "cookieSeals">,
   context: RequestContext,
@@ -121,7 +121,7 @@ function specialValue(
     case "content-type":
       return prepared.isMcpServer ? undefined : value;
     case "last-event-id":
-      // Event stores of upstreams may be common to all users: only within a session that is known to be the caller's.
+      // Event stores of upstreams may be shared by all users: forward the ID only within a session of this caller.
       if (!prepared.isMcpServer) return value;
       return context.upstreamSession === undefined ? undefined : upstreamEventId(value);
     default:
@@ -129,7 +129,7 @@ function specialValue(
   }
 }
 
-/** Under our names, and under any other: a browser keeps what had the name of a former `cookie_name`. */
+/** Removes our cookies by name and by value: browsers keep cookies under a former `cookie_name`. */
 function withoutOwnCookies(
   { cookieSeals }: Pick<RequestHeaderDeps, "cookieSeals">,
   { prepared }: RequestContext,
@@ -137,12 +137,12 @@ function withoutOwnCookies(
 ): string | undefined {
   const { cookie } = prepared.settings;
   const hasSeal = (text: string): boolean => cookieSeals.some((beginning) => text.includes(beginning));
-  // A few searches before taking it apart: most requests carry none of ours.
+  // Cheap search first: most requests carry no cookie of ours.
   if (!header.includes(cookie.name) && !hasSeal(header)) return header;
   return withoutCookies(header, (name, value) => isOwnCookieName(name, cookie) || hasSeal(name) || hasSeal(value));
 }
 
-/** Set fresh: what a client wrote there was dropped with its other claims. Lower case: the transport need not fold it. */
+/** Replaces the client's values, which were dropped. Lower case: the transport need not fold the names. */
 function addForwarding(headers: string[], deps: RequestHeaderDeps, context: RequestContext): void {
   const { exchange, prepared } = context;
   const { sends } = prepared;
@@ -157,7 +157,7 @@ function addForwarding(headers: string[], deps: RequestHeaderDeps, context: Requ
   if (sends.hopCount) headers.push(HOP_COUNT_HEADER, context.hopCount ?? deps.hopCounter.first);
 }
 
-/** The client's trace ends here, or is gone on with under our own span; either way its headers are replaced. */
+/** Replaces the client's trace headers: its trace either ends here or continues under our own span. */
 function addTrace(headers: string[], { traceparent, tracestate }: RequestTrace, { prepared }: RequestContext): void {
   dropNamed(headers, TRACE_HEADERS);
   if (!prepared.notFromClient.has("traceparent")) headers.push("traceparent", traceparent);
@@ -174,14 +174,14 @@ function addIdentity(headers: string[], deps: RequestHeaderDeps, context: Reques
   if (principal && (sends.assertion || sends.jwtAssertion)) {
     const assertion = deps.assertions.sign(principal, prepared.route, wildcardHost(context));
     if (sends.assertion) headers.push("x-gateway-assertion", assertion);
-    // Once more only where it is short, or the other one is not sent: servers refuse heads of more than 16 KiB.
+    // Repeat it only if it is short, or the only copy: servers reject heads of more than 16 KiB.
     if (sends.jwtAssertion && (!sends.assertion || assertion.length <= MAX_REPEATED_ASSERTION))
       headers.push("x-gateway-jwt-assertion", assertion);
   }
-  // Sent empty when the user lacks the claim: an absent header is one that something between us might fill in.
+  // Sent empty when the user lacks the claim: an intermediary might fill in an absent header.
   for (const { name, claim } of prepared.claimHeaders) {
     const value = principal && upstreamClaim(principal.user, principal.sid, claim);
-    // Empty would say that there is none. The client's own header of this name is gone either way.
+    // An empty value would mean that there is no claim. The client's own header of this name is dropped either way.
     if (value !== OMITTED) headers.push(name, claimText(value));
   }
   if (prepared.isMcpClient && principal && sends.authorization) {
@@ -189,10 +189,10 @@ function addIdentity(headers: string[], deps: RequestHeaderDeps, context: Reques
   }
 }
 
-/** The message is forwarded as it was inspected: its type and coding are facts, not the client's word. */
+/** The message is forwarded as inspected, so its type and coding are known and not taken from the client. */
 function addMcp(headers: string[], context: RequestContext): void {
   if (context.message !== undefined) headers.push("Content-Type", "application/json");
-  // A compressed event stream would be held back by the compressor and could not be read on its way.
+  // A compressor would delay an event stream, and the gateway could not read it on its way.
   headers.push("Accept-Encoding", "identity");
   const { task } = context.tasks ?? {};
   if (task !== undefined && context.exchange.header("mcp-name") !== undefined) {
@@ -209,15 +209,15 @@ function templateValues(deps: RequestHeaderDeps, context: RequestContext): Templ
   return {
     accessToken: providerTokens.accessToken,
     idToken: providerTokens.idToken,
-    // Whoever signed another one is nobody we know.
+    // A certificate that is not valid identifies no client.
     clientCertFingerprint: clientCertificate?.isValid === true ? clientCertificate.fingerprint : "",
-    // Also where identity headers are off: naming it in the settings asks for it.
+    // Also with identity headers off: the settings request it by name.
     jwt: () => (principal ? deps.assertions.sign(principal, prepared.route, wildcardHost(context)) : ""),
     requestHeader: (lowerName) => visibleHeader(deps, context, lowerName),
   };
 }
 
-/** Of a wildcard route the host that was asked for, without port. */
+/** On wildcard routes the requested host, without port. */
 function wildcardHost({ exchange, prepared }: RequestContext): string | undefined {
   return prepared.route.isWildcard ? exchange.host.replace(/:[0-9]+$/, "") : undefined;
 }
@@ -253,7 +253,10 @@ function claimText(claim: unknown): string {
   return isHeaderText(text) ? text : "";
 }
 
-/** An element with a comma would be read as two, of which the user may have none; it stands in the signed assertion. */
+/**
+ * An upstream would read an element with a comma as two, of which the user may have neither. The signed assertion contains
+ * it.
+ */
 function isListElement(item: unknown): boolean {
   return typeof item === "number" || (typeof item === "string" && !item.includes(","));
 }
@@ -270,7 +273,7 @@ function dropNamed(headers: string[], lowerNames: readonly string[]): void {
   headers.length = kept;
 }
 
-/** Values that list no other header. */
+/** True for values that list no other header. */
 function isUsualConnection(value: string): boolean {
   return value === "keep-alive" || value === "close" || value === "Keep-Alive";
 }

@@ -1,8 +1,9 @@
 /**
- * The headers of the answer: the upstream's, then what the settings put in their place, then the rewrite rules (D6).
+ * The headers of the response: the upstream's, then those that settings set, then the rewrite rules (D6).
  *
- * Untrusted input: the upstream's headers. Promises: no header of its connection, no cookie under our names, no foreign
- * session id, no request id but ours and no MCP server's own challenge leaves; framing is what the server writes, a declared length what was read.
+ * Untrusted input: the upstream's headers. Promises: no connection header, no cookie under our names, no foreign session ID,
+ * no other request ID and no challenge of an MCP server leaves; the server writes the framing, and a declared length is the
+ * length that was read.
  */
 import { connectionTokens, headerTraits } from "../../shared/http/header-traits.ts";
 import { setsOwnCookie } from "../../identity/cookie.ts";
@@ -14,14 +15,14 @@ import { rewriteValue } from "../../features/headers/apply-response.ts";
 export interface HeadToSend {
   /** Flat: name, value, … */
   readonly headers: string[];
-  /** The declared length in bytes; undefined when the end of the body shows it. */
+  /** The declared length in bytes; undefined when the framing marks the end. */
   readonly length: number | undefined;
   readonly isEventStream: boolean;
 }
 
 const REQUEST_ID = "x-request-id";
 
-/** @param sealSession makes the upstream's MCP session id ours, undefined leaves it out; only called on MCP server routes */
+/** @param sealSession replaces the upstream's MCP session ID by ours, undefined drops it; only called on MCP server routes */
 export function responseHeaders(
   context: RequestContext,
   status: number,
@@ -29,7 +30,7 @@ export function responseHeaders(
   sealSession: (context: RequestContext, upstreamSession: string) => string | undefined,
 ): HeadToSend {
   const { prepared, corsOrigin } = context;
-  // The id that people quote must be the one of our records, whatever id the upstream has.
+  // The ID that users quote must be the one in our records, whatever ID the upstream has.
   const headers: string[] = prepared.setResponseNames.has(REQUEST_ID) ? [] : [REQUEST_ID, context.exchange.id];
   const rewrites = prepared.rewriteResponse.size > 0 ? prepared.rewriteResponse : undefined;
   const listed = listedInConnection(upstream);
@@ -57,13 +58,13 @@ export function responseHeaders(
         addCookie(headers, context, value);
         continue;
       case "www-authenticate":
-        // The client's credentials never reach the upstream, so the challenge can only lead it past us: clients look for
-        // their authorization server where it points, and some send their refresh token there.
+        // The client's credentials never reach the upstream, so its challenge could only bypass the gateway: clients look for
+        // their authorization server there, and some send their refresh token to it.
         if (prepared.isMcpServer) continue;
         break;
       case "mcp-session-id":
         if (prepared.isMcpServer) {
-          // Two of them have no one meaning.
+          // Two session IDs are ambiguous.
           const sealed = upstreamHeader(upstream, name).length === 1 ? sealSession(context, value) : undefined;
           if (sealed !== undefined) headers.push(name, sealed);
           continue;
@@ -81,12 +82,12 @@ export function responseHeaders(
 
 /** @param contentType value of the header */
 export function isEventStream(contentType: string): boolean {
-  // Of most answers of MCP servers.
+  // The type of most MCP responses: a fast path.
   if (contentType === "application/json") return false;
   return /^\s*text\/event-stream\s*(?:;|$)/i.test(contentType);
 }
 
-/** An upstream that set our session cookie could sign its users in as somebody else. */
+/** An upstream that set our session cookie could sign its users in as another user. */
 function addCookie(headers: string[], context: RequestContext, cookie: string): void {
   const { prepared } = context;
   const value = rewriteValue(prepared.rewriteResponse.get("set-cookie"), cookie);

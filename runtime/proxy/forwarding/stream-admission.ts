@@ -1,6 +1,6 @@
 /**
- * What forward.ts and upgrade.ts have in common: the place of an answer among the open streams, what trace, metrics and
- * balancer hear of it, and its one end.
+ * Shared by forward.ts and upgrade.ts: registers a response among the open streams, reports to trace, metrics and balancer,
+ * and ends it exactly once.
  */
 import type { Tracker } from "../../features/balancing/apply-balance.ts";
 import { addressOf } from "../../features/balancing/apply-state.ts";
@@ -17,7 +17,7 @@ import type { ProxyMetrics } from "../metrics.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { OpenStream, Streams } from "./streams.ts";
 
-/** Counts answers of upstreams. */
+/** Counts responses of upstreams in flight. */
 export class UnderWay {
   count = 0;
   #whenIdle: (() => void) | undefined;
@@ -44,7 +44,7 @@ export interface AdmissionDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly metrics?: ProxyMetrics;
-  /** Each request, from when it begins its way upstream until nothing more will come of it. */
+  /** Counts each request from when it goes upstream until it is over. */
   readonly underWay: UnderWay;
 }
 
@@ -56,16 +56,16 @@ export class StreamAdmission implements OpenStream {
   readonly #context: RequestContext;
   readonly #owner: StreamOwner;
   readonly #startedAtMs: number;
-  /** The latest sending in the trace. */
+  /** The latest attempt in the trace. */
   #attempt: Attempt | undefined;
-  /** Where the latest sending went, until the route's balancer, if it wants to know, heard of its end. */
+  /** Upstream of the latest attempt, until the route's balancer, if it tracks attempts, was notified of its end. */
   #tracked: Upstream | undefined;
-  /** Of `Streams`, among those whose answers have not begun. */
-  place = -1;
+  /** Index in the list of `Streams` for responses that have not begun. */
+  listIndex = -1;
   #isRegistered = false;
   #isFinished = false;
 
-  /** @param owner knows how long the answer may last, and ends it towards both sides */
+  /** @param owner knows how long the response may last, and ends it towards both sides */
   constructor(deps: AdmissionDeps, context: RequestContext, owner: StreamOwner) {
     this.#deps = deps;
     this.#context = context;
@@ -102,12 +102,12 @@ export class StreamAdmission implements OpenStream {
     return this.#isFinished;
   }
 
-  /** Many may be ended one after the other: a mistake in ending one is no concern of the next. */
+  /** Many streams may be ended in a loop: an error in ending one must not affect the next. */
   end(why: StreamEnd): void {
     endOwner(this.#owner, why);
   }
 
-  /** One more sending, for the trace: before its headers, which name it. */
+  /** Starts an attempt in the trace; call it before building the headers, which contain its ID. */
   attempt(upstream: Upstream): void {
     const { trace, exchange } = this.#context;
     this.#attempt = trace?.attempt(exchange.method, upstream);
@@ -117,7 +117,7 @@ export class StreamAdmission implements OpenStream {
     this.#attempt?.end(outcome);
   }
 
-  /** One more sending, for the balancer. */
+  /** Starts an attempt for the balancer. */
   track(upstream: Upstream): void {
     this.#untrack();
     this.#tracker?.begun(upstream);
@@ -128,11 +128,11 @@ export class StreamAdmission implements OpenStream {
     const { outcome } = this.#context;
     if (outcome) {
       outcome.isUpstreams = true;
-      // An attempt before this one may have failed.
+      // An earlier attempt may have failed.
       outcome.failure = undefined;
     }
     const upstream = this.#tracked;
-    if (upstream && this.#tracker?.answered(upstream, status, this.#deps.clock.now())) this.#reportLeftOut(upstream);
+    if (upstream && this.#tracker?.answered(upstream, status, this.#deps.clock.now())) this.#reportEjected(upstream);
   }
 
   failed(failure: UpstreamFailure): void {
@@ -140,10 +140,10 @@ export class StreamAdmission implements OpenStream {
     this.#attempt?.end(failure);
     const upstream = this.#tracked;
     this.#deps.metrics?.upstreamFailed(this.#context.prepared.route, failure, upstream && addressOf(upstream));
-    if (upstream && this.#tracker?.failed(upstream, failure, this.#deps.clock.now())) this.#reportLeftOut(upstream);
+    if (upstream && this.#tracker?.failed(upstream, failure, this.#deps.clock.now())) this.#reportEjected(upstream);
   }
 
-  /** To the log, when nobody tries again. */
+  /** Logs a failure that is not retried. */
   report(failure: UpstreamFailure, detail: string, { origin }: Upstream): void {
     const { exchange, prepared, trace } = this.#context;
     this.#deps.log.warn(
@@ -152,42 +152,42 @@ export class StreamAdmission implements OpenStream {
     );
   }
 
-  /** Whether the right to the answer goes on. */
+  /** True while the right to the response lasts. */
   get isGood(): boolean {
     return this.#deps.streams.isGood(this);
   }
 
-  /** Before its request leaves. @returns false when the right to the answer has ended */
+  /** Call it before the request leaves. @returns false when the right to the response has ended */
   begin(): boolean {
     if (!this.isGood) return false;
     if (!this.#isRegistered) this.#deps.streams.sent(this);
     return (this.#isRegistered = true);
   }
 
-  /** @returns false when the right to the answer has ended */
+  /** @returns false when the right to the response has ended */
   register(): boolean {
     return (this.#isRegistered = this.#deps.streams.add(this));
   }
 
-  /** Takes its place before the answer begins. @returns the status that was answered when there is none for it */
+  /** Registers before the response begins. @returns the status of the rejection if there is no room */
   admit(): number | undefined {
     const { streams } = this.#deps;
-    // What kind of answer it is decides how it counts.
+    // Register again: the kind of response, now known, decides how it counts.
     if (this.#isRegistered) streams.remove(this);
     this.#isRegistered = false;
     return streams.hasRoom(this) ? this.enter() : refuseStream(this.#context.exchange);
   }
 
-  /** The same where nobody asks for room. */
+  /** `admit()` without the check for room. */
   enter(): number | undefined {
     const { streams, metrics } = this.#deps;
-    // It may have ended while the upstream was thinking.
+    // It may have ended while the upstream was working.
     if (!this.register()) return answerEnded(this.#context, true);
     metrics?.openStreams(streams.size);
     return undefined;
   }
 
-  /** @returns false when it was over already */
+  /** @returns false when it was already finished */
   finish(status: number): boolean {
     if (this.#isFinished) return false;
     this.#isFinished = true;
@@ -204,7 +204,7 @@ export class StreamAdmission implements OpenStream {
     return true;
   }
 
-  /** What was cut off, stays open or waited for a person took as long as others wanted. */
+  /** Excludes responses that were aborted, stay open or waited for an approval: other parties determine their duration. */
   #timedFromMs(status: number): number | undefined {
     const { approval, beganMs } = this.#context;
     return status === 0 || this.isEndless || approval !== undefined ? undefined : beganMs;
@@ -219,13 +219,13 @@ export class StreamAdmission implements OpenStream {
     this.#tracked = undefined;
   }
 
-  #reportLeftOut({ origin }: Upstream): void {
+  #reportEjected({ origin }: Upstream): void {
     const route = this.#context.prepared.route.key;
     this.#deps.log.warn({ route, upstream: origin }, "upstream ejected");
   }
 }
 
-/** For a user who holds as many open streams as `max_streams_per_user` allows. @returns the status that was answered */
+/** Rejects a user who holds as many open streams as `max_streams_per_user` allows. @returns the status of the response */
 export function refuseStream(exchange: Exchange): number {
   respondError(
     exchange,

@@ -1,12 +1,12 @@
 /**
- * Answers that stay open, and the end of the right to them (D11): revocation, a block, a policy that now says no, or a user
- * whose claims have changed so that the policy says no.
+ * Open responses, and the end of the right to them (D11): by revocation, a block, a policy that now denies, or a user whose
+ * changed claims make the policy deny.
  *
- * Expiry decides whether a request is accepted; an accepted one finishes within `expiry_grace` (D360). Only streams that clients
- * open again end with their credential.
+ * Expiry decides whether a request is accepted. An accepted one finishes within `expiry_grace` (D360). Only streams that
+ * clients reopen end with their credential.
  *
- * Promise: after access has ended, no open answer continues for more than about a second past this process learning of it;
- * the users of open answers are checked every `RECHECK_MS`.
+ * Promise: after access has ended, no open response continues for more than about a second once this process knows. The users
+ * of open responses are checked every `RECHECK_MS`.
  */
 import { findRoute, type Snapshot } from "../../config/snapshot.ts";
 import type { ApprovalNeed, Facts } from "../../policy/facts.ts";
@@ -16,24 +16,24 @@ import { isOutdated } from "../../identity/users/device-facts.ts";
 import type { Principal } from "../../identity/principal.ts";
 import { CHANGED, type Revocations } from "../../identity/interfaces.ts";
 import type { StreamEnd } from "../answers/answer-ended.ts";
-import { factsAbout, isStillAllowed, maySay } from "../answers/still-allowed.ts";
+import { factsAbout, isStillAllowed, isAllowedSafely } from "../answers/still-allowed.ts";
 import { task } from "../../shared/faults/guard.ts";
 import { createPlacedList, type Placed } from "../answers/placed-list.ts";
 
 export interface OpenStream extends Placed {
   readonly routeKey: string;
-  /** The configuration under which it was decided. */
+  /** The configuration of the decision. */
   readonly snapshot: Snapshot;
   readonly principal: Principal | undefined;
-  /** What was decided upon, to be decided again when the configuration changes. */
+  /** Facts of the decision, to decide again when the configuration changes. */
   readonly facts: Facts | undefined;
-  /** Who approved the call, see `ApprovalNeed`; undefined: it needed no approval. */
+  /** Approvers of the call, see `ApprovalNeed`; undefined: it needed no approval. */
   readonly approvers?: ApprovalNeed["approvers"] | undefined;
-  /** True for answers that never end by themselves: they are not waited for at shutdown. */
+  /** True for endless responses: a shutdown does not wait for them. */
   readonly isEndless: boolean;
-  /** True for answers that clients open again, with nothing lost: they end when their credential expires. */
+  /** True for responses that clients reopen without loss: they end when their credential expires. */
   readonly endsWithCredential: boolean;
-  /** Ends the answer towards both sides; calls `remove` by the way. */
+  /** Ends the response towards both sides; also calls `remove`. */
   end(why: StreamEnd): void;
 }
 
@@ -45,26 +45,26 @@ export interface StreamDeps {
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "size" | "find" | "subscribe"> | undefined;
   readonly clock: Clock;
-  /** Absent: principals stay who they were when their answers began. Rejects when nobody can tell. */
+  /** Reads the current principal. Absent: principals never change during responses. Rejects when the principal is unknown. */
   readonly current?: ((principal: Principal) => Promise<Principal | undefined>) | undefined;
 }
 
 export class Streams {
   readonly #deps: StreamDeps;
-  /** With the second in which each ends, its place in `wheel`; 0 without a principal. */
+  /** With the second in which each ends, its key in `wheel`; 0 without a principal. */
   readonly #all = new Map<OpenStream, number>();
-  /** Requests sent since the last tick whose answers have not begun. */
+  /** Requests sent since the last tick whose responses have not begun. */
   readonly #awaited = createPlacedList<OpenStream>();
   readonly #byKey = new Map<string, Set<OpenStream>>();
   readonly #wheel = new Map<number, Set<OpenStream>>();
-  /** As they were when they were added; `heldBy` counts those of each user. */
+  /** Endless streams, as of `add()`; `heldBy` counts those of each user. */
   readonly #endless = new Set<OpenStream>();
   readonly #heldBy = new Map<string, number>();
   #wheelAt: number;
-  /** What is known by now of streams whose user changed since they began. */
+  /** Current data of streams whose user changed since they began. */
   readonly #renewed = new WeakMap<OpenStream, { readonly principal: Principal; readonly facts: Facts }>();
   #rechecking: Promise<void> | undefined;
-  /** The configuration in force since the first reload. */
+  /** The active configuration, since the first reload. */
   #latest: Snapshot | undefined;
   readonly #unsubscribe: () => void;
   readonly #stopBlocks: (() => void) | undefined;
@@ -82,7 +82,7 @@ export class Streams {
       const isChange = key.startsWith(CHANGED);
       const meant = this.#byKey.get(isChange ? key.slice(CHANGED.length) : key);
       if (isChange) recheckChanged(meant ?? []);
-      // What is known of a device ends where it was asked for, and the session with its other streams goes on.
+      // A device revocation ends streams whose policy requires a device. The session and its other streams continue.
       else if (meant && key.startsWith("device:"))
         this.#endEach(
           [...meant].filter((stream) => this.#asksForDevice(stream)),
@@ -107,17 +107,17 @@ export class Streams {
     return this.#all.size;
   }
 
-  /** Whether its user may hold one more endless stream (`max_streams_per_user`). Always, without a user. */
+  /** True if its user may hold one more endless stream (`max_streams_per_user`), or has not signed in. */
   hasRoom({ principal, snapshot, isEndless }: Pick<OpenStream, "principal" | "snapshot" | "isEndless">): boolean {
     if (!principal || !isEndless) return true;
     return (this.#heldBy.get(principal.user.id) ?? 0) < snapshot.settings.maxStreamsPerUser;
   }
 
-  /** Whether the right to it continues: to be asked before anything leaves for the upstream. */
+  /** True while the right to the stream continues: check it before anything leaves for the upstream. */
   isGood(stream: OpenStream): boolean {
     const { clock, revocations } = this.#deps;
     const { principal } = stream;
-    // Decided before a block or a reload, and the upstream only answers now.
+    // Decided before a block or a reload, while the upstream only answers now.
     if (this.#isStopped(stream)) return false;
     if (this.#latest && stream.snapshot !== this.#latest && !isStillAllowed(stream, this.#latest)) return false;
     if (!principal) return true;
@@ -126,20 +126,23 @@ export class Streams {
     return !isOutdated(principal.devices, revocations) || !this.#asksForDevice(stream);
   }
 
-  /** Of a request whose answer has not begun: it is added if it takes longer than a second. Cheap, since each request does so. */
+  /**
+   * Tracks a request whose response has not begun, and adds it if that takes longer than a second. Cheap: every request calls
+   * it.
+   */
   sent(stream: OpenStream): void {
     this.#awaited.add(stream);
   }
 
-  /** @returns false when the right has ended already: the caller must not go on */
+  /** @returns false when the right has already ended: the caller must stop */
   add(stream: OpenStream): boolean {
     if (!this.isGood(stream)) return false;
     const { principal } = stream;
     let due = 0;
     if (principal) {
-      // It was set back: nothing is filed under a second that is hours away.
+      // The clock was set back: file nothing under a second that is hours away.
       this.#wheelAt = Math.min(this.#wheelAt, epochSeconds(this.#deps.clock));
-      // One that expired while the upstream was thinking ends at the next tick.
+      // A stream that expired while the upstream was working ends at the next tick.
       due = Math.max(stream.endsWithCredential ? principal.expiresAt : graceEnd(stream, principal), this.#wheelAt);
       addTo(this.#wheel, due, stream);
       for (const key of principal.revocationKeys) addTo(this.#byKey, key, stream);
@@ -164,10 +167,10 @@ export class Streams {
     for (const { revocationKey } of stream.principal.devices ?? []) removeFrom(this.#byKey, revocationKey, stream);
   }
 
-  /** Ends what is past its end by the clock, and adds requests that take long. Called by itself once a second; tests call it. */
+  /** Ends expired streams, and adds slow requests. Called automatically once a second; tests call it. */
   endExpired(): void {
     const now = epochSeconds(this.#deps.clock);
-    // After a pause longer than the wheel is full, looking at each second would take longer than at each entry.
+    // After a pause with more seconds than entries, iterating over the entries is faster.
     if (now - this.#wheelAt > this.#wheel.size) {
       for (const [second, due] of this.#wheel) if (second <= now) this.#endEach(due, "expired");
     } else {
@@ -183,18 +186,18 @@ export class Streams {
     this.#endEach([...this.#all.keys()].filter(which), "stopping");
   }
 
-  /** Decides again about all open answers. */
+  /** Decides again about all open responses. */
   reconsider(next: Snapshot): void {
     this.#latest = next;
     if (this.#all.size === 0) return;
     for (const stream of Array.from(this.#all.keys())) {
       const { facts } = this.#renewed.get(stream) ?? stream;
       const { routeKey, principal, approvers } = stream;
-      if (!maySay(() => isStillAllowed({ routeKey, facts, principal, approvers }, next))) stream.end("access");
+      if (!isAllowedSafely(() => isStillAllowed({ routeKey, facts, principal, approvers }, next))) stream.end("access");
     }
   }
 
-  /** Asks who the principals of open answers are by now, and decides again about those who changed. Called by itself. */
+  /** Reads the current principals of open responses, and decides again about those that changed. Called automatically. */
   recheck(): Promise<void> {
     this.#rechecking ??= this.#recheckEach(this.#all.keys()).finally(() => (this.#rechecking = undefined));
     return this.#rechecking;
@@ -216,7 +219,7 @@ export class Streams {
     return blocks.find({ user, clientId, grantId, routeKey, tool: facts?.mcp?.tool }) !== undefined;
   }
 
-  /** By its policy when it began, or by the active one. */
+  /** True if its policy required a device at the start, or does so in the active configuration. */
   #asksForDevice({ routeKey, snapshot }: OpenStream): boolean {
     return [snapshot, this.#latest ?? snapshot].some((each) => findRoute(each, routeKey)?.policy.needsDevice);
   }
@@ -242,7 +245,7 @@ export class Streams {
     const work = async (): Promise<void> => {
       for (let next = waiting.pop(); next; next = waiting.pop()) {
         const [principal, itsStreams] = next;
-        // Nobody can tell now: the bounds of the credential itself still hold.
+        // The principal is unknown now: the limits of the credential itself still apply.
         const found = await current(principal).catch(() => principal);
         if (found !== principal) this.#renew(itsStreams, found);
       }
@@ -250,7 +253,7 @@ export class Streams {
     await Promise.all(Array.from({ length: RECHECKS_AT_ONCE }, work));
   }
 
-  /** Their user has other claims now, or is gone. */
+  /** Handles streams whose user has other claims now, or no longer exists. */
   #renew(itsStreams: readonly OpenStream[], principal: Principal | undefined): void {
     for (const stream of itsStreams) {
       if (!this.#all.has(stream)) continue;
@@ -262,7 +265,7 @@ export class Streams {
         stream.end("access");
       else {
         this.#renewed.set(stream, { principal, facts });
-        // A block may name the address that they have now.
+        // A block may name the user's new email address.
         if (this.#isStopped(stream)) stream.end("access");
       }
     }
@@ -277,7 +280,7 @@ export class Streams {
   }
 }
 
-/** Epoch second in which the right of an accepted request to its answer ends at the latest. */
+/** Epoch second in which the right of an accepted request to its response ends at the latest. */
 function graceEnd({ snapshot }: OpenStream, { expiresAt }: Principal): number {
   return expiresAt + snapshot.settings.expiryGraceSeconds;
 }

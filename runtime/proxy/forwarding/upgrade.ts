@@ -1,9 +1,10 @@
 /**
- * WebSocket, one state machine: one decided handshake upstream, then both directions as bytes until either side, or the right to them, ends.
+ * WebSocket, one state machine: one allowed handshake upstream, then both directions as bytes until either side, or the right
+ * to them, ends.
  *
- * Untrusted input: the upstream's answer. Promises: each side's handshake is made by us, so that neither key is passed
- * through; an answer other than 101 goes to the client as what it is; the connection is registered with the open streams
- * and cut when the right to it ends (D11). HTTP/1.1 and HTTP/2 clients (RFC 8441) meet the same upstream.
+ * Untrusted input: the upstream's response. Promises: the gateway makes each side's handshake, so that neither key is passed
+ * through; a response other than 101 goes to the client unchanged; the connection is registered with the open streams and
+ * closed when the right to it ends (D11). HTTP/1.1 and HTTP/2 clients (RFC 8441) get the same upstream.
  */
 import { request as plainRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { request as secureRequest } from "node:https";
@@ -36,12 +37,12 @@ import { upstreamPath } from "./upstream-path.ts";
 import { ignore } from "../../shared/ignore.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** WebSocket has no half-open connections: once one side has ended, the other one gets so long for its last messages. */
+/** WebSocket has no half-open connections: once one side has ended, the other one has this long for its last messages. */
 const HALF_OPEN_MS = 5_000;
-/** A peer that is gone without a word is found out after so long, and some ten seconds more. */
+/** A peer that disappeared is detected after this time plus about ten seconds. */
 const KEEP_ALIVE_MS = 60_000;
 
-/** Step: answers every outcome of a request for WebSocket by itself. */
+/** Step: responds to every outcome of a WebSocket request, so it is the last one for them. */
 export function upgrade(deps: ForwardDeps): Step {
   return (context) => {
     const { upgrade: offer } = context.exchange;
@@ -53,7 +54,7 @@ export function upgrade(deps: ForwardDeps): Step {
 
 function openTunnel(deps: ForwardDeps, context: RequestContext, offer: UpgradeOffer): void {
   const { prepared, principal, snapshot, exchange } = context;
-  // Before the upstream hears of it; asked again when it has answered.
+  // Before the upstream is contacted; checked again when it has responded.
   if (!deps.streams.hasRoom({ principal, snapshot, isEndless: true })) {
     const status = refuseStream(exchange);
     deps.metrics?.answered(prepared.route, status, 0);
@@ -88,7 +89,7 @@ class Tunnel {
   #timer: NodeJS.Timeout | undefined;
   readonly #release: () => void;
 
-  /** @param release gives back the place among the upstream's requests */
+  /** @param release gives back the slot among the upstream's requests */
   constructor(
     deps: ForwardDeps,
     context: RequestContext,
@@ -150,7 +151,7 @@ class Tunnel {
     request.end();
   }
 
-  /** The right to it has ended. */
+  /** Ends the tunnel: the right to it has ended. */
   end(): void {
     if (this.#admission.isFinished) return;
     if (this.#client === undefined) this.#context.exchange.abort();
@@ -166,7 +167,7 @@ class Tunnel {
     this.#finish(exchange.started ? 0 : answerFailure(this.#context, failure));
   }
 
-  /** A mistake of ours: it ends this request, however far it has come. */
+  /** Handles a bug of ours: ends this request, in any state. */
   broke(error: unknown): void {
     const { exchange } = this.#context;
     const isTunnel = this.#client !== undefined;
@@ -213,7 +214,7 @@ class Tunnel {
       );
     }
     (socket as Socket).setKeepAlive(true, KEEP_ALIVE_MS);
-    // Every message passes this socket, whichever way it goes.
+    // All messages pass this socket, in both directions.
     const { idleTimeoutMs = 0 } = this.#context.prepared.route;
     if (idleTimeoutMs > 0)
       (socket as Socket).setTimeout(
@@ -248,14 +249,14 @@ class Tunnel {
     return kept;
   }
 
-  /** The upstream says no, or something else than WebSocket: the client hears what it says. */
+  /** Passes on a response other than 101. */
   #answered(answer: IncomingMessage): void {
     if (this.#admission.isFinished) {
       answer.destroy();
       return;
     }
     const { exchange, prepared } = this.#context;
-    // Without a limit of the route the answer may take its time; otherwise each part of it has as long as the first.
+    // Without a timeout of the route the response may take any time; otherwise each part has as long as the first.
     if (prepared.route.timeoutMs === 0) {
       clearTimeout(this.#timer);
       this.#timer = undefined;
@@ -268,7 +269,7 @@ class Tunnel {
       return;
     }
     this.#admission.answered(status);
-    // Servers that know no WebSocket pass over the offer: the answer may be an event stream, as to any other request.
+    // Servers without WebSocket ignore the offer: the response may be an event stream, as to any other request.
     if (this.#isRefused(this.#admission.enter())) {
       answer.destroy();
       return;
@@ -298,13 +299,13 @@ class Tunnel {
   }
 
   #clientGone(): void {
-    // After the handshake the connection itself tells.
+    // After the handshake the connection's own events matter.
     if (this.#client === undefined) this.#finish(0);
   }
 
   #finish(status: number): void {
     if (!this.#admission.finish(status)) return;
-    // A connection that left HTTP tells the exchange of no end.
+    // An exchange gets no end event for a connection that left HTTP.
     if (status === 101) this.#context.trace?.end(status);
     clearTimeout(this.#timer);
     this.#release();
@@ -314,7 +315,7 @@ class Tunnel {
   }
 }
 
-/** As over our own HTTP/1.1: node:http takes lengths that no client of ours could be told. */
+/** Validates fields like our own HTTP/1.1 code: node:http accepts lengths that cannot be forwarded. */
 function readFields({ rawHeaders }: IncomingMessage): {
   readonly headers: UpstreamHeaders;
   readonly problem: string | undefined;

@@ -1,9 +1,8 @@
 /**
- * What decides which lists users see, watched for clients with an open stream: when it changes, they hear that their lists have
- * changed, as they would of a server that changes its own.
+ * Notifies clients with an open stream when the lists that they may see change, as a server would that changes its lists.
  *
- * Compared once a second instead of heard of: policy, blocks (which also end by the clock) and what drifts under a lock come
- * from three sides, and a server that changes its tools in every list must not make clients list without end.
+ * Compared once a second instead of notified: policy, blocks (which also expire) and drift under a lock come from three
+ * sources, and a server that changes its tools in every list must not make clients list endlessly.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import { findRoute, type Snapshots } from "../../config/snapshot.ts";
@@ -12,11 +11,11 @@ import { kindOfKey, type LockedKind } from "../../features/mcp/locked-items.ts";
 import { toolLockOf, type ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
 import { task } from "../../shared/faults/guard.ts";
 
-/** Lists of which clients can hear that they have changed. */
+/** Lists for which MCP has a change notification. */
 export type ChangedList = "tools" | "prompts" | "resources";
 
 export interface ListChanges {
-  /** @param tell must not throw @returns to be called when the stream ends */
+  /** @param tell must not throw @returns call it when the stream ends */
   follow(routeKey: string, tell: (lists: readonly ChangedList[]) => void): () => void;
   /** Called automatically once a second; tests call it. */
   check(): void;
@@ -31,7 +30,7 @@ export interface ListChangesDeps {
 
 const CHECK_MS = 1_000;
 const ALL: readonly ChangedList[] = ["tools", "prompts", "resources"];
-/** The list that has items of a kind; no list has instructions. */
+/** The list that contains items of a kind; instructions are in no list. */
 const LIST_OF: Readonly<Record<LockedKind, ChangedList | undefined>> = {
   tool: "tools",
   prompt: "prompts",
@@ -39,11 +38,11 @@ const LIST_OF: Readonly<Record<LockedKind, ChangedList | undefined>> = {
   instructions: undefined,
 };
 
-/** What users of a route see depends on. */
+/** Inputs that decide which items users of a route see. */
 interface Seen {
   readonly policy: CompiledRoute["policy"] | undefined;
   readonly mcp: CompiledRoute["mcp"];
-  /** What is blocked or has drifted, by list. */
+  /** Items that are blocked or have drifted, by list. */
   readonly lists: Readonly<Record<ChangedList, string>>;
 }
 

@@ -1,9 +1,9 @@
 /**
- * Lists of an MCP server on their way to a client: tools, prompts and resources that the caller may not use are left out,
- * by the same policy that decides about their use; and what is not as it was reviewed (tool-lock.ts).
+ * Filters lists of an MCP server on their way to a client: hides tools, prompts and resources that the caller may not use, by
+ * the same policy that decides about their use; and items that differ from the lock (tool-lock.ts).
  *
- * Untrusted input: the upstream's answer. Promises: an answer to a list request passes filtered or not at all; a request is
- * always answered; a page on which all is hidden is filled from those behind it, since some clients read only one.
+ * Untrusted input: the upstream's response. Promises: a response to a list request passes filtered or not at all; a request
+ * always gets a response; a page with only hidden items is filled from later pages, since some clients read only one.
  */
 import { filterAnswer, nextPage, type FilteredAnswer } from "../../mcp/lists/filter-answer.ts";
 import { EventBlocks, renderEvent, type EventBlock } from "../../mcp/lists/event-blocks.ts";
@@ -16,7 +16,7 @@ import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { RequestContext } from "../request-context.ts";
 import { keepsFor, type ListDeps, type ListRules } from "./list-rules.ts";
-import { withoutThose, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
+import { withoutBodyHeaders, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
 import { StrayReader } from "./stray-reader.ts";
 import { lockReaderFor } from "./tool-lock.ts";
 import { lockedKindOf } from "../../mcp/tool-locks/tool-locks.ts";
@@ -24,7 +24,7 @@ import { guard } from "../../shared/faults/guard.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
 
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
-/** Requests for one list, and the time for all behind the first. */
+/** Most requests for one list, and the time limit for all after the first. */
 const MAX_PAGES = 8;
 const MAX_REFILL_MS = 5_000;
 
@@ -33,20 +33,20 @@ interface Head {
   readonly headers: UpstreamHeaders;
 }
 
-/** @returns undefined where nothing would be left out or compared */
+/** @returns undefined if no item could be hidden or compared */
 export function listReaderFor(deps: ListDeps, context: RequestContext, next: ListReceiver): AnswerReader | undefined {
   const { exchange, prepared, message } = context;
   const { toolLock } = prepared;
   const filters = prepared.filtersLists || deps.blocks?.hasTools(prepared.route.key) === true;
   if (!filters && toolLock === undefined) return undefined;
-  // Answers that were missed come again in streams that are opened by GET.
+  // Streams opened by GET repeat missed responses.
   const isStream = exchange.method === "GET";
-  // Lax servers answer a notification, too.
+  // Lax servers also respond to a notification.
   const method = message?.facts.method;
   const isFiltered = filters && LISTS.some((list) => list.method === method);
   const lockedKind = toolLock && lockedKindOf(toolLock, method);
   const isList = isFiltered || lockedKind !== undefined;
-  // A client takes its tools from whichever stream they come in, and a server under a lock is one that may try it.
+  // A client accepts tools from any stream they come in, and a server with a lock is one that may try that.
   const isOther = !isStream && !isList;
   if (isOther && (toolLock === undefined || exchange.method !== "POST")) return undefined;
   const lock = lockReaderFor(deps, context);
@@ -66,7 +66,7 @@ export function listReaderFor(deps: ListDeps, context: RequestContext, next: Lis
   return new ListReader(isStream ? undefined : message, { keeps, lock, takesEvents, isAnsweredElsewhere, count }, next);
 }
 
-/** A page on which nothing is left, as it goes to the client when no other one comes. */
+/** A page without visible items, as sent to the client if no other page comes. */
 interface EmptyPage {
   readonly bytes: Buffer;
   readonly others: readonly string[];
@@ -76,9 +76,9 @@ export class ListReader implements AnswerReader {
   readonly #message: McpMessage | undefined;
   readonly #rules: ListRules;
   readonly #next: ListReceiver;
-  /** What comes now; `dropped`: it reaches no client. */
+  /** Kind of the current response; `dropped`: it reaches no client. */
   #mode: "plain" | "body" | "events" | "dropped" = "plain";
-  /** What the client gets; undefined until it is known. */
+  /** Kind of the response to the client; undefined until it is known. */
   #clientMode: "body" | "events" | undefined;
   #head: Head | undefined;
   readonly #body = new GrowingBytes();
@@ -89,7 +89,7 @@ export class ListReader implements AnswerReader {
   #isAnswered = false;
   #isDone = false;
 
-  /** @param message the request for a list; undefined: an event stream, in which answers may come again */
+  /** @param message the request for a list; undefined: an event stream, which may repeat responses */
   constructor(message: McpMessage | undefined, rules: ListRules, next: ListReceiver) {
     this.#message = message;
     this.#rules = rules;
@@ -106,20 +106,20 @@ export class ListReader implements AnswerReader {
       if (status !== 200 || isCoded || this.#mode === "plain") this.#answerEmptyPage();
       return;
     }
-    // We ask for none (request-headers.ts), and nobody could read it on its way.
+    // request-headers.ts asks for no coding, and a coded response could not be read on its way.
     if (isCoded && this.#mode !== "plain")
       return this.#refuse("an answer with a content coding, although none was asked for");
     const isRequest = this.#message !== undefined;
     const isGood = status < 300 && status !== 202;
     if (this.#mode === "plain" && isGood && isRequest && !(isWhole && this.#rules.isAnsweredElsewhere === true))
       return this.#refuse("an answer to a list request that is neither JSON nor an event stream");
-    // Clients that wait for events read as such whatever comes.
+    // Clients that wait for events parse any response as events.
     if (this.#mode !== "events" && status < 300 && !isWhole && this.#rules.takesEvents)
       return this.#refuse("an answer to a request for an event stream that is none");
-    // The status says enough, and a text may name hidden tools. Other code looks at a status of 401.
+    // The status is enough, and a text may name hidden tools. Other code handles a 401.
     if (isRequest && !isWhole && (status === 401 || (this.#mode === "plain" && !isGood))) {
       this.#mode = "dropped";
-      return this.#next.onHead(status, [...withoutThose(headers), "content-length", "0"], true);
+      return this.#next.onHead(status, [...withoutBodyHeaders(headers), "content-length", "0"], true);
     }
     if (this.#mode === "body" && this.#message !== undefined) {
       this.#clientMode = "body";
@@ -128,7 +128,7 @@ export class ListReader implements AnswerReader {
     }
     if (this.#mode === "body") this.#mode = "plain";
     if (this.#mode === "events") this.#clientMode = "events";
-    this.#next.onHead(status, this.#mode === "events" ? withoutThose(headers) : headers, isWhole);
+    this.#next.onHead(status, this.#mode === "events" ? withoutBodyHeaders(headers) : headers, isWhole);
   }
 
   onData(chunk: Buffer): boolean | void {
@@ -154,19 +154,19 @@ export class ListReader implements AnswerReader {
   onFailure(failure: UpstreamFailure, detail: string): void {
     if (this.#isDone) return;
     if (this.#emptyPage) return this.#answerEmptyPage();
-    // A silent stream is ended, not broken off: without a response its client would wait forever.
+    // An idle stream is ended normally, not aborted: without a response its client would wait forever.
     if (failure === "timeout" && this.#clientMode === "events" && this.#isUnanswered) return this.#refuse(UNANSWERED);
     this.close();
     this.#next.onFailure(failure, detail);
   }
 
-  /** What stands before this one refuses the stream. */
+  /** An earlier reader rejects the stream. */
   refuseAnswer(why: string): void {
     this.close();
     this.#next.refuseAnswer(why);
   }
 
-  /** Nobody waits for more. */
+  /** Ends the reader: no more input is expected. */
   close(): void {
     this.#isDone = true;
     clearTimeout(this.#timer);
@@ -198,10 +198,10 @@ export class ListReader implements AnswerReader {
   }
 
   #readEvent(block: EventBlock): void {
-    // An answer of which the client waits for a body has no place for what comes beside it.
+    // If the client waits for a body, the response cannot carry other events.
     const pass = (raw: Buffer): void => void (this.#clientMode === "events" && this.#next.onData(raw));
     if (block.kind === "filler" || block.data.length === 0) return pass(block.raw);
-    // Where clients of old servers send their messages; no message itself, unless a client takes it for one.
+    // Where clients of old servers send their messages; itself not a message, unless a client could parse it as one.
     const isAddress = block.type === "endpoint" && !/^\s*[[{]/.test(block.data.toString("latin1", 0, 64));
     if (this.#message === undefined && isAddress) return pass(block.raw);
     const filtered = this.#filter(block.data);
@@ -220,7 +220,7 @@ export class ListReader implements AnswerReader {
     pass(renderEvent(block.others, filtered.bytes.toString("utf8")));
   }
 
-  /** The client waits for something that only an answer ends. */
+  /** True while the client waits for a response that has not come. */
   get #isUnanswered(): boolean {
     return this.#message?.kind === "request" && !this.#isAnswered;
   }
@@ -228,7 +228,7 @@ export class ListReader implements AnswerReader {
   #filter(bytes: Buffer): FilteredAnswer | "none" | "unreadable" {
     const answer = readListAnswer(bytes);
     if (typeof answer === "string") return answer;
-    // Somebody else's answer, which no client waits for here.
+    // The response to another request, which no client waits for here.
     if (this.#message !== undefined && !sameId(answer.id, this.#message.id)) return "unreadable";
     const { keeps, lock } = this.#rules;
     const leavesOut = lock?.(bytes, answer, {
@@ -244,7 +244,7 @@ export class ListReader implements AnswerReader {
     return filtered;
   }
 
-  /** Nothing is left of the page, and there are others: asks for the next one. */
+  /** Requests the next page if this one has no visible items. */
   #isRefilled({ bytes, shown, hidden, nextCursor }: FilteredAnswer, others: readonly string[]): boolean {
     const message = this.#message;
     if (message?.kind !== "request" || shown > 0 || hidden === 0 || nextCursor === undefined) return false;
@@ -270,14 +270,14 @@ export class ListReader implements AnswerReader {
     this.#answer(page.bytes, page.others);
   }
 
-  /** The whole answer to the request. */
+  /** Sends the complete response to the request. */
   #answer(bytes: Buffer, others: readonly string[] = []): void {
     this.close();
     if (this.#clientMode === "events") {
       this.#next.onData(renderEvent(others, bytes.toString("utf8")));
     } else {
       const { status, headers } = this.#head ?? { status: 200, headers: [] };
-      this.#next.onHead(status, [...withoutThose(headers), "content-length", String(bytes.length)]);
+      this.#next.onHead(status, [...withoutBodyHeaders(headers), "content-length", String(bytes.length)]);
       if (bytes.length > 0) this.#next.onData(bytes);
     }
     this.#next.onEnd();

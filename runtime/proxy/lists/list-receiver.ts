@@ -1,26 +1,26 @@
-/** What stands before and behind those who read lists in answers. */
+/** Interfaces around the readers of lists in responses. */
 import type { Guarded } from "../../shared/faults/guard.ts";
 import type { UpstreamHeaders, UpstreamReceiver } from "../../upstreams/transport-types.ts";
 
-/** Whoever passes the answer on to the client. */
+/** Passes the response on to the client. */
 export interface ListReceiver extends UpstreamReceiver, Guarded {
-  /** What came must not go on. @param last ends an event stream that has begun */
+  /** Aborts the response. @param last ends an event stream that has begun */
   refuseAnswer(why: string, last?: Buffer): void;
-  /** Leaves the answer under way, and asks the same upstream with another message. */
+  /** Drops the current response, and sends the same upstream another message. */
   askAgain(message: Buffer): void;
-  /** Leaves the answer under way. */
+  /** Drops the current response. */
   leaveAnswer(): void;
 }
 
-/** Stands before the receiver of an answer. */
+/** A reader in front of the receiver of a response. */
 export interface AnswerReader extends UpstreamReceiver {
   refuseAnswer(why: string): void;
-  /** Nobody waits for more. */
+  /** Ends the reader: no more input is expected. */
   close(): void;
 }
 
-/** They say something of bytes that are not those that leave. */
-const OF_OTHER_BYTES: ReadonlySet<string> = new Set([
+/** Headers that describe the exact bytes of a body. */
+const BODY_HEADERS: ReadonlySet<string> = new Set([
   "content-length",
   "etag",
   "digest",
@@ -30,7 +30,7 @@ const OF_OTHER_BYTES: ReadonlySet<string> = new Set([
   "accept-ranges",
 ]);
 
-/** The headers of an answer whose bytes are others. */
-export function withoutThose(headers: UpstreamHeaders): string[] {
-  return headers.filter((_, index) => !OF_OTHER_BYTES.has(headers[index - (index % 2)] as string));
+/** The headers of a response whose body is changed. */
+export function withoutBodyHeaders(headers: UpstreamHeaders): string[] {
+  return headers.filter((_, index) => !BODY_HEADERS.has(headers[index - (index % 2)] as string));
 }

@@ -1,17 +1,16 @@
 /**
- * Stands before all that reads an MCP server's answer: members that are the gateway's to say are replaced (mcp/operations/
- * answer-members.ts).
+ * First reader of an MCP server's response: replaces members that the gateway controls (mcp/operations/answer-members.ts).
  */
 import { AnswerMembers } from "../../mcp/operations/answer-members.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../../upstreams/transport-types.ts";
 import type { StreamReceiver } from "../announced-address.ts";
 import type { RequestContext } from "../request-context.ts";
-import { withoutThose, type ListReceiver } from "./list-receiver.ts";
+import { withoutBodyHeaders, type ListReceiver } from "./list-receiver.ts";
 import type { ListDeps } from "./list-rules.ts";
 import { streamReaderFor } from "./stream-reader.ts";
 
-/** What looks at an answer first. @param refuse ends one that must not go on @param owner see `streamReaderFor` */
+/** The first reader of a response. @param refuse ends a rejected response @param owner see `streamReaderFor` */
 export function answerReaderFor(
   { listChanges }: Pick<ListDeps, "listChanges">,
   context: RequestContext,
@@ -21,10 +20,10 @@ export function answerReaderFor(
 ): UpstreamReceiver {
   const { exchange, message } = context;
   const next = listChanges ? streamReaderFor(listChanges, context, behind, refuse, owner) : behind;
-  // Files that a server has beside its endpoint are no answers to messages.
+  // Other files of a server are not responses to messages.
   const isAnswer = message !== undefined || /event-stream/i.test(exchange.header("accept") ?? "");
   if (!isAnswer) return next;
-  // Results of calls are never kept (MCP 2026-07-28, caching), and clients of older revisions keep nothing.
+  // Results of calls are never cached (MCP 2026-07-28, caching), and clients of older revisions cache nothing.
   const isCacheable = message?.isModern === true && message.facts.method !== "tools/call";
   return new MemberReader(new AnswerMembers(isCacheable), isCacheable, next, refuse);
 }
@@ -45,9 +44,9 @@ class MemberReader implements UpstreamReceiver {
 
   onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
     const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
-    // We ask for none (request-headers.ts), and it hides its members.
+    // request-headers.ts asks for no coding, and a coded response hides its members.
     if (isCoded && !isWhole) return this.#refuseAnswer("an answer with a content coding, although none was asked for");
-    this.#next.onHead(status, this.#changesLength && !isWhole ? withoutThose(headers) : headers, isWhole);
+    this.#next.onHead(status, this.#changesLength && !isWhole ? withoutBodyHeaders(headers) : headers, isWhole);
   }
 
   onData(chunk: Buffer): boolean | void {

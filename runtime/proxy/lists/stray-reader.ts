@@ -1,9 +1,9 @@
 /**
- * Lists in answers to requests for something else. Clients know an answer by its id alone, so a server can hand its tools,
- * and what else is locked, to them in the answer to any other request, past whoever looks at lists.
+ * Lists in responses to other requests. Clients match a response by its ID only, so a server could send its tools, and other
+ * locked items, in the response to any other request, and bypass the filter for lists.
  *
- * Untrusted input: the upstream's answer. Promise: what may hold a list passes filtered or not at all; all else passes as it is,
- * however large.
+ * Untrusted input: the upstream's response. Promise: what may contain a list passes filtered or not at all; everything else
+ * passes unchanged, however large.
  */
 import type { LockedKind } from "../../features/mcp/locked-items.ts";
 import { filterAnswer } from "../../mcp/lists/filter-answer.ts";
@@ -13,13 +13,13 @@ import { readListAnswer } from "../../mcp/lists/list-answer.ts";
 import { sameId } from "../../mcp/message-id.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
-import { withoutThose, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
+import { withoutBodyHeaders, type AnswerReader, type ListReceiver } from "./list-receiver.ts";
 import type { ListRules } from "./list-rules.ts";
 
 const MAX_BYTES = 8 * 1024 * 1024;
-/** What could be such a member, also for a client that reads loosely or resolves escapes; texts may speak of it. */
+/** Matches possible member names, also for a client that parses loosely or resolves escapes. Texts may mention them. */
 const TOOLS = /(?<!\\)"tool|\\u0(?:0[4-7]|17f)/i;
-/** The same for all that a lock may be on; the long s is written as its bytes in UTF-8, which are read one at a time here. */
+/** The same for all locked kinds. The long s is written as its UTF-8 bytes, which are read one at a time here. */
 const ANY = /(?<!\\)"(?:tool|prompt|re(?:s|\xc5\xbf)ource[-_]?t|in(?:s|\xc5\xbf)tr)|\\u0(?:0[4-7]|17f)/i;
 const LONGEST_MARK = 12;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -29,7 +29,7 @@ export class StrayReader implements AnswerReader {
   readonly #rules: ListRules;
   readonly #marks: RegExp;
   readonly #next: ListReceiver;
-  /** `watched`: too large to be read; ends where it could hold a list. */
+  /** `watched`: too large to be parsed; ends where it could contain a list. */
   #mode: "plain" | "body" | "events" | "watched" = "plain";
   #status = 200;
   #headers: UpstreamHeaders = [];
@@ -39,8 +39,8 @@ export class StrayReader implements AnswerReader {
   #isDone = false;
 
   /**
-   * @param ownId JSON text of the request's id: no client takes that answer for a list
-   * @param lockedKinds what the lock is on
+   * @param ownId JSON text of the request's ID: no client reads that response as a list
+   * @param lockedKinds kinds that the lock covers
    */
   constructor(
     ownId: string | undefined,
@@ -55,7 +55,7 @@ export class StrayReader implements AnswerReader {
   }
 
   onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
-    // Looser than elsewhere: clients look for these words anywhere in the type.
+    // Less strict than elsewhere: clients search these words anywhere in the type.
     const type = upstreamHeader(headers, "content-type").join(", ");
     const [isEvents, isJson] = [/event-stream/i.test(type), /json/i.test(type)];
     const isRead = !isWhole && status < 300 && (isEvents || isJson);
@@ -66,7 +66,7 @@ export class StrayReader implements AnswerReader {
     this.#status = status;
     this.#headers = headers;
     if (this.#mode !== "body")
-      this.#next.onHead(status, this.#mode === "events" ? withoutThose(headers) : headers, isWhole);
+      this.#next.onHead(status, this.#mode === "events" ? withoutBodyHeaders(headers) : headers, isWhole);
   }
 
   onData(chunk: Buffer): boolean | void {
@@ -90,7 +90,11 @@ export class StrayReader implements AnswerReader {
     const read = this.#read(whole.subarray(0, 3).equals(BYTE_ORDER_MARK) ? whole.subarray(3) : whole);
     if (read === undefined) return this.refuseAnswer(UNREADABLE);
     const isAsItCame = read === "as it came";
-    const head = [...withoutThose(this.#headers), "content-length", String(isAsItCame ? whole.length : read.length)];
+    const head = [
+      ...withoutBodyHeaders(this.#headers),
+      "content-length",
+      String(isAsItCame ? whole.length : read.length),
+    ];
     this.#next.onHead(this.#status, isAsItCame ? this.#headers : head);
     if (whole.length > 0) this.#next.onData(isAsItCame ? whole : read);
     this.#next.onEnd();
@@ -125,7 +129,7 @@ export class StrayReader implements AnswerReader {
     if (pieces.length > 0) this.#next.onData(Buffer.concat(pieces));
   }
 
-  /** @returns undefined for what must not pass */
+  /** @returns undefined for input that must not pass */
   #read(bytes: Buffer): Buffer | "as it came" | undefined {
     if (!this.#mayHoldList(bytes)) return "as it came";
     const answer = readListAnswer(bytes);

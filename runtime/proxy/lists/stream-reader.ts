@@ -1,8 +1,8 @@
 /**
- * Streams on which a server tells its clients of changes: those opened by GET, and the answers to `subscriptions/listen`.
+ * Streams on which a server notifies its clients of changes: those opened by GET, and responses to `subscriptions/listen`.
  *
- * Untrusted input: the upstream's events. Promises: a change of a resource that policy does not let the caller read is not
- * told to it; what the gateway itself adds stands between two events, and after the first one, which acknowledges.
+ * Untrusted input: the upstream's events. Promises: a change of a resource that the policy does not let the caller read is
+ * not forwarded. Events that the gateway adds come between two events, and after the first one, which acknowledges.
  */
 import { readEnvelope } from "../../mcp/envelope.ts";
 import { EventBlocks, renderEvent, type EventBlock } from "../../mcp/lists/event-blocks.ts";
@@ -20,11 +20,14 @@ import type { ListReceiver } from "./list-receiver.ts";
 
 const PIECE_BYTES = 65_536;
 const MAX_BYTES = 8 * 1024 * 1024;
-/** No change of a resource is told in more. A larger message is walked over: a tree of 8 MiB would hold up all others for a second. */
+/**
+ * Most bytes of a resource change. Larger messages are scanned, not parsed: a tree of 8 MiB would delay all requests for a
+ * second.
+ */
 const MAX_UPDATE_BYTES = 65_536;
 const UPDATED = "notifications/resources/updated";
 
-/** @param refuse ends an answer that must not go on @param owner what breaks here breaks its exchange alone */
+/** @param refuse ends a rejected response @param owner receives errors, which end only its exchange */
 export function streamReaderFor(
   changes: ListChanges,
   context: RequestContext,
@@ -83,7 +86,7 @@ class StreamReader implements UpstreamReceiver {
     const passed = blocks.filter((block) => block.kind === "filler" || this.#mayHear(block));
     if (passed.length === 0) return;
     const whole = Buffer.concat(passed.map(({ raw }) => raw));
-    // In pieces as they come from a socket: readers of events measure what has come of one.
+    // In pieces of a socket's size: readers of events measure incomplete events.
     for (let start = 0; start < whole.length; start += PIECE_BYTES)
       this.#next.onData(whole.subarray(start, start + PIECE_BYTES));
     this.#hasBegun ||= passed.some(({ kind }) => kind === "event");
@@ -101,7 +104,7 @@ class StreamReader implements UpstreamReceiver {
     this.#next.onFailure(failure, detail);
   }
 
-  /** An event that is too large to be read: its end is unknown, so nothing is added from now on. */
+  /** Handles an event that is too large to parse: its end is unknown, so no events can be added from now on. */
   #passRest(events: EventBlocks): void {
     this.#unfollow?.();
     this.#events = undefined;
@@ -121,7 +124,7 @@ class StreamReader implements UpstreamReceiver {
     if (!policy.needsMessage || facts === undefined) return true;
     if (data.length > MAX_UPDATE_BYTES) return isSurelyOther(data);
     const message = parsed(data);
-    // Clients of MCP 2025-03-26 read batches. One member that must not be told drops its batch.
+    // Clients of MCP 2025-03-26 read batches. One forbidden member drops its batch.
     return (Array.isArray(message) ? message : [message]).every((each: unknown) => {
       if (!isRecord(each) || each["method"] !== UPDATED) return true;
       const uri = isRecord(each["params"]) ? each["params"]["uri"] : undefined;
@@ -142,7 +145,7 @@ class StreamReader implements UpstreamReceiver {
   }
 }
 
-/** @returns false also for what cannot be read in one way */
+/** @returns false also for ambiguous input */
 function isSurelyOther(bytes: Buffer): boolean {
   const envelope = readEnvelope(bytes);
   if (typeof envelope === "string") return false;
@@ -151,7 +154,7 @@ function isSurelyOther(bytes: Buffer): boolean {
 
 const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 
-/** Of which a `subscriptions/listen` message wants to hear. */
+/** Lists for which a `subscriptions/listen` message requests changes. */
 function askedLists(bytes: Buffer): ReadonlySet<ChangedList> {
   const message = parsed(bytes);
   const params = isRecord(message) && isRecord(message["params"]) ? message["params"] : {};

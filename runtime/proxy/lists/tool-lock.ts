@@ -1,6 +1,7 @@
 /**
- * The lock on a route's tools, and where it has them on prompts, resource templates and instructions: what its server shows is
- * compared with what was reviewed, recorded and counted, and calls of what differs are denied where the route says so.
+ * The lock on a route's tools, and if configured on prompts, resource templates and instructions. The items that the server
+ * lists are compared with the lock, and differences are recorded and counted. Calls of changed items are denied if the route
+ * says so.
  */
 import { formatDriftRecord } from "../../audit/drift-record.ts";
 import type { ListedTools } from "../../mcp/listed-tools.ts";
@@ -23,22 +24,22 @@ import type { RequestContext } from "../request-context.ts";
 export interface ToolLockDeps {
   /** Absent: no route has a lock. */
   readonly toolLocks?: ToolLocks;
-  /** Absent: what rules about tools do not cover is not reported. */
+  /** Absent: tools without a rule are not reported. */
   readonly listedTools?: ListedTools;
   readonly records: RecordWriter;
   readonly metrics?: ProxyMetrics;
   readonly clock: Clock;
-  /** Absent: nobody is told. */
+  /** Absent: no notifications. */
   readonly notify?: Notify;
 }
 
 /**
- * With `show` in it, what only the lock would leave out is listed: for who reviews, such as `gateway tools`. It keeps no secret
- * from anybody: whatever the caller's policy hides stays hidden.
+ * With `show`, lists items that only the lock would hide: for reviewers, such as `gateway tools`. It discloses nothing: items
+ * that the caller's policy hides stay hidden.
  */
 const SHOW_HEADER = "x-gateway-tool-lock";
 
-/** What is known of the tool that is called, or of what else is used; undefined for other messages, and on routes without a lock. */
+/** State of the tool or other item that a message uses; undefined for other messages, and on routes without a lock. */
 export function calledToolState(
   { toolLocks }: Pick<ToolLockDeps, "toolLocks">,
   { prepared, message, principal }: RequestContext,
@@ -52,7 +53,7 @@ function viewerOf(principal: RequestContext["principal"]): string {
   return JSON.stringify([principal?.user.id, principal?.clientId]);
 }
 
-/** The denial of a call that policy allows and the lock does not. */
+/** The denial of a call that the policy allows but the lock does not. */
 export function lockDenial(deps: ToolLockDeps, context: RequestContext): Decision | undefined {
   const { toolLock } = context.prepared;
   const state = toolLock && calledToolState(deps, context);
@@ -61,13 +62,13 @@ export function lockDenial(deps: ToolLockDeps, context: RequestContext): Decisio
 }
 
 export interface ReadOptions {
-  /** No client takes it for tools that it may use. */
+  /** No client reads it as usable tools. */
   readonly isError?: boolean;
-  /** It may be no answer to this request. */
+  /** It may not be a response to this request. */
   readonly isStray?: boolean;
 }
 
-/** Looks at an answer with a list. @returns the items that are left out */
+/** Checks a response with a list. @returns the items to hide */
 export type LockReader = (bytes: Buffer, answer: ListAnswer, options?: ReadOptions) => ReadonlySet<FoundItem>;
 
 /** @returns undefined on routes without a lock */
@@ -87,20 +88,20 @@ export function lockReaderFor(deps: ToolLockDeps, context: RequestContext): Lock
     if (!isError) {
       const since = (kind: LockedKind): number =>
         isStray ? toolLocks.sinceOf(route, viewer, kind, idKey(answer.id)) : kind === asked ? askedSince : NEVER;
-      const news = toolLocks.observe(route, check, { viewer, since });
-      if (news.length > 0) tell(deps, context, news);
+      const updates = toolLocks.observe(route, check, { viewer, since });
+      if (updates.length > 0) tell(deps, context, updates);
       if (check.drifts.length > 0) deps.metrics?.toolsDrifted(route, check.drifts);
     }
     if (!mayHide) return NOTHING;
     if (onDrift === "hide" || check.drifted.size === 0) return check.drifted;
-    // Under `deny` one sees the tool and hears why it cannot be called. Of one whose name is read in two ways nobody knows
-    // which calls to deny; and instructions work without a call.
+    // With `deny` the tool stays listed, and a call gets the reason. Hidden anyway: an item whose name is ambiguous, since
+    // calls of it cannot be recognized; and instructions, which work without a call.
     const texts = new Set(answer.lists.flatMap(({ kind, items }) => (kind === "instructions" ? items : [])));
     return new Set([...check.drifted].filter((item) => item.name === undefined || texts.has(item)));
   };
 }
 
-/** Whether a request for a list is one for another page. */
+/** True if a request for a list asks for a later page. */
 function hasCursor(request: Buffer): boolean {
   const { params } = JSON.parse(request.toString("utf8")) as { readonly params?: unknown };
   return isRecord(params) && params["cursor"] !== undefined && params["cursor"] !== null;
@@ -108,9 +109,9 @@ function hasCursor(request: Buffer): boolean {
 
 const NOTHING: ReadonlySet<FoundItem> = new Set();
 
-/** Of what a server makes up, no more than an event may hold. */
-const MAX_TOLD_TOOLS = 10;
-const MAX_TOLD_NAME = 128;
+/** Limits for names that a server chooses, so that an event stays small. */
+const MAX_SENT_TOOLS = 10;
+const MAX_SENT_NAME = 128;
 
 function tell({ records, clock, notify }: ToolLockDeps, context: RequestContext, drifts: readonly ToolDrift[]): void {
   const { exchange, snapshot, prepared, principal } = context;
@@ -123,10 +124,10 @@ function tell({ records, clock, notify }: ToolLockDeps, context: RequestContext,
     user: principal?.user,
     drifts: drifts.map(({ key, kind, digest }) => ({ item: kindOfKey(key), name: nameOfKey(key), kind, digest })),
   });
-  // At most one line for an answer, and none for what was told: there is nobody to wait for room.
+  // At most one line per response, and none for drifts already recorded: no need to wait for room in the queue.
   void records.write(line);
-  const tools = drifts.slice(0, MAX_TOLD_TOOLS).map(({ key, kind }) => ({
-    name: nameOfKey(key).slice(0, MAX_TOLD_NAME),
+  const tools = drifts.slice(0, MAX_SENT_TOOLS).map(({ key, kind }) => ({
+    name: nameOfKey(key).slice(0, MAX_SENT_NAME),
     ...(kindOfKey(key) !== "tool" && { item: kindOfKey(key) }),
     change: kind,
   }));

@@ -1,11 +1,11 @@
-/** What becomes of a request whose decision was recorded: told once, when it is over. */
+/** Records the outcome of a request whose decision was recorded: once, when it is over. */
 import type { OutcomeInput } from "../../audit/outcome-record.ts";
 import type { RecordsOfThread } from "../../audit/record-writer.ts";
 import type { Decision } from "../../policy/facts.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { RequestContext, RequestOutcome } from "../request-context.ts";
 
-/** Called behind each record of a decision. */
+/** Call it after each record of a decision. */
 export function followOutcome(
   thread: RecordsOfThread,
   clock: Clock,

@@ -1,4 +1,4 @@
-/** What is recorded of a check. */
+/** The content of a check's record. */
 import type { RecordInput } from "../../audit/record.ts";
 import type { Redactor } from "../../audit/redaction/redactor.ts";
 import { REFUSED_TEXT, type ReplayWriter } from "../../audit/replay/write-facts.ts";
@@ -15,24 +15,24 @@ import type { RequestContext } from "../request-context.ts";
 import { httpFacts, NO_MESSAGE } from "../request-facts.ts";
 
 export interface RecordDeps extends Pick<ToolLockDeps, "toolLocks"> {
-  /** Of the field `replay`; absent: it is in no record. */
+  /** Writes the field `replay`; absent: records do not have it. */
   readonly replay?: ReplayWriter;
-  /** Of arguments that are not to stand in records; absent: all stand as they are. */
+  /** Redacts arguments in records; absent: all are recorded as they are. */
   readonly redactor?: Pick<Redactor, "lineOf">;
   readonly clock: Clock;
 }
 
 export interface Check {
   readonly decision: Decision;
-  /** Absent: none was read, or it does not matter. */
+  /** Absent: no message was read, or it does not matter. */
   readonly message?: McpMessage | undefined;
-  /** What a policy was asked, or would have been; absent: no policy would have changed anything. */
+  /** Facts that a policy evaluated, or would have; absent: no policy could change the decision. */
   readonly asked?: Facts | undefined;
   readonly shadow?: readonly ShadowDecision[] | undefined;
   readonly limited?: Limited | undefined;
 }
 
-/** @param rule the one that decided, where the line of the log says it */
+/** @param rule the deciding rule, if the log line contains it */
 export function recordInput(
   deps: RecordDeps,
   context: RequestContext,
@@ -69,7 +69,7 @@ export function recordInput(
   };
 }
 
-/** Undefined where no rule was asked. */
+/** Undefined if no rule was evaluated. */
 export function ruleOf({ prepared }: RequestContext, { asked, decision }: Check): string | undefined {
   return asked === undefined ? undefined : findDecidingRule(prepared.route.policy, asked, decision);
 }
@@ -87,7 +87,7 @@ function approvalNote({ approval }: RequestContext): RecordInput["approval"] {
   return { state: state.state, id, by: "by" in state ? state.by : undefined };
 }
 
-/** A grant says which way it was given: its user's consent, or an issuer's assertion alone. */
+/** The origin of a grant: its user's consent, or only an issuer's assertion. */
 function authMethod({ kind, assertedBy }: Principal): string {
   return kind === "grant" && assertedBy !== undefined ? "id-jag" : kind;
 }

@@ -1,4 +1,4 @@
-/** Steps of MCP server routes: tasks are their maker's, and their tool's. */
+/** Steps of MCP server routes: a task belongs to its creator, and to its tool. */
 import { mayUse } from "../../policy/reach.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import { noTaskListAnswer, refusalAnswer, undeclaredTasksAnswer, unknownTaskAnswer } from "../../mcp/refuse.ts";
@@ -18,7 +18,7 @@ export interface OpenTaskDeps extends Omit<DecideDeps, "blocks"> {
   readonly blocks?: Pick<Blocks, "size" | "find" | "hasTools" | "blockedTools">;
 }
 
-/** Step: refuses a message about a task that is not this caller's on this route. */
+/** Step: rejects a message about a task that is not this caller's on this route. */
 export function openTasks(deps: OpenTaskDeps): Step {
   return (context) => {
     const { message, exchange } = context;
@@ -40,10 +40,10 @@ export function openTasks(deps: OpenTaskDeps): Step {
 }
 
 /**
- * Step: behind the decision, which is about the message. What a tool does is got at by its task as well: who may not call the
- * tool any more gets nothing of it. Its arguments were judged when it was called.
+ * Step: after the decision, which is about the message. A task gives access to its tool's results, so a caller who may no
+ * longer call the tool gets none. The arguments were checked when it was called.
  */
-export function judgeTasks(deps: OpenTaskDeps): Step {
+export function checkTasks(deps: OpenTaskDeps): Step {
   return (context) => {
     const { message, tasks, exchange } = context;
     if (tasks?.task !== undefined && !mayUseTool(deps, context, tasks.task)) return refuseUnknown(deps, context);
@@ -62,7 +62,7 @@ export function judgeTasks(deps: OpenTaskDeps): Step {
   };
 }
 
-/** Whether a task must say of which tool it is. */
+/** True if a task must store its tool. */
 export function tracksTools(
   { blocks }: { readonly blocks?: Pick<Blocks, "hasTools"> },
   { prepared: { route } }: RequestContext,
@@ -75,7 +75,7 @@ function mayUseTool(deps: OpenTaskDeps, context: RequestContext, { tool }: Opene
   if (!tracksTools(deps, context)) return true;
   const { prepared, principal } = context;
   const { route } = prepared;
-  // It was made before any rule spoke of tools.
+  // The task was created before any rule named tools.
   if (tool === "" || !mayUse(route.policy, principal?.user, { kind: "tool", name: tool })) return false;
   const { user, clientId, grantId } = principal ?? {};
   return deps.blocks?.find({ user, clientId, grantId, routeKey: route.key, tool }) === undefined;

@@ -1,7 +1,7 @@
 /**
- * Answers that may name tasks, on their way to a client: with ids that are sealed for it.
+ * Responses that may contain tasks, on their way to a client: their IDs are sealed for it.
  *
- * Untrusted input: the upstream's answer. What is too large to be read passes as it is: an id that was not sealed opens
+ * Untrusted input: the upstream's response. A response that is too large to parse passes unchanged: an unsealed ID opens
  * nothing (open-tasks.ts).
  */
 import type { Blocks } from "../../identity/blocks.ts";
@@ -15,7 +15,7 @@ import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import { bindingOf, type StreamReceiver } from "../announced-address.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
-import { withoutThose } from "../lists/list-receiver.ts";
+import { withoutBodyHeaders } from "../lists/list-receiver.ts";
 import type { RequestContext } from "../request-context.ts";
 import { tracksTools } from "./open-tasks.ts";
 
@@ -25,10 +25,10 @@ export interface TaskDeps {
   readonly blocks?: Pick<Blocks, "find" | "hasTools" | "blockedTools">;
 }
 
-/** What is larger names no task that was just made; results that are done may be, and are passed on. */
+/** Larger responses contain no new task; finished results may be larger, and are passed on. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Stands before the receiver of an answer in which tasks may be named. */
+/** Wraps the receiver of a response that may contain tasks. */
 export function taskReaderFor(deps: TaskDeps, context: RequestContext, next: StreamReceiver): StreamReceiver {
   const rewrite = rewriteFor(deps, context);
   return rewrite ? new TaskReader(rewrite, next) : next;
@@ -36,7 +36,7 @@ export function taskReaderFor(deps: TaskDeps, context: RequestContext, next: Str
 
 type Rewrite = (bytes: Buffer) => Buffer | undefined;
 
-/** @returns undefined where no task is named */
+/** @returns undefined if no task can be named */
 function rewriteFor(deps: TaskDeps, context: RequestContext): Rewrite | undefined {
   const { message, tasks, exchange } = context;
   if (message?.facts.method === "initialize") return withoutTaskList;
@@ -45,8 +45,8 @@ function rewriteFor(deps: TaskDeps, context: RequestContext): Rewrite | undefine
   if (!tells && (tasks === undefined || tasks.known.size === 0)) return undefined;
   const binding = bindingOf(context);
   const tool = tracksTools(deps, context) ? (tasks?.task?.tool ?? message?.facts.tool ?? "") : "";
-  // The id that the client has asked with stays the task's. Of others, where none is made, nobody has asked to hear: whoever's
-  // they are, what an upstream says of them to everybody gives no right to them.
+  // IDs from the request stay valid. Others are sealed only if the response can create or report tasks: an upstream's mention
+  // of another caller's task must give no right to it.
   return (bytes) =>
     sealTasks(bytes, (id) => tasks?.known.get(id) ?? (tells ? deps.taskIds.seal({ id, tool }, binding) : undefined));
 }
@@ -55,7 +55,7 @@ class TaskReader implements StreamReceiver {
   readonly #rewrite: Rewrite;
   readonly #next: StreamReceiver;
   #mode: "plain" | "body" | "events" = "plain";
-  /** While the body is awaited. */
+  /** While the body is incomplete. */
   #status = 200;
   #headers: UpstreamHeaders = [];
   readonly #body = new GrowingBytes();
@@ -74,7 +74,7 @@ class TaskReader implements StreamReceiver {
     if (this.#mode === "body") {
       this.#status = status;
       this.#headers = headers;
-    } else this.#next.onHead(status, this.#mode === "events" ? withoutThose(headers) : headers, isWhole);
+    } else this.#next.onHead(status, this.#mode === "events" ? withoutBodyHeaders(headers) : headers, isWhole);
   }
 
   onData(chunk: Buffer): boolean | void {
@@ -88,7 +88,7 @@ class TaskReader implements StreamReceiver {
     if (this.#mode === "body") {
       const bytes = this.#body.take();
       const sealed = this.#rewrite(bytes);
-      const head = sealed && [...withoutThose(this.#headers), "content-length", String(sealed.length)];
+      const head = sealed && [...withoutBodyHeaders(this.#headers), "content-length", String(sealed.length)];
       this.#next.onHead(this.#status, head ?? this.#headers);
       this.#next.onData(sealed ?? bytes);
     }
@@ -119,7 +119,7 @@ class TaskReader implements StreamReceiver {
       this.#mode = "plain";
       pieces.push(this.#events.takeRest());
     }
-    // In one piece: whoever takes it waits once where the client is slow.
+    // In one piece: the receiver then waits once if the client is slow.
     if (pieces.length > 0) this.#next.onData(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces));
   }
 }

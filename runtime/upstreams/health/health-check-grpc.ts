@@ -1,11 +1,11 @@
 /**
- * A health check by gRPC's own protocol: one call of `grpc.health.v1.Health/Check` on a connection of its own.
+ * A health check by gRPC's own protocol: one call of `grpc.health.v1.Health/Check` on a separate connection.
  *
- * Over node:http2 rather than a gRPC library: @grpc/grpc-js keeps the socket of an upstream that never answers when its
- * client is closed, and cannot speak TLS to an address without a name. Untrusted input: all that the upstream sends, of
- * which no more than `MAX_ANSWER_BYTES` are kept, and not much more than `MAX_BYTES` are read.
+ * Over node:http2 rather than a gRPC library: @grpc/grpc-js keeps the socket of an upstream that never responds when its
+ * client is closed, and cannot speak TLS to an address without a name. Untrusted input: everything that the upstream sends.
+ * At most `MAX_ANSWER_BYTES` are held, and not much more than `MAX_BYTES` are read.
  *
- * @see https://github.com/grpc/grpc/blob/master/doc/health-checking.md and PROTOCOL-HTTP2.md beside it
+ * @see https://github.com/grpc/grpc/blob/master/doc/health-checking.md and PROTOCOL-HTTP2.md there
  */
 import {
   connect as connectHttp2,
@@ -25,10 +25,10 @@ import { guard, task } from "../../shared/faults/guard.ts";
 import type { CheckDone } from "./check-budget.ts";
 
 const MAX_ANSWER_BYTES = 4_096;
-/** With all that HTTP/2 has around an answer. Most of it node:http2 reads without telling anybody. */
+/** Includes HTTP/2's own frames, most of which node:http2 reads without an event. */
 const MAX_BYTES = 65_536;
 const LOOK_EACH_MS = 50;
-/** Before each message: whether it is compressed, and its length. */
+/** Prefix of each message: whether it is compressed, and its length. */
 const PREFIX_BYTES = 5;
 const SERVING = 1;
 const SERVING_STATUS = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
@@ -37,7 +37,7 @@ const CODES =
     " ",
   );
 
-/** @returns gives the check up */
+/** @returns cancels the check */
 export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: CheckDone): () => void {
   const { socket, ready } = openUpstreamSocket(upstream, { alpn: ["h2"] });
   const session = connectHttp2(upstream.origin, { createConnection: () => socket, settings: { enablePush: false } });
@@ -50,7 +50,7 @@ export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: CheckDone)
   const close = (): void => {
     clearInterval(watch);
     session.destroy();
-    // Whichever of the two the connection belongs to by now.
+    // Either of the two may own the connection by now.
     socket.destroy();
   };
   const end = (error: string): void => {
@@ -112,7 +112,7 @@ export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: CheckDone)
     "error",
     guard(owner, (error: Error) => end(error.message)),
   );
-  // Reset without an error, which is no answer either.
+  // A reset without an error is not a response either.
   stream.once(
     "close",
     guard(owner, () => end(BROKEN_OFF)),
@@ -128,18 +128,18 @@ class Answer {
   trailers: IncomingHttpHeaders | undefined;
   #body = Buffer.alloc(0);
 
-  /** @returns false when it is too much */
+  /** @returns false when it is too long */
   add(chunk: Buffer): boolean {
     this.#body = Buffer.concat([this.#body, chunk]);
     return this.#body.length <= MAX_ANSWER_BYTES;
   }
 
-  /** @returns what speaks against the upstream; "" = nothing */
+  /** @returns the reason why the upstream is unhealthy; "" = healthy */
   problem(): string {
     const { head = {} } = this;
     if (head[":status"] !== 200) return `the answer has status ${head[":status"] ?? "none"}, must be 200 with gRPC`;
     if (!(head["content-type"] ?? "").startsWith("application/grpc")) return "the answer is no gRPC";
-    // An answer that is nothing but an error has its status in its only head.
+    // A response that is only an error has its status in its only head.
     const code = this.trailers?.["grpc-status"] ?? head["grpc-status"];
     if (code === undefined) return "the answer has no gRPC status";
     if (code !== "0") return `the answer has gRPC status ${nameOf(code)}`;
@@ -150,7 +150,7 @@ class Answer {
   }
 }
 
-/** Number() makes a zero of no text. */
+/** Without the check, Number("") would be the code 0. */
 function nameOf(code: string | readonly string[]): string {
   const known = typeof code === "string" && code !== "" ? CODES[Number(code)] : undefined;
   return known ?? "of no known number";
@@ -165,9 +165,9 @@ function frame(serviceName: string): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-/** HealthCheckResponse: the status is its field 1; 0 travels as no field. */
+/** HealthCheckResponse: the status is its field 1; 0 is encoded as no field. */
 function readStatus(body: Buffer): number | undefined {
-  // No compression was offered; one message answers.
+  // No compression was offered, and the response is one message.
   if (body.length < PREFIX_BYTES || body[0] !== 0 || body.readUInt32BE(1) !== body.length - PREFIX_BYTES)
     return undefined;
   try {

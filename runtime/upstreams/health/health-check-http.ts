@@ -1,13 +1,13 @@
-/** A health check by an HTTP request, over the transport of users' requests. The answer's status alone is looked at. */
+/** A health check by an HTTP request, over the transport of users' requests. Only the status of the response counts. */
 import type { HttpProbe } from "../../features/balancing/compiled.ts";
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { Transport, UpstreamCall } from "../transport-types.ts";
 import type { CheckDone } from "./check-budget.ts";
 
-/** Answers are not read further than that. */
+/** Most bytes of a response that are read. */
 const MAX_BODY_BYTES = 65_536;
 
-/** @returns gives the check up */
+/** @returns cancels the check */
 export function checkHttp(
   { transport, timeoutMs }: { readonly transport: Transport; readonly timeoutMs: number },
   upstream: Upstream,

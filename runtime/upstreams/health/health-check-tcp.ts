@@ -1,7 +1,7 @@
 /**
- * A health check by connecting, and by what is said on the connection.
+ * A health check by connecting, and optionally by exchanged bytes.
  *
- * Untrusted input: what the upstream sends, compared and forgotten; no more than `MAX_ANSWER_BYTES` of it are read.
+ * Untrusted input: the upstream's bytes, compared and dropped; at most `MAX_ANSWER_BYTES` of them are read.
  */
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { TcpProbe } from "../../features/balancing/compiled.ts";
@@ -12,7 +12,7 @@ import type { CheckDone } from "./check-budget.ts";
 
 const MAX_ANSWER_BYTES = 65_536;
 
-/** @returns gives the check up */
+/** @returns cancels the check */
 export function checkTcp(upstream: Upstream, probe: TcpProbe, over: CheckDone): () => void {
   const { socket, ready } = openUpstreamSocket(upstream);
   const expected = probe.receive.map((hex) => Buffer.from(hex, "hex"));
@@ -54,7 +54,7 @@ export function checkTcp(upstream: Upstream, probe: TcpProbe, over: CheckDone): 
 
 const NOTHING = Buffer.alloc(0);
 
-/** Looks for parts one after the other, whatever stands between them. @returns how many were found so far */
+/** Searches parts in order, with any bytes between them. @returns the number of parts found so far */
 export function createFinder(parts: readonly Buffer[]): (chunk: Buffer) => number {
   let found = 0;
   let tail = NOTHING;

@@ -1,8 +1,8 @@
 /**
- * One health check of one upstream, made again and again until it is stopped.
+ * One health check of one upstream, repeated until it is stopped.
  *
- * Promise: a check never lasts longer than its timeout, leaves no connection behind when it is given up, and at most one is
- * under way.
+ * Promise: a check never lasts longer than its timeout, leaves no connection behind when it is canceled, and at most one is
+ * in progress.
  */
 import type { HealthCheck as CheckSettings } from "../../features/balancing/compiled.ts";
 import type { Upstream } from "../../features/connection/compiled.ts";
@@ -15,7 +15,7 @@ import { checkHttp } from "./health-check-http.ts";
 import { checkTcp } from "./health-check-tcp.ts";
 import { task } from "../../shared/faults/guard.ts";
 
-/** Calls back after a while. @returns takes it back */
+/** Calls back after a time. @returns cancels it */
 export type Schedule = (action: () => void, afterMs: number) => () => void;
 
 export interface HealthCheckDeps {
@@ -23,17 +23,17 @@ export interface HealthCheckDeps {
   readonly schedule: Schedule;
   /** From 0 to 1, 1 excluded: spreads the checks of many upstreams over time. */
   readonly random: () => number;
-  /** A slot for one check; undefined when too many are under way. @returns gives it back */
+  /** Takes a slot for one check; undefined when too many are in progress. @returns gives it back */
   takeSlot(): (() => void) | undefined;
-  /** When the verdict changes. */
+  /** Called when the health changes. */
   onChange(check: HealthCheck): void;
 }
 
-/** The first check of an upstream comes soon, but not those of all upstreams at once. */
+/** The first check of an upstream comes soon, but not of all upstreams at the same time. */
 const FIRST_WITHIN_MS = 1_000;
-/** Share of the interval by which each one differs. */
+/** Random variation of the interval, as a fraction. */
 const JITTER = 0.1;
-/** Share of the interval after which a check that found no slot tries again. */
+/** Fraction of the interval after which a check that got no slot tries again. */
 const RETRY = 0.1;
 
 export class HealthCheck implements CheckResult {
@@ -43,17 +43,17 @@ export class HealthCheck implements CheckResult {
   lastError = "";
   readonly #deps: HealthCheckDeps;
   readonly #settings: CheckSettings;
-  /** Results in a row that speak against the verdict. */
+  /** Consecutive results that contradict the current health. */
   #against = 0;
   #isFirst = true;
   #stopped = false;
-  /** Of its owner, who may change it. */
+  /** Shared with its owner's other checks; changes. */
   readonly #pace: Pace;
-  /** While it waits for its turn. */
+  /** Set while it waits for the next check. */
   #cancelTimer: (() => void) | undefined;
   #cancelCheck: (() => void) | undefined;
 
-  /** @param upstream with connections of its own, so that a check does not wait behind requests */
+  /** @param upstream with separate connections, so that a check does not wait behind requests */
   constructor(deps: HealthCheckDeps, upstream: Upstream, settings: CheckSettings, pace: Pace = USUAL_PACE) {
     this.#deps = deps;
     this.#pace = pace;
@@ -67,7 +67,7 @@ export class HealthCheck implements CheckResult {
     this.#next(this.#deps.random() * Math.min(this.#intervalMs, Math.max(FIRST_WITHIN_MS, firstRoundMs)));
   }
 
-  /** Its intervals became shorter: a wait that was longer is not waited out. */
+  /** Called when intervals became shorter: restarts a wait that is now too long. */
   hurry(): void {
     if (!this.#cancelTimer) return;
     this.#cancelTimer();
@@ -92,7 +92,7 @@ export class HealthCheck implements CheckResult {
 
   #check(): void {
     this.#cancelTimer = undefined;
-    // Its verdict was there, but its answer may go on without end.
+    // The result was known, but the response may have continued.
     this.#cancelCheck?.();
     this.#cancelCheck = undefined;
     const giveBack = this.#deps.takeSlot();
@@ -103,7 +103,7 @@ export class HealthCheck implements CheckResult {
       isOver = true;
       cancelTimeout();
       giveBack();
-      // Before what may fail: it goes on whatever becomes of this one.
+      // Before code that can fail: the next check comes in any case.
       this.#next(this.#intervalMs * (1 - JITTER + 2 * JITTER * this.#deps.random()));
       this.#countCheck(error);
     };
@@ -137,7 +137,7 @@ export class HealthCheck implements CheckResult {
     this.#deps.onChange(this);
   }
 
-  /** @returns gives the check up */
+  /** @returns cancels the check */
   #begin(over: CheckDone): () => void {
     const { probe, timeoutMs } = this.#settings;
     switch (probe.kind) {

@@ -1,7 +1,7 @@
 /**
- * The health checks that the configuration in force asks for: begun when a route comes, stopped when it goes, and kept
- * with what they found as long as upstream and check stay the same. Routes of one owner that check the same upstream alike share
- * one. What follows from a change is proportional to the routes that changed, and done in turns between requests.
+ * Health checks of the active configuration: started with a route, stopped with it, and kept, with their results, while
+ * upstream and check stay the same. Routes of one owner with the same upstream and check share one. The work for a change is
+ * proportional to the changed routes, and done in turns between requests.
  */
 import type { HealthCheck as CheckSettings } from "../../features/balancing/compiled.ts";
 import type { CompiledRoute } from "../../config/compiled.ts";
@@ -14,7 +14,7 @@ import { Counted } from "../../shared/changes/counted.ts";
 import { createSpreadWork, type SpreadWork } from "../../shared/changes/spread-work.ts";
 import { poolKeyOf } from "../../features/connection/pool-key.ts";
 import type { Transport } from "../transport-types.ts";
-import { createCheckSlots, type Pace, paces, USUAL_PACE, type Wanted } from "./check-budget.ts";
+import { createCheckSlots, type Pace, paces, USUAL_PACE, type CheckLoad } from "./check-budget.ts";
 import { HealthCheck, type Schedule } from "./health-check.ts";
 import { statesOf, type UpstreamState } from "../../features/balancing/apply-state.ts";
 import { task } from "../../shared/faults/guard.ts";
@@ -29,7 +29,7 @@ export interface HealthChecksDeps {
 
 export interface HealthChecks {
   follow(snapshot: Pick<Snapshot, "routes">): void;
-  /** Whether checks have connections with this key; see `Transport.retain`. */
+  /** True if checks have connections with this key; see `Transport.retain`. */
   usesPool(key: string): boolean;
   readonly size: number;
   close(): void;
@@ -39,20 +39,20 @@ interface OwnChecks {
   readonly checks: Map<string, { readonly check: HealthCheck; uses: number }>;
   readonly intervals: Counted<number>;
   readonly pace: { -readonly [K in keyof Pace]: Pace[K] };
-  /** By which factor the waits under way may be longer than written. */
+  /** Largest factor of the waits in progress. */
   longest: number;
-  /** By how much it was last said that they are stretched. */
-  told: number;
+  /** Factor of the last log message. */
+  reportedFactor: number;
 }
 
-/** Waits that are longer than they should be by less than this are waited out. */
+/** Waits are restarted only if they became shorter than this fraction. */
 const SHORTER = 0.9;
 
 export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
   const { schedule = afterTime, random = Math.random, spreadWork = createSpreadWork() } = deps;
   const owners = new Map<string, OwnChecks>();
   const pools = new Counted<string>();
-  /** Which route's checks a state has: it is handed on to the next version of its route before these are. */
+  /** The route that set a state's checks: a state passes to the next version of its route first. */
   const givenBy = new WeakMap<UpstreamState, CompiledRoute>();
   const slots = createCheckSlots();
   let followed: readonly CompiledRoute[] = [];
@@ -83,7 +83,7 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
     },
   };
 
-  /** What stays is used by the added routes before the removed ones no longer use it. */
+  /** Adds the new routes' uses before it removes the old ones, so that shared checks stay. */
   function* change(added: readonly CompiledRoute[], removed: readonly CompiledRoute[]): Generator<void> {
     const fresh: HealthCheck[] = [];
     for (const route of added) {
@@ -116,7 +116,7 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
   function use(owner: string, upstream: Upstream, settings: CheckSettings, fresh: HealthCheck[]): HealthCheck {
     let own = owners.get(owner);
     if (!own) {
-      own = { checks: new Map(), intervals: new Counted(), pace: { ...USUAL_PACE }, longest: 1, told: 1 };
+      own = { checks: new Map(), intervals: new Counted(), pace: { ...USUAL_PACE }, longest: 1, reportedFactor: 1 };
       owners.set(owner, own);
     }
     const key = keyOf(upstream, settings);
@@ -148,11 +148,11 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
     if (own.checks.size === 0) owners.delete(owner);
   }
 
-  /** @returns owners whose checks wait longer than they must */
+  /** @returns owners whose checks wait longer than necessary */
   function spread(): readonly OwnChecks[] {
     const hurried: OwnChecks[] = [];
-    const wanted = new Map([...owners].map(([owner, own]) => [owner, wantedBy(own)]));
-    for (const [owner, pace] of paces(wanted)) {
+    const loads = new Map([...owners].map(([owner, own]) => [owner, loadOf(own)]));
+    for (const [owner, pace] of paces(loads)) {
       const own = owners.get(owner) as OwnChecks;
       Object.assign(own.pace, pace);
       const { stretch } = pace;
@@ -160,9 +160,9 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
       if (isShorter) hurried.push(own);
       own.longest = isShorter ? stretch : Math.max(own.longest, stretch);
       const factor = Math.round(stretch * 10) / 10;
-      if (factor > 1 && own.told !== factor)
+      if (factor > 1 && own.reportedFactor !== factor)
         deps.log.warn({ owner, factor }, "too many health checks, intervals extended");
-      own.told = factor;
+      own.reportedFactor = factor;
     }
     return hurried;
   }
@@ -171,28 +171,30 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
 const settingsOf = ({ balancing }: CompiledRoute): readonly CheckSettings[] => balancing?.healthChecks ?? [];
 const isChecked = (route: CompiledRoute): boolean => settingsOf(route).length > 0;
 
-/** What an owner's checks would be, if they were made as written. */
-function wantedBy({ checks, intervals }: OwnChecks): Wanted {
+/** The load of an owner's checks as configured. */
+function loadOf({ checks, intervals }: OwnChecks): CheckLoad {
   let perSecond = 0;
   for (const [intervalMs, count] of intervals.entries()) perSecond += (count * 1000) / intervalMs;
   return { checks: checks.size, perSecond };
 }
 
-/** A check that waited for one of few connections behind users' requests would say that the upstream is down. */
+/** On a shared connection limit, a check could wait behind users' requests and report the upstream as down. */
 function withOwnConnections(upstream: Upstream): Upstream {
   const usual: UpstreamConnect = { http2: false, tls: { rejectUnauthorized: true }, poolKey: "" };
   const { limits: _of, ...connect } = upstream.connect ?? usual;
   return { ...upstream, connect: { ...connect, poolKey: `health check ${poolKeyOf(upstream)}` } };
 }
 
-/** Among the checks of one owner: what it asks for does not make another one's checks rarer. */
+/**
+ * The owner is not part of the key, but each owner has its own checks: a shared one could stretch another owner's intervals.
+ */
 function keyOf(upstream: Upstream, settings: CheckSettings): string {
   let digest = digests.get(settings);
   if (digest === undefined) digests.set(settings, (digest = sha256(JSON.stringify(settings))));
   return `${poolKeyOf(upstream)}\0${upstream.host}\0${digest}`;
 }
 
-/** Of each check once: its path may have megabytes, which each of a thousand upstreams would be named by. */
+/** Digests instead of texts: a path may have megabytes, in the keys of a thousand upstreams. */
 const digests = new WeakMap<CheckSettings, string>();
 
 function afterTime(action: () => void, afterMs: number): () => void {

@@ -1,50 +1,50 @@
 /**
- * The body of one answer on its way from what a connection reads to whoever receives it.
+ * The body of one response on its way from a connection's reads to its receiver.
  *
- * Small pieces of a read go on together, or each would cost the client's side a write. What is short is copied out of the buffer
- * that all connections read into. A long body is read into a buffer of its own instead, and goes on in it; another one
- * follows unless the receiver says that nobody holds on to the bytes any more. Memory outside V8's heap is dear: some
- * hundred buffers of it make V8 mark the whole heap, which was more than half of what a long download cost.
+ * Small pieces of one read are passed on together; otherwise each would cost the client's side a write. Short bodies are
+ * copied out of the buffer that all connections read into. A long body is read into a separate buffer and passed on in it.
+ * The next read gets a new buffer unless the receiver has released the bytes. Memory outside V8's heap is expensive: some
+ * hundred buffers of it make V8 mark the whole heap, which was more than half of the cost of a long download.
  *
- * Promise: no byte is read over while anybody may still look at it.
+ * Promise: no bytes are overwritten while a receiver may still read them.
  */
 import type { UpstreamReceiver } from "../transport-types.ts";
 
-/** As long as what the system gives at once: a read of so much may have left more behind. */
+/** The system's maximum for one read: after a read of this size, more may be available. */
 export const READ_BYTES = 65_536;
-/** So much at once is handed on in the buffer that it was read into; less would keep a whole buffer for little. */
+/** Reads of this size are passed on in their own buffer. For less, that would keep a whole buffer for little data. */
 const LONG_READ_BYTES = READ_BYTES / 4;
-/** Buffers that nobody holds on to, of bodies that have ended. */
+/** Free buffers of bodies that have ended. */
 const MAX_SPARE = 16;
 const spare: Buffer[] = [];
 
 export class AnswerBytes {
-  /** Of the present read, not yet handed on. */
+  /** Piece of the current read, not passed on yet. */
   #piece: Buffer | undefined = undefined;
   #pieces: Buffer[] | undefined = undefined;
-  /** Read into now or next; nobody else holds on to it. */
+  /** Buffer of the current or next read; no receiver holds it. */
   #own: Buffer | undefined = undefined;
   #isLongRead = false;
   #isLongBody = false;
 
-  /** @param piece of what was read; only valid until the next read */
+  /** @param piece of the read; only valid until the next read */
   add(piece: Buffer): void {
     if (this.#piece === undefined) this.#piece = piece;
     else (this.#pieces ??= [this.#piece]).push(piece);
   }
 
-  /** Nobody waits for what was added. */
+  /** Discards the added pieces. */
   drop(): void {
     this.#piece = undefined;
     this.#pieces = undefined;
   }
 
-  /** A read begins. */
+  /** Starts a read. */
   begin(length: number): void {
     this.#isLongRead = length >= LONG_READ_BYTES;
   }
 
-  /** @param isOurs what was read lies in memory that nothing is read into again */
+  /** @param isOurs the bytes are in memory that is not read into again */
   handOn(receiver: Pick<UpstreamReceiver, "onData"> | undefined, isOurs: boolean): void {
     const piece = this.#piece;
     if (piece === undefined) return;
@@ -55,7 +55,9 @@ export class AnswerBytes {
     else if (receiver?.onData(this.#inOwn(bytes)) !== true) this.#own = undefined;
   }
 
-  /** Where the next read goes. @param goesOn with the body of this answer @param shared by all connections */
+  /**
+   * The buffer for the next read. @param goesOn the read continues the body of this response @param shared by all connections
+   */
   bufferFor(shared: Buffer, goesOn: boolean): Buffer {
     if (goesOn && this.#isLongBody) return (this.#own ??= takeBuffer());
     this.#isLongBody = false;
@@ -66,7 +68,7 @@ export class AnswerBytes {
 
   #inOwn(bytes: Buffer): Buffer {
     this.#isLongBody = true;
-    // It was read there.
+    // The bytes were read into it.
     if (this.#own !== undefined) return bytes;
     this.#own = takeBuffer();
     bytes.copy(this.#own);
@@ -78,7 +80,7 @@ function takeBuffer(): Buffer {
   return spare.pop() ?? Buffer.allocUnsafeSlow(READ_BYTES);
 }
 
-/** Without memory for it: they lie in one buffer, in this order, and what lies between has been read. */
+/** Joins without allocation: the pieces are in one buffer, in order, and the bytes between them have been read. */
 function joinInPlace([first, ...rest]: readonly Buffer[]): Buffer {
   const { buffer, byteOffset, length } = first as Buffer;
   const all = new Uint8Array(buffer, byteOffset);

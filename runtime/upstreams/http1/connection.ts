@@ -1,8 +1,9 @@
 /**
- * One HTTP/1.1 connection to an upstream, one state machine: at most one request at a time, the next one after the whole answer.
+ * One HTTP/1.1 connection to an upstream, one state machine: at most one request at a time, the next one after the complete
+ * response.
  *
- * Untrusted input: the upstream's bytes. Promises: an answer goes to the request that was sent last on this connection,
- * and to nobody when bytes come unasked; a connection about which anything is in doubt is not used again.
+ * Untrusted input: the upstream's bytes. Promises: a response goes to the request that was sent last on this connection, and
+ * unsolicited bytes to no request; a connection in a doubtful state is not reused.
  */
 import type { Socket } from "node:net";
 
@@ -20,11 +21,11 @@ import { bodySink, writeRequest, type WrittenRequest } from "./writer.ts";
 import { tellFault } from "../../shared/faults/faults.ts";
 import { guard, guardEach, type Guarded } from "../../shared/faults/guard.ts";
 
-/** Whose request is on the connection. */
+/** The request on the connection. */
 export interface ConnectionUser extends AnswerSink, Guarded {
   readonly request: UpstreamRequest;
   onData(chunk: Buffer): boolean | void;
-  /** The connection ended before anything was sent: another one will do. */
+  /** The connection ended before anything was sent: the request can use another one. */
   onUnsent(): void;
   fail(failure: UpstreamFailure, detail: string): void;
 }
@@ -32,28 +33,28 @@ export interface ConnectionUser extends AnswerSink, Guarded {
 export interface ConnectionOwner {
   readonly address: Address;
   readonly connectTimeoutMs: number;
-  /** There is a connection; `onIdle` follows. */
+  /** The connection is established; `onIdle` follows. */
   onConnected(): void;
   /** It can take a request. */
   onIdle(connection: Connection): void;
-  /** The upstream closed it between two answers; the rest follows. @param afterMs behind the last one */
+  /** The upstream closed it between two responses; `onGone` follows. @param afterMs time since the last response */
   onClosedByUpstream(afterMs: number): void;
-  /** It will take none any more. Its user, if it has one, hears of that by itself. */
+  /** It takes no more requests. Its user, if any, is notified separately. */
   onGone(connection: Connection, wasConnected: boolean): void;
-  /** After `onGone`: there never was a connection. @param since when it was tried, as of `performance.now()` */
+  /** After `onGone`: the connection was never established. @param since start of the attempt, by `performance.now()` */
   onUnreachable(failure: UpstreamFailure, detail: string, since: number): void;
 }
 
-/** As long as an idle connection is kept that names no end of its own; many servers close theirs after 5 s. */
+/** Lifetime of an idle connection for which the upstream names none; many servers close theirs after 5 s. */
 const IDLE_MS = 4_000;
-/** An upstream that names its end may be closing while we send: we end before it does. */
+/** Margin before the upstream's own timeout: it may be closing while we send. */
 const IDLE_MARGIN_MS = 1_000;
 const MAX_IDLE_MS = 600_000;
 
 export class Connection implements AnswerSink, BodyEvents, BatchedWriter, SocketUser {
-  /** Since `performance.now()` had this value it has been too old to be used; meaningful while idle. */
+  /** Time, by `performance.now()`, from which it is too old to be used; meaningful while idle. */
   idleUntil = 0;
-  /** When its last answer ended, as of `performance.now()`; before any there is nothing that it could have ended with. */
+  /** End of its last response, by `performance.now()`; negative infinity before the first. */
   answeredAt: number = Number.NEGATIVE_INFINITY;
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
@@ -61,27 +62,27 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   readonly #secure: boolean;
   readonly #since: number = performance.now();
   #user: ConnectionUser | undefined;
-  /** Whose answer has ended, until it has heard of that. */
+  /** The user whose response has ended, until it was notified. */
   #ending: ConnectionUser | undefined;
-  /** The user's request, until it departs. */
+  /** The user's request, until it is written. */
   #unsent: WrittenRequest | undefined;
   #sender: BodySender | undefined;
   #isReady = false;
   #wasUsed = false;
-  /** It has just been opened, for the request that it is given now: a look at it would find nothing. */
+  /** It was just opened for its first request: no input can have arrived. */
   #isFresh = true;
   #isGone = false;
   #isPaused = false;
   #mayHoldMore = false;
   #readsAfterFailedWrite = false;
-  /** A write failed. */
+  /** Set after a failed write. */
   #mustEnd = false;
   readonly #bytes: AnswerBytes = new AnswerBytes();
-  /** For the connection, then for the head of an answer or its next bytes. */
+  /** For connecting, then for the head of a response or its next bytes. */
   readonly #deadline: Deadline = new Deadline(this, () => this.#late());
   #idleTimeoutMs = 0;
 
-  /** @throws for TLS settings that cannot be used at all */
+  /** @throws for unusable TLS settings */
   constructor(owner: ConnectionOwner) {
     this.#owner = owner;
     this.#secure = owner.address.secure;
@@ -96,7 +97,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
       this.#unsent = writeRequest(user.request);
     } catch (error) {
       this.#user = undefined;
-      // The caller has the call in hand by then.
+      // Later, when the caller has the call.
       process.nextTick(guard(this, () => user.fail("protocol", errorText(error))));
       this.#release();
       return;
@@ -114,7 +115,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     sendOn(this, user, written);
   }
 
-  /** For `writeNow()`: others depart behind it. */
+  /** For `writeNow()`, guarded: other connections' requests are written after it. */
   send({ request }: ConnectionUser, written: WrittenRequest): void {
     if (written.stream?.destroyed === true) {
       this.fail("request-body", "the body broke off");
@@ -138,7 +139,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     this.#sender = new BodySender(bodySink(socket, length), stream, length, request.trailers, this);
   }
 
-  /** The upstream takes no more. What it has sent before is read all the same, and the connection's end follows. */
+  /** The upstream accepts no more input. Its response so far is still read, and then the connection ends. */
   #sendNoMore(): void {
     this.#mustEnd = true;
     this.#sender?.stop();
@@ -160,7 +161,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     this.#socket.resume();
   }
 
-  /** Ends it, whatever is under way; its user hears nothing more. */
+  /** Ends it in any state; its user is not notified. */
   destroy(): void {
     this.#user = undefined;
     this.#unsent = undefined;
@@ -169,7 +170,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     this.#gone();
   }
 
-  /** The same, and its user hears of it; where there was no connection yet, who waits for it does. */
+  /** Ends it in any state and notifies its user, or the pool if the connection was never established. */
   fail(failure: UpstreamFailure, detail: string): void {
     const user = this.#user;
     const wasUnsent = this.#unsent !== undefined;
@@ -179,7 +180,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     else user?.fail(failure, detail);
   }
 
-  /** A mistake of ours ends the call that is under way, not the process. */
+  /** Handles a bug of ours: ends the current call, not the process. */
   broke(error: unknown): void {
     const user = this.#user ?? this.#ending;
     this.#ending = undefined;
@@ -208,18 +209,18 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     if (user === undefined) return;
     this.#user = undefined;
     this.#ending = user;
-    // An answer that came before the request was sent is the last one here: what is left would be read as the next request.
+    // After a response to an incomplete request, the rest of the request would be read as the next one.
     const isWhole = this.#sender === undefined && !this.#socket.writableNeedDrain;
     if (!this.#reader.keepsOpen || !isWhole || this.#mayHoldMore || this.#mustEnd) this.destroy();
     user.onEnd(trailers);
     this.#ending = undefined;
-    // After its user, so that a mistake there is no concern of the next one.
+    // After its user, so that a bug there does not affect the next one.
     this.#release();
   }
 
   onProgress(): void {
     const user = this.#user;
-    // An upstream that takes the body is not silent, whether it has begun to answer or not.
+    // An upstream that reads the body is not idle, whether or not it has begun to respond.
     if (user && !this.#isPaused)
       this.#deadline.wait(this.#reader.isInBody ? this.#idleTimeoutMs : user.request.headTimeoutMs);
   }
@@ -248,7 +249,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     this.#bytes.begin(length);
     if (this.#isGone) return;
     if (this.#user === undefined || this.#unsent !== undefined) {
-      // Bytes that nobody asked for: a farewell, or the beginning of an answer for somebody else.
+      // Unsolicited bytes: an error before a close, or the start of a response to another request.
       this.fail("protocol", "the upstream sent bytes that nobody asked for");
       return;
     }
@@ -260,10 +261,10 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   }
 
   ended(): void {
-    // During a handshake an error says more, and follows.
+    // During a handshake, the error that follows is more precise.
     if (this.#isGone || !this.#isReady) return;
     this.#tellOfClose();
-    // An answer without a length ends here; the sink hears of it.
+    // A response without a length ends here; the sink is notified.
     if (this.#user === undefined || (this.#unsent === undefined && this.#reader.close())) this.destroy();
     else
       this.fail(
@@ -284,12 +285,12 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     return failure === "reset" && wasKept && !this.#reader.isInBody ? "kept-closed" : failure;
   }
 
-  /** Before anything is sent again because of it. */
+  /** Call it before a request is resent because of the close. */
   #tellOfClose(): void {
     if (!this.#reader.isInBody) this.#owner.onClosedByUpstream(performance.now() - this.answeredAt);
   }
 
-  /** Makes it free for the next request. */
+  /** Frees it for the next request. */
   #release(): void {
     if (this.#isGone) return;
     this.#deadline.rest();
@@ -310,7 +311,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     this.#isFresh = false;
   }
 
-  /** Bytes have come; while the head is awaited that changes nothing, or a slow head could last for ever. */
+  /** Restarts the timeout when bytes come. Not while the head is awaited: a slow head could last forever. */
   #extend(): void {
     if (this.#reader.isInBody && this.#idleTimeoutMs > 0) this.#deadline.wait(this.#idleTimeoutMs);
   }
@@ -321,7 +322,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     this.#deadline.close();
     this.#sender?.stop();
     this.#sender = undefined;
-    // A session that did not get us this far is not tried again.
+    // The TLS session may be the cause: do not resume it again.
     if (!this.#isReady) this.#owner.address.tlsSession = undefined;
     this.#owner.onGone(this, this.#isReady);
   }

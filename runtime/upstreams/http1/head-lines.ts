@@ -1,7 +1,7 @@
 /**
- * Reads the lines of an answer's head, and what they say about where its body ends.
+ * Reads the lines of a response's head, including the framing of its body.
  *
- * Untrusted input: every character. Promise: a line that two readers could take for different things is refused.
+ * Untrusted input: every character. Promise: a line that two readers could read differently is rejected.
  *
  * @see RFC 9112 §4, §5, §6
  */
@@ -18,7 +18,7 @@ import type { HeaderTraits } from "../../shared/http/header-traits.ts";
 const CR = 13;
 const LF = 10;
 
-/** What the fields say about the message. */
+/** Framing and persistence, from the fields. */
 export interface Framing extends Persistence {
   /** -1: not declared. */
   length: number;
@@ -26,7 +26,7 @@ export interface Framing extends Persistence {
   idleMs: number | undefined;
 }
 
-/** "HTTP/1.1 200 OK". @returns -1 when it is something else */
+/** Parses "HTTP/1.1 200 OK". @returns -1 for anything else */
 export function parseStatusLine(text: string): number {
   if (!text.startsWith("HTTP/1.") || text.charCodeAt(8) !== 0x20) return -1;
   const minor = text.charCodeAt(7);
@@ -37,11 +37,11 @@ export function parseStatusLine(text: string): number {
     if (!(digit >= 0 && digit <= 9)) return -1;
     status = status * 10 + digit;
   }
-  // What is above 599 nobody may send on (shared/http/status.ts).
+  // Statuses above 599 must not be forwarded (shared/http/status.ts).
   if (status < 100 || status > 599) return -1;
   let at = 12;
   let code = text.charCodeAt(at);
-  // The reason may be missing, with its blank too: some servers write no more than the number.
+  // The reason may be missing, even with its space: some servers write only the number.
   if (code !== 0x20 && code !== CR) return -1;
   while (code !== CR) {
     if (!(code < 256) || VALUE[code] === 0) return -1;
@@ -51,7 +51,7 @@ export function parseStatusLine(text: string): number {
   return text.charCodeAt(at + 1) === LF ? status : -1;
 }
 
-/** Takes the fields of an answer's head. */
+/** Takes the fields of a response's head. */
 export class AnswerFields implements FieldTaker, Framing {
   readonly headers: string[] = [];
   length = -1;
@@ -70,7 +70,7 @@ export class AnswerFields implements FieldTaker, Framing {
   }
 }
 
-/** Takes trailers: they say nothing about the message. */
+/** Takes trailers, which cannot change the framing. */
 export class TrailerFields implements FieldTaker {
   readonly headers: string[] = [];
 

@@ -1,4 +1,4 @@
-/** Opens the sockets of one upstream, in the clear or over TLS. */
+/** Opens the sockets of one upstream, in plain text or over TLS. */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
@@ -8,36 +8,39 @@ import type { ConnectGuard } from "../reach.ts";
 import { READ_BYTES } from "./answer-bytes.ts";
 import { guard, guardEach, type Guarded } from "../../shared/faults/guard.ts";
 
-/** What all connections of one upstream have in common. */
+/** Address of an upstream, shared by its connections. */
 export interface Address extends UpstreamEndpoint {
-  /** @throws when they may not go there */
+  /** @throws when connections there are not allowed */
   readonly guard: () => ConnectGuard;
   readonly tls: UpstreamConnect["tls"] | undefined;
-  /** Of the latest handshake that was good in every respect: the next one is shorter. */
+  /** Session of the latest completely valid handshake, which shortens the next one. */
   tlsSession: Buffer | undefined;
 }
 
 export interface SocketUser extends Guarded {
-  /** Connected, and over TLS the peer is who it should be. */
+  /** Connected; over TLS the peer's certificate is verified. */
   ready(): void;
-  /** @param bytes only up to `length`; in the clear only valid during the call, unless they are read into a buffer of the user's */
+  /** @param bytes valid up to `length`; in plain text only during the call, unless they are in a buffer from `bufferFor()` */
   read(bytes: Buffer, length: number): void;
-  /** In the clear, before the first read and behind each: where the next one goes. @param shared for bytes that nobody keeps */
+  /**
+   * In plain text, before the first read and after each: the buffer for the next one. @param shared for bytes that are not
+   * kept
+   */
   bufferFor(shared: Buffer): Buffer;
   ended(): void;
-  /** @param error why, if not because somebody asked */
+  /** @param error undefined if the gateway closed the socket */
   closed(error: Error | undefined): void;
 }
 
 /**
- * Clear connections read into one buffer: each read is finished with, or copied, before the next one of any connection.
- * Long bodies are read into buffers of their own (`bufferFor()`).
- * Connections over TLS have chunks of their own, for decrypting may hand over bytes in the middle of a write.
+ * Plain-text connections read into one buffer: each read is finished with, or copied, before the next one of any connection.
+ * Long bodies are read into buffers of their own (`bufferFor()`). TLS connections have separate chunks, since decrypting may
+ * return bytes in the middle of a write.
  */
 const SHARED = Buffer.allocUnsafeSlow(READ_BYTES);
 const PROBE_AFTER_MS = 60_000;
 
-/** @throws for TLS settings that cannot be used at all, and for addresses that may not be connected to */
+/** @throws for unusable TLS settings, and for addresses that are not allowed */
 export function openSocket(address: Address, user: SocketUser): Socket {
   const options = {
     host: address.host,
@@ -65,10 +68,10 @@ export function openSocket(address: Address, user: SocketUser): Socket {
 }
 
 /**
- * From now on a write that fails does not end the socket. An upstream may answer and close before it has taken the whole
- * request; what it sent is still to be read then, and reading tells the end.
+ * Keeps the socket open after a failed write. An upstream may respond and close before it has read the whole request; its
+ * response must still be read, and the read reports the end.
  *
- * @param onFailed called once; nothing more may be written
+ * @param onFailed called once; write nothing afterwards
  * @see RFC 9112 §9.6
  */
 export function readAfterFailedWrite(socket: Socket, onFailed: () => void): void {
@@ -119,7 +122,7 @@ function openSecure(address: Address, target: Target, user: SocketUser): Socket 
     ...(address.tlsSession !== undefined && { session: address.tlsSession }),
     ...address.tls,
   });
-  // Node keeps it back until the peer has proven its name: a resumed session is not asked for it again.
+  // Node emits it only after the certificate is verified: a resumed session does not verify it again.
   socket.on(
     "session",
     guard(user, (session: Buffer) => (address.tlsSession = session)),

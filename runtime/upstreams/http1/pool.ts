@@ -16,24 +16,23 @@ import type { Address } from "./open-socket.ts";
 import { Settling } from "./settling.ts";
 import { task } from "../../shared/faults/guard.ts";
 
-/** All connections of one upstream. */
 export class Pool extends RequestPool<Call> implements ConnectionOwner, UpstreamPool {
   readonly address: Address;
   readonly #all = new Set<Connection>();
-  /** The one that was used last is used next, so that those too many grow old. */
+  /** A stack: the most recently used connection is reused first, so that surplus ones expire. */
   #idle: Connection[] = [];
   readonly #settling: Settling = new Settling();
-  /** Answered a moment ago by an upstream that may be closing them, in the order of their answers. */
-  readonly #aside = new Set<Connection>();
-  /** A look at them is due. */
+  /** Connections after a response of an upstream that may be closing them, in the order of the responses. */
+  readonly #quarantined = new Set<Connection>();
+  /** A timer for them is set. */
   #isSettling = false;
   #connecting = 0;
-  /** No route names it any more: each connection ends with its answer. */
+  /** No route names it now: each connection ends with its response. */
   #isRetired = false;
 
   constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number, share: FairShare) {
     super(upstream, connectTimeoutMs, maxUnderWay, share);
-    // Owners share a pool, but not their look-ups.
+    // Owners share a pool, but not their shares of look-ups.
     const guard = (): ConnectGuard => connectGuard(this.waiting[0]?.request.upstream ?? upstream);
     this.address = { ...endpointOf(upstream), guard, tls: upstream.connect?.tls, tlsSession: undefined };
   }
@@ -60,7 +59,7 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
     return call;
   }
 
-  /** For a call that has waited until its client had a share left: that was taken for it. */
+  /** For a call that waited for its client's share, which is taken for it. */
   admit(call: Call): void {
     const { party } = call.request;
     if (!this.enter()) {
@@ -88,7 +87,7 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
     } else if (party !== undefined) this.share.forget(party, call);
   }
 
-  /** For a call that lost its connection before anything was sent: before those that came later. */
+  /** For a call that lost its connection before anything was sent: goes before later calls. */
   sendAgain(call: Call): void {
     const connection = this.#takeIdle(performance.now());
     if (connection) call.start(connection);
@@ -98,7 +97,7 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
     }
   }
 
-  /** Closes what is too old, and gives up what has waited too long for one of a limited number of connections. */
+  /** Closes expired connections, and fails calls that waited too long for one of a limited number. */
   sweep(now: number): void {
     const old = this.#idle.filter(({ idleUntil }) => idleUntil <= now);
     if (old.length > 0) this.#idle = this.#idle.filter(({ idleUntil }) => idleUntil > now);
@@ -106,13 +105,13 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
     if (this.share.isTight && this.waiting.length === 0)
       for (const connection of this.#idle.splice(0)) connection.destroy();
     this.failLate(now);
-    // Others may have closed theirs.
+    // Other upstreams may have closed connections.
     for (let left = this.waiting.length - this.#connecting; left > 0 && this.#openForWaiting(); left -= 1);
   }
 
   retire(): void {
     this.#isRetired = true;
-    for (const connection of [...this.#idle.splice(0), ...this.#aside]) connection.destroy();
+    for (const connection of [...this.#idle.splice(0), ...this.#quarantined]) connection.destroy();
   }
 
   destroy(): void {
@@ -129,7 +128,7 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
     if (this.#settling.ms === 0 || connection.answeredAt === Number.NEGATIVE_INFINITY) this.#give(connection);
     else if (this.#isRetired) connection.destroy();
     else {
-      this.#aside.add(connection);
+      this.#quarantined.add(connection);
       if (!this.#isSettling) this.#settleIn(this.#settling.ms);
     }
   }
@@ -147,18 +146,18 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
 
   onGone(connection: Connection, wasConnected: boolean): void {
     if (this.#all.delete(connection)) this.share.closed();
-    this.#aside.delete(connection);
+    this.#quarantined.delete(connection);
     if (!wasConnected) this.#connecting -= 1;
     const index = this.#idle.lastIndexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
-    // One of a limited number: somebody may have been waiting for it. Later, for one that waits may be told off just now.
+    // Other requests may wait for the freed connection. Later: a waiting call may be failing in this stack.
     else if (this.waiting.length > 0)
       process.nextTick(task("the opening of a connection to an upstream", () => this.#openForWaiting()));
   }
 
   onUnreachable(failure: UpstreamFailure, detail: string, since: number): void {
-    // Each is opened for one request; one whose request was served by another connection fails nobody, and who came to it
-    // in the middle has an attempt of his own.
+    // Each attempt is for one request. If another connection has served that request, fail no other; a request that came
+    // during the attempt has an attempt of its own.
     if (this.waiting.length <= this.#connecting || (this.waiting[0] as Call).since > since) return;
     this.waiting.shift()?.fail(failure, detail);
   }
@@ -171,21 +170,21 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
     ).unref();
   }
 
-  /** Those that have outlived the moment are free. */
+  /** Frees the connections that outlived the delay. */
   #settle(): void {
     this.#isSettling = false;
     const now = performance.now();
-    for (const connection of this.#aside) {
+    for (const connection of this.#quarantined) {
       const leftMs = connection.answeredAt + this.#settling.ms - now;
       if (leftMs > 0) return this.#settleIn(leftMs);
-      this.#aside.delete(connection);
+      this.#quarantined.delete(connection);
       this.#settling.outlived();
       if (connection.idleUntil > now) this.#give(connection);
       else connection.destroy();
     }
   }
 
-  /** Not one for each: where connecting hangs, those who come and go would leave ever more attempts behind. */
+  /** Not one per request: if connecting hangs, clients that come and leave would leave ever more attempts behind. */
   #openForWaiting(): boolean {
     if (this.waiting.length <= this.#connecting || this.#all.size >= this.maxConnections) return false;
     this.isShort = !this.share.open(this.connections);
@@ -203,7 +202,7 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
     try {
       this.#all.add(new Connection(this));
     } catch (error) {
-      // TLS settings that cannot be used at all, or an address that may not be connected to.
+      // Unusable TLS settings, or an address that is not allowed.
       this.#connecting -= 1;
       this.share.closed();
       const since = performance.now();
@@ -218,7 +217,7 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
   #takeIdle(now: number): Connection | undefined {
     const connection = this.#idle.pop();
     if (connection === undefined || connection.idleUntil > now) return connection;
-    // Those below may have been promised more time.
+    // Connections below it in the stack may have a longer lifetime.
     const old = [connection];
     let usable: Connection | undefined;
     while (usable === undefined && this.#idle.length > 0) {

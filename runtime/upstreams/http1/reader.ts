@@ -1,10 +1,10 @@
 /**
- * Reads HTTP/1.1 answers from the bytes of one connection: one state machine.
+ * Reads HTTP/1.1 responses from the bytes of one connection: one state machine.
  *
- * Untrusted input: every byte. Promises: an answer has one end or is refused. What RFC 9112 lets a recipient repair is
- * refused instead (bare line feeds, folded lines, a Content-Length beside a Transfer-Encoding, two Content-Lengths,
- * codings other than "chunked"): the client behind us would read our repair, the next reader perhaps another one. What
- * comes behind the end of an answer is never taken for the next one.
+ * Untrusted input: every byte. Promises: a response has one end or is rejected. Repairs that RFC 9112 allows are rejected
+ * instead (bare line feeds, folded lines, a Content-Length next to a Transfer-Encoding, two Content-Lengths, codings other
+ * than "chunked"): the client would get our repair, and another reader perhaps a different one. Bytes after the end of a
+ * response never count as the next one.
  *
  * @see RFC 9112 §2.2, §4, §5, §6, §7
  */
@@ -13,24 +13,24 @@ import { parseFields, VALUE } from "../../shared/http/field-lines.ts";
 import { HeadText, problemOfLines } from "../../shared/http/head-text.ts";
 import { AnswerFields, parseStatusLine, TrailerFields } from "./head-lines.ts";
 
-/** Hears of one answer: head, data…, end. Nothing after a problem. */
+/** Receives one response: head, data…, end. Nothing after a problem. */
 export interface AnswerSink {
   /** @param headers flat: lower-case name, value, …; values as latin1 text */
   onHead(status: number, headers: string[]): void;
   /** @param chunk only valid during the call */
   onData(chunk: Buffer): void;
-  /** @param trailers as the headers; undefined: none came */
+  /** @param trailers like the headers; undefined: none came */
   onEnd(trailers: string[] | undefined): void;
 }
 
-/** Status line and fields together, and the trailers again as much. */
+/** Limit for status line and fields together, and again for the trailers. */
 export const MAX_HEAD_BYTES = 65_536;
-/** What reads them behind us may look through all for each: 64 KiB have room for 16,000. */
+/** Later readers may search all fields for each one: 64 KiB have room for 16,000. */
 export const MAX_FIELDS = 1_000;
-/** Interim answers before the final one; each costs the upstream nothing. */
+/** Most interim responses before the final one; they cost the upstream nothing. */
 export const MAX_INTERIM = 32;
 
-/** Where the next byte belongs. Plain numbers: Node runs our source as it stands, without enums. */
+/** Position of the next byte. Plain numbers, not enums: Node runs our source without compiling it. */
 const IDLE = 0;
 const HEAD = 1;
 const BODY_OF_LENGTH = 2;
@@ -39,17 +39,17 @@ const CHUNKS = 4;
 const TRAILERS = 5;
 
 export class AnswerReader {
-  /** The connection may carry another request once the answer has ended. */
+  /** The connection can carry another request after the response. */
   keepsOpen = false;
-  /** What the upstream says of idle connections, in ms; undefined when it says nothing. */
+  /** The upstream's timeout for idle connections, in ms; undefined if it names none. */
   idleMs: number | undefined;
   readonly #sink: AnswerSink;
   #phase = IDLE;
   #isHeadRequest = false;
   #interim = 0;
-  /** Of a head, or of trailers, whose end has not come. */
+  /** Text of an incomplete head, or of incomplete trailers. */
   readonly #lines: HeadText = new HeadText(MAX_HEAD_BYTES);
-  /** Bytes that are missing from the body. */
+  /** Missing bytes of the body. */
   #left = 0;
   #chunks: ChunkLines | undefined;
 
@@ -57,7 +57,7 @@ export class AnswerReader {
     this.#sink = sink;
   }
 
-  /** An answer is expected from now on. */
+  /** Expects a response from now on. */
   begin(method: string): void {
     this.#phase = HEAD;
     this.#isHeadRequest = method === "HEAD";
@@ -67,16 +67,16 @@ export class AnswerReader {
     this.idleMs = undefined;
   }
 
-  /** The head has come, and the end has not. */
+  /** True between the head and the end of a response. */
   get isInBody(): boolean {
     return this.#phase > HEAD;
   }
 
   /**
-   * Takes what has come, up to the end of the answer.
+   * Reads bytes, up to the end of the response.
    *
-   * @param end how many bytes of `bytes` count
-   * @returns what is wrong; undefined when nothing is
+   * @param end number of valid bytes in `bytes`
+   * @returns the problem; undefined if there is none
    */
   read(bytes: Buffer, end: number): string | undefined {
     let at = 0;
@@ -120,9 +120,9 @@ export class AnswerReader {
   }
 
   /**
-   * No more bytes will come.
+   * Called when no more bytes will come.
    *
-   * @returns false when the answer was not complete
+   * @returns false when the response was not complete
    */
   close(): boolean {
     if (this.#phase !== BODY_UNTIL_CLOSE) return this.#phase === IDLE;
@@ -130,14 +130,14 @@ export class AnswerReader {
     return true;
   }
 
-  /** @param hasMore bytes follow that nobody asked for */
+  /** @param hasMore unsolicited bytes follow */
   #end(hasMore: boolean, trailers?: string[]): void {
     this.#phase = IDLE;
     if (hasMore) this.keepsOpen = false;
     this.#sink.onEnd(trailers);
   }
 
-  /** @returns where the body begins, or how far the head goes on, or a problem */
+  /** @returns the start of the body, or the end of the head so far, or a problem */
   #readHead(bytes: Buffer, start: number, end: number): number | string {
     const lines = this.#lines;
     const known = lines.text.length;
@@ -148,7 +148,7 @@ export class AnswerReader {
     return this.#parseHead(text, headEnd, next < end) ?? next;
   }
 
-  /** @param end of the last field line, which the empty line follows */
+  /** @param end of the last field line, before the empty line */
   #parseHead(text: string, end: number, hasMore: boolean): string | undefined {
     const status = parseStatusLine(text);
     if (status < 0) return "it does not begin with a status line of HTTP/1";
@@ -160,7 +160,7 @@ export class AnswerReader {
     if (problem !== undefined) return problem;
     if (headers.length > 2 * MAX_FIELDS) return "it has too many header fields";
     if (status < 200) {
-      // We never ask for another protocol.
+      // The gateway never requests an upgrade here.
       if (status === 101) return "it changes to another protocol unasked";
       this.#interim += 1;
       return this.#interim > MAX_INTERIM ? "it has too many interim answers" : undefined;
@@ -170,7 +170,7 @@ export class AnswerReader {
     this.keepsOpen = fields.keepsAlive && !fields.closes;
     this.idleMs = fields.idleMs;
     const hasNoBody = this.#isHeadRequest || status === 204 || status === 304;
-    // Who declares one all the same may send it, too.
+    // A server that declares a body for a 204 may also send it.
     if (status === 204 && (fields.chunked || fields.length > 0)) this.keepsOpen = false;
     if (hasNoBody || fields.length === 0) {
       this.#sink.onHead(status, headers);
@@ -192,7 +192,10 @@ export class AnswerReader {
     return undefined;
   }
 
-  /** Checked like fields, and told apart from them: what is there may not mean what it would in a head (RFC 9110 §6.5.1). */
+  /**
+   * Validates trailers like fields, but keeps them separate: they may not have the meaning of a head's field (RFC 9110
+   * §6.5.1).
+   */
   #readTrailers(bytes: Buffer, start: number, end: number): number | string {
     const lines = this.#lines;
     const known = lines.text.length;
@@ -214,16 +217,16 @@ export class AnswerReader {
 
 export const HEAD_TOO_LARGE = `its header fields are longer than ${MAX_HEAD_BYTES} bytes`;
 
-/** Of a head that has not come whole. @param known so much of it was looked at before */
+/** Checks an incomplete head. @param known number of characters checked before */
 function problemOfBeginning(text: string, known: number): string | undefined {
   if (!text.startsWith("HTTP/1.".slice(0, text.length))) return "it does not begin with a status line of HTTP/1";
   return problemOfLines(text, known);
 }
 
-/** Of one chunk. */
+/** Limit for one chunk. */
 const MAX_BYTES = 4_096;
 
-/** Extensions of the chunks of an answer: they end here, so that any text may be in them. */
+/** Chunk extensions of a response: they are dropped here, so they may contain any text. */
 class AnswerExtensions implements ChunkExtensions {
   #bytes = 0;
 

@@ -1,10 +1,10 @@
 /**
- * Requests on connections that were free for a while leave together, once all that had arrived by then was read.
+ * Delays requests on connections that were idle, until all input that had arrived by then was read.
  *
- * One look at the sockets may bring a client's request and, on the connection that it gets, an answer that nobody asked
- * for or the upstream's farewell: written at once, the request would take the first for its own and be lost to the second.
- * Costs one immediate for all requests of one turn of the event loop, and no time: what they wait for is our own work, and
- * their answers could not be read before it is done.
+ * One poll of the sockets may return a client's request and, on the connection that it gets, an unsolicited response or the
+ * upstream's close. Written immediately, the request would take that response as its own, or be lost with the connection.
+ * Costs one immediate for all requests of one turn of the event loop, and no time: they wait for our own work, before which
+ * their responses could not be read.
  */
 import { guardEach, type Guarded } from "../../shared/faults/guard.ts";
 

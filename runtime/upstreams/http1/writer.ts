@@ -1,7 +1,7 @@
 /**
  * Writes HTTP/1.1 requests to a connection.
  *
- * Promise: a request has the fields that it was given and no other.
+ * Promise: a request has the fields that the caller passed and no other.
  *
  * @see RFC 9112 §3, §6, §7.1
  */
@@ -14,33 +14,33 @@ import type { BodySink } from "../body-sender.ts";
 import type { UpstreamRequest } from "../transport-types.ts";
 import { ignore } from "../../shared/ignore.ts";
 
-/** Bodies up to here leave in one write with the head: copying is cheaper than a second write. */
+/** Up to this size a body leaves in one write with the head: copying is cheaper than a second write. */
 const ONE_WRITE_BYTES = 16_384;
-/** Methods that mean nothing without a body: without a length the upstream could wait for one (RFC 9110 §8.6). */
+/** Methods that usually have a body: without a length the upstream could wait for one (RFC 9110 §8.6). */
 const EXPECTS_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
-/** Head with, where it is whole, the body behind it. */
+/** Text of the head, with the body if it is complete and short. */
 export interface WrittenRequest {
   /** One character per byte. */
   readonly text: string;
-  /** A whole body that is written behind the text. */
+  /** A complete body to write after the text. */
   readonly body: Buffer | undefined;
   readonly stream: Readable | undefined;
-  /** Of the stream; undefined: it is sent in chunks. */
+  /** Length of the stream; undefined: it is sent in chunks. */
   readonly streamLength: number | undefined;
 }
 
-/** @throws TypeError for what would be read as something else than it is; its text is not quoted */
+/** @throws TypeError for input that would be read differently; its text is not quoted */
 export function writeRequest({ method, path, headers, body }: UpstreamRequest): WrittenRequest {
   let head = `${method} ${path} HTTP/1.1\r\n`;
   let declared: string | undefined;
-  // TE is about this connection, and says so (RFC 9110 §10.1.4).
+  // TE is a connection option and must be listed (RFC 9110 §10.1.4).
   let options = "keep-alive";
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] as string;
     const value = headers[index + 1] as string;
     if (isFraming(name)) {
-      // The end of the body is ours to say; only who hands over a stream can know its length.
+      // The writer sets the framing. Only for a stream does the caller know the length.
       if (name !== "content-length" || declared !== undefined || !isStream(body) || !LENGTH.test(value)) {
         throw new TypeError(BAD_FRAMING);
       }
@@ -74,7 +74,7 @@ function isStream(body: UpstreamRequest["body"]): body is Readable {
   return body !== undefined && !Buffer.isBuffer(body);
 }
 
-/** In any spelling; the length of the name rules out nearly all others. */
+/** In any spelling. The length of the name rules out nearly all other headers. */
 function isFraming(name: string): boolean {
   switch (name.length) {
     case 14:
@@ -86,7 +86,7 @@ function isFraming(name: string): boolean {
   }
 }
 
-/** Who set the fields has checked them; a mistake there must not become a second request on a shared connection. */
+/** The fields were checked before; a bug there must not become a second request on a shared connection. */
 function checkHead(head: string, method: string, path: string, expected: number): void {
   let lines = 0;
   for (let at = head.indexOf("\n"); at >= 0; at = head.indexOf("\n", at + 1)) {
@@ -98,7 +98,7 @@ function checkHead(head: string, method: string, path: string, expected: number)
   if (lines !== expected || returns !== expected || head.includes("\0") || WIDE.test(head)) {
     throw new TypeError(BAD_FIELD);
   }
-  // "GET /a HTTP/1.1 HTTP/1.1": where the target ends would be for the upstream to guess.
+  // "GET /a HTTP/1.1 HTTP/1.1": the upstream would have to guess the end of the target.
   if (method.includes(" ") || path.includes(" ") || path === "") throw new TypeError(BAD_TARGET);
 }
 
@@ -106,13 +106,13 @@ const BAD_FIELD = "a header field of the request has a character that cannot sta
 const BAD_FRAMING = "a header field of the request says where its body ends, and is not the one that may";
 const BAD_TARGET = "the request line has not just a method and a target";
 /**
- * Written one byte for each character, a wider one would lose its upper half and could become a line feed. For text that
- * has none this is known without a look at it; a class of control characters would cost a microsecond.
+ * Text is written one byte per character: a wider character would lose its upper half and could become a line feed. V8 knows
+ * without a search that a one-byte string has none; a class of control characters would cost a microsecond.
  */
 const WIDE = /[^\0-\xff]/;
 const LENGTH = /^[0-9]{1,15}$/;
 
-/** Writes a body behind its head. @param length undefined: in chunks, with trailers behind them */
+/** Writes a body after its head. @param length undefined: in chunks, followed by trailers */
 export function bodySink(socket: Socket, length: number | undefined): BodySink {
   if (length !== undefined) return { target: socket, write: (chunk) => socket.write(chunk), end: ignore };
   return {
@@ -129,7 +129,7 @@ export function bodySink(socket: Socket, length: number | undefined): BodySink {
   };
 }
 
-/** @throws TypeError as `writeRequest()` */
+/** @throws TypeError like `writeRequest()` */
 function trailerLines(trailers: readonly string[]): string {
   let lines = "";
   for (let index = 0; index < trailers.length; index += 2) {

@@ -1,9 +1,9 @@
 /**
- * One request over HTTP/2, from the wait for a connection to the end of its answer: one state machine.
+ * One request over HTTP/2, from the wait for a connection to the end of its response: one state machine.
  *
- * Untrusted input: the upstream's answer. Promises: an answer counts as whole only with END_STREAM, which node:http2 does not
- * tell apart from RST_STREAM; only what the upstream says it has not looked at is sent a second time; whoever gives up, or
- * has his answer before his request was whole, leaves the upstream with RST_STREAM.
+ * Untrusted input: the upstream's response. Promises: a response is complete only with END_STREAM, which node:http2 does not
+ * distinguish from RST_STREAM; only requests that the upstream reports as unprocessed are resent; a call that is aborted, or
+ * answered before its request was complete, ends with RST_STREAM.
  *
  * @see RFC 9113 §8.1, §8.7
  */
@@ -38,45 +38,45 @@ const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREA
 type Head = IncomingHttpHeaders & IncomingHttpStatusHeader;
 
 export interface CallOwner {
-  /** The transport is closed: what broke, broke by that. */
+  /** The transport is closed, which explains all failures. */
   readonly isClosed: boolean;
-  /** Finds it another connection. */
+  /** Finds another connection for it. */
   sendAgain(call: Call): void;
-  /** It waits no longer. */
+  /** Removes it from the queue. */
   forget(call: Call): void;
-  /** It is over, whichever way. */
+  /** Called when it is over, in any way. */
   leave(): void;
 }
 
 export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEvents {
   readonly request: UpstreamRequest;
-  /** When it was sent, as of `performance.now()`. */
+  /** Start of the call, by `performance.now()`. */
   readonly since: number;
   readonly #owner: CallOwner;
   readonly #receiver: UpstreamReceiver;
   readonly #deadline: Deadline = new Deadline(this, () => this.#late());
   #stream: ClientHttp2Stream | undefined;
   #session: Session | undefined;
-  /** Bytes that had come on its connection when it was sent. */
+  /** Bytes received on its connection when it was sent. */
   #heardBefore = 0;
   #sender: BodySender | undefined;
-  /** Where it is a call over HTTP/1.1 after all. */
+  /** The call over HTTP/1.1, if the upstream chose that. */
   #other: UpstreamCall | undefined;
   #interim = 0;
   #hasHead = false;
   /** END_STREAM has come. */
   #isWhole = false;
-  /** Bytes of the body that have come, and that were given on. */
+  /** Received bytes of the body, and those that were passed on. */
   #came = 0;
-  #given = 0;
-  /** Of a whole answer, what was left when its stream closed before it was read. */
+  #passedOn = 0;
+  /** Unread rest of a complete response whose stream has closed. */
   #rest: Buffer[] | undefined;
   #isPaused = false;
   #trailers: UpstreamHeaders | undefined;
   #wasRefused = false;
   #isOver = false;
-  /** Its receiver has heard of the end, or wants to hear nothing. */
-  #isTold = false;
+  /** Its receiver was notified of the end, or wants no notification. */
+  #isNotified = false;
 
   constructor(owner: CallOwner, request: UpstreamRequest, receiver: UpstreamReceiver, since: number) {
     this.#owner = owner;
@@ -95,7 +95,7 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
     const isStream = body !== undefined && !Buffer.isBuffer(body);
     if (isStream && body.destroyed) return this.#failSoon("request-body", "the body broke off");
     try {
-      // Of a whole body the trailers are known; of a stream nobody knows yet whether there will be any.
+      // The trailers of a complete body are known; those of a stream come after it.
       const trailers = isStream ? undefined : this.request.trailers?.();
       const stream = session.request(requestHead(this.request), {
         endStream: body === undefined,
@@ -133,13 +133,13 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
     this.#isPaused = false;
     if (this.#rest) return this.#giveRest(this.#rest);
     if (this.#stream) this.#deadline.wait(this.request.idleTimeoutMs);
-    // Of one that is just being closed `#closed()` takes what is left.
+    // On a stream that is being closed, `#closed()` takes the rest.
     if (this.#stream?.destroyed === false) this.#stream.resume();
     this.#other?.resume();
   }
 
   abort(): void {
-    this.#isTold = true;
+    this.#isNotified = true;
     if (!this.#finish()) return;
     if (this.#other) this.#other.abort();
     else if (this.#stream) this.#cancel();
@@ -151,7 +151,7 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
     if (!this.#finish()) return;
     this.#cancel();
     discardBody(this.request);
-    this.#isTold = true;
+    this.#isNotified = true;
     this.#receiver.onFailure(failure, detail);
   }
 
@@ -165,9 +165,9 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
 
   onEnd(trailers: UpstreamHeaders | undefined): void {
     if (!this.#finish()) return;
-    // An answer that came before the request was sent is the last word: nobody wants the rest.
+    // The response came before the request was complete, so the rest of the request is not wanted.
     if (this.#sender !== undefined || this.#stream?.writableFinished === false) this.#cancel();
-    this.#isTold = true;
+    this.#isNotified = true;
     this.#receiver.onEnd(trailers);
   }
 
@@ -176,7 +176,7 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
   }
 
   onProgress(): void {
-    // An upstream that takes the body is not silent, whether it has begun to answer or not.
+    // An upstream that reads the body is not idle, whether or not it has begun to respond.
     const { idleTimeoutMs, headTimeoutMs, bodyTimeoutMs = headTimeoutMs } = this.request;
     if (!this.#isPaused) this.#deadline.wait(this.#hasHead ? idleTimeoutMs : bodyTimeoutMs);
   }
@@ -194,7 +194,7 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
   #listen(stream: ClientHttp2Stream): void {
     let problem: Error | undefined;
     const push = stream.push.bind(stream);
-    // The only place where END_STREAM shows: on RST_STREAM, and with the connection, the stream is closed before its end.
+    // The only place where END_STREAM is visible: on RST_STREAM, or with the connection, the stream is closed before its end.
     stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
       if (Buffer.isBuffer(chunk)) this.#came += chunk.length;
       else if (chunk === null && !stream.closed) this.#isWhole = true;
@@ -215,7 +215,7 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
       if (isTooLarge(this.#trailers)) this.fail("protocol", HEAD_TOO_LARGE);
     });
     on("data", (chunk: Buffer) => {
-      this.#given += chunk.length;
+      this.#passedOn += chunk.length;
       if (!this.#isPaused) this.#deadline.wait(this.request.idleTimeoutMs);
       this.onData(chunk);
     });
@@ -233,11 +233,11 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
     if (isTooLarge(raw)) return this.fail("protocol", HEAD_TOO_LARGE);
     const status = headers[":status"] ?? 0;
     if (!isFinalStatus(status)) return this.fail("protocol", `the answer has the status ${status}`);
-    // ":status" stands first, and alone.
+    // ":status" comes first, and is the only pseudo-header.
     this.onHead(status, raw.slice(2), isWhole);
   }
 
-  /** A mistake of ours in handling one answer ends that answer, not the process. */
+  /** Handles a bug of ours: ends this response, not the process. */
   broke(error: unknown): void {
     tellFault({ scope: "request", what: "a call to an upstream", error });
     try {
@@ -246,28 +246,28 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
         discardBody(this.request);
       }
     } finally {
-      // Also of a call that is over, where its receiver has not heard of that.
-      const wasTold = this.#isTold;
-      this.#isTold = true;
-      if (!wasTold) this.#receiver.onFailure("protocol", `handling the answer failed: ${errorText(error)}`);
+      // Also for a call that is over, if its receiver was not notified.
+      const wasNotified = this.#isNotified;
+      this.#isNotified = true;
+      if (!wasNotified) this.#receiver.onFailure("protocol", `handling the answer failed: ${errorText(error)}`);
     }
   }
 
-  /** Before its end, where nobody has heard of that. */
+  /** Handles a close before the end, if the receiver was not notified. */
   #closed(stream: ClientHttp2Stream, error: NodeJS.ErrnoException | undefined): void {
     if (this.#isOver) return;
     if (this.#owner.isClosed) return this.fail("closed", "the transport was closed");
     const code = stream.rstCode;
     if (this.#isWhole && this.#hasHead) {
-      // Whole it came, and the connection has ended since, while the client was slow.
+      // The response was complete, and the connection ended while the client was slow.
       const rest = takeUnread(stream);
       const left = rest.reduce((sum, piece) => sum + piece.length, 0);
-      if (left === this.#came - this.#given) return this.#giveRest((this.#rest = [...rest]));
+      if (left === this.#came - this.#passedOn) return this.#giveRest((this.#rest = [...rest]));
     }
     if (code === NGHTTP2_REFUSED_STREAM && !this.#hasHead) return this.#refused();
     const text = error ? errorText(error) : `the upstream broke off its answer, with code ${code}`;
     if (code === NGHTTP2_PROTOCOL_ERROR) this.fail("protocol", text);
-    // What node:http2 says to a head, or trailers, past our bound.
+    // The code that node:http2 sends for a head, or trailers, above our limit.
     else if (code === NGHTTP2_ENHANCE_YOUR_CALM) this.fail("protocol", `${text}, or its header fields are too many`);
     else this.fail(failureOfEstablished(error), text);
   }
@@ -280,7 +280,7 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
     }
   }
 
-  /** The upstream says that it has not looked at it, which is as good as not sent (RFC 9113 §8.7). */
+  /** The upstream reports the request as unprocessed, which is equivalent to unsent (RFC 9113 §8.7). */
   #refused(): void {
     const { body } = this.request;
     const isWhole = body === undefined || Buffer.isBuffer(body);
@@ -302,13 +302,13 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
   }
 
   #late(): void {
-    // Others would wait as long: until the system gives the connection up a quarter of an hour may pass.
+    // Other requests would wait as long: the system may take a quarter of an hour to drop the connection.
     this.#session?.leaveIfSilentSince(this.#heardBefore);
     this.fail("timeout", this.#hasHead ? "the answer stopped coming" : "no answer came in time");
   }
 
   #failSoon(failure: UpstreamFailure, detail: string): void {
-    // The caller has the call in hand by then.
+    // Later, when the caller has the call.
     process.nextTick(guard(this, () => this.fail(failure, detail)));
   }
 
@@ -317,12 +317,12 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
     this.#sender = undefined;
     const stream = this.#stream;
     if (stream === undefined) return;
-    // What comes of the answer is nobody's.
+    // Discard the rest of the response.
     stream.resume();
     resetSoon(stream);
   }
 
-  /** @returns false when it was over before */
+  /** @returns false when it was already over */
   #finish(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
@@ -332,7 +332,7 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
   }
 }
 
-/** Our settings bound it, too, but hold only once the upstream has acknowledged them. */
+/** Our settings have the same limit, but apply only once the upstream has acknowledged them. */
 function isTooLarge(fields: readonly string[]): boolean {
   let bytes = 0;
   for (const text of fields) bytes += text.length + 2;

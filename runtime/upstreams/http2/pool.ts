@@ -12,7 +12,7 @@ import { Call, type CallOwner } from "./call.ts";
 import { Session, type SessionOwner } from "./session.ts";
 import { guardEach, task } from "../../shared/faults/guard.ts";
 
-/** So long an upstream that chose HTTP/1.1 is not asked anew. */
+/** Time after which an upstream that chose HTTP/1.1 is offered HTTP/2 again. */
 const HTTP1_MS = 60_000;
 
 export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwner, CallOwner {
@@ -21,24 +21,24 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
   isClosed = false;
   readonly #upstream: Upstream;
   readonly #http1: Transport;
-  /** Those that count as connections; what the upstream says goodbye to, or is silent on, only finishes what it has. */
+  /** Connections that count towards the limit. Those with a GOAWAY, or without responses, only finish their requests. */
   readonly #counted = new Set<Session>();
   readonly #leaving = new Set<Session>();
-  /** Those that may have room. The first is filled first, so that those too many grow old. */
+  /** Connections that may have room. The first is filled first, so that surplus ones expire. */
   readonly #free = new Set<Session>();
   #connecting = 0;
   #http1Until = Number.NEGATIVE_INFINITY;
   #isRetired = false;
   #startsSoon = false;
 
-  /** @param http1 for upstreams that choose it in the TLS handshake */
+  /** @param http1 for upstreams that choose HTTP/1.1 in the TLS handshake */
   constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number, http1: Transport, share: FairShare) {
     super(upstream, connectTimeoutMs, maxUnderWay, share);
     this.#upstream = upstream;
     this.#http1 = http1;
   }
 
-  /** Owners share a pool, but not their look-ups. */
+  /** Owners share a pool, but not their shares of look-ups. */
   get upstream(): Upstream {
     return this.waiting[0]?.request.upstream ?? this.#upstream;
   }
@@ -66,7 +66,7 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
     }
     for (const session of Array.from(this.#leaving)) if (session.isIdle) session.destroy();
     this.failLate(now);
-    // Others may have closed theirs.
+    // Other upstreams may have closed connections.
     if (this.waiting.length > 0) this.#openForWaiting();
   }
 
@@ -90,7 +90,7 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
 
   onRoom(session: Session): void {
     this.#free.add(session);
-    // A stream may have ended in the phase that streams are reset in, see reset.ts: later, and those that came together.
+    // Later, all together: a stream may have ended in the phase in which streams are reset, see reset.ts.
     if (this.waiting.length === 0 || this.#startsSoon) return;
     this.#startsSoon = true;
     setTimeout(
@@ -125,7 +125,8 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
   }
 
   onUnreachable(failure: UpstreamFailure, detail: string, since: number): void {
-    // Who came in the middle of it has an attempt of his own; one that is still being made may serve as many as it has room.
+    // A request that came during the attempt has an attempt of its own. One pending attempt can serve as many requests as it
+    // has streams.
     while (this.waiting.length > this.#connecting * this.maxStreams && (this.waiting[0] as Call).since <= since)
       this.waiting.shift()?.fail(failure, detail);
   }
@@ -160,7 +161,7 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
     return undefined;
   }
 
-  /** One that waits may be told off just now. */
+  /** Later: a waiting call may be failing in this stack. */
   #openSoon(): void {
     if (this.waiting.length > 0)
       process.nextTick(task("the opening of a connection to an upstream", () => this.#openForWaiting()));
@@ -184,7 +185,7 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
       this.#counted.add(new Session(this));
       return true;
     } catch (error) {
-      // TLS settings that cannot be used at all, or an address that may not be connected to.
+      // Unusable TLS settings, or an address that is not allowed.
       this.#connecting -= 1;
       this.share.closed();
       const since = performance.now();
@@ -198,5 +199,5 @@ export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwne
   }
 }
 
-/** In the stack of the connection, which others share: an error ends this call alone. */
+/** Runs in the stack of the connection, which other calls share: an error must end only this call. */
 const start = guardEach((call: Call, session: Session) => call.start(session));

@@ -1,8 +1,8 @@
 /**
- * One HTTP/2 connection to an upstream: it opens, carries many requests at once, and ends.
+ * One HTTP/2 connection to an upstream: it opens, carries many requests at the same time, and ends.
  *
- * Over node:http2. Untrusted input: the upstream's frames, which nghttp2 reads. Promises: no request is begun on a connection
- * whose certificate was not checked, or that has said it takes no more; whoever has a request on it hears of its end.
+ * Over node:http2. Untrusted input: the upstream's frames, which nghttp2 reads. Promises: no request starts on a connection
+ * whose certificate was not verified, or that accepts no more requests; every request on it is notified of its end.
  */
 import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream, type Settings } from "node:http2";
 import type { Socket } from "node:net";
@@ -22,38 +22,38 @@ import { guard } from "../../shared/faults/guard.ts";
 export interface SessionOwner {
   readonly upstream: Upstream;
   readonly connectTimeoutMs: number;
-  /** Of the latest handshake that was good in every respect. */
+  /** Session of the latest completely valid handshake. */
   tlsSession: Buffer | undefined;
-  /** As the upstream said last, at least 1: it holds for connections whose SETTINGS have not come. */
+  /** The upstream's latest limit, at least 1, for connections whose SETTINGS have not come. */
   maxStreams: number;
-  /** It is there, and can take requests. */
+  /** It is established and can take requests. */
   onReady(session: Session): void;
   /** It can take more than before. */
   onRoom(session: Session): void;
   /** The upstream wants HTTP/1.1; `onGone` follows. */
   onHttp1(): void;
-  /** It will take none any more; those that it has hear of their own end. */
+  /** It accepts no more requests; those on it are notified of their own end. */
   onFull(session: Session): void;
   onGone(session: Session, wasReady: boolean): void;
-  /** After `onGone`: there never was a connection. @param since when it was tried, as of `performance.now()` */
+  /** After `onGone`: the connection was never established. @param since start of the attempt, by `performance.now()` */
   onUnreachable(failure: UpstreamFailure, detail: string, since: number): void;
 }
 
-/** As long as an idle connection is kept; many servers close theirs after 5 s. */
+/** Lifetime of an idle connection; many servers close theirs after 5 s. */
 const IDLE_MS = 4_000;
-/** What an upstream may send of one answer before its client takes it, and of all answers before we read them. */
+/** Most bytes of one response before its client reads them, and of all responses before we read them. */
 const STREAM_WINDOW_BYTES = 262_144;
 const SESSION_WINDOW_BYTES = 1_048_576;
-/** Bound of what node:http2 holds for one connection, in MB (its unit): all windows, and as much on the way out. */
+/** Limit of node:http2's memory for one connection, in MB (its unit): all windows, and as much for output. */
 const MAX_MEMORY_MB = 64;
 /**
- * What may stand once is checked before; node:http2 would throw for a client's second User-Agent, too. Its types know
- * this option of servers alone.
+ * Single-value headers are checked before; node:http2 would also throw for a client's second User-Agent. Its types have this
+ * option only for servers.
  */
 const AS_THEY_ARE = { strictSingleValueFields: false };
 
 export class Session {
-  /** Since `performance.now()` had this value it has been idle for too long; meaningful without streams. */
+  /** Time, by `performance.now()`, from which it has been idle too long; meaningful without streams. */
   idleUntil = Number.POSITIVE_INFINITY;
   readonly #owner: SessionOwner;
   readonly #socket: Socket;
@@ -61,13 +61,13 @@ export class Session {
   readonly #deadline: Deadline = new Deadline(this, () => this.#fail("connect-timeout", "no connection in time"));
   #http2: ClientHttp2Session | undefined;
   #streams = 0;
-  /** As the upstream says, which may change. */
+  /** The upstream's limit, which may change. */
   #maxStreams: number;
   #takesNoMore = false;
   #error: Error | undefined;
   #isGone = false;
 
-  /** @throws for TLS settings that cannot be used at all, and for addresses that may not be connected to */
+  /** @throws for unusable TLS settings, and for addresses that are not allowed */
   constructor(owner: SessionOwner) {
     this.#owner = owner;
     this.#maxStreams = owner.maxStreams;
@@ -84,7 +84,7 @@ export class Session {
       "close",
       guard(this, () => this.#closed()),
     );
-    // Node keeps it back until the peer has proven its name: a resumed session is not asked for it again.
+    // Node emits it only after the certificate is verified: a resumed session does not verify it again.
     socket.on(
       "session",
       guard(this, (session: Buffer) => (owner.tlsSession = session)),
@@ -110,14 +110,14 @@ export class Session {
     return this.#socket.bytesRead;
   }
 
-  /** Takes no other requests if nothing at all has come for so long. @param bytesRead as it was then */
+  /** Accepts no more requests if nothing at all has come since. @param bytesRead count at that time */
   leaveIfSilentSince(bytesRead: number): void {
     if (this.#isGone || this.#takesNoMore || this.bytesRead !== bytesRead) return;
     this.#takesNoMore = true;
     this.#owner.onFull(this);
   }
 
-  /** Only while it has room. @param head flat, pseudo-headers first @throws for what cannot be sent */
+  /** Only while it has room. @param head flat, pseudo-headers first @throws for an invalid head */
   request(head: readonly string[], options: { endStream: boolean; waitForTrailers: boolean }): ClientHttp2Stream {
     const http2 = this.#http2 as ClientHttp2Session;
     const stream = http2.request(head, options);
@@ -130,15 +130,15 @@ export class Session {
     return stream;
   }
 
-  /** Cuts it; requests on it hear of that. */
+  /** Ends it; requests on it are notified. */
   destroy(): void {
-    // Before the pool that owns it goes on: it must not be given to anybody.
+    // First: the pool must not use it for other requests.
     this.#gone();
     this.#http2?.destroy();
     this.#socket.destroy();
   }
 
-  /** A mistake of ours: those who have a request on it hear of its end. */
+  /** Handles a bug of ours: requests on it are notified of its end. */
   broke(error: unknown): void {
     tellFault({ scope: "request", what: "a connection to an upstream", error });
     this.#fail("protocol", `handling the connection failed: ${errorText(error)}`);
@@ -170,7 +170,7 @@ export class Session {
       "close",
       guard(this, () => this.#closed()),
     );
-    // Streams that it has may go on; node:http2 begins no others.
+    // Its streams may continue; node:http2 starts no others.
     http2.once(
       "goaway",
       guard(this, () => this.#owner.onFull(this)),
@@ -203,7 +203,7 @@ export class Session {
     this.#fail(failureOfOpening(error), error ? errorText(error) : "the upstream closed the connection");
   }
 
-  /** The reason is for those who wait for it; the others have their own. */
+  /** The reason is for requests that wait for it; requests on it have their own. */
   #fail(failure: UpstreamFailure, detail: string): void {
     if (this.#isGone) return;
     const wasReady = this.#http2 !== undefined;
@@ -215,7 +215,7 @@ export class Session {
     if (this.#isGone) return;
     this.#isGone = true;
     this.#deadline.close();
-    // A session that did not get us this far is not tried again.
+    // The TLS session may be the cause: do not resume it again.
     if (this.#http2 === undefined) this.#owner.tlsSession = undefined;
     this.#owner.onGone(this, this.#http2 !== undefined);
   }

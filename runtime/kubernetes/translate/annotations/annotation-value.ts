@@ -1,8 +1,8 @@
 /**
  * The text of one annotation → the setting's value, by the setting's kind.
  *
- * Texts stand as they are; flags, numbers, lists, maps and blocks are YAML (which JSON is a part of). Whether the value
- * is a good one is validated later, with the whole route, by the same schema as configuration files.
+ * Texts are used unchanged; flags, numbers, lists, maps and blocks are YAML (which includes JSON). The value itself is
+ * validated later, with the whole route, by the schema of configuration files.
  *
  * @see test/requirements.ts, "Header settings (per route)": "Map and list values are written as YAML text"
  */
@@ -14,18 +14,18 @@ import { readSource } from "../../../settings/source.ts";
 
 export type AnnotationValue =
   | { readonly kind: "value"; readonly value: unknown }
-  /** Says that a block is there, or (`false`) that it is not. */
+  /** The block is present, or (`false`) absent. */
   | { readonly kind: "marker"; readonly present: boolean }
   | { readonly kind: "refused"; readonly message: string };
 
-/** A text in YAML quotes would be another text: `30s`, `"\1"` and `^/(.+)$` mean themselves. */
+/** YAML would change these texts: `30s`, `"\1"` and `^/(.+)$` are meant literally. */
 const VERBATIM: ReadonlySet<Kind> = new Set<Kind>(["text", "url", "duration", "choice"]);
 
-/** Spellings that other gateways' Ingresses have. */
+/** Values in Ingresses of other gateways. */
 const CHOICE_ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   mcp_server_upstream_oauth2_auth_style: { in_header: "header", in_params: "params" },
 };
-/** Lists that may also be written with commas, since nothing else can stand in them. */
+/** Lists that may also be comma-separated, since their items contain no commas. */
 const COMMA_LISTS: ReadonlySet<string> = new Set(["mcp_server_upstream_oauth2_scopes"]);
 
 export function readAnnotation({ name, field }: AnnotationField, text: unknown): AnnotationValue {
@@ -35,7 +35,7 @@ export function readAnnotation({ name, field }: AnnotationField, text: unknown):
   if (field.kind === "secret") return refuse("is a secret, which no annotation may hold, must come from a Secret");
   if (isMarker(field)) return readMarker(text);
   if (VERBATIM.has(field.kind)) {
-    // A block scalar (`|`) ends with a line break that nobody means.
+    // A block scalar (`|`) ends with an unintended line break.
     const value = text.replace(/\r?\n$/, "");
     return { kind: "value", value: CHOICE_ALIASES[name]?.[value] ?? inOurCase(field, value) };
   }
@@ -55,12 +55,12 @@ function inOurCase({ values = [] }: Field, value: string): string {
   return values.find((each) => each === value.toLowerCase()) ?? value;
 }
 
-/** "true" or "false", as flags of our own annotations are written; undefined when it is neither. */
+/** Parses "true" or "false", as in flags of our own annotations; undefined for anything else. */
 export function readFlag(text: unknown): boolean | undefined {
   return text === "true" ? true : text === "false" ? false : undefined;
 }
 
-/** A block that other annotations fill, or that is always empty. */
+/** True for a block that other annotations fill, or that is always empty. */
 function isMarker({ kind, fields = [] }: Field): boolean {
   const isNamed = (field: Field): boolean =>
     field.annotation !== undefined || (field.kind === "block" && (field.fields ?? []).some(isNamed));

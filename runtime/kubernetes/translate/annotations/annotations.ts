@@ -19,13 +19,13 @@ export interface AnnotationReading {
   readonly settings: Record<string, unknown>;
   /** Annotations that name Secrets: annotation → name of the Secret. */
   readonly secrets: ReadonlyMap<string, string>;
-  /** Upstreams are asked over TLS. */
+  /** Upstreams use TLS. */
   readonly secureUpstream: boolean;
   /** Upstreams are Services, not their endpoints. */
   readonly viaService: boolean;
   /** ImplementationSpecific paths are regular expressions. */
   readonly pathRegex: boolean;
-  /** Setting path ("mcp.server.path") → annotation that said it. */
+  /** Setting path ("mcp.server.path") → annotation that set it. */
   readonly places: ReadonlyMap<string, string>;
   readonly problems: readonly DraftProblem[];
 }
@@ -39,7 +39,7 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
   const secrets = new Map<string, string>();
   const flags = new Map<string, boolean>();
   const places = new Map<string, string>();
-  const denied: AnnotationField[] = [];
+  const absent: AnnotationField[] = [];
 
   for (const [key, value] of Object.entries(annotations).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     if (!key.startsWith(ANNOTATION_PREFIX)) continue;
@@ -55,7 +55,7 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
     } else problems.push(ingressError({ annotation: name }, unknownAnnotation(name)));
   }
   problems.push(...unknownAnnotations(annotations));
-  for (const { name, path } of denied) {
+  for (const { name, path } of absent) {
     const [filler] = [...places]
       .filter(([place]) => place.startsWith(`${formatPath(path)}.`))
       .map(([, other]) => other);
@@ -81,7 +81,7 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
   function readSetting(field: AnnotationField, value: unknown): void {
     const read = readAnnotation(field, value);
     if (read.kind === "refused") problems.push(ingressError({ annotation: field.name }, read.message));
-    else if (read.kind === "marker" && !read.present) denied.push(field);
+    else if (read.kind === "marker" && !read.present) absent.push(field);
     else {
       places.set(formatPath(field.path), field.name);
       if (read.kind === "value") setAt(settings, field.path, read.value);
@@ -109,7 +109,7 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
     else flags.set(annotation, flag);
   }
 
-  /** The schema says this of the block; people look for it at the annotation. */
+  /** The schema would report this for the block; users look for it at the annotation. */
   function validateMcp(): void {
     const mcp = settings["mcp"] as Record<string, unknown> | undefined;
     const server = [...places].find(([place]) => place === "mcp.server" || place.startsWith("mcp.server."));
@@ -127,18 +127,18 @@ function unknownAnnotation(name: string): string {
   return unknownMember(name, knownAnnotations).replace("setting", "annotation");
 }
 
-/** Named one by one; of more it is enough to know that there are. */
-const MOST_STRANGE = 5;
+/** Number of annotations listed by name; the rest is only counted. */
+const MAX_NAMED = 5;
 
 /**
- * Annotations of other Ingress controllers, and of a misspelt prefix: whoever wrote them believes that they do something.
- * Those of tools that deploy, issue certificates or only describe are nobody's business here.
+ * Annotations of other Ingress controllers, or with a misspelled prefix, whose authors expect an effect. Those of tools that
+ * deploy, issue certificates or only describe are ignored here.
  */
 function unknownAnnotations(annotations: Readonly<Record<string, unknown>>): readonly DraftProblem[] {
-  const strange = Object.keys(annotations).filter(isOfOtherController).toSorted();
-  if (strange.length === 0) return [];
-  const rest = strange.length - MOST_STRANGE;
-  const named = strange.slice(0, MOST_STRANGE).map((key) => quote(key));
+  const foreign = Object.keys(annotations).filter(isOfOtherController).toSorted();
+  if (foreign.length === 0) return [];
+  const rest = foreign.length - MAX_NAMED;
+  const named = foreign.slice(0, MAX_NAMED).map((key) => quote(key));
   const all = `${named.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
   return [
     ingressWarning(
@@ -155,7 +155,7 @@ function isOfOtherController(key: string): boolean {
   return `.${domain}`.endsWith(".gateway.io") || domain.split(".").includes("ingress");
 }
 
-/** Sets a member, making the blocks on the way. A block that is there already is kept and filled. */
+/** Sets a member, and creates missing blocks on the way. Existing blocks are kept and extended. */
 export function setAt(settings: Record<string, unknown>, path: readonly string[], value: unknown): void {
   const name = path.at(-1);
   if (name !== undefined) blockAt(settings, path.slice(0, -1))[name] = value;
@@ -164,7 +164,7 @@ export function setAt(settings: Record<string, unknown>, path: readonly string[]
 function blockAt(settings: Record<string, unknown>, path: readonly string[]): Record<string, unknown> {
   let block = settings;
   for (const name of path) {
-    // Names of headers come from outside: one must not reach what every object inherits.
+    // Header names are untrusted: one must not reach members that every object inherits.
     if (!Object.hasOwn(block, name)) {
       Object.defineProperty(block, name, { value: {}, enumerable: true, configurable: true, writable: true });
     }

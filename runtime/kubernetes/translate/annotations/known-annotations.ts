@@ -1,7 +1,7 @@
 /**
- * Annotations beside those that the Field tree names: how the upstream is reached, and which Secrets hold what.
+ * Annotations in addition to those in the Field tree: how the upstream is reached, and which Secrets contain values.
  *
- * Which of them there are follows from the Field tree too: an annotation whose setting does not exist is unknown.
+ * Their existence also follows from the Field tree: an annotation whose setting does not exist is unknown.
  */
 import { annotationFields } from "../../../config/surfaces/annotations.ts";
 import type { Field } from "../../../settings/field.ts";
@@ -11,23 +11,23 @@ import { routeFields } from "../../../config/route.ts";
 export interface SecretMember {
   /** Key in the Secret's data. */
   readonly key: string;
-  /** Setting in the route. A secret one is written sealed. */
+  /** Setting in the route. A secret setting is written sealed. */
   readonly path: readonly string[];
   readonly optional?: true;
 }
 
 export interface SecretAnnotation {
   readonly name: string;
-  /** Fixed keys, or a labelled setting that takes every key of the Secret as a label. */
+  /** Fixed keys, or a labeled setting that takes every key of the Secret as a label. */
   readonly members: readonly SecretMember[] | { readonly labels: readonly string[]; readonly value: string };
 }
 
-/** What other gateways show on their pages. Nothing is done with it here, and nothing is missed when it is passed over. */
+/** Descriptions that other gateways show on their pages. They are ignored here, without a loss. */
 export const DESCRIPTIVE_ANNOTATIONS: ReadonlySet<string> = new Set(["description", "logo_url"]);
-/** Names from earlier versions of other gateways, for those who only change the prefix. */
+/** Names from earlier versions of other gateways, for users who only change the prefix. */
 export const FORMER_ANNOTATIONS: ReadonlyMap<string, string> = new Map([["lb_policy", "load_balancing_policy"]]);
 
-/** The annotations that say how a Service is reached. */
+/** Annotations about how a Service is reached. */
 export const UPSTREAM_ANNOTATIONS = ["secure_upstream", "service_proxy_upstream"] as const;
 /** ImplementationSpecific paths are regular expressions. */
 export const PATH_REGEX = "path_regex";
@@ -55,7 +55,7 @@ const secretAnnotations: readonly SecretAnnotation[] = [
   },
 ];
 
-/** Those whose settings exist. */
+/** The annotations whose settings exist. */
 export const knownSecretAnnotations: ReadonlyMap<string, SecretAnnotation> = new Map(
   secretAnnotations
     .filter(({ members }) => ("labels" in members ? [members.labels] : members.map(({ path }) => path)).every(fieldAt))

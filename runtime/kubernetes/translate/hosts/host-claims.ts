@@ -1,21 +1,21 @@
 /**
- * Whose a host is: that of the namespace whose Ingress is the oldest that names it, or of those that the operator lists.
+ * Assigns each host to a namespace: that of the oldest Ingress that names it, or those that the operator lists.
  *
  * Untrusted input: hosts that Ingresses name. Promise: requests for one host go to Ingresses of one namespace, unless the
- * operator lists several. A wildcard covers hosts at any depth, and takes the paths that the routes of a host below it
- * leave (features/routing/apply-host-routes.ts): so of two hosts of which one covers the other, as of two equal ones, the older keeps its
- * own and the newer is refused, whichever is the wildcard. Whether an Ingress can be served says nothing about its
- * claim: a mistake of its author must not hand the host to others.
+ * operator lists several. A wildcard covers hosts at any depth, and takes the paths that the routes of a host below it leave
+ * (features/routing/apply-host-routes.ts). So if one host covers the other, as for two equal ones, the older keeps its claim
+ * and the newer is rejected, whichever is the wildcard. A claim does not depend on whether the Ingress can be served: its
+ * author's mistake must not give the host to others.
  */
 import { canonicalHost } from "../../../settings/domains.ts";
 import { quote } from "../../../settings/problem.ts";
 import { append } from "../../../shared/linear/append.ts";
 
-/** Host or wildcard, canonical → namespaces whose Ingresses may name it and what lies below it, and share it. */
+/** Host or wildcard, canonical → namespaces whose Ingresses may name it and hosts below it, and share it. */
 export type HostList = ReadonlyMap<string, readonly string[]>;
 
 export interface HostClaim {
-  /** As the Ingress has it. */
+  /** As written in the Ingress. */
   readonly host: string;
   readonly namespace: string;
   /** "namespace/name" of the Ingress. */
@@ -23,9 +23,9 @@ export interface HostClaim {
 }
 
 export interface HostClaims {
-  /** Claims must come in the order of the Ingresses' age. @returns why the host is refused; undefined when it is not */
-  claim(wanted: HostClaim): string | undefined;
-  /** Whether the namespace claimed this very host. */
+  /** Call it in the order of the Ingresses' age. @returns the reason for a rejection; undefined if accepted */
+  claim(claimed: HostClaim): string | undefined;
+  /** True if the namespace claimed exactly this host. */
   holds(host: string, namespace: string): boolean;
 }
 
@@ -36,41 +36,43 @@ interface Kept extends HostClaim {
 
 export function createHostClaims(list: HostList = new Map()): HostClaims {
   const byKey = new Map<string, Kept[]>();
-  /** Domain → of the claims of hosts and wildcards that lie below it, the oldest of two namespaces: one of them is another's. */
+  /**
+   * Domain → oldest claims of two namespaces for hosts and wildcards below it: at least one of them is another namespace's.
+   */
   const below = new Map<string, Kept[]>();
-  /** One claim of a namespace for a host says as much as many. */
+  /** A namespace's repeated claims for a host are stored once. */
   const known = new Set<string>();
-  /** Domain → entries of the list that lie below it: each wildcard asks. */
+  /** Domain → entries of the list below it, needed for each wildcard. */
   const listedBelow = new Map<string, Entry[]>();
   for (const entry of list) for (const domain of ancestors(entry[0])) append(listedBelow, domain, entry);
 
   return {
-    claim(wanted) {
-      const key = canonicalPattern(wanted.host);
+    claim(claimed) {
+      const key = canonicalPattern(claimed.host);
       const labels = labelsIn(key);
       if (labels > MAX_LABELS) {
-        return `is ${quote(wanted.host)}, which has ${labels} labels, must have at most ${MAX_LABELS}`;
+        return `is ${quote(claimed.host)}, which has ${labels} labels, must have at most ${MAX_LABELS}`;
       }
-      if (known.has(claimKey(wanted.namespace, key))) return undefined;
+      if (known.has(claimKey(claimed.namespace, key))) return undefined;
       const listed = entriesFor(key, list, listedBelow).find(
-        ([, namespaces]) => !namespaces.includes(wanted.namespace),
+        ([, namespaces]) => !namespaces.includes(claimed.namespace),
       );
       if (listed) {
         const [pattern, namespaces] = listed;
         const whose = namespaces.length === 0 ? "no namespace" : namespaces.join(", ");
-        return `is ${quote(wanted.host)}, but the operator gives ${quote(pattern)} to ${whose}, not to namespace ${wanted.namespace}`;
+        return `is ${quote(claimed.host)}, but the operator gives ${quote(pattern)} to ${whose}, not to namespace ${claimed.namespace}`;
       }
       const other = overlapping(key).find(
-        (kept) => kept.namespace !== wanted.namespace && entryOf(narrower(key, kept.key), list) === undefined,
+        (kept) => kept.namespace !== claimed.namespace && entryOf(narrower(key, kept.key), list) === undefined,
       );
-      if (other) return belongsTo(wanted, other, key);
-      keep({ ...wanted, key });
+      if (other) return belongsTo(claimed, other, key);
+      keep({ ...claimed, key });
       return undefined;
     },
     holds: (host, namespace) => known.has(claimKey(namespace, canonicalPattern(host))),
   };
 
-  /** Claims of the same host, of wildcards above it, and of what lies below it. */
+  /** Claims of the same host, of wildcards above it, and of hosts below it. */
   function overlapping(key: string): readonly Kept[] {
     const above = ancestors(key).flatMap((domain) => byKey.get(`*.${domain}`) ?? []);
     const inside = key.startsWith("*.") ? (below.get(key.slice(2)) ?? []) : [];
@@ -82,7 +84,7 @@ export function createHostClaims(list: HostList = new Map()): HostClaims {
     if (known.has(claim)) return;
     known.add(claim);
     append(byKey, kept.key, kept);
-    // What the operator lists is in nobody's way.
+    // Hosts in the operator's list conflict with no claim.
     if (entryOf(kept.key, list) !== undefined) return;
     for (const domain of ancestors(kept.key)) addOfTwo(below, domain, kept);
   }
@@ -92,7 +94,7 @@ function claimKey(namespace: string, key: string): string {
   return `${namespace} ${key}`;
 }
 
-/** Of a third namespace nobody is told: whoever asks is not one of the two, or finds the other one. */
+/** A third namespace is not stored: a claim conflicts with at least one of the first two. */
 function addOfTwo(index: Map<string, Kept[]>, at: string, kept: Kept): void {
   const [first, second] = index.get(at) ?? [];
   if (!second && first?.namespace !== kept.namespace) append(index, at, kept);
@@ -106,8 +108,8 @@ function belongsTo({ host }: HostClaim, other: Kept, key: string): string {
 }
 
 /**
- * What the list says about a host: its own or the nearest wildcard's entry, and for a wildcard those of all hosts that it
- * would cover, too.
+ * Entries of the list for a host: its own or the nearest wildcard's, and for a wildcard also those of all hosts that it would
+ * cover.
  */
 function entriesFor(key: string, list: HostList, below: ReadonlyMap<string, readonly Entry[]>): readonly Entry[] {
   const own = entryOf(key, list);
@@ -132,7 +134,7 @@ function narrower(one: string, other: string): string {
   return one.startsWith("*.") && other !== one && ancestors(other).includes(one.slice(2)) ? other : one;
 }
 
-/** Far more than anybody has. Each is an entry of its own, and 4,000 hosts of 120 labels took half a minute. */
+/** Far more than in practice. Each label is an entry, and 4,000 hosts of 120 labels took half a minute. */
 const MAX_LABELS = 32;
 
 function labelsIn(key: string): number {
@@ -141,7 +143,7 @@ function labelsIn(key: string): number {
   return labels;
 }
 
-/** Domains below which a host or wildcard lies, the nearest first: of "*.a.example.com" "example.com", not "a.…". */
+/** Domains above a host or wildcard, the nearest first: for "*.a.example.com" "example.com", not "a.…". */
 function ancestors(key: string): readonly string[] {
   const found: string[] = [];
   const from = key.startsWith("*.") ? 2 : 0;
@@ -149,7 +151,7 @@ function ancestors(key: string): readonly string[] {
   return found;
 }
 
-/** Two spellings of one host are one claim. What is no host is refused as a route's, and compared as it stands. */
+/** Two spellings of one host are one claim. An invalid host is rejected with its route, and compared unchanged here. */
 export function canonicalPattern(host: string): string {
   const bare = host.startsWith("*.") ? host.slice(2) : host;
   const canonical = canonicalHost(bare) ?? bare.toLowerCase();

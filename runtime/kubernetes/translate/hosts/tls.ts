@@ -1,10 +1,10 @@
 /**
  * `spec.tls` of Ingresses → the certificates of their namespaces' slices.
  *
- * Untrusted input: Ingresses and the Secrets that they name, all of one namespace. Promises: a certificate is for hosts that
- * its namespace serves, by an Ingress that names it; of two for one host the older Ingress's is shown; what cannot be used
- * is named with its place and changes nothing for the routes, and a Secret that went bad leaves what it held before. Keys
- * leave sealed. Pure, but for the sealing.
+ * Untrusted input: Ingresses and the Secrets that they name, all of one namespace. Promises: a certificate is used only for
+ * hosts that its namespace serves, by an Ingress that names it; of two for one host the older Ingress's is used; an unusable
+ * one is reported with its location and changes no route; a Secret that becomes invalid keeps its previous certificate. Keys
+ * leave sealed. Pure, except for sealing.
  */
 import { X509Certificate } from "node:crypto";
 
@@ -23,19 +23,19 @@ import { certificateTime } from "../../../features/listener/certificate-end.ts";
 export interface TlsEntry {
   /** Name of the Secret, in the Ingress's namespace. */
   readonly secret: string;
-  /** Where it stands. */
+  /** Location in the Ingress. */
   readonly path: string;
-  /** Host → where it stands. */
+  /** Host → its location in the Ingress. */
   readonly hosts: ReadonlyMap<string, string>;
 }
 
-/** Certificate and key as a Secret has them; both PEM. */
+/** Certificate and key from a Secret; both PEM. */
 export interface KeyPair {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** What of an Ingress concerns certificates. */
+/** The parts of an Ingress that concern certificates. */
 export interface TlsDraft {
   /** "namespace/name". */
   readonly key: string;
@@ -49,31 +49,31 @@ export interface TlsContext {
   /** Hosts of served Ingresses, canonical, by namespace. */
   readonly served: ReadonlyMap<string, ReadonlySet<string>>;
   readonly seal: Seal | undefined;
-  /** What Secrets ("namespace/name") held when they were good last. */
+  /** Secret ("namespace/name") → its last valid certificate. */
   readonly before: ReadonlyMap<string, KeyPair>;
-  /** What the gateway refused: Ingress → host → why. */
+  /** Rejections by the gateway: Ingress → host → reason. */
   readonly refused: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  /** Epoch milliseconds; absent: nothing is said of expiry. */
+  /** Epoch milliseconds; absent: expiry is not reported. */
   readonly nowMs: number | undefined;
-  /** With the routes in. */
+  /** Already includes the routes. */
   readonly sizes: SliceSizes;
 }
 
 export interface TlsReading {
   /** Namespace → host → certificate. */
   readonly certificates: ReadonlyMap<string, ReadonlyMap<string, HostCertificateDoc>>;
-  /** Host → Ingress that brings its certificate. */
+  /** Host → Ingress that provides its certificate. */
   readonly bringers: ReadonlyMap<string, string>;
   /** By Ingress. */
   readonly problems: ReadonlyMap<string, readonly DraftProblem[]>;
-  /** Secret → what it holds, or held when it was good last. */
+  /** Secret → its certificate, or its last valid one. */
   readonly pairs: ReadonlyMap<string, KeyPair>;
 }
 
-/** Every host of the gateway, for an entry of which the gateway refuses all. */
+/** All hosts of the gateway, if the gateway rejects all certificates of an entry. */
 export const EVERY_HOST = "*";
 
-/** Pairs of a Secret and a host that are looked at in one Ingress: entries can name all hosts of its rules each. */
+/** Limit of Secret and host pairs in one Ingress: each entry can name all hosts of its rules. */
 const MOST_PAIRS = 5_000;
 
 /** @param ruleHosts hosts of the rules, for entries that name none */
@@ -82,13 +82,13 @@ export function readTls({ spec }: Ingress, ruleHosts: ReadonlyMap<string, string
   const entries: TlsEntry[] = [];
   let left = MOST_PAIRS;
   for (const [index, { secretName, hosts = [] }] of (spec?.tls ?? []).entries()) {
-    // Without one the gateway's own certificate is meant. What is no name is nobody's Secret: the API server refuses it.
+    // Without a Secret the gateway's own certificate is used. An invalid name is ignored: the API server rejects it.
     if (!isObjectName(secretName)) continue;
     const path = `spec.tls[${index}]`;
     const found = new Map<string, string>();
     for (const [host, place] of hosts.length === 0 ? ruleHosts : placesOf(hosts, path)) {
       if (found.size >= left) break;
-      // They are names of the certificate: people write the wildcard of one that is for several hosts of their rules.
+      // The entry has the names of the certificate: users write its wildcard for several hosts of their rules.
       const below = byWildcard.get(host) ?? [];
       const meant = below.length === 0 || ruleHosts.has(host) ? [host] : below;
       for (const each of meant) if (found.size < left) found.set(each, place);
@@ -99,7 +99,7 @@ export function readTls({ spec }: Ingress, ruleHosts: ReadonlyMap<string, string
   return entries;
 }
 
-/** Each host once, however often it is named: a wildcard stands for all hosts below it. */
+/** Each host once, however often it is named: a wildcard covers all hosts below it. */
 function placesOf(hosts: readonly string[], path: string): ReadonlyMap<string, string> {
   return new Map(hosts.map((host, at) => [host, `${path}.hosts[${at}]`]));
 }
@@ -152,7 +152,7 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
   const bringers = new Map([...first].map(([host, { draft }]) => [host, draft.key]));
   return { certificates, bringers, problems, pairs };
 
-  /** Why a host gets no certificate of this Secret; undefined when it does, or has the same already. */
+  /** Reason why a host gets no certificate from this Secret; undefined if it does, or has the same one already. */
   function hostState(
     host: string,
     draft: TlsDraft,
@@ -175,24 +175,24 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
   }
 }
 
-/** The first are reported; when they are mended the next ones are. */
+/** Only the first problems are reported; the next ones follow once these are fixed. */
 const MOST_PROBLEMS = 100;
 const TOO_MANY = "for whose certificate the configuration of its namespace has no room any more";
 const CERTIFICATE = "tls.crt";
 const KEY = "tls.key";
 
 interface SecretReading {
-  /** Absent: there is nothing to show. */
+  /** Absent: no usable certificate. */
   readonly pair?: KeyPair;
-  /** Of the certificate. */
+  /** Names of the certificate. */
   readonly names: readonly string[];
-  /** What is wrong, or will be. */
+  /** Problem, now or soon. */
   readonly state?: string;
 }
 
 function readSecret(name: string, { secrets, before, nowMs }: TlsContext): SecretReading {
   const secret = secrets.get(name);
-  // Taken away on purpose: what it held goes with it.
+  // The Secret was deleted on purpose, so its certificate is dropped.
   if (!secret) {
     const state = `but there is no Secret ${name}, or it may not be read: the gateway's own certificate is shown`;
     return { names: [], state };
@@ -203,11 +203,11 @@ function readSecret(name: string, { secrets, before, nowMs }: TlsContext): Secre
     const state = warning === undefined ? {} : { state: `whose certificate ${warning}` };
     return { pair: read.pair, names: namesOf(read.leaf), ...state };
   }
-  const earlier = before.get(name);
-  const shown = earlier ? "the earlier certificate stays" : "the gateway's own certificate is shown";
+  const previous = before.get(name);
+  const shown = previous ? "the earlier certificate stays" : "the gateway's own certificate is shown";
   const state = `but in Secret ${name} ${read.state}: ${shown}`;
-  return earlier
-    ? { pair: earlier, names: namesOf(new X509Certificate(earlier.certificate)), state }
+  return previous
+    ? { pair: previous, names: namesOf(new X509Certificate(previous.certificate)), state }
     : { names: [], state };
 }
 
@@ -215,7 +215,7 @@ type PairReading =
   | { readonly ok: true; readonly pair: KeyPair; readonly leaf: X509Certificate }
   | { readonly ok: false; readonly state: string };
 
-/** Says nothing of what the Secret holds. */
+/** Reports problems without the Secret's content. */
 function readPair(secret: Secret): PairReading {
   const values: string[] = [];
   for (const member of [CERTIFICATE, KEY]) {
@@ -234,7 +234,7 @@ function readPair(secret: Secret): PairReading {
   }
 }
 
-/** When a certificate ends, always in the same words until that changes. @returns undefined while all is well */
+/** Warns about expiry, in a text that stays the same until the state changes. @returns undefined while all is well */
 function expiryWarning(leaf: X509Certificate, nowMs: number): string | undefined {
   const time = certificateTime(leaf, nowMs);
   const at = (text: string): string => new Date(text).toISOString();
