@@ -1,18 +1,18 @@
 /**
- * `npm run build [-- DIRECTORY]`: dist/, or that directory, as the published package has it.
+ * `npm run build [-- DIRECTORY]`: dist/, or that directory, as in the published package.
  *
  *   dist/runtime            JavaScript and declarations by tsc; the gateway's programs as few files
- *   dist/constructs/cdktf   the constructs, and what they need of runtime/, as CommonJS
+ *   dist/constructs/cdktf   the constructs, and the parts of runtime/ that they need, as CommonJS
  *   dist/constructs/cdktn   the same constructs over the framework `cdktn`
- *   dist/provider           the Terraform provider as one file, with the licences of what is in it
- *   dist/sbom.cdx.json, dist/THIRD_PARTY_LICENSES.txt   what the package needs to run, in the versions of the lock file
- *   dist/image-sbom.cdx.json   what examples/container/Dockerfile puts into an image
+ *   dist/provider           the Terraform provider as one file, with the licenses of its contents
+ *   dist/sbom.cdx.json, dist/THIRD_PARTY_LICENSES.txt   runtime dependencies of the package, in the versions of the lock file
+ *   dist/image-sbom.cdx.json   contents that examples/container/Dockerfile adds to an image
  *
- * Two builds of one commit have the same bytes, wherever they are made. Types are what `npm run check` is for, which
- * `npm test` and `npm publish` begin with.
+ * Two builds of one commit have the same bytes, wherever they are made. `npm run check` checks types; `npm test` and
+ * `npm publish` start with it.
  *
- * CommonJS, because that is what a project of `cdktf init` is: its tsc, ts-node and jest take nothing else. ES modules
- * import it by name all the same. Not both: classes of two builds in one program would not know each other.
+ * CommonJS, because a project of `cdktf init` uses it: its tsc, ts-node and jest accept nothing else. ES modules can
+ * still import it by name. Not both: classes of two builds in one program would not recognize each other.
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -31,7 +31,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const SPECIFIER = /((?:\bfrom|\bimport\(|\bimport|\brequire\()\s*)(["'])([^"'\n]+)\2/g;
 
 export async function build(dist: string): Promise<void> {
-  // Files of an earlier build that have no source any more would be published too.
+  // Files of an earlier build whose source is gone would be published as well.
   for (const part of ["runtime", "constructs", "provider"])
     await rm(join(dist, part), { recursive: true, force: true });
   compile(".tsconfig.build.json", dist);
@@ -52,7 +52,7 @@ function compile(project: string, outDir: string): void {
   });
 }
 
-/** tsc rewrites `.ts` to `.js` in JavaScript and leaves it in declarations, where nobody has the `.ts` any more. */
+/** tsc rewrites `.ts` to `.js` in JavaScript, but not in declarations; the package does not contain the `.ts` files. */
 async function finishDeclarations(directory: string): Promise<void> {
   for (const file of await filesIn(directory, ".d.ts")) {
     await edit(file, file, (specifier) => specifier.replace(/^(\..*)\.ts$/, "$1.js"));
@@ -60,7 +60,7 @@ async function finishDeclarations(directory: string): Promise<void> {
 }
 
 /**
- * The constructs once more with `cdktn` in the place of `cdktf`: the one an archived framework, the other its
+ * Copies the constructs with `cdktn` instead of `cdktf`: the latter is an archived framework, the former its
  * continuation with the same API. Their objects do not mix in one program, so each has its own entry point.
  */
 async function writeOtherFramework(from: string, to: string): Promise<void> {
@@ -71,7 +71,7 @@ async function writeOtherFramework(from: string, to: string): Promise<void> {
   }
 }
 
-/** What the package needs is not in it: whoever installs it gets it from a registry. */
+/** The package does not contain its dependencies: npm installs them from a registry. */
 async function writePapers(dist: string): Promise<void> {
   const { description } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { description: string };
   const product = { name: "gateform", version: VERSION, description, purl: `pkg:npm/gateform@${VERSION}` };
@@ -87,7 +87,7 @@ const IMAGE_BILL = "image-sbom.cdx.json";
 /** Without it `gateway ingress watch` does not start. */
 const IMAGE_BRINGS = ["@kubernetes/client-node"];
 
-/** What the base image has in it is its publisher's to list: it is named, and pulled long after this. */
+/** The contents of the base image are for its publisher to list: it is only named here, and pulled much later. */
 export async function imageBill(description: string): Promise<string> {
   const needed = await readBill(ROOT, IMAGE_BRINGS);
   const file = await readFile(join(ROOT, "examples/container/Dockerfile"), "utf8");

@@ -1,4 +1,4 @@
-/** What Terraform starts, per platform: one self-contained executable, or a launcher that needs Node on the path. */
+/** Provider executables per platform: one self-contained executable, or a launcher that needs Node on the path. */
 import { execFileSync } from "node:child_process";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ export type Platform = `${"linux" | "darwin"}_${"amd64" | "arm64"}`;
 
 export const PLATFORMS: readonly Platform[] = ["linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"];
 
-/** The one platform for which the executable is self-contained: the Node of this machine is put into it. */
+/** The one platform with a self-contained executable, which contains the Node of this host. */
 const SELF_CONTAINED: Platform = "linux_amd64";
 
 export interface ProviderFiles {
@@ -57,8 +57,8 @@ function canBuildHere(): boolean {
 /**
  * By Node's own means: a copy of the running `node` with the bundle and its compiled code inside.
  *
- * The same bytes at each build: Node writes the path of the bundle into it, so that one is a bare name; and V8 compiles
- * to the same code only with `--predictable`, which the cache does not ask for again when the executable starts.
+ * The same bytes at each build: Node writes the path of the bundle into it, so the path is a bare name; and V8 compiles
+ * to the same code only with `--predictable`, which the code cache does not require when the executable starts.
  */
 async function selfContained(bundle: string): Promise<Buffer> {
   const directory = await mkdtemp(join(tmpdir(), "gateform-sea-"));

@@ -61,7 +61,7 @@ async function licenseOf(directory: string): Promise<string> {
   return [title, "-".repeat(title.length), "", ...texts.map((text) => `${text.trim()}\n`)].join("\n");
 }
 
-/** Who wrote it and where it comes from, for packages that say no more. */
+/** Author and origin, for packages without a license text. */
 function sourceOf({ author, repository, homepage }: Record<string, unknown>): string {
   const part = (value: unknown, member: string): string | undefined => {
     if (typeof value === "string") return value;

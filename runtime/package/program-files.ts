@@ -1,8 +1,9 @@
 /**
- * The gateway's programs as few files: `main.js`, those of its threads and workers, and pieces that they share, beside the
- * JavaScript that tsc made of each source. Of a start half the time was finding, reading and linking 1,300 modules.
+ * Bundles the gateway's programs into few files, next to the JavaScript that tsc emits per source: `main.js`, the
+ * programs of its threads and workers, and shared chunks. Half of the start time was spent on finding, reading and
+ * linking 1,300 modules.
  *
- * The packages that they need are in them, in the versions of the bill of materials; what is an optional peer is not.
+ * They include their packages, in the versions of the bill of materials, except optional peers.
  */
 import { readdir, readFile } from "node:fs/promises";
 import http from "node:http";
@@ -13,7 +14,7 @@ import { build, type Plugin } from "esbuild";
 /** How a source names the file of a thread or a worker (shared/thread.ts). */
 const STARTED = /\b(?:startThread|programUrl)\(import\.meta\.url, "([\w-]+)"/g;
 
-/** Packages that people install where they want what needs them. */
+/** Packages that users install if they need the features. */
 const LEFT_OUT = ["@kubernetes/client-node", "esbuild", "pg-native", "cdktf", "cdktn", "constructs"];
 
 /** CommonJS packages ask for Node's own modules, which ES modules have no word for. */
@@ -21,8 +22,8 @@ const REQUIRE =
   'import { createRequire as $createRequire } from "node:module";\nconst require = $createRequire(import.meta.url);';
 
 /**
- * Whoever imports `node:http` as an ES module has Node copy all its members, and three of them (WebSocket and its events) load
- * the whole of Node's own fetch: a tenth of a start. These are left out, nobody here uses them.
+ * When an ES module imports `node:http`, Node copies all its members, and three of them (WebSocket and its events) load
+ * the whole of Node's own fetch: a tenth of a start. They are omitted, since nothing here uses them.
  */
 const WITHOUT_FETCH: Plugin = {
   name: "without-fetch",
@@ -43,8 +44,9 @@ function httpMembers(): string {
 
 /**
  * @param root of the checkout
- * @param outdir `dist/runtime`: all files in one folder, so that what is started is beside whatever piece starts it
- * @returns paths below `root` of all files that went into them
+ * @param outdir `dist/runtime`: all files in one folder, so that started programs are next to every chunk that starts
+ *   them
+ * @returns paths below `root` of all bundled files
  */
 export async function writePrograms(root: string, outdir: string): Promise<readonly string[]> {
   const entries = ["runtime/main.ts", ...(await startedFiles(root))];
@@ -64,7 +66,7 @@ export async function writePrograms(root: string, outdir: string): Promise<reado
     banner: { js: REQUIRE },
     // The same bytes wherever the packages lie.
     preserveSymlinks: true,
-    // Their licences are delivered as a file.
+    // Licenses are delivered as a file.
     legalComments: "none",
     metafile: true,
     logLevel: "error",

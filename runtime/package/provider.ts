@@ -72,7 +72,7 @@ async function billOf(packages: readonly string[], platforms: readonly Platform[
   return renderBill(await readBill(ROOT), product, packages, node === undefined ? [] : [node]);
 }
 
-/** The name that Terraform gives to the platform of this machine. */
+/** Terraform's name for the platform of this host. */
 export function thisPlatform(): Platform | undefined {
   const name = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
   return PLATFORMS.find((platform) => platform === name);

@@ -1,9 +1,9 @@
 /**
- * The bill of materials of what is published (CycloneDX 1.5), by `npm sbom` from the lock file.
+ * The bill of materials of the published files (CycloneDX 1.5), by `npm sbom` from the lock file.
  *
- * Without a serial number, a time and the version of npm: two builds of one commit have one bill. npm is given a lock file
- * without what is for development: of packages that are needed for both, its `--omit dev` leaves out half, and it takes
- * the checksum of either.
+ * Without a serial number, a time and the version of npm: two builds of one commit have one bill. npm gets a lock file
+ * without development dependencies: for packages that are needed for both, its `--omit dev` drops half, and uses the
+ * checksum of either.
  *
  * @see https://cyclonedx.org/docs/1.5/json/
  */
@@ -33,7 +33,7 @@ export interface Bill {
   readonly dependencies: readonly Dependency[];
 }
 
-/** What a bill is of. */
+/** The subject of a bill. */
 export interface Product {
   readonly name: string;
   readonly version: string;
@@ -44,9 +44,10 @@ export interface Product {
 }
 
 /**
- * What the package needs to run, in the versions of the lock file; the top one's dependencies are the package's own.
+ * Runtime dependencies of the package, in the versions of the lock file; the top one's dependencies are the package's
+ * own.
  *
- * @param brings names of optional peers that are installed beside it
+ * @param brings names of optional peers that are installed as well
  */
 export async function readBill(root: string, brings: readonly string[] = []): Promise<Bill> {
   const read = async (name: string): Promise<object> =>
@@ -121,9 +122,9 @@ function outside(place: string): string | undefined {
 }
 
 /**
- * @param needed as `readBill` gives it
+ * @param needed as returned by `readBill`
  * @param refs the packages that are in the product
- * @param more what is in it and is no package
+ * @param more contents that are not packages
  * @returns the text of the file
  */
 export function renderBill(

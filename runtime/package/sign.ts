@@ -1,10 +1,10 @@
 /**
- * SHA256SUMS of what is published, and its detached signature, as a registry asks for them.
+ * SHA256SUMS of the published files, and its detached signature, as a registry requires them.
  *
- * With `GATEFORM_GPG_KEY` (a fingerprint) that key of the caller's GnuPG signs. Without it a test key is made, used once
- * and thrown away; its public half is left beside the signature, so that the steps of verifying can be tried. Without
- * GnuPG the same is done with Ed25519 (`SHA256SUMS.ed25519.sig`, raw bytes): no registry takes that, it is for mirrors
- * of one's own. Verify it with `openssl pkeyutl -verify -pubin -inkey test-key.pem -rawin -in FILE -sigfile FILE.…`.
+ * With `GATEFORM_GPG_KEY` (a fingerprint) that key of the caller's GnuPG signs. Without it, a test key is created, used
+ * once and deleted; its public half stays next to the signature, so that the verification steps can be tried. Without
+ * GnuPG, Ed25519 is used (`SHA256SUMS.ed25519.sig`, raw bytes): no registry accepts that, it is for private mirrors.
+ * Verify it with `openssl pkeyutl -verify -pubin -inkey test-key.pem -rawin -in FILE -sigfile FILE.…`.
  */
 import { execFileSync } from "node:child_process";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
@@ -54,7 +54,7 @@ async function signWithTestKey(directory: string, path: string): Promise<Signer>
     gpg(there, "--yes", "--detach-sign", "--output", `${path}.sig`, path);
     await writeFile(join(directory, "test-key.asc"), gpg(there, "--armor", "--export"));
   } finally {
-    // GnuPG leaves an agent behind for each home.
+    // GnuPG starts an agent for each home, which stays.
     execFileSync("gpgconf", ["--homedir", home, "--kill", "all"], { stdio: "ignore" });
     await rm(home, { recursive: true, force: true });
   }

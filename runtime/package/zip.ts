@@ -1,5 +1,5 @@
 /**
- * A ZIP archive of a few files, the same bytes for the same content: no times, files in the order given. Release
+ * A ZIP archive of a few files, the same bytes for the same content: no times, files in the given order. Release
  * archives are compared by checksum, so a second build must not differ.
  *
  * @see PKWARE APPNOTE 6.3, §4.3.6 (order of parts), §4.3.7 (local header), §4.3.12 (central directory)

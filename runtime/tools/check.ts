@@ -1,4 +1,4 @@
-/** What `gateway check` prints. */
+/** Output of `gateway check`. */
 import { lockedOutClients, parseClientIdDomains } from "../features/mcp/known-clients.ts";
 import { type CheckedConfig, formatProblem, loadSlices, type Problem, type SliceSource } from "../config/load.ts";
 
@@ -34,7 +34,7 @@ function mcpNote({ routes }: CheckedConfig): readonly string[] {
   ];
 }
 
-/** A hint and no problem: somebody may mean it so. */
+/** A hint, not a problem: it may be intended. */
 function documentNote({ routes, settings }: CheckedConfig): readonly string[] {
   if (!routes.some(({ doc }) => doc.mcp?.server)) return [];
   const lockedOut = lockedOutClients(parseClientIdDomains(settings.mcp_allowed_client_id_domains ?? []));

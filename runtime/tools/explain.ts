@@ -9,7 +9,7 @@ import {
 import { type Question, questionText, readQuestion } from "../simulation/explain/question.ts";
 import type { CertificateFacts } from "../policy/facts.ts";
 
-/** What the command line gives. */
+/** Options of the command line. */
 export interface ExplainOptions extends Question {
   /** Route key ("owner/name") or name. */
   readonly route: string;

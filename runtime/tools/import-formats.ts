@@ -1,3 +1,3 @@
-/** What a configuration can be imported as. */
+/** Output formats of an import. */
 export const IMPORT_FORMATS = ["typescript", "hcl", "bundle"] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];

@@ -1,7 +1,7 @@
-/** What a span tells of an operation of an MCP client. */
+/** Attributes of a span about an operation of an MCP client. */
 import { short, type Span } from "./span.ts";
 
-/** What the conventions for MCP say of a request, names as the client wrote them. */
+/** Attributes of a request in the conventions for MCP, names as the client wrote them. */
 export interface TracedOperation {
   /** @param status of the answer; 0 when it was cut off */
   labels(status: number): {

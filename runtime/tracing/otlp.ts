@@ -1,8 +1,8 @@
 /**
- * Spans to an OTLP receiver over HTTP. The only file that knows OpenTelemetry's library; loaded when an endpoint is set.
+ * Spans to an OTLP receiver over HTTP. The only file that uses OpenTelemetry's library; loaded when an endpoint is set.
  *
- * Promises: the queue is bounded, and what finds it full is dropped and counted; a receiver that is away costs requests
- * nothing; what it answers is not logged, because it may repeat what it was sent.
+ * Promises: the queue is bounded; when it is full, spans are dropped and counted. An unavailable receiver does not slow
+ * requests down. Its responses are not logged, because they may repeat what was sent.
  */
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
@@ -25,9 +25,9 @@ export interface OtlpOptions extends Pick<TracingSettings, "headers" | "serviceN
   readonly endpoint: string;
   /** Spans that may wait. Default 8,192. */
   readonly maxQueued?: number;
-  /** Longest wait of a span that is alone. Default 2,000. */
+  /** Longest wait of a single span. Default: 2,000. */
   readonly batchMs?: number;
-  /** For the receiver to answer a batch; as long is waited at close. Default 5,000. */
+  /** Time for the receiver to answer a batch, and for closing. Default: 5,000. */
   readonly timeoutMs?: number;
 }
 
@@ -62,7 +62,7 @@ export function openOtlpSink(options: OtlpOptions, { log }: { readonly log: Log 
           const fails = code !== EXPORT_OK;
           if (fails) failed += spans.length;
           else exported += spans.length;
-          // The first of a row; the count tells of the others.
+          // Only the first failure in a row; the count has the others.
           if (fails && !isFailing) log.warn({ reason: result.error?.name }, "cannot export traces");
           if (!fails && isFailing) log.info("trace export recovered");
           isFailing = fails;
@@ -91,7 +91,7 @@ export function openOtlpSink(options: OtlpOptions, { log }: { readonly log: Log 
 
   return {
     add(span) {
-      // Counted here, because the library tells nobody how many it drops.
+      // Counted here, because the library does not report how many it drops.
       if (queued >= maxQueued) {
         dropped++;
         return;
@@ -101,7 +101,7 @@ export function openOtlpSink(options: OtlpOptions, { log }: { readonly log: Log 
     },
     counts: () => ({ exported, dropped, failed }),
     async close() {
-      // A receiver that is away must not keep the process.
+      // An unavailable receiver must not keep the process running.
       await within(
         timeoutMs,
         processor.shutdown().catch(() => {}),

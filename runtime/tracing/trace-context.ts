@@ -11,7 +11,7 @@ import { trimBlanks } from "../shared/http/header-traits.ts";
 export interface TraceParent {
   /** 32 lower-case hexadecimal digits, not all zero. */
   readonly traceId: string;
-  /** Of the span that called; 16 lower-case hexadecimal digits, not all zero. */
+  /** ID of the calling span; 16 lower-case hexadecimal digits, not all zero. */
   readonly spanId: string;
   /** The caller may have recorded it. */
   readonly sampled: boolean;
@@ -19,7 +19,7 @@ export interface TraceParent {
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 1;
-/** Longer ones are refused before any pattern looks at them; version 00 has 55 characters. */
+/** Longer ones are rejected before any pattern runs on them; version 00 has 55 characters. */
 const MAX_TRACEPARENT = 256;
 
 /** @param values of all `traceparent` headers of a request. @returns undefined when they name no trace */
@@ -36,7 +36,7 @@ export function parseTraceparent(values: readonly string[]): TraceParent | undef
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 };
 }
 
-/** In version 00, whatever version came in: flags that we do not know MUST be zero (W3C Trace Context §3.2.2.5). */
+/** In version 00, whatever version was received: unknown flags MUST be zero (W3C Trace Context §3.2.2.5). */
 export function formatTraceparent({ traceId, spanId, sampled }: TraceParent): string {
   return `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`;
 }
@@ -46,7 +46,7 @@ const MEMBER_KEY = /^(?:[a-z][a-z0-9_\-*/]{0,255}|[a-z0-9][a-z0-9_\-*/]{0,240}@[
 /** Printable ASCII without comma and equals sign, not ending in a space (W3C Trace Context §3.3.1.3.2). */
 const MEMBER_VALUE = /^[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 const MAX_MEMBERS = 32;
-/** What we pass on of it; vendors SHOULD propagate at least this much (W3C Trace Context §3.3.1.5). */
+/** Limit for the part to pass on; vendors SHOULD propagate at least this much (W3C Trace Context §3.3.1.5). */
 const MAX_LENGTH = 512;
 /** Read at all. */
 const MAX_READ = 8192;
@@ -68,7 +68,7 @@ export function parseTracestate(values: readonly string[]): string {
     keys.add(key);
     if (keys.size > MAX_MEMBERS) return "";
     length += member.length + 1;
-    // From the right: the members of those who came last stand first.
+    // Later members are older: the latest vendor comes first.
     if (length - 1 <= MAX_LENGTH) kept.push(member);
   }
   return kept.join(",");

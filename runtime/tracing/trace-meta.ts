@@ -2,7 +2,7 @@
 import { isRecord } from "../shared/is-record.ts";
 
 export interface TraceMeta {
-  /** As written; W3C Trace Context says what of it counts. */
+  /** As written; W3C Trace Context defines which parts are valid. */
   readonly traceparent: string;
   readonly tracestate: string;
 }

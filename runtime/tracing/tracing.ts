@@ -19,11 +19,11 @@ export type { SpanAttribute, Span, SpanCounts, SpanSink } from "./span.ts";
 
 /** One sending of a request to an upstream. */
 export interface Attempt {
-  /** Only the first call counts. @param outcome status of the answer, or why there is none */
+  /** Only the first call counts. @param outcome status of the response, or why there is none */
   end(outcome: number | string): void;
 }
 
-/** What happens to one request, told by those who do it. */
+/** Events of one request, reported by the code that handles it. */
 export interface RequestTrace {
   readonly traceId: string;
   /** Value of `traceparent` for the request that goes upstream now. */
@@ -31,20 +31,20 @@ export interface RequestTrace {
   /** Value of `tracestate`; "" = none. */
   readonly tracestate: string;
   /**
-   * Goes on with the trace that the message names, where the settings let clients say so and no header does. Before anything
-   * else is told.
+   * Continues the trace that the message names, if the settings allow it and no header names one. Must come before all
+   * other events.
    */
   adopt(read: () => { readonly traceparent: string; readonly tracestate: string } | undefined): void;
   routed(route: CompiledRoute): void;
   /** The policy was asked. @param startMs `performance.now()` before */
   decided(startMs: number, decision: Decision, mcp: McpFacts | undefined): void;
-  /** It is an operation of an MCP client; looked at again at the end. */
+  /** An operation of an MCP client; read again at the end. */
   operates(operation: TracedOperation): void;
-  /** Refused before the policy was asked. @param reason one of ours */
+  /** Denied before the policy was evaluated. @param reason one of ours */
   refused(reason: string): void;
   /** A request goes upstream: from here on `traceparent` names this sending. */
   attempt(method: string, upstream: Upstream): Attempt;
-  /** Only the first call counts. @param status 0 when it was cut off */
+  /** Only the first call counts. @param status 0 when it was aborted */
   end(status: number): void;
 }
 
@@ -53,13 +53,13 @@ export interface Tracing extends Closable {
   readonly begin: (exchange: Exchange) => RequestTrace;
   /** Tokens were asked for; a trace of its own, since many requests may wait for one answer. */
   readonly refreshed: (refresh: TokenRefresh) => void;
-  /** Another configuration was put in force, or refused. */
+  /** A new configuration was activated, or rejected. */
   readonly reloaded: (reload: { readonly ok: boolean; readonly tookMs: number }) => void;
   readonly counts: () => SpanCounts;
 }
 
 const NO_COUNTS: SpanCounts = { exported: 0, dropped: 0, failed: 0 };
-/** Methods that everybody knows; others are the client's text. */
+/** Standard methods; any other is text from the client. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"]);
 
 /** @param sink absent: ids are made and passed on, spans are not recorded */
@@ -131,7 +131,7 @@ export async function openTracing(settings: TracingSettings, deps: { readonly lo
   return createTracing(settings, openOtlpSink({ ...settings, endpoint }, deps));
 }
 
-/** Which trace a request belongs to. */
+/** The trace that a request belongs to. */
 interface TraceOrigin {
   readonly traceId: string;
   readonly parentSpanId: string | undefined;
@@ -147,7 +147,7 @@ class Trace implements RequestTrace {
   readonly #spanId = newSpanId();
   readonly #mayAdopt: boolean;
   readonly #startMs = performance.now();
-  /** From `performance.now()` to the epoch; of this request, since the system's clock may be set between two. */
+  /** Offset from `performance.now()` to the epoch; per request, since the system's clock may change in between. */
   readonly #epochMs = Date.now() - this.#startMs;
   #attempts = 0;
   #route: CompiledRoute | undefined;

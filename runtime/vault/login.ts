@@ -1,8 +1,8 @@
 /**
- * The token with which secrets are read: had by logging in, renewed while that is possible, had anew where it is not.
+ * The token for reading secrets: obtained by logging in, renewed while possible, and then obtained again.
  *
- * Untrusted input: the server's answers. Promises: one login at a time, whoever waits for it; no token, JWT or SecretID is in
- * a message; a token that is near its end is not used.
+ * Untrusted input: the server's responses. Promises: one login at a time, however many callers wait for it; no message
+ * contains a token, JWT or SecretID; a token close to its end is not used.
  */
 import { open } from "node:fs/promises";
 
@@ -19,14 +19,16 @@ export type TokenOutcome =
 
 export interface VaultTokens {
   token(): Promise<TokenOutcome>;
-  /** In the place of one that the server refused something to; undefined when that one is good, or none other to be had. */
+  /**
+   * A replacement for a token that the server rejected; undefined when that token is valid, or no other is available.
+   */
   another(refused: string): Promise<TokenOutcome | undefined>;
 }
 
 export interface VaultTokenDeps {
   readonly requests: Pick<VaultRequests, "ask">;
   readonly clock: Clock;
-  /** Of an AppRole; undefined where it needs none. @throws GatewayError when it cannot be read */
+  /** For an AppRole; undefined if it needs none. @throws GatewayError when it cannot be read */
   readonly secretId: () => Promise<string | undefined>;
 }
 
@@ -38,7 +40,7 @@ interface Held {
   readonly renewAtMs?: number;
   readonly endsAtMs?: number;
   readonly isRenewable: boolean;
-  /** As the login gave it. */
+  /** As in the login response. */
   readonly lifeMs: number;
 }
 
@@ -46,7 +48,7 @@ type Login = { readonly ok: true; readonly held: Held } | Extract<TokenOutcome, 
 
 const MAX_FILE_BYTES = 64 * 1024;
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
-/** Of its life: renewed after two thirds, not used in the last tenth. */
+/** Fractions of its life: renewed after two thirds, not used in the last tenth. */
 const RENEW_AFTER = 2 / 3;
 const USED_UNTIL = 0.9;
 /** Until the next try, while the token of before is good. */
@@ -103,13 +105,13 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
     if (renewed) return keep(renewed);
     const outcome = await logIn();
     if (outcome.ok) return keep(outcome.held);
-    // It is good for a while yet.
+    // The token is still valid for a while.
     if (known && isAlive) return keep({ ...known, renewAtMs: Math.min(clock.now() + RETRY_MS, known.endsAtMs ?? 0) });
     held = undefined;
     return outcome;
   }
 
-  /** @returns undefined when a login is due: past its longest life, renewing a token gives what was left of it */
+  /** @returns undefined when a login is due: past its longest life, renewing a token returns only the rest of it */
   async function renew(known: Held): Promise<Held | undefined> {
     const request = { method: "POST", path: "auth/token/renew-self", token: known.token, body: {} } as const;
     const answer = await requests.ask(request);
@@ -169,13 +171,16 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
     const now = clock.now();
     if (seconds === 0) return { token, provenAtMs: now, isRenewable, lifeMs: Infinity };
     const lifeMs = seconds * 1000;
-    // One that cannot be renewed is had anew while it is still good.
+    // A token that cannot be renewed is replaced while it is still valid.
     const [renewAtMs, endsAtMs] = [now + lifeMs * RENEW_AFTER, now + lifeMs * USED_UNTIL];
     return { token, provenAtMs: now, renewAtMs, endsAtMs, isRenewable, lifeMs };
   }
 }
 
-/** What the server says of a login, without the secret that was shown to it: mostly which part of the role does not match. */
+/**
+ * The server's message about a login, without the secret that was presented: mostly the part of the role that does not
+ * match.
+ */
 function said({ errors }: Members, shown: { readonly jwt?: string; readonly secret_id?: string }): string {
   const texts = Array.isArray(errors) ? errors.filter((each) => typeof each === "string" && each !== "") : [];
   if (texts.length === 0) return "";

@@ -1,7 +1,7 @@
 /**
  * One entry of a KV engine, version 2, as it is at the server now.
  *
- * Untrusted input: the answer. Promise: a value is text of a bounded size, or it is refused by name and never shown.
+ * Untrusted input: the response. Promise: a value is text of a bounded size, or it is rejected by name and never shown.
  */
 import type { VaultSettings } from "../features/process/vault.ts";
 import { isRecord, type Members } from "../shared/is-record.ts";
@@ -10,7 +10,7 @@ import { lookUp, type VaultTokens } from "./login.ts";
 import type { VaultAnswer, VaultRequests } from "./requests.ts";
 import { task } from "../shared/faults/guard.ts";
 
-/** By name; null is what is no text. */
+/** By name; null for a value that is not text. */
 export type EntryFields = ReadonlyMap<string, string | null>;
 
 export type EntryAnswer =
@@ -66,7 +66,7 @@ export async function readEntry({ requests, tokens, slowMs }: EntryDeps, place: 
     if (other) answer = await ask(other.token);
   }
   if (answer.ok) return entryOf(answer.status, answer.body, place);
-  // One engine that is broken or hangs, or one entry that is too large, is no outage for whoever reads another.
+  // One engine that is broken or hangs, or one oversized entry, is not an outage for readers of others.
   if (answer.isAnswered === true) looked ??= lookUp(requests, had.token);
   const isServing = looked !== undefined && (await looked).ok;
   return { ok: false, of: isServing ? "entry" : "server", failure: answer.failure };
@@ -117,6 +117,6 @@ export function fieldOf(fields: EntryFields, field: string, { name }: EntryPlace
   if (value === null) return refuse(`the field "${field}" of "${name}" is no text, must be text`);
   if (Buffer.byteLength(value) > MAX_SECRET_BYTES)
     return refuse(`the field "${field}" of "${name}" has more than ${MAX_SECRET_BYTES} bytes`);
-  // As a file's: whoever wrote it with `field=@file` means no newline.
+  // As for a file: `field=@file` includes a newline by accident.
   return { ok: true, value: value.replace(/\r?\n$/, "") };
 }

@@ -1,9 +1,9 @@
 /**
- * One request to the server of a Vault or OpenBao, and what its answer means.
+ * One request to a Vault or OpenBao server, and the meaning of its response.
  *
- * Untrusted input: the answer. Promises: bounded in time and size; a standby's redirect (307) is followed to the same path
- * over the same scheme and no further, since the request carries a token; messages name the server and what is expected,
- * never anything of the answer beside status and known sentences (a refused login: see login.ts).
+ * Untrusted input: the response. Promises: bounded in time and size; a standby's redirect (307) is followed only to the
+ * same path over the same scheme, since the request carries a token. Messages name the server and the expectation, and
+ * nothing of the response except its status and known sentences (a rejected login: see login.ts).
  */
 import { readFileSync } from "node:fs";
 
@@ -35,7 +35,7 @@ export interface VaultRequests {
 }
 
 export const TIMEOUT_MS = 5_000;
-/** An entry has at most 1 MiB where the server is not told otherwise. */
+/** An entry has at most 1 MiB unless the server is configured otherwise. */
 const MAX_BYTES = 2 * 1024 * 1024;
 const CONNECTIONS = 8;
 /** From a standby to the active one, and once more while they change. */

@@ -1,10 +1,10 @@
 /**
- * Secrets of a Vault or OpenBao server: read when they are first asked for, and again in the background.
+ * Secrets of a Vault or OpenBao server: read on first request, and again in the background.
  *
- * Nothing here waits for itself: whoever holds a configuration asks for all of its secrets every few seconds, and what is due
- * is then read. A value stays until another one was read; while it cannot be refreshed that is said with it. An outage of the
- * server is met once and not by each secret: all are late from then on, and what is due fails alike until the next try, whose
- * pauses grow and are spread. What changes together is told together, when nothing is being read.
+ * There is no timer here: the holder of a configuration requests all of its secrets every few seconds, and due ones are
+ * then read. A value stays until another one was read; while it cannot be refreshed, it is marked as late. An outage of
+ * the server is detected once, not by each secret. From then on all are late, and due reads fail alike until the next
+ * attempt, at growing and spread intervals. Changes are reported together, when no read is running.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -35,28 +35,28 @@ export type VaultSecret =
     }
   | {
       readonly failure: string;
-      /** There was a value, which must not be used any more. */
+      /** There was a value, which must no longer be used. */
       readonly isOver?: true;
     };
 
 export interface VaultStatus {
-  /** What the server was asked last it answered; false with `problem`. */
+  /** Whether the server answered the last request; false with `problem`. */
   readonly reachable: boolean;
   readonly problem?: string;
-  /** Entries in use by how they stand: as they are at the server, as they were last, never read. */
+  /** Number of entries in use: current, late (last known value), and never read. */
   readonly entries: { readonly current: number; readonly late: number; readonly unread: number };
 }
 
-/** Told once, when somebody has to wait for the server. */
+/** Called once, when the caller must wait for the server. */
 export type OnWait = (reason: string) => void;
 
 export interface VaultDeps extends Pick<VaultTokenDeps, "secretId" | "clock"> {
   readonly clock: Clock;
-  /** For one request. Default 5 s. */
+  /** Per request. Default: 5 s. */
   readonly timeoutMs?: number;
   /** Before the server is asked whether it is there, when an entry is not answered. Default: half of that. */
   readonly slowMs?: number;
-  /** For all that one `read` waits for. Default 10 s. */
+  /** Total wait of one `read`. Default: 10 s. */
   readonly readMs?: number;
   /** Pause between tries of `readAtStart`, and before what failed is tried `again`. Default 1 s. */
   readonly againMs?: number;
@@ -69,14 +69,14 @@ const START_MS = 30_000;
 const AGAIN_MS = 1_000;
 const PAUSES: Pauses = { firstMs: 1_000, mostMs: 60_000 };
 const AT_ONCE = 8;
-/** What nobody asked for so long is forgotten. */
+/** Entries without a request for this long are dropped. */
 const FORGET_AFTER_MS = 15 * 60_000;
-/** The same of what was never read, as in slices that were refused. */
+/** The same for entries that were never read, as in rejected slices. */
 const FORGET_UNREAD_AFTER_MS = 60_000;
 
 interface Entry {
   readonly place: EntryPlace;
-  /** Its fields that somebody asks for; others are not held. */
+  /** Requested fields; others are not stored. */
   readonly asked: Map<string, AskedField>;
   /** Those, as they were read last. */
   found: ReadonlyMap<string, FieldValue> | undefined;
@@ -89,14 +89,14 @@ interface Entry {
   askedAtMs: number;
   triedAtMs: number;
   dueAtMs: number;
-  /** What was told last. */
+  /** State that was last reported. */
   told: string | undefined;
   running: Promise<void> | undefined;
 }
 
 interface AskedField {
   atMs: number;
-  /** When it was read with a value, as far as one was given. */
+  /** When it was read with a value, if the value was ever handed out. */
   givenAtMs: number | undefined;
 }
 
@@ -112,7 +112,7 @@ export class Vault implements Closable {
   readonly #limiter = createLimiter(AT_ONCE);
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Set<() => void>();
-  /** What the server as a whole failed with. */
+  /** Failure of the server as a whole. */
   #outage: Outage | undefined;
   #outages = 0;
   #underWay = 0;
@@ -129,9 +129,9 @@ export class Vault implements Closable {
   }
 
   /**
-   * What is known of each reference; of new ones, what is found out within the bound of a read. Never rejects.
+   * Known state of each reference; new ones are read within the time limit. Never rejects.
    *
-   * @param again what never could be read is tried now, whatever its pause: somebody waits for the answer
+   * @param again retries entries that were never read, whatever their pause: the caller waits for the result
    */
   async read(refs: readonly string[], again = false): Promise<ReadonlyMap<string, VaultSecret>> {
     const now = this.#clock.now();
@@ -167,7 +167,7 @@ export class Vault implements Closable {
     }
   }
 
-  /** Calls back when what was told of a reference is not so any more. @returns unsubscribe */
+  /** Calls back when a reported state has changed. @returns unsubscribe */
   onChange(listener: () => void): () => void {
     const entry = (): void => listener();
     this.#listeners.add(entry);
@@ -260,12 +260,12 @@ export class Vault implements Closable {
     }
   }
 
-  /** @param met the outage as it was before this try: many at once are one try */
+  /** @param met the outage before this attempt: concurrent ones count as one */
   #noteServer(answer: EntryAnswer, met: Outage | undefined, now: number): void {
     if (answer.ok || answer.of === "entry") {
       this.#outage = undefined;
       this.#outages = 0;
-      // What failed with it need not wait for its own next try.
+      // Reads that failed with the server need not wait for their own next attempt.
       for (const each of this.#entries.values()) if (each.failedOf === "server") void this.#refresh(each, false);
     } else if (this.#outage === met) {
       this.#outage = { failure: answer.failure, atMs: now, untilMs: now + this.#pauseAfter(this.#outages) };
@@ -285,7 +285,7 @@ export class Vault implements Closable {
     const over = (why: string) => ({ failure: `its last value is too old to be kept: ${why}`, isOver: true }) as const;
     if (late !== undefined && isOver(foundAtMs)) return over(late);
     const known = asked.get(field);
-    // The entry is there without it. Whoever was given it before may still have it.
+    // The entry exists without the field. A caller that got its value earlier may still use it.
     if (!wanted.ok) return isOver(known?.givenAtMs ?? Infinity) ? over(wanted.failure) : { failure: wanted.failure };
     if (known) known.givenAtMs = foundAtMs;
     return late === undefined ? { value: wanted.value } : { value: wanted.value, late };
@@ -293,7 +293,7 @@ export class Vault implements Closable {
 
   #isAwaited({ found, failure, triedAtMs, running }: Entry, field: string, again: boolean, now: number): boolean {
     if (found?.has(field)) return false;
-    // What is under way since a look before is told to the one after it.
+    // A read in progress since an earlier call is reported to the call after it.
     if (failure === undefined) return again || !running;
     return again && now - triedAtMs >= this.#options.againMs;
   }

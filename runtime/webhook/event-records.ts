@@ -1,8 +1,8 @@
 /**
- * Events in the store: those that wait to be sent, and which were told lately.
+ * Events in the store: those to send, and those sent recently.
  *
- * One record for each event (type and subject), written only where there is none: so of several processes that see the same
- * thing one tells it, and its id is the same at every attempt, whichever process makes it.
+ * One record for each event (type and subject), written only if there is none. So of several processes that see the
+ * same event one sends it, and its ID is the same at every attempt, by any process.
  */
 import { randomSecret } from "../shared/keys.ts";
 import { type EventType, EVENTS } from "../audit/events.ts";
@@ -21,7 +21,7 @@ export interface NewEvent {
 }
 
 interface WaitingRow {
-  /** For the receiver, who drops what it has had. */
+  /** For the receiver, which drops events that it already has. */
   readonly id: string;
   readonly type: EventType;
   readonly at: number;
@@ -36,7 +36,7 @@ export type WaitingEvent = StoredRecord<WaitingRow>;
 const WAITING = "webhook";
 /** Seconds for which an event is sent again. */
 export const GIVE_UP_AFTER = 24 * 3600;
-/** Somebody must still be there to say that it was given up. */
+/** A process must still be able to report that the event was dropped. */
 const GRACE = 3600;
 /** Seconds before attempt 2, 3, …; the last one for all further ones. */
 const DELAYS = [5, 30, 120, 600, 1800, 3600] as const;
@@ -49,9 +49,9 @@ export interface EventRecords {
   add(event: NewEvent): Promise<boolean>;
   /** The oldest first. */
   waiting(): Promise<readonly WaitingEvent[]>;
-  /** It is not sent again. */
+  /** The event is not sent again. */
   end(event: WaitingEvent, nowSeconds: number): Promise<void>;
-  /** It is sent again after so many seconds. */
+  /** The event is sent again after this number of seconds. */
   defer(event: WaitingEvent, nowSeconds: number, delay: number): Promise<void>;
 }
 
@@ -64,12 +64,12 @@ export function createEventRecords(store: Store): EventRecords {
     },
     async waiting() {
       const found = await store.list<WaitingRow>(WAITING);
-      // Of a kind that a later version knows: one of its processes sends it.
+      // Unknown kinds come from a later version: one of its processes sends them.
       const known = found.filter(({ value }) => Object.hasOwn(EVENTS, value.type));
       return known.sort((a, b) => a.value.at - b.value.at);
     },
     async end({ key, version, value: { id, type, at } }, nowSeconds) {
-      // What it said is nobody's business any more.
+      // The content is no longer needed.
       const expiresAt = Math.max(at + EVENTS[type].onceIn, nowSeconds + 60);
       await store.put(key, { id, type, at }, { ifVersion: version, expiresAt });
     },

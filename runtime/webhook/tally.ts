@@ -1,18 +1,18 @@
-/** What became of events, for `/status`, metrics and the log: plain numbers of this process. */
+/** Results of webhook deliveries, for `/status`, metrics and the log: plain numbers of this process. */
 import { EVENT_TYPES, type EventType } from "../audit/events.ts";
 import type { Log } from "../shared/log.ts";
 
-/** As `/status` shows it. Times are epoch seconds. */
+/** Status of the webhook in `/status`. Times are epoch seconds. */
 export interface WebhookStatus {
-  /** Of the address; its path may be a secret. */
+  /** Host of the address; its path may be a secret. */
   readonly host: string;
-  /** In the store, as this process saw it last. */
+  /** In the store, as last seen by this process. */
   readonly waiting: number;
   readonly oldest_at: number | null;
   readonly last_sent_at: number | null;
   readonly last_failure: { readonly at: number; readonly reason: string } | null;
   readonly sent: number;
-  /** Not taken within a day. */
+  /** Not accepted within a day. */
   readonly given_up: number;
   /** Over a bound, or not stored before the process stopped. */
   readonly dropped: number;

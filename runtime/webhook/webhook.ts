@@ -1,9 +1,10 @@
 /**
- * The webhook: events on their way to the operator's receiver, signed, at least once, each with an id that stays.
+ * The webhook: delivers events to the operator's receiver, signed, at least once, each with a fixed ID.
  *
- * Trusted: the address and the secrets, of the boot file. Untrusted: the receiver's answers, of which the status counts and a
- * bounded `Retry-After`. Promises: `notify` neither waits nor throws; memory, store and time are bounded, and what is over a
- * bound is counted and logged; one process of several sends; no secret, nor the path of the address, is logged or shown.
+ * Trusted: the address and the secrets, from the main configuration file. Untrusted input: the receiver's responses;
+ * only the status and a bounded `Retry-After` are used. Promises: `notify` neither waits nor throws. Memory, store and
+ * time are bounded; events over a bound are counted and logged. One process of several sends. Neither a secret nor the
+ * path of the address is logged or shown.
  */
 import { createHmac } from "node:crypto";
 import type { WebhookSettings } from "../features/process/webhook.ts";
@@ -34,17 +35,17 @@ export interface WebhookDeps {
   readonly everyMs?: number;
 }
 
-// Of each kind: an MCP server that lists other tools each time leaves room for approvals.
+// Per type: an MCP server that changes its tools in every list leaves space for approvals.
 /** In this process, not yet in the store. */
 const MAX_FRESH = 200;
-/** In the store; with several processes it may be exceeded by a few. */
+/** In the store; several processes may exceed it by a few. */
 const MAX_WAITING = 1000;
 const MAX_DATA_BYTES = 4096;
 /** Events this process remembers, so that the store is not asked about what happens again and again. */
 const MAX_SEEN = 10_000;
 
 const WORK_EVERY_MS = 5_000;
-/** What others have left behind is looked for less often: each so many times. */
+/** Events of other processes are checked only once in this number of rounds. */
 const LOOK_EVERY = 6;
 const TIMEOUT_MS = 10_000;
 const LEASE_MS = 60_000;
@@ -59,7 +60,7 @@ export class Webhook implements Closable {
   readonly #fresh: NewEvent[] = [];
   /** Hash → epoch seconds until which it is the same event. */
   readonly #seen = new Map<string, number>();
-  /** In the store, as this process saw it last. */
+  /** In the store, as last seen by this process. */
   #waitingOf = new Map<EventType, number>();
   readonly #ending = new AbortController();
   #closed = false;
@@ -95,7 +96,7 @@ export class Webhook implements Closable {
     return this.#tally.counts();
   }
 
-  /** Stores what is new and sends what is due; by itself every few seconds, and after each event. */
+  /** Stores new events and sends due ones; called automatically every few seconds, and after each event. */
   work(): Promise<void> {
     // One round at a time; an event during a round is in the one that follows.
     this.#running ??= this.#round().then(
@@ -114,10 +115,10 @@ export class Webhook implements Closable {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#closed = true;
-    // A receiver that does not answer holds nobody up.
+    // A receiver that does not respond must not delay the end.
     this.#ending.abort();
     await this.#running;
-    // What was seen while the last round ended; sent by whoever runs next.
+    // Events since the last round; the next process sends them.
     await this.#keepFresh().catch(() => {});
     for (const { type } of this.#fresh) this.#tally.dropped(type);
   }
@@ -140,7 +141,7 @@ export class Webhook implements Closable {
         // Nothing waits longer: the clock was ahead when it was written.
         if (waits > 0 && waits <= LONGEST_RETRY_AFTER) continue;
         if (!(await lease.renew(LEASE_MS)) || !(await this.#send(event))) break;
-        // What is new is stored first; the next round goes on here.
+        // New events are stored first; the next round continues here.
         if (this.#closed || this.#fresh.length > 0) break;
       }
     } finally {
@@ -162,7 +163,7 @@ export class Webhook implements Closable {
     }
   }
 
-  /** @returns whether the receiver is well, so that the next one may follow at once */
+  /** @returns whether the receiver is healthy, so that the next event can follow immediately */
   async #send(event: WaitingEvent): Promise<boolean> {
     const { id, type, at, data } = event.value;
     const body = JSON.stringify({ type, timestamp: new Date(at * 1000).toISOString(), data });
@@ -177,10 +178,10 @@ export class Webhook implements Closable {
       maxBytes: MAX_ANSWER_BYTES,
       timeoutMs: TIMEOUT_MS,
       signal: this.#ending.signal,
-      // Its status says whether it took the event, whatever it says besides.
+      // The status decides whether the event was accepted, whatever the rest of the response.
       statusOnly: true,
     });
-    // Cut off by us, and no failure of the receiver's: whoever runs next sends it again.
+    // Aborted by us, not a failure of the receiver: the next process sends it again.
     if (!answer.ok && this.#closed) return false;
     const now = epochSeconds(this.#deps.clock);
     if (answer.ok && answer.status >= 200 && answer.status < 300) {
@@ -199,7 +200,7 @@ export class Webhook implements Closable {
       await this.#records.defer(event, now, delay);
       this.#tally.failed(type, id, now, reason);
     }
-    // What it says of one event alone concerns no other.
+    // A rejection of one event does not concern the others.
     return answer.ok && answer.status >= 400 && answer.status < 500 && answer.status !== 429;
   }
 
@@ -233,7 +234,7 @@ function signature(key: Buffer, signed: string): string {
 
 export interface SignedMessage {
   readonly id: string;
-  /** Epoch seconds of this attempt: receivers refuse old ones, so that nobody sends a recorded one again. */
+  /** Epoch seconds of this attempt: receivers reject old ones, so that a recorded event cannot be replayed. */
   readonly timestamp: number;
   readonly body: string;
 }

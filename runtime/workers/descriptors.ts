@@ -1,4 +1,7 @@
-/** Whether the process can still open anything: without a descriptor connections are closed as they come, and nobody says so. */
+/**
+ * Whether the process can still open anything: without a free descriptor connections are closed silently as they
+ * arrive.
+ */
 import { closeSync, openSync } from "node:fs";
 
 import type { Closable } from "../shared/clock.ts";

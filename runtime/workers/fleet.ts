@@ -1,8 +1,8 @@
 /**
- * N workers, kept alive: forks them, starts those that ended again, asks them and tells them things.
+ * N workers: forks them, restarts those that ended, and exchanges messages with them.
  *
- * A worker that keeps failing is started again ever more slowly, so that a bad configuration does not eat the machine;
- * the others go on serving meanwhile.
+ * A worker that keeps failing is restarted at growing intervals, so that a bad configuration does not exhaust the host;
+ * the others keep serving.
  */
 import cluster, { type Worker } from "node:cluster";
 import { fileURLToPath } from "node:url";
@@ -41,7 +41,7 @@ const PROBE_WITHIN_MS = 50;
 /** A worker that has not answered for longer does not serve. */
 const REPORT_COUNTS_MS = 10_000;
 const PAUSES: Pauses = { firstMs: 100, mostMs: 30_000 };
-/** Who has lived this long did not fail by starting. */
+/** A worker that ran this long did not fail at its start. */
 const STEADY_AFTER_MS = 30_000;
 
 interface Member {
@@ -49,7 +49,7 @@ interface Member {
   worker: Worker | undefined;
   serving: boolean;
   restarts: number;
-  /** In a row. */
+  /** Number of failures in a row. */
   failures: number;
   /** Absent before it has answered, and since it ended. */
   last?: { readonly report: WorkerReport; readonly atMs: number } | undefined;
@@ -91,7 +91,7 @@ export class Fleet {
     this.#started = true;
   }
 
-  /** Of the public listener that all share. */
+  /** Origin of the shared public listener. */
   get origin(): string {
     return this.#origin;
   }
@@ -211,7 +211,7 @@ export class Fleet {
       task("the start of a worker", () => {
         this.#cooldowns.delete(pause);
         member.restarts++;
-        // Its end is reported where it ends.
+        // Its end is reported by the exit handler.
         this.#launch(member).catch(() => {});
       }),
       pauseMs,

@@ -1,9 +1,9 @@
 /**
  * Authorization records of several workers on one standard output.
  *
- * Workers write batches, and the kernel may mix what several processes write to one pipe in the middle of a line. So
- * they write to the supervisor, which passes on whole lines; it stops reading while nobody takes them, and the workers'
- * own bounded queues do the rest.
+ * Workers write batches, and the kernel may mix the writes of several processes to one pipe in the middle of a line. So
+ * they write to the supervisor, which passes on whole lines. It stops reading while its output is blocked, and the
+ * workers' own bounded queues do the rest.
  */
 import type { Readable, Writable } from "node:stream";
 import { task } from "../shared/faults/guard.ts";

@@ -1,12 +1,13 @@
 /**
- * Connections that a worker was given and did not take: it died before, or had closed its listener.
+ * Connections that were sent to a worker that did not accept them: it died before, or had closed its listener.
  *
- * Node's round robin keeps its end of a connection until the worker says that it took it. When the worker dies before,
- * Node forgets that end and leaves it open (nodejs/node-v0.x-archive#7006): the client would wait for ever. Nor does it
- * take such a worker off its lists, since a channel that waits for an answer never says "disconnect". And what the last one
- * that listened sends back, because it has just closed, Node puts into a queue from which nobody takes any more.
+ * Node's round robin holds its end of a connection until the worker confirms that it accepted it. When the worker dies
+ * before, Node drops that end without closing it (nodejs/node-v0.x-archive#7006): the client would wait forever. Node
+ * does not remove such a worker from its lists either, since a channel that waits for an answer never emits
+ * "disconnect". And a connection returned by the last listening worker, which has just closed, goes into a queue that
+ * Node no longer reads.
  *
- * The messages are Node's own and documented nowhere; the tests of workers and handover notice when they change.
+ * The messages are internal to Node and undocumented; the tests of workers and handover notice when they change.
  */
 import type { Worker } from "node:cluster";
 import { task } from "../shared/faults/guard.ts";
@@ -15,13 +16,13 @@ interface Handle {
   close(): void;
 }
 
-/** Of the messages between `cluster` and a worker. */
+/** A message between `cluster` and a worker. */
 interface Message {
   readonly cmd?: string;
   readonly act?: string;
-  /** Of the listener that it is about. */
+  /** Key of the listener. */
   readonly key?: string;
-  /** Of a connection that is handed over … */
+  /** Number of a connection that is handed over … */
   readonly seq?: number;
   /** … and of the answer to it, or to the wish to listen. */
   readonly ack?: number;
@@ -55,7 +56,7 @@ export function createHandover(): (worker: Worker) => void {
       else if (act === undefined && key !== undefined && ack !== undefined && !errno) listenersOn(key).add(worker);
       return send(message, handle, ...rest);
     };
-    // Hears of each message after Node, which gives back what was not accepted to those that listen.
+    // Runs for each message after Node, which first offers rejected connections to other listening workers.
     channel.on(
       "internalMessage",
       task("a connection that is handed over", ({ ack, accepted, act, key, cmd }) => {
@@ -65,12 +66,12 @@ export function createHandover(): (worker: Worker) => void {
           untaken.delete(ack);
           if (accepted === false && listenersOn(given.key).size === 0) given.handle.close();
         }
-        // It had no descriptor left for the connection. Its channel stands still from here on, and it would get no other one, however
-        // many descriptors it has later: it finishes what it has, and another worker takes its place.
+        // It had no descriptor left for the connection. Its channel is stuck from here on, and it would get no other
+        // one, however many descriptors it has later. It finishes its requests, and another worker replaces it.
         if (cmd === "NODE_HANDLE_NACK") worker.process.kill("SIGTERM");
       }),
     );
-    // Nobody else may have them, since it may have read from one before it could say so.
+    // Other workers must not get them, since it may have read from one before it could report it.
     worker.once(
       "exit",
       task("the end of a worker", () => {

@@ -1,16 +1,16 @@
 /**
- * What is left where an error reached nobody: it is told, what is under way finishes, and the process ends so that another one takes
- * its place. It does not go on: nobody knows what the error left half done.
+ * Handles uncaught errors: the error is reported, requests in flight finish, and the process ends so that another one
+ * replaces it. It does not continue: the error may have left work half done.
  */
 import { tellFault } from "../shared/faults/faults.ts";
 
-/** For an end that others must see: the process did not stop because somebody asked. */
+/** Shows the parent that the process did not stop on request. */
 const EXIT_CODE = 1;
 
 /**
- * Also for promises that were rejected unheard: Node makes an uncaught exception of each.
+ * Also for unhandled promise rejections: Node turns each into an uncaught exception.
  *
- * @param drain stops accepting and lets what is under way finish; called once
+ * @param drain stops accepting and lets requests in flight finish; called once
  * @param withinMs longest time for that
  */
 export function installLastResort(drain: (error: unknown) => Promise<void>, withinMs: number): void {

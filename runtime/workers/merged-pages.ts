@@ -18,7 +18,7 @@ export interface MergedPagesDeps {
   readonly storeHealth: Pick<StoreHealth, "look">;
   readonly sealKey: JWK | undefined;
   readonly isDraining: () => boolean;
-  /** What the supervisor counts. */
+  /** Metrics of the supervisor. */
   readonly series: readonly Series[];
 }
 
@@ -49,7 +49,7 @@ export function mergedPages({ fleet, storeHealth, sealKey, isDraining, series }:
   return {
     async readiness() {
       const reports = await fleet.recentReports();
-      // The workers serve; of the supervisor's own store nobody but publishers has anything.
+      // The workers serve; only publishers depend on the supervisor's own store.
       const store = worstStoreStatus(reports.map((report) => report.store)) ?? storeStatus(await storeHealth.look());
       const draining = isDraining();
       const serving = reports.filter(({ ready }) => ready).length;

@@ -6,19 +6,19 @@ import type { StoreStatus } from "../admin-listener/store/store-status.ts";
 import type { Totals } from "../admin-listener/metrics.ts";
 import type { BundleStatus } from "../bundle/report.ts";
 
-/** What a worker tells of itself. */
+/** Report of a worker. */
 export interface WorkerReport {
   readonly ready: boolean;
   readonly store: StoreStatus;
   readonly uptimeSeconds: number;
   readonly bundle: BundleStatus;
   readonly totals: Totals;
-  /** Each worker finds out by itself. */
+  /** Health of upstreams, which each worker checks separately. */
   readonly upstreams: readonly object[];
-  /** What this worker knows to be blocked. */
+  /** Blocks known to this worker. */
   readonly blocks: readonly object[];
   readonly certificates: readonly object[];
-  /** What this worker did, and saw waiting. */
+  /** Deliveries of this worker, and pending ones that it saw. */
   readonly webhook: WebhookStatus | undefined;
   readonly recordSinks: readonly SinkStatus[];
   /** Requests may pass: they can be recorded, or need not be. */
@@ -41,6 +41,6 @@ export type ToWorker =
 export type FromWorker =
   /** Serves. */
   | { readonly type: "ready"; readonly origin: string }
-  /** Cannot start; the process ends by itself. */
+  /** Cannot start; the process ends on its own. */
   | { readonly type: "failed"; readonly message: string }
   | { readonly type: "answer"; readonly id: number; readonly value: WorkerAnswers[keyof WorkerAnswers] };

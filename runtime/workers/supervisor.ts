@@ -1,9 +1,9 @@
 /**
- * `gateway run --workers N`: forks the workers and speaks for all of them on the admin port.
+ * `gateway run --workers N`: forks the workers and represents all of them on the admin port.
  *
- * The supervisor handles no request of users. It validates and stores what is published, wakes its workers, and answers
- * when they, and all other replicas of the store, have it in force. When it dies its workers end with it, so that
- * whatever started it starts all of them again.
+ * The supervisor handles no user requests. It validates and stores publications, wakes its workers, and responds when
+ * they, and all other replicas of the store, have activated them. When it dies its workers end as well, so that its
+ * parent starts all of them again.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -48,7 +48,7 @@ export interface SupervisorOptions {
 
 export interface Supervisor extends Closable {
   readonly origin: string;
-  /** As configured: `origin` is one address of many where it names no host. */
+  /** As configured: `origin` is one address of many if it names no host. */
   readonly address: string;
   readonly adminOrigin: string;
   reopenLogs(): void;
@@ -95,7 +95,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const fleet = await startFleet({
       config,
       names: Array.from({ length: workers }, (_, index) => `${name}/${index + 1}`),
-      // It cannot take back its own signs of life, and nobody shall wait for it.
+      // The dead worker cannot remove its own heartbeats, and nothing should wait for it.
       onGone(worker) {
         for (const key of [presenceKey(worker), healthKey(worker)]) void store.delete(key).catch(() => false);
       },
@@ -103,7 +103,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     });
     own({ close: () => fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS) });
     const onError = (error: GatewayError): void => log.error({ err: error }, "cannot record publication");
-    // As each worker does it, see core-services.ts.
+    // As in each worker, see core-services.ts.
     const recordsActions = settings.audit || settings.console !== undefined;
     const recording = { store, clock: systemClock, onError };
     const publishes = createPublishCounter();
@@ -159,7 +159,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       async close() {
         draining = true;
         if (settings.drainDelayMs > 0) await delay(settings.drainDelayMs);
-        // Before the admin listener, which tells meanwhile that this gateway stops.
+        // Before the admin listener, which reports meanwhile that this gateway is stopping.
         await fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS);
         await closeAll(opened);
       },
@@ -171,7 +171,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
   }
 }
 
-/** What each worker would have for itself alone, and must not. */
+/** Rejects resources that each worker would have separately, but that must be shared. */
 function refuseAlone({ settings, sealing }: Boot, workers: number): void {
   const refusal = (what: string): GatewayError =>
     new GatewayError("workers.shared", `Cannot run ${workers} workers: ${what}, or run one worker`);

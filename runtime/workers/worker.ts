@@ -13,7 +13,7 @@ import type { WorkerAnswers, FromWorker, ToWorker } from "./protocol.ts";
 const [config = "", worker = ""] = process.argv.slice(2);
 const startedMs = performance.now();
 
-// Ctrl-C reaches the whole process group, and the supervisor says what becomes of it.
+// Ctrl-C reaches the whole process group, and the supervisor decides what happens.
 process.on("SIGINT", () => {});
 try {
   serve(await startGateway({ config, worker }));
@@ -80,7 +80,7 @@ async function answer(gateway: Gateway, what: keyof WorkerAnswers): Promise<Work
 }
 
 function tell(message: FromWorker, then: () => void = () => {}): void {
-  // Without a channel there is no supervisor any more, and `cluster` ends this process.
+  // Without a channel the supervisor is gone, and `cluster` ends this process.
   if (process.connected) process.send?.(message, then);
   else then();
 }

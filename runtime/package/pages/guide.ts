@@ -10,7 +10,7 @@ import { code, table } from "./parts.ts";
 
 const PROVIDERS = new URL("../../../examples/identity-providers/", import.meta.url);
 
-/** In the order in which people look for them. */
+/** In the usual order of interest. */
 const PROVIDER_NAMES: Readonly<Record<string, string>> = {
   google: "Google",
   entra: "Microsoft Entra ID",
@@ -46,11 +46,11 @@ function providers(): string {
     .join("\n\n");
 }
 
-/** As the page of an MCP address tells them, which is made from the same list. */
+/** Same list as the page of an MCP address. */
 function clientRecipeList(): string {
   return clientRecipes("github", "https://github.mcp.example.com/", [])
     .map(({ client, where, text }) => {
-      // As text, which no test of ours runs: they are other programs' commands and files.
+      // As text, which our tests do not run: commands and files of other programs.
       const block = text.split("\n").map((line) => `  ${line}`);
       return `- **${client}.** ${where}:\n\n  \`\`\`text\n${block.join("\n")}\n  \`\`\``;
     })
@@ -107,7 +107,7 @@ function truthTable(): string {
   return table(["A", "B", ...head], rows);
 }
 
-/** Whether a rule with this operator over A and B holds: asked of the gateway's own engine, under allow and under deny. */
+/** Result of a rule with this operator over A and B, from the gateway's own engine, under allow and under deny. */
 function truthOf(operator: Operator, a: "true" | "false" | "unknown", b: boolean): string {
   const criteria = [
     { email: { is: a === "false" ? "b@example.com" : USER.email } },
@@ -115,7 +115,7 @@ function truthOf(operator: Operator, a: "true" | "false" | "unknown", b: boolean
   ];
   const facts: Facts = { http: HTTP, ...(a === "unknown" ? {} : { user: USER }) };
   const allows = evaluate(compilePolicy([{ allow: { [operator]: criteria } }]), facts).allowed;
-  // What is unknown under deny lets nobody pass either, so true, false and unknown can be told apart.
+  // An unknown result under deny also denies, which distinguishes true, false and unknown.
   const spares = evaluate(
     compilePolicy([{ allow: { and: [{ accept: true }] }, deny: { [operator]: criteria } }]),
     facts,

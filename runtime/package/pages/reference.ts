@@ -32,7 +32,7 @@ export function logParts(): Readonly<Record<string, string>> {
   return { "log-messages": logTables() };
 }
 
-/** Of what gRPC calls may meet, too. */
+/** Table of codes that also occur in gRPC calls. */
 function callTable(codes: Codes): string {
   const rows = inOrder(codes).map(([name, entry]) => {
     const statuses = statusesOf(entry);
@@ -42,7 +42,7 @@ function callTable(codes: Codes): string {
   return table(["Code", "Status", "gRPC", "Cause", "Fix"], rows);
 }
 
-/** As gRPC's own documents write it: PERMISSION_DENIED. */
+/** As in gRPC's own documents: PERMISSION_DENIED. */
 function grpcName(status: number): string {
   const [name = ""] = Object.entries(GRPC).find(([, number]) => number === status) ?? [];
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();

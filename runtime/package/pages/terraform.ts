@@ -25,7 +25,7 @@ export function terraformParts(): Readonly<Record<string, string>> {
   };
 }
 
-/** Of runtime/reference/terraform-arguments.md. */
+/** Parts of runtime/reference/terraform-arguments.md. */
 export function argumentParts(): Readonly<Record<string, string>> {
   return { bundle: blockText(only(providerSchema().resource_schemas), "") };
 }
@@ -63,7 +63,7 @@ function attributeTable(
 ): string {
   const all = Object.entries(attributes);
   if (all.length === 0) return Object.keys(block_types).length > 0 ? "" : "An empty block: its presence takes effect.";
-  // The spellings of a secret are one row; it may be sealed, which other attributes with these endings may not.
+  // The forms of a secret are one row; it may be sealed, unlike other attributes with these endings.
   const secrets = new Set(
     all.map(([name]) => readSecretName(name)).flatMap((each) => (each.form === "sealed" ? each.name : [])),
   );

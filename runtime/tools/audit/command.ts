@@ -11,13 +11,13 @@ import { VERIFY_EXIT, type VerifyReport } from "./findings.ts";
 import { formatVerify, verifyJson } from "./text.ts";
 import { checkpointOfNote, verifyAudit } from "./verify.ts";
 
-/** What the command line gives. */
+/** Options of the command line. */
 export interface AuditOptions {
   /** The gateway's configuration: keys are derived from its shared secrets. */
   readonly config?: string;
   /** Keys as `gateway audit head` prints them. */
   readonly key?: readonly string[];
-  /** What `gateway audit head` printed. */
+  /** Output of `gateway audit head`. */
   readonly head?: string;
   readonly json?: boolean;
 }

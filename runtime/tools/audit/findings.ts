@@ -1,81 +1,84 @@
-/** What `gateway audit verify` finds, and how it counts. */
+/** Findings of `gateway audit verify`, and the exit status. */
 
 export interface FindingPlace {
   readonly file: string;
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number;
-  /** Of its first byte, uncompressed. */
+  /** Offset of its first byte, uncompressed. */
   readonly offset: number;
 }
 
 export type FindingKind =
-  /** They were written, and are not there. */
+  /** Lines that were written and are gone. */
   | "missing"
-  /** The line is not what was written. */
+  /** The line differs from the written one. */
   | "changed"
-  /** They stand behind what was written after them. */
+  /** Lines after others that were written later. */
   | "moved"
-  /** A second line of that place. */
+  /** A second line with the same position. */
   | "repeated"
-  /** Behind the end of its run. */
+  /** After the end of its run. */
   | "added"
-  /** Their text was taken away; the digest stands in. */
+  /** The text was removed; the digest replaces it. */
   | "erased"
-  /** Their run came further than what is there: the end was cut off. */
+  /** The run had more lines than there are: its end was truncated. */
   | "cut"
-  /** What is there is whole in itself, and is not what it was. */
+  /** The lines are consistent, but not the original ones. */
   | "rewritten"
-  /** No checkpoint that is good says what they were. */
+  /** No valid checkpoint covers these lines. */
   | "unproven"
-  /** A line that was broken, where no crash explains it. */
+  /** A broken line that no crash explains. */
   | "broken";
 
 export interface Finding {
   readonly kind: FindingKind;
-  /** Absent: of no run. */
+  /** Absent: not part of a run. */
   readonly instance?: string;
   readonly first?: number;
   readonly last?: number;
-  /** Where they stand, or the line behind which they are missing. */
+  /** Position of the lines, or the line after which they are missing. */
   readonly place?: FindingPlace | undefined;
   readonly note?: string;
 }
 
 export interface RunReport {
   readonly instance: string;
-  /** Of the first and the last line that is there. */
+  /** Positions of the first and the last line in the files. */
   readonly first: number;
   readonly last: number;
-  /** Lines that are there. */
+  /** Lines in the files. */
   readonly lines: number;
-  /** Lines that good checkpoints cover. */
+  /** Lines that valid checkpoints cover. */
   readonly signed: number;
-  /** Time of the last good checkpoint. */
+  /** Time of the last valid checkpoint. */
   readonly signedAt: string | undefined;
-  /** The last good checkpoint, as a note. */
+  /** The last valid checkpoint, as a note. */
   readonly head: string | undefined;
-  /** It ended by itself, and said so. */
+  /** It ended normally, and recorded that. */
   readonly isEnded: boolean;
-  /** Lines behind the last checkpoint. */
+  /** Lines after the last checkpoint. */
   readonly unsigned: number;
-  /** Its checkpoints are signed by keys that were not given. */
+  /** Its checkpoints are signed by unknown keys. */
   readonly isUnknown: boolean;
 }
 
-/** whole: all that was given is proven. partly: nothing is wrong, but not all can be proven. untold: no key fits. */
+/**
+ * whole: everything in the files is verified. partly: no problem was found, but not everything can be verified. untold:
+ * no key matches.
+ */
 export const VERIFY_EXIT = { whole: 0, untold: 1, found: 3, partly: 4 } as const;
 
 export interface VerifyReport {
   readonly result: keyof typeof VERIFY_EXIT;
   readonly runs: readonly RunReport[];
-  /** At most `MAX_FINDINGS` of them. */
+  /** `MAX_FINDINGS` at most. */
   readonly findings: readonly Finding[];
   readonly found: number;
-  /** What of known runs was not given: their beginnings, or whole runs. */
+  /** Missing parts of known runs: their starts, or whole runs. */
   readonly notGiven: readonly { readonly instance: string; readonly lines: number }[];
-  /** Lines that `gateway users forget` has erased, by action; `isRecorded`: its record is among what was given. */
+  /** Lines that `gateway users forget` has erased, by action; `isRecorded`: its record is in the files. */
   readonly forgotten?: readonly { readonly action: string; readonly lines: number; readonly isRecorded: boolean }[];
-  /** Lines that a killed process left behind half written. */
+  /** Partial lines of a killed process. */
   readonly torn: readonly FindingPlace[];
   /** Authorization records that belong to no run: written without `audit`. */
   readonly unchained: number;
@@ -88,7 +91,7 @@ export class Findings {
   readonly list: Finding[] = [];
   count = 0;
 
-  /** Neighbours of a kind become one. */
+  /** Adjacent findings of one kind are merged. */
   add(finding: Finding): void {
     const last = this.list.at(-1);
     const { first } = finding;

@@ -1,16 +1,16 @@
-/** Rotated files in the order in which they were written, however they are given. */
+/** Sorts rotated files by the time of writing, in whatever order they were named. */
 import { positionOf } from "../../audit/chain/lines.ts";
 import { readLines, STANDARD_INPUT } from "../replay/record-lines.ts";
 
 interface Beginning {
   readonly file: string;
-  /** Of the first record. */
+  /** Time of the first record. */
   readonly time: string;
-  /** By run: the first place in this file, as far as its first lines show. */
+  /** By run: the first position in this file, as far as its first lines show. */
   readonly firsts: ReadonlyMap<string, number>;
 }
 
-/** Of each file; several workers write into one. */
+/** Limit per file; several workers write into one. */
 const MAX_LINES = 200;
 
 /** @throws GatewayError `replay.unreadable` */
@@ -39,7 +39,7 @@ function isBefore(a: Beginning, b: Beginning): boolean {
   return false;
 }
 
-/** What has been seen is enough. */
+/** Thrown to stop reading once enough is known. */
 class Enough extends Error {}
 
 async function beginningOf(file: string): Promise<Beginning> {

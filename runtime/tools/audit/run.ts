@@ -1,8 +1,8 @@
 /**
- * One run of one process, line by line as they stand in its files.
+ * One run of one process, line by line in the order of its files.
  *
- * Untrusted: every line. A segment (what stands between two checkpoints) is kept until its checkpoint says what it was;
- * then its lines are compared one by one, and the tree grows by them.
+ * Untrusted input: every line. A segment (the lines between two checkpoints) is buffered until its checkpoint. Then its
+ * lines are compared one by one, and appended to the tree.
  */
 import {
   digestOfLeaves,
@@ -24,7 +24,7 @@ export interface ReadLine {
   readonly place: FindingPlace;
   /** forgotten: erased, and an action of an administrator is named that did it. */
   readonly kind: "record" | "checkpoint" | "end" | "erased" | "forgotten";
-  /** Of a checkpoint: the line. */
+  /** Text of a checkpoint's line. */
   readonly text?: string;
 }
 
@@ -32,7 +32,7 @@ interface Gap {
   readonly first: number;
   readonly last: number;
   readonly after: FindingPlace | undefined;
-  /** Before all that was given; an earlier file may have it. */
+  /** Before all files; an earlier file may have it. */
   readonly isBeginning: boolean;
 }
 
@@ -51,13 +51,13 @@ export class Run {
   readonly #tree = createMerkleTree();
   /** Every leaf so far was there and is proven. */
   #isTreeWhole = true;
-  /** Not covered by a checkpoint yet, by place. */
+  /** Lines not covered by a checkpoint yet, by position. */
   readonly #waiting = new Map<number, ReadLine>();
   /** Places that are covered, whose lines were not there: what they were, in short. */
   readonly #missing = new Map<number, { readonly short: string; readonly after: FindingPlace | undefined }>();
-  /** The same where no list tells what they were. */
+  /** The same for positions without a list of leaves. */
   #gaps: Gap[] = [];
-  /** What stands before it is covered, or was found to be missing. */
+  /** Positions before this one are covered, or reported as missing. */
   #from = 0;
   #isBegun = false;
   /** The highest that was there. */
@@ -68,9 +68,9 @@ export class Run {
   #isEnded = false;
   #signed = 0;
   #good: { readonly checkpoint: Checkpoint; readonly note: string } | undefined;
-  /** By size, for what others know of this run. */
+  /** By size, to compare with other parties' knowledge of this run. */
   readonly #roots = new Map<number, string>();
-  /** Checkpoints of keys that were not given. */
+  /** Checkpoints of unknown keys. */
   readonly #unknown: { readonly seq: number; readonly place: FindingPlace }[] = [];
 
   constructor(instance: string, findings: Findings, verifiers: readonly NoteVerifier[]) {
@@ -123,7 +123,7 @@ export class Run {
     const read = this.#readCheckpoint(text, seq);
     if (read === "unknown-key") {
       if (this.#unknown.length < MAX_UNKNOWN) this.#unknown.push({ seq, place });
-      // Nothing proves them, and they need not be kept for that.
+      // Nothing verifies these lines, so they need not be buffered.
       if (this.#good === undefined) {
         this.#passUnlisted(seq);
         this.#isTreeWhole = false;
@@ -133,7 +133,7 @@ export class Run {
     }
     if (read === undefined) return this.#found("changed", seq, place);
     const { checkpoint, note, leaves } = read;
-    // What the list does not cover stands before a checkpoint that is missing or was changed.
+    // Lines before the list belong to a checkpoint that is missing or was changed.
     const from = Math.max(this.#from, seq - leaves.length / SHORT_LEAF_CHARACTERS);
     this.#passUnlisted(from);
     const listed = seq - leaves.length / SHORT_LEAF_CHARACTERS;
@@ -144,7 +144,7 @@ export class Run {
     }
     const isRoot = this.#isTreeWhole && rootText(this.#tree.root()) === checkpoint.root;
     if (!isRoot && unlisted !== undefined) this.#foundRange("unproven", unlisted, from - 1, place);
-    // The lines are those of the list, and the tree is another: one of the two was not made by this program.
+    // The lines match the list, but not the tree: the gateway did not write one of the two.
     else if (!isRoot && this.#isTreeWhole) this.#found("rewritten", seq, place);
     this.#isTreeWhole = isRoot;
     this.#from = seq;
@@ -154,7 +154,7 @@ export class Run {
     if (this.#endAt !== undefined && this.#endAt === seq - 1) this.#isEnded = true;
   }
 
-  /** No list covers these: the tree alone can tell, where it is whole. */
+  /** No list covers these positions: only the tree can verify them, if it is complete. */
   #passUnlisted(end: number): void {
     let next = this.#from;
     for (const seq of [...this.#waiting.keys()].filter((at) => at < end).toSorted((a, b) => a - b)) {
@@ -184,7 +184,7 @@ export class Run {
     }
     if (shortLeaf(line.leaf) !== short) {
       this.#isTreeWhole = false;
-      // A checkpoint that did not open was told of already.
+      // A checkpoint that did not open was already reported.
       if (line.kind !== "checkpoint" || this.#from === seq) this.#found("changed", seq, line.place);
       return;
     }
@@ -204,12 +204,12 @@ export class Run {
     if (!checkpoint || checkpoint.instance !== this.instance || checkpoint.size !== seq) return undefined;
     if (checkpoint.leavesDigest !== digestOfLeaves(leaves) || leaves.length > seq * SHORT_LEAF_CHARACTERS)
       return undefined;
-    // Nothing stands in it but what is signed.
+    // Everything in it is signed.
     if (formatCheckpointLine(checkpoint, note, leaves) !== `${text}\n`) return undefined;
     return opened.kind === "unknown-key" ? "unknown-key" : { checkpoint, note, leaves };
   }
 
-  /** @param head what somebody knows of this run */
+  /** @param head another party's knowledge of this run */
   agrees({ size, root }: Checkpoint): "same" | "shorter" | "other" | "untold" {
     if (size > this.#last + 1) return "shorter";
     const known = this.#roots.get(size);
@@ -220,7 +220,7 @@ export class Run {
   /** Nothing more comes. */
   end(): RunReport {
     const isUnknown = this.#good === undefined && this.#unknown.length > 0;
-    // Beside good ones a checkpoint of another key is none of this run.
+    // Next to valid ones, a checkpoint of another key does not belong to this run.
     if (!isUnknown) for (const { seq, place } of this.#unknown) this.#found("changed", seq, place);
     for (const [seq, { after }] of this.#missing) this.#found("missing", seq, after);
     let unsigned = 0;
@@ -232,7 +232,7 @@ export class Run {
     }
     let begins = 0;
     for (const { first, last, after, isBeginning } of this.#gaps) {
-      // The first two lines are written together: no rotation stands between them.
+      // The first two lines are written together: no rotation can separate them.
       if (isBeginning && last > 0) begins = last + 1;
       else this.#foundRange("missing", first, last, after);
     }

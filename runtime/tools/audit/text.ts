@@ -1,4 +1,4 @@
-/** What `gateway audit verify` says, for people and for machines. */
+/** Output of `gateway audit verify`, as text and as JSON. */
 import { visibleText } from "../../shared/json/visible-text.ts";
 import type { Finding, FindingKind, FindingPlace, RunReport, VerifyReport } from "./findings.ts";
 

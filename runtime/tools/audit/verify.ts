@@ -18,13 +18,13 @@ import { type ReadLine, Run } from "./run.ts";
 export interface VerifyInput {
   readonly files: readonly string[];
   readonly verifiers: readonly NoteVerifier[];
-  /** What an outsider kept: each of these runs has to be there, at least so far. */
+  /** Checkpoints stored elsewhere: each of these runs must exist, at least up to there. */
   readonly heads: readonly Checkpoint[];
   /** @param done bytes @param total bytes; 0 when that is not known */
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** Records of a run alone: with no place in one they were changed. */
+/** Records that exist only in a run: without a position they were changed. */
 const OF_RUNS = new Set(["audit start", "audit checkpoint", "audit end"]);
 /** Nothing but a whole line of a run ends so. */
 const COMPLETE = /"seq":\d+(,"salt":"[^"]*")?\}$/;
@@ -47,7 +47,7 @@ export async function verifyAudit({ files, progress, ...trusted }: VerifyInput):
 }
 
 export interface Verification {
-  /** Lines of a file, one after the other; files in the order in which they were written. */
+  /** Lines of a file in sequence; files in the order in which they were written. */
   take(line: LineBytes, file: string): void;
   end(): VerifyReport;
 }
@@ -57,7 +57,7 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
   const runs = new Map<string, Run>();
   const torn: FindingPlace[] = [];
   const lines = new TornLines<FindingPlace>((place) => torn.push(place));
-  /** By run: what its first line says of others. */
+  /** By run: the checkpoints of others in its first line. */
   const seen = new Map<string, readonly Checkpoint[]>();
   const forgotten: Forgotten = { lines: new Map(), actions: new Set() };
   let unchained = 0;
@@ -75,7 +75,7 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
     return true;
   }
 
-  /** Of no run. */
+  /** Handles a line that belongs to no run. */
   function takeOther(bytes: Buffer, place: FindingPlace, isEnded: boolean): void {
     const line = readLogLine(bytes);
     const isOfRun =
@@ -109,7 +109,7 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
       const notGiven = new Map(
         reports.filter(({ first }) => first > 0).map(({ instance, first }) => [instance, first]),
       );
-      // What nobody has signed accuses nobody.
+      // Unsigned statements are not evidence.
       const proven = reports.filter(({ first, signed }) => first === 0 && signed > 0);
       const known = proven.flatMap(({ instance }) => seen.get(instance) ?? []);
       for (const head of known) {
@@ -158,7 +158,7 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
 }
 
 interface Forgotten {
-  /** By action: erased lines that it is said to have erased. */
+  /** Erased lines, by the action that they name. */
   readonly lines: Map<string, number>;
   /** Actions that are recorded. */
   readonly actions: Set<string>;
@@ -205,7 +205,7 @@ function seenBy(line: Buffer): readonly Checkpoint[] {
   }
 }
 
-/** Without a look at its signatures. */
+/** Does not verify its signatures. */
 export function checkpointOfNote(note: string): Checkpoint | undefined {
   return parseCheckpoint(note.slice(0, note.indexOf("\n\n") + 1));
 }

@@ -15,7 +15,7 @@ export function revokeSessions(ids: readonly string[], options: RevokeOptions): 
   return revoke(SESSION, ids, options);
 }
 
-/** Ends grants and forgets the approvals behind them. @returns exit code; 1 when nothing was there to end */
+/** Revokes grants and erases their remembered consents. @returns exit code; 1 when there was nothing to revoke */
 export function revokeGrants(ids: readonly string[], options: RevokeOptions): Promise<number> {
   return revoke(GRANT, ids, options);
 }

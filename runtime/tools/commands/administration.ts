@@ -1,8 +1,8 @@
 /**
- * The records of a gateway, opened from outside it: what the administrator's commands work on.
+ * The records of a gateway, opened from outside: the basis of the administrator's commands.
  *
- * Trusted input: the boot file, which names the store and the shared secret. Promise: what a command ends, every running
- * process learns within 2 s, through the same feed as from each other.
+ * Trusted input: the main configuration file, which names the store and the shared secret. Promise: every running
+ * process learns of an ended session or grant within 2 s, through the same feed as from each other.
  */
 import { hostname, userInfo } from "node:os";
 
@@ -37,7 +37,7 @@ export interface Administration {
   readonly log: Log;
   /** Settings and routes of the files, as far as they are good; published slices are not read. */
   readonly config: CheckedConfig;
-  /** For the audit: what was done, once it is done. Does nothing where the configuration has none. */
+  /** Records a finished action for the audit. Does nothing without an audit in the configuration. */
   readonly record: (action: Omit<AdminAction, "by">) => Promise<void>;
   /** The same. @returns the id that its record has; undefined: none is written */
   readonly recordAs: (action: Omit<AdminAction, "by">) => Promise<string | undefined>;
@@ -50,7 +50,7 @@ export async function withAdministration<T>(
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
   const sources = await readSources([configPath]);
-  // A slice that is wrong must not keep anybody from ending a session.
+  // An invalid slice must not prevent an administrator from ending a session.
   const all = loadSlices(sources);
   const outcome = all.config ? all : loadSlices(sources.filter(({ boot }) => boot));
   if (!outcome.config) throw new GatewayError("config.invalid", outcome.problems.map(formatProblem).join("\n"));
@@ -92,7 +92,7 @@ export async function withAdministration<T>(
   }
 }
 
-/** Who types commands: "root@host". */
+/** User of the command line: "root@host". */
 export function commandUser(): string {
   try {
     return `${userInfo().username}@${hostname()}`;
@@ -102,7 +102,7 @@ export function commandUser(): string {
   }
 }
 
-/** Those of the user whom an administrator names by id, or of all whom they name by email; all of them when nobody is named. */
+/** The records of one user given by ID, or of all users with an email address; all of them without a name. */
 export async function onlyOf<T>(
   store: Store,
   named: string | undefined,
@@ -114,7 +114,7 @@ export async function onlyOf<T>(
   return all.filter((each) => userIds.has(ownerOf(each)));
 }
 
-/** By id, or by email among the owners of these records: two issuers may both know somebody by one address. */
+/** By ID, or by email among the owners of these records: two issuers may both have a user with one address. */
 async function findUserIds(store: Store, named: string, userIds: readonly string[]): Promise<ReadonlySet<string>> {
   const known = await store.list<IdentityRecord>(userTag(named));
   if (known.length > 0 || !isNamedByEmail(named)) return new Set([named]);

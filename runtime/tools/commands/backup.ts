@@ -1,4 +1,4 @@
-/** `gateway store backup`: of PostgreSQL its own programs make a copy. */
+/** `gateway store backup`: for PostgreSQL, use its own tools. */
 import { readBoot } from "../../bundle/boot.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { copySqlite } from "../../store/sqlite/copy-sqlite.ts";

@@ -1,6 +1,6 @@
 /**
- * `gateway block`, `gateway unblock`: the incident brake. A block refuses what it names, whatever policies
- * say, until it is lifted or its time is over; nothing is ended, so that what was blocked goes on afterwards as it was.
+ * `gateway block`, `gateway unblock`: the emergency brake. A block denies its target, whatever policies allow, until it
+ * is lifted or expires. It ends nothing, so that everything works as before afterwards.
  */
 import { userInfo } from "node:os";
 
@@ -59,7 +59,7 @@ export function unblock(kind: string, name: string, options: UnblockOptions): Pr
   });
 }
 
-/** What an administrator may have mistyped: nothing of this name is known here. */
+/** Warns of a possible typing error: no target of this name is known. */
 async function unknownText(administration: Administration, target: BlockTarget): Promise<string | undefined> {
   const { kind, name, route } = target;
   const isKnown = await {

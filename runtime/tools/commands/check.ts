@@ -1,11 +1,11 @@
 /**
- * `gateway check`: everything that would keep `gateway run` from starting and needs no socket, said at once.
+ * `gateway check`: reports everything that would prevent `gateway run` from starting and needs no socket, in one run.
  *
- * The files first. When they are good: what the process could not do without, which no slice can set; then what only the
- * machine has that runs it: secrets, certificates, and directories to write to.
+ * First the files. If they are valid: the settings that the process needs and no slice can set; then the parts of the
+ * host that runs it: secrets, certificates, and directories to write to.
  *
- * Only the start itself can tell whether ports are free and may be taken, whether PostgreSQL answers, and whether the store
- * goes with `--workers`.
+ * Only the start itself can show whether ports are free and allowed, whether PostgreSQL responds, and whether the store
+ * works with `--workers`.
  */
 import { constants } from "node:fs";
 import { access, open, stat } from "node:fs/promises";
@@ -33,12 +33,12 @@ import { sqlitePath } from "../../store/sqlite/sqlite-path.ts";
 
 export interface CheckOptions {
   readonly env: SecretDeps["env"];
-  /** Another machine will run it: its secrets and files are not here. */
+  /** Another host will run it: its secrets and files are not here. */
   readonly elsewhere: boolean;
 }
 
 /**
- * @param paths the first is the boot file, or has it
+ * @param paths the first is the main configuration file, or contains it
  * @throws GatewayError `config.unreadable`
  */
 export async function checkConfiguration(paths: readonly string[], options: CheckOptions): Promise<CheckReport> {
@@ -57,7 +57,7 @@ export async function checkConfiguration(paths: readonly string[], options: Chec
   if (!options.elsewhere) {
     const boot = await attempt(() => resolveBoot(config.boot, { env: options.env }), report);
     if (boot) await checkPlaces(boot.settings, report);
-    // Without the boot file's own secrets, which has been reported, what is sealed cannot be opened.
+    // Without the main configuration file's own secrets (already reported), sealed values cannot be opened.
     const secrets = { env: options.env, sealing: boot?.sealing, vault: boot ? boot.vault : UNASKED };
     found.push(...(await secretProblems(config, secrets, fileOf)));
     await boot?.vault?.close();
@@ -74,7 +74,7 @@ function withOwners(report: CheckReport, sources: readonly SliceSource[]): Check
   return { ...report, text: `${report.text}\na gateway that starts with this leaves out ${names.join(", ")}` };
 }
 
-/** In the place of a server whose boot file's secrets could not be read: why not has been said. */
+/** Replaces a server whose own secrets could not be read; the cause was already reported. */
 const UNASKED: SecretDeps["vault"] = {
   read: async (refs) =>
     new Map(refs.map((ref) => [ref, { failure: "not asked for, since the boot file's own secrets cannot be read" }])),
@@ -82,7 +82,7 @@ const UNASKED: SecretDeps["vault"] = {
 
 type Report = (message: string) => void;
 
-/** Certificates and directories of the machine. */
+/** Checks certificates and directories of the host. */
 async function checkPlaces(boot: BootSettings, report: Report): Promise<void> {
   const { adminTls } = boot;
   await attempt(() => loadCertificates(boot.certificates, boot.downstreamMtls?.caFile), report);
@@ -95,7 +95,7 @@ async function checkPlaces(boot: BootSettings, report: Report): Promise<void> {
   checkPorts(boot, report);
 }
 
-/** Whether another process has a port, and this one may take it, only its start can tell. */
+/** Only the start can show whether a port is in use or not allowed. */
 function checkPorts({ address, adminAddress, httpRedirectAddress }: BootSettings, report: Report): void {
   const listeners = Object.entries({
     address,

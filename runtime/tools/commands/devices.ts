@@ -9,7 +9,7 @@ export interface DeviceApproveOptions {
   readonly withdraw?: boolean;
 }
 
-/** Vouches for devices, or no longer. @returns exit code; 1 when one is not there */
+/** Approves devices, or withdraws the approval. @returns exit code; 1 when one does not exist */
 export function approveDevices(ids: readonly string[], options: DeviceApproveOptions): Promise<number> {
   const [path, done] =
     options.withdraw === true ? ["withdraw-approval", "no longer approved"] : ["approve", "approved"];

@@ -1,6 +1,6 @@
 /**
- * `gateway directory …`: what a company's directory has told the gateway. It looks, and forgets a directory that the
- * configuration has no longer; otherwise the provider says what changes.
+ * `gateway directory …`: data from a company's directory. It reads, and erases a directory that is no longer in the
+ * configuration; all other changes come from the provider.
  */
 import { createDirectoryRecords } from "../../directories/directories.ts";
 import { inParallel } from "../../directories/members.ts";
@@ -24,13 +24,13 @@ export interface DirectoryOptions {
 }
 
 export interface DirectoryGroupOptions extends DirectoryOptions {
-  /** Only those of this user: user name, external id or id there. */
+  /** Only entries of this user: user name, external ID or the directory's ID. */
   readonly user?: string;
 }
 
 const PAGE = 500;
 
-/** Of all directories of the configuration, or of those named. @returns exit code */
+/** For all directories of the configuration, or the named ones. @returns exit code */
 export function printDirectoryStatus(named: readonly string[], options: DirectoryOptions): Promise<number> {
   return withAdministration(options.config, async (administration) => {
     const configured = Object.keys(administration.config.settings.directories ?? {});
@@ -70,7 +70,7 @@ export function printDirectoryUsers(directory: string, options: DirectoryOptions
   });
 }
 
-/** @returns exit code; 1 when there is no such user */
+/** @returns exit code; 1 when the user does not exist */
 export function printDirectoryGroups(directory: string, options: DirectoryGroupOptions): Promise<number> {
   return withAdministration(options.config, async (administration) => {
     const { users, groups, members } = createDirectoryRecords(administration);

@@ -28,7 +28,7 @@ const LF = 0x0a;
 const MAX_LINE_BYTES = 64 << 20;
 /** Half a line, and the beginning of none. */
 const ERASED = '{"level":"erased';
-/** Nothing that somebody wrote instead of a time goes into the line that replaces a record. */
+/** A forged time must not be copied into the line that replaces a record. */
 const TIME = /^[0-9TZ:.-]{0,30}$/;
 
 /**
@@ -56,13 +56,13 @@ export async function checkErasable(file: string, live: string): Promise<void> {
 export async function eraseLines(named: string, erasing: Erasing): Promise<number> {
   let fresh: string | undefined;
   try {
-    // What a link leads to, and not the link.
+    // The target of a link, not the link.
     const file = await realpath(named);
     const before = await stat(file);
     const isGzip = await isCompressed(file);
     const name = `${file}.forgetting`;
     await rm(name, { force: true });
-    // Never through a link that somebody else has put there.
+    // Never through a link that another user may have created.
     const target = createWriteStream(name, { flags: "wx", mode: 0o600, flush: true });
     fresh = name;
     const source = createReadStream(file);
@@ -74,7 +74,7 @@ export async function eraseLines(named: string, erasing: Erasing): Promise<numbe
     const after = await stat(file);
     if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) throw new Error("something writes to it");
     if (count.erased === 0) return 0;
-    // Only root may give it away; whoever else owned it is who runs this.
+    // Only root can change the owner; otherwise this user owns the file.
     if (process.getuid?.() === 0) await chown(fresh, before.uid, before.gid);
     await chmod(fresh, before.mode & 0o777);
     await rename(fresh, file);
@@ -87,7 +87,7 @@ export async function eraseLines(named: string, erasing: Erasing): Promise<numbe
   }
 }
 
-/** By bytes: a line that is no text stays what it is. */
+/** By bytes: a line that is not text stays unchanged. */
 async function* rewriteLines(
   pieces: AsyncIterable<Buffer>,
   erasing: Erasing,
@@ -131,7 +131,7 @@ function rewriteLine(bytes: Buffer, erasing: Erasing): string | undefined {
   return `${cut ?? torn?.toString() ?? ""}${erased ?? rest.toString()}`;
 }
 
-/** Of a line without an end nobody can say more than that it names the user. @returns undefined: it does not */
+/** A partial line can only be searched for the user's names. @returns undefined: it does not contain them */
 function cutOf(bytes: Buffer, { names: { ids, emails } }: Erasing): string | undefined {
   const text = lowerAscii(bytes.toString());
   const isNamed = [...ids, ...emails].some((name) => text.includes(lowerAscii(plainJsonText(name).slice(1, -1))));

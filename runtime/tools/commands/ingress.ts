@@ -52,7 +52,7 @@ export function addIngress(program: Command, exit: (code: number) => void): void
     });
 }
 
-/** What both commands about Ingresses take. */
+/** Options of both commands about Ingresses. */
 function withIngressOptions(command: Command): Command {
   return command
     .option("--class <name>", 'IngressClass whose Ingresses are served (default "gateway")')

@@ -1,8 +1,8 @@
 /**
- * `gateway keys …`: which shared secrets are in use, and how one takes the place of another while the gateway serves.
+ * `gateway keys …`: shows the shared secrets in use, and replaces one while the gateway serves.
  *
- * The secret itself is wherever `shared_secret_ref` leads to, which no command writes: it makes a new one, says what to do
- * with it, and tells from the signs of life of all processes whether that is done.
+ * The secret itself is in the location of `shared_secret_ref`, which no command writes. The command generates a new
+ * one, prints instructions, and checks with the heartbeats of all processes whether they were followed.
  */
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";

@@ -1,4 +1,7 @@
-/** `gateway client …` and `gateway service-account …`: clients and machines that an administrator makes and ends. */
+/**
+ * `gateway client …` and `gateway service-account …`: clients and service accounts that an administrator creates and
+ * deletes.
+ */
 import { readFile } from "node:fs/promises";
 
 import { CLIENT, type Client } from "../../administration/kinds/client.ts";
@@ -134,7 +137,7 @@ export function revokeServiceAccounts(names: readonly string[], options: { reado
   });
 }
 
-/** As routes spell their resources: lower-case host, no default port, no slash at the end. */
+/** Form of resources in routes: lower-case host, no default port, no slash at the end. */
 function canonicalResource(resource: string): string {
   const { origin, pathname } = new URL(resource);
   return origin + pathname.replace(/\/$/, "");
@@ -147,13 +150,13 @@ function groupsOf({ groups = "" }: { readonly groups?: string }): readonly strin
     .filter((group) => group !== "");
 }
 
-/** For the audit. @returns undefined for one that is not registered here */
+/** For the audit. @returns undefined for a client that is not registered here */
 async function clientDigest({ store }: Administration, id: string): Promise<string | undefined> {
   const found = (await listClients(store)).find(({ key }) => key === `client:${id}`);
   return found && digestOf(found.value);
 }
 
-/** Which host a client is for, where the files leave no choice. */
+/** Host of a client, if the files leave no choice. */
 function onlyIssuer({ config }: Administration): string {
   const origins = new Set(
     config.routes.filter(({ doc }) => doc.mcp?.server !== undefined).map(({ doc }) => new URL(doc.from).origin),

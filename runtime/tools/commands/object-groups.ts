@@ -1,7 +1,7 @@
 /**
- * Commands of those kinds of stored objects (`administration/kinds/`) for which `program.ts` has no words of its own.
+ * Commands for kinds of stored objects (`administration/kinds/`) that `program.ts` does not describe itself.
  *
- * The descriptions lead to most of the gateway's code, so that this file is loaded where no other command was meant.
+ * The descriptions import most of the gateway's code, so this file is loaded only if no other command matched.
  */
 import type { Command } from "commander";
 

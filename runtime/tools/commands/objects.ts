@@ -24,7 +24,7 @@ export function listObjects(name: string, options: ListOptions): Promise<number>
   });
 }
 
-/** @param name of the kind @returns exit code; 1 when there is no such object */
+/** @param name of the kind @returns exit code; 1 when the object does not exist */
 export function showObject(name: string, id: string, options: ListOptions): Promise<number> {
   const kind = kindNamed(name);
   return withAdministration(options.config, async (administration) => {

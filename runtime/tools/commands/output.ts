@@ -1,8 +1,10 @@
-/** What commands print: tables for people, JSON for programs. */
+/** Output of commands: tables as text, or JSON. */
 import { terminalText } from "../../shared/json/foreign-text.ts";
 import { visibleText } from "../../shared/json/visible-text.ts";
 
-/** What commands say goes through these two: user ids and names are what others chose, and must not steer the terminal. */
+/**
+ * All output goes through these two functions: user IDs and names come from others, and must not steer the terminal.
+ */
 export function printLine(text: string): void {
   console.log(terminalText(text));
 }

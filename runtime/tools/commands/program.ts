@@ -1,4 +1,4 @@
-/** The administrator's commands: words and options; what they do is in the files beside. */
+/** Names and options of the administrator's commands; their actions are in the other files of this folder. */
 import type { Command } from "commander";
 
 import type { AuditOptions } from "../audit/command.ts";
@@ -41,7 +41,7 @@ export function readCommands(group: Command, kind: string, exit: Exit): Command 
     .action(async (options) => exit(await (await objects()).listObjects(kind, options as ListOptions)));
 }
 
-/** Options may also stand with the command above. */
+/** Options can also precede the subcommand. */
 function showCommand(command: Command, kind: string, exit: Exit): void {
   command
     .description("one of them, by the ID that --json shows")

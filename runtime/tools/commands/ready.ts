@@ -16,7 +16,7 @@ const MAX_SHOWN = 4_000;
 
 export interface ReadyResult {
   readonly ok: boolean;
-  /** What the gateway says of itself, or why it cannot be asked. */
+  /** The gateway's response, or why it cannot be reached. */
   readonly text: string;
 }
 
@@ -27,7 +27,10 @@ export interface ReadyOptions {
   readonly serverName?: string;
 }
 
-/** @param address "host:port" of the admin listener, with "https://" where it has TLS, and "http://" or nothing where not; a host that stands for all is asked on loopback */
+/**
+ * @param address "host:port" of the admin listener, with "https://" if it has TLS, and otherwise "http://" or
+ *   nothing; for a wildcard host, loopback is queried
+ */
 export async function askReadiness(
   address = DEFAULT_ADMIN_ADDRESS,
   { ca: caFile, serverName }: ReadyOptions = {},
@@ -53,7 +56,7 @@ export async function askReadiness(
   }
   return new Promise((resolve) => {
     const fail = (error: unknown): void => resolve(failed(error));
-    // For the whole of it, not for each silence.
+    // For the whole request, not an idle timeout.
     const signal = AbortSignal.timeout(withinMs);
     const options = { host: hostname, port, path: "/readyz", agent: false, signal };
     const request = (isSecure ? secureGet : get)({ ...options, ...tls }, (answer) => {

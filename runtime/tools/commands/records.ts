@@ -12,7 +12,7 @@ import { openRecordReader } from "../../record-store/record-store.ts";
 import { parseDuration } from "../../settings/values.ts";
 import { GatewayError } from "../../shared/errors.ts";
 
-/** What the command line gives. */
+/** Options of the command line. */
 export interface RecordsOptions {
   readonly config: string;
   /** Id or email. */
@@ -41,9 +41,9 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 100_000;
 const PAGE = 200;
 const EVERY_MS = 1_000;
-/** So late a record comes to the store as a rule, from whichever process. */
+/** Usual delay of a record until it is in the store, from any process. */
 const LATE_MS = 5_000;
-/** So late from one that could not reach it for a while, or whose clock is behind. */
+/** Delay for a process that could not reach the store for a while, or whose clock is behind. */
 const LATEST_MS = 5 * 60_000;
 /** Between looks for those: each reads all of these minutes again. */
 const LOOK_BACK_EVERY_MS = 30_000;
@@ -51,10 +51,10 @@ const CLEAR = "\r\u001b[K";
 const HEADER = ["TIME", "OUTCOME", "USER", "ROUTE", "WHAT", "STATUS", "TOOK", "ID"];
 const WIDTHS = [24, 8, 28, 28, 28, 6, 10, 0];
 
-/** To this process's outputs. @returns exit code */
+/** Prints to this process's outputs. @returns exit code */
 export function printHere(options: RecordsOptions): Promise<number> {
   const stop = new AbortController();
-  // What ends by itself is ended as any command.
+  // Without `--follow`, signals end the command as usual.
   if (options.follow === true)
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   const { stdout: out, stderr: err } = process;
@@ -71,7 +71,7 @@ export async function printRecords(options: RecordsOptions, io: RecordsIo): Prom
   try {
     const limit = readLimit(options.limit);
     const isFollowing = options.follow === true;
-    // What is there already and is not among the last ones is not wanted.
+    // Existing records other than the last ones are not printed.
     const seen = new Map<string, number>();
     if (isFollowing) {
       for await (const { id, timeMs } of allSince(reader, query, io.now() - LATEST_MS, io.signal)) seen.set(id, timeMs);
@@ -171,7 +171,7 @@ async function follow(
       }
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      // It comes back; what was recorded meanwhile is printed then.
+      // The store will return; records from the meantime are printed then.
       if (!isAway) err.write(`${terminalText(error.message)}\n`);
       isAway = true;
     }
@@ -234,7 +234,7 @@ function whatOf(value: KeptRecord["value"]): string {
   return names.map((name) => (typeof value[name] === "string" ? value[name] : "")).join(" ");
 }
 
-/** Names are strangers' texts: what has no look of its own is an escape. */
+/** Names are untrusted text: invisible characters are escaped. */
 function columns(cells: readonly string[]): string {
   return cells
     .map((cell, at) => visibleText(cell).padEnd(WIDTHS[at] ?? 0))

@@ -29,7 +29,7 @@ export async function rollbackSlices(config: string, request: RollbackRequest): 
   return withPublisher(config, async (publisher) => resultOf(await publisher.rollback(request, { by: commandUser() })));
 }
 
-/** Which generations there are to go back to. @throws GatewayError what could not be read or opened */
+/** Lists the generations available for a rollback. @throws GatewayError when something cannot be read or opened */
 export async function listGenerations(config: string): Promise<RollbackResult> {
   return withPublisher(config, async (publisher) => ({ ok: true, text: table(await publisher.publication()) }));
 }

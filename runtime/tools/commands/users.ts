@@ -1,4 +1,4 @@
-/** `gateway users forget`: ends all that a user has, and takes away what is kept about them. */
+/** `gateway users forget`: ends all access of a user, and erases the data about them. */
 import { createHmac } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -23,7 +23,7 @@ export interface ForgetOptions {
   readonly records?: readonly string[];
 }
 
-/** Until every process knows that their access has ended, and has kept the records of what came before. */
+/** Until every process knows that their access has ended, and has stored earlier records. */
 const SETTLE_MS = 3_000;
 const IDENTITY = "identity:";
 
@@ -37,7 +37,7 @@ export function forgetUser(named: string, { config, records = [] }: ForgetOption
     const emails = new Set(isNamedByEmail(named) ? [named] : []);
     const keys = createKeys(boot.sharedSecrets);
     const [digestKey] = keys.derive("forgotten-user");
-    // Nobody is named by the record that they were forgotten; who asks later whether it was this one can tell.
+    // The record of the erasure must not name the user; the digest shows later whether it was this one.
     const digest = createHmac("sha256", digestKey as Buffer)
       .update(ids[0] ?? named)
       .digest("base64url")
@@ -67,14 +67,14 @@ export function forgetUser(named: string, { config, records = [] }: ForgetOption
     for (const file of records) {
       printLine(`${file}: ${await eraseLines(file, { names, actionId, signer })} lines erased`);
     }
-    // At last: it alone tells which ids and addresses are theirs, which the next run asks should this one fail.
+    // Last of all: only these records link the user's IDs and addresses, which the next run needs if this one fails.
     for (const id of ids) await store.deleteByTag(userTag(id));
     printLine(`forgotten as ${actionId}, ${digest}`);
     return 0;
   });
 }
 
-/** By id, or by email: of all issuers that know somebody by it. */
+/** By ID, or by email: the IDs at all issuers that have a user with it. */
 async function userIdsOf({ store }: Administration, named: string): Promise<readonly string[]> {
   if (!isNamedByEmail(named) || (await store.list(userTag(named))).length > 0) return [named];
   return idsOfEmail(store, named);

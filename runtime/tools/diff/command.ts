@@ -1,4 +1,4 @@
-/** `gateway diff`: who gains or loses what, and which routes lead elsewhere, when one configuration takes the place of another. */
+/** `gateway diff`: access gained and lost, and routes with other targets, when one configuration replaces another. */
 import { differenceOf, type Side } from "../../config/diff/difference.ts";
 import { differenceJson, differenceText } from "../../config/diff/report.ts";
 import { leadChanges } from "../../config/diff/setting-changes.ts";
@@ -30,7 +30,7 @@ const DECISIONS = 5_000_000;
 /** Requests for each thing that may be asked. */
 const CASES = 2_000;
 
-/** @param old and `next`: a boot file, a directory, or one slice */
+/** @param old and `next`: a main configuration file, a directory, or one slice */
 export async function diffConfigurations(old: string, next: string, options: DiffOptions): Promise<DiffAnswer> {
   try {
     const [before, after] = [await readConfig(old), await readConfig(next)];
@@ -79,7 +79,7 @@ async function readConfig(path: string): Promise<CheckedConfig> {
   return config;
 }
 
-/** A published slice that is given alone, which is no boot file. */
+/** A published slice in a single file, which is not a main configuration file. */
 function asSlice(source: SliceSource, _: number, all: readonly SliceSource[]): SliceSource {
   if (all.length > 1 || !source.boot) return source;
   const { value } = readSource(source.file, source.text);

@@ -32,7 +32,7 @@ const usersShape = {
 const usersSchema = document(usersShape);
 const usersFields = fieldsOf(usersShape, "live");
 
-/** More are no list of people to look at one by one. */
+/** Too many users to compare one by one. */
 const MAX_USERS = 10_000;
 
 /** @throws GatewayError `users.unreadable` with every problem */
@@ -66,13 +66,13 @@ export interface RecordedUsers {
   readonly users: readonly UserFacts[];
   /** Lines that cannot be read. */
   readonly unread: number;
-  /** Users beyond those that are looked at. */
+  /** Number of users beyond the compared ones. */
   readonly leftOut: number;
 }
 
-/** As far as a record says without the field `replay`: an id and an address. */
+/** Unknown parts of a user without the field `replay` in the record, which then has only an ID and an address. */
 const UNTOLD: LeftOut = { groups: true, claims: [], others: true };
-/** Of user ids alone: claims are recorded as digests. */
+/** Only user IDs are known: claims are recorded as digests. */
 const ASKED: AskedFacts = {
   vocabulary: createVocabulary(undefined),
   asksForCertificates: false,
@@ -80,7 +80,8 @@ const ASKED: AskedFacts = {
 };
 
 /**
- * Who is in the records, each once with what the latest one tells: with the field `replay` their groups, too.
+ * Users in the records, each once with the data of their latest record; with the field `replay`, this includes their
+ * groups.
  *
  * @throws GatewayError `replay.unreadable`
  */
@@ -106,7 +107,7 @@ function isTold({ leftOut }: UserFacts): boolean {
   return leftOut?.groups !== true;
 }
 
-/** @returns undefined for a line that cannot be read, null for one about nobody */
+/** @returns undefined for a line that cannot be read, null for one without a user */
 function userOf(line: LogLine): UserFacts | null | undefined {
   const read = readRecord(line);
   if (read.kind === "broken") return undefined;

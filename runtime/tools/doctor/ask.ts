@@ -60,7 +60,7 @@ async function send(fetch: OperatorFetch, question: DoctorQuestion): Promise<Doc
       text,
     };
   } catch (error) {
-    // Wrong addresses end here too: they come from what the other side said.
+    // Also handles invalid addresses, which come from the server's responses.
     return { url, status: 0, failure: errorText(error), header: () => undefined, json: () => undefined, text: "" };
   }
 }

@@ -11,7 +11,7 @@ function answerToClient(answer: DoctorAnswer, redirectUri: string): URLSearchPar
   return location?.startsWith(redirectUri) === true ? new URL(location).searchParams : undefined;
 }
 
-/** The server goes on to sign the user in: a page, or a redirect that is no error at the client. */
+/** Whether the server continues to the sign-in: a page, or a redirect that is not an error at the client. */
 function goesOn(answer: DoctorAnswer | undefined, redirectUri: string, fix: string): RuleVerdict {
   if (!answer) return unknown(NO_CLIENT);
   const parameters = answerToClient(answer, redirectUri);
@@ -165,10 +165,10 @@ export const tokenNotCached: Rule = {
 };
 
 /**
- * The server accepts the client ID metadata document of a product. Only for servers that advertise documents: a client
- * that finds the flag does not fall back to registration.
+ * Whether the server accepts the client ID metadata document of a product. Only for servers that advertise documents: a
+ * client that finds the flag does not fall back to registration.
  *
- * @param options `needsIss`: it comes with this document only where the metadata promises `iss` (RFC 9207)
+ * @param options `needsIss`: it uses this document only if the metadata promises `iss` (RFC 9207)
  */
 export function acceptsDocument(
   product: string,

@@ -1,4 +1,4 @@
-/** What a client that runs inside a web page needs (CORS), and what foreign pages must not get. */
+/** Needs of a client that runs inside a web page (CORS), and limits for foreign pages. */
 import { metadataHeaders } from "./challenge-rules.ts";
 import type { DoctorAnswer } from "./ask.ts";
 import { broken, describe, HOLDS, holdsIf, unknown, type Rule, type RuleVerdict } from "./rule.ts";

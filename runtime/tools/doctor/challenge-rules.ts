@@ -38,7 +38,7 @@ export const discoverChallenged: Rule = {
         },
       }),
     });
-    // 400, 404 and 405 would be taken for an old server, and the sign-in would never begin.
+    // Clients take 400, 404 and 405 for an old server, and would never start to sign in.
     return holdsIf(answer.status === 401, describe(answer), expected401);
   },
 };

@@ -19,7 +19,7 @@ export interface ClientSequence {
   readonly name: string;
   /** Without these it cannot connect, or not stay connected; introducing itself comes on top. */
   readonly needs: readonly Rule[];
-  /** How it introduces itself where client ID documents are taken; absent = it always registers. */
+  /** Used where client ID documents are accepted; absent: it always registers. */
   readonly byDocument?: readonly Rule[];
   readonly byRegistration: readonly Rule[];
   /** Redirect URIs that it registers, where they are fixed; absent = loopback ones with any port. For runtime/guide/mcp-clients.md. */
@@ -250,7 +250,7 @@ export const CLIENTS: readonly ClientSequence[] = [
   },
 ];
 
-/** The rules that count for a client, by whether documents are taken. */
+/** The rules for a client, depending on whether documents are accepted. */
 export function needsOf(client: ClientSequence, documents: boolean): readonly Rule[] {
   return [...client.needs, ...((documents && client.byDocument) || client.byRegistration)];
 }

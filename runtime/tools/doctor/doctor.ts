@@ -1,9 +1,9 @@
 /**
- * `gateway doctor`: goes the way of each common client up to the sign-in page, without credentials, and says per client
- * what works and what to change.
+ * `gateway doctor`: follows the steps of each common client up to the sign-in page, without credentials, and reports
+ * per client what works and what to change.
  *
- * It leaves a few registrations named "gateway doctor" behind, which end unused. It never signs in and sends no token but
- * made-up ones.
+ * It leaves a few registrations named "gateway doctor", which expire unused. It never signs in and sends only made-up
+ * tokens.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { createAsk, type Ask } from "./ask.ts";
@@ -54,7 +54,7 @@ export async function examine(address: string, ask: Ask = createAsk()): Promise<
   const documents = takesDocuments(await visit.server());
   const results = new Map<string, RuleResult>();
   const absent = new Set<ClientSequence>();
-  // One after the other: registration is limited per peer, and the order is that of a client.
+  // One at a time: registration is limited per peer, and the order is that of a client.
   for (const client of CLIENTS) {
     if (client.isOffered && !(await client.isOffered(visit))) {
       absent.add(client);

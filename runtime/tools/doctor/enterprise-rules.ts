@@ -1,4 +1,4 @@
-/** What clients rely on that come with a statement of their company's identity provider (ID-JAG) in the place of a sign-in. */
+/** Needs of clients that present a statement of their company's identity provider (ID-JAG) instead of signing in. */
 import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule } from "./rule.ts";
 import { serverRule } from "./server-rules.ts";
 import type { JsonObject } from "./ask.ts";
@@ -8,9 +8,9 @@ import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 const PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
 const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/** By which a client shows that it is the one that the provider named. */
+/** Authentication methods of such a client. */
 const PROOFS = ["client_secret_basic", "client_secret_post", "private_key_jwt"];
-/** Of an issuer that is nobody's, and signed by nobody. */
+/** From an unknown issuer, without a signature. */
 const NOT_GOOD = ['{"alg":"ES256","typ":"oauth-id-jag+jwt"}', '{"iss":"https://gateway-doctor.invalid"}', "none"]
   .map((part) => Buffer.from(part).toString("base64url"))
   .join(".");
@@ -33,7 +33,7 @@ async function bothDocuments(visit: DoctorCheck): Promise<readonly JsonObject[]>
 const namesProfile = (document: JsonObject): boolean =>
   lists(document["authorization_grant_profiles_supported"], PROFILE);
 
-/** Whether anything says that such clients are served here: without it they go on to the sign-in page. */
+/** Whether the metadata offers this to clients: otherwise they continue to the sign-in page. */
 export async function isOffered(visit: DoctorCheck): Promise<boolean> {
   return (await bothDocuments(visit)).some(namesProfile);
 }
@@ -87,7 +87,7 @@ export const assertionJudged: Rule = {
   id: "assertion-judged",
   says: "the token endpoint judges an assertion: a bad one is 400 invalid_grant, or the client is asked for its proof",
   async check(visit) {
-    // Where clients cannot register themselves, one that nobody knows: its refusal says as much.
+    // If clients cannot register themselves, an unknown client is used: its rejection is enough.
     const clientId = (await visit.clientId()) ?? "gateway-doctor";
     const answer = await visit.token({ grant_type: JWT_BEARER, assertion: NOT_GOOD, client_id: clientId });
     if (!answer) return unknown("there is no token endpoint");

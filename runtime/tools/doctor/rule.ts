@@ -1,4 +1,4 @@
-/** What a rule is: one thing that clients rely on, and how to see whether it holds. */
+/** A rule: one requirement of clients, and its check. */
 import { foreignText } from "../../shared/json/foreign-text.ts";
 import type { DoctorAnswer } from "./ask.ts";
 import type { DoctorCheck } from "./visit.ts";
@@ -13,7 +13,7 @@ export type RuleVerdict =
 export interface Rule {
   /** Stable, kebab-case. */
   readonly id: string;
-  /** The statement that holds when all is well. */
+  /** The statement that is true if the rule is met. */
   readonly says: string;
   readonly check: (visit: DoctorCheck) => Promise<RuleVerdict>;
 }

@@ -1,4 +1,4 @@
-/** The authorization server's metadata: by its flags clients choose what to do, or refuse to go on. */
+/** The authorization server's metadata: its flags decide a client's next step, or make it stop. */
 import { foundRule, isRefusal, metadataHeaders, pathForms } from "./challenge-rules.ts";
 import type { JsonObject } from "./ask.ts";
 import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule, type RuleVerdict } from "./rule.ts";
@@ -177,7 +177,7 @@ export const documentsAdvertised = serverRule(
         ),
 );
 
-/** Whether clients that have a document use it here: by the flag, and by `none` beside it. */
+/** Whether clients with a document use it here: requires the flag, and `none` with it. */
 export function takesDocuments(metadata: JsonObject | undefined): boolean {
   return (
     metadata?.["client_id_metadata_document_supported"] === true &&

@@ -1,6 +1,6 @@
 /**
- * The report for people: clients first, then each thing to change once, with the clients it concerns. Where nothing
- * answers, that alone, in one line.
+ * The text report: clients first, then each thing to change once, with the clients it concerns. If nothing responds,
+ * only that, in one line.
  */
 import type { ClientReport, DoctorReport, RuleResult } from "./doctor.ts";
 

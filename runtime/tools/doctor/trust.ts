@@ -1,4 +1,4 @@
-/** `gateway doctor --ca`: authorities beside the usual ones, for this process. */
+/** `gateway doctor --ca`: additional certificate authorities for this process. */
 import { readFile } from "node:fs/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 

@@ -1,8 +1,8 @@
-/** What one visit learns on its way, asked for when first needed: challenge, metadata, registration, authorization. */
+/** Data collected on one visit, each fetched on first use: challenge, metadata, registration, authorization. */
 import { hashSecret } from "../../shared/keys.ts";
 import type { DoctorAnswer, Ask, JsonObject } from "./ask.ts";
 
-/** The loopback redirect that the doctor registers; the requests come with another port, as clients' do. */
+/** The loopback redirect that the doctor registers; requests use another port, like clients. */
 export const LOOPBACK_REDIRECT = "http://127.0.0.1:33418/callback";
 const CHALLENGE = hashSecret("a code verifier of the gateway doctor, which is long enough");
 export const STATE = "gateway-doctor";
@@ -38,7 +38,7 @@ export interface DoctorCheck {
   register(metadata: JsonObject): Promise<DoctorAnswer | undefined>;
   /** Id of a public client with `LOOPBACK_REDIRECT`. */
   clientId(): Promise<string | undefined>;
-  /** Sends an authorization request; a parameter of undefined is left out. */
+  /** Sends an authorization request; a parameter of undefined is omitted. */
   authorize(parameters?: Readonly<Record<string, string | undefined>>): Promise<DoctorAnswer | undefined>;
   /** POST to the token endpoint. */
   token(form: Readonly<Record<string, string>>): Promise<DoctorAnswer | undefined>;
@@ -113,7 +113,7 @@ export function createVisit(address: string, ask: Ask): DoctorCheck {
       };
       const target = new URL(endpoint);
       for (const [name, value] of Object.entries(query)) if (value !== undefined) target.searchParams.set(name, value);
-      // As a program and not as a browser: servers then say why they refuse.
+      // As a program, not as a browser: servers then state the reason of a rejection.
       return ask({ url: target.href, headers: { accept: "application/json" } });
     },
     async token(form) {
@@ -123,7 +123,7 @@ export function createVisit(address: string, ask: Ask): DoctorCheck {
   return visit;
 }
 
-/** What nearly every client registers: public, loopback, code and refresh. */
+/** Usual registration of clients: public, loopback, code and refresh. */
 export const PUBLIC_CLIENT: JsonObject = {
   redirect_uris: [LOOPBACK_REDIRECT],
   token_endpoint_auth_method: "none",
@@ -131,7 +131,7 @@ export const PUBLIC_CLIENT: JsonObject = {
   response_types: ["code"],
 };
 
-/** In the order in which clients try (RFC 8414 §3.1, OpenID Connect Discovery §4). */
+/** In the order of clients (RFC 8414 §3.1, OpenID Connect Discovery §4). */
 function serverMetadataUrls(issuer: string): readonly string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, "");

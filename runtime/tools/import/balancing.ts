@@ -1,4 +1,7 @@
-/** Pomerium's settings of upstreams → ours. They are Envoy's, of which we have those that people use; the others are reported. */
+/**
+ * Pomerium's settings of upstreams → ours. They are Envoy's; the gateway has the commonly used ones, and the rest are
+ * reported.
+ */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { BALANCING_POLICIES, balancingShape } from "../../features/balancing/settings.ts";
 import { limitsShape } from "../../features/connection/settings.ts";
@@ -30,7 +33,7 @@ export function convertBalancing(key: string, value: unknown, place: string, rep
 }
 
 function policyOf(value: unknown, where: string, report: ImportReport): unknown {
-  // As files have it, and as its own API does.
+  // In the form of files, and that of Pomerium's API.
   const policy = String(choiceText(value)).replace(/^load_balancing_policy_/, "");
   if (!(BALANCING_POLICIES as readonly string[]).includes(policy)) {
     report("lost", where, `"${policy}" is not known here: upstreams take turns`);

@@ -1,4 +1,4 @@
-/** The members of the gateway's own file: what a process needs, live settings, and the rights of who publishes routes. */
+/** The members of the main configuration file: process settings, dynamic settings, and the rights of publishers. */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { routeFields } from "../../config/route.ts";
 import { secretUses } from "../../settings/secret-spellings.ts";

@@ -1,8 +1,8 @@
 /**
- * Pomerium's keys of a process → the gateway's own file: listener, certificates, secrets, storage, traces.
+ * Pomerium's process settings → the main configuration file: listener, certificates, secrets, storage, traces.
  *
- * Trap: what keeps clients out there and is left away here lets them in. Such settings are written although the gateway
- * does not know them, so that it refuses the file until somebody decides.
+ * Trap: omitting a Pomerium setting that rejects clients would let them in. Such settings are written although the
+ * gateway does not know them, so that it rejects the file until an administrator decides.
  */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { quote } from "../../settings/problem.ts";
@@ -11,7 +11,7 @@ import type { ImportReport } from "./note.ts";
 import { isWritten, secretFile, secretSetting, secretVariable } from "./secret.ts";
 import { convertTracing, isTracingKey } from "./tracing.ts";
 
-/** Their name → ours, where the value may be taken as it is. */
+/** Pomerium's name → ours, where the value can be copied. */
 const PLAIN: Readonly<Record<string, string>> = {
   address: "address",
   insecure_server: "insecure_server",
@@ -28,7 +28,7 @@ const LOG_LEVELS: Readonly<Record<string, string>> = {
   panic: "error",
 };
 
-/** Older names of what stands in `downstream_mtls` now. */
+/** Older names of members that are now in `downstream_mtls`. */
 const MTLS: Readonly<Record<string, string>> = {
   client_ca: "ca",
   client_ca_file: "ca_file",
@@ -58,14 +58,14 @@ const KEYS: ReadonlySet<string> = new Set([
   "databroker_storage_connection_string_file",
 ]);
 
-/** Where files are expected whose content stood in the configuration. */
+/** Directory for files whose content was in the configuration. */
 const DIRECTORY = "/etc/gateway";
 
 export function isBootKey(key: string): boolean {
   return KEYS.has(key) || isTracingKey(key);
 }
 
-/** @returns the members of the boot file, without live settings and owners */
+/** @returns the members of the main configuration file, without dynamic settings and owners */
 export function convertBoot(config: Members, report: ImportReport): Members {
   const boot: Record<string, unknown> = {};
   for (const [theirs, ours] of Object.entries(PLAIN)) {
@@ -87,7 +87,7 @@ export function convertBoot(config: Members, report: ImportReport): Members {
 
 function convertCertificates(config: Members, boot: Record<string, unknown>, report: ImportReport): Members {
   if (boot["insecure_server"] === true) {
-    // Its default is another one.
+    // Pomerium's default differs.
     boot["address"] ??= ":443";
     if (boot["http_redirect_address"] !== undefined) {
       delete boot["http_redirect_address"];
@@ -152,7 +152,10 @@ function convertMtls(config: Members, report: ImportReport): Members {
   return { downstream_mtls: mtls };
 }
 
-/** There they are added to the usual ones, for all connections that leave; Node.js has a switch that does the same. */
+/**
+ * In Pomerium they are added to the system's authorities, for all outgoing connections; Node.js has an option for the
+ * same.
+ */
 function reportAuthorities(config: Members, report: ImportReport): void {
   const file = config["certificate_authority_file"];
   if (isWritten(config["certificate_authority"])) {

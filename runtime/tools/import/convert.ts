@@ -18,9 +18,9 @@ import { convertRoute } from "./route.ts";
 const BOOT_FILE = "gateway.yaml";
 
 /**
- * @param owner   of what is made from Pomerium's; a slice has its own
- * @param hasBoot whether the gateway's own file is made, too, with the live settings in it
- * @throws GatewayError `import.unreadable` when the text is no configuration
+ * @param owner of a converted Pomerium configuration; a slice has its own
+ * @param hasBoot whether the main configuration file is also generated, with the dynamic settings in it
+ * @throws GatewayError `import.unreadable` when the text is not a configuration
  */
 export function convertConfig(file: string, text: string, owner: string, hasBoot: boolean): Converted {
   const source = readSource(file, text);
@@ -40,7 +40,7 @@ export function convertConfig(file: string, text: string, owner: string, hasBoot
   return { ...converted, problems: problemsOf(converted, hasBoot) };
 }
 
-/** As a gateway would read it; with the gateway's own file routes are validated by what that says. */
+/** Problems that a gateway would find; if the main configuration file is generated, routes are validated with it. */
 function problemsOf(converted: Omit<Converted, "problems">, hasBoot: boolean): string[] {
   const { owner, settings, routes } = converted;
   const slice = { version: 1, owner, ...(!hasBoot && { settings }), routes };
@@ -108,7 +108,7 @@ function isWebAddress(from: unknown): boolean {
   return typeof from === "string" && /^https?:\/\//.test(from);
 }
 
-/** As chosen there: a pattern before a path before a prefix. */
+/** Pomerium's precedence: a pattern before a path before a prefix. */
 function matchOf(route: Members): { readonly kind: "regex" | "path" | "prefix"; readonly text: string } {
   for (const kind of ["regex", "path", "prefix"] as const) {
     const text = route[kind];

@@ -19,7 +19,7 @@ export interface Imported {
   readonly text: string;
   /** The gateway's own file, as YAML; undefined unless it was asked for. */
   readonly boot: string | undefined;
-  /** What was lost or differs, for people; "" when nothing. */
+  /** Report of lost and different settings; "" when there are none. */
   readonly report: string;
   /** Whether a gateway would take it. */
   readonly ok: boolean;
@@ -30,7 +30,7 @@ export interface ImportOptions {
   readonly owner?: string | undefined;
   /** Default: "typescript", for a slice "hcl". */
   readonly to?: string | undefined;
-  /** Make the gateway's own file, too, with the live settings in it instead of in what is published. */
+  /** Also generate the main configuration file, with the dynamic settings in it instead of in the published part. */
   readonly boot?: boolean;
 }
 

@@ -1,14 +1,14 @@
 import { visibleText } from "../../shared/json/visible-text.ts";
 import type { Members } from "../../shared/is-record.ts";
 
-/** What an import has to tell besides its output. */
+/** A message of an import in addition to its output. */
 export interface Note {
   /**
-   * lost: could not be carried over. differs: carried over, and means something else in a way somebody may notice.
-   * secret: must be given to the gateway's environment. todo: somebody must do it before the gateway runs.
+   * lost: could not be converted. differs: converted, with a noticeably different meaning. secret: must be set in the
+   * gateway's environment. todo: must be done before the gateway runs.
    */
   readonly kind: "lost" | "differs" | "secret" | "todo";
-  /** Where it stood: `route "wiki", tls_skip_verify`; "" for the whole file. */
+  /** Original location: `route "wiki", tls_skip_verify`; "" for the whole file. */
   readonly where: string;
   readonly text: string;
 }
@@ -22,7 +22,7 @@ const TITLES: Readonly<Record<Note["kind"], string>> = {
   todo: "To do before the gateway runs",
 };
 
-/** The notes as text for people, the gravest first; "" when there are none. */
+/** The notes as text, the most severe first; "" when there are none. */
 export function formatNotes(notes: readonly Note[]): string {
   const sections = (["lost", "differs", "secret", "todo"] as const).flatMap((kind) => {
     const lines = notes
@@ -34,19 +34,19 @@ export function formatNotes(notes: readonly Note[]): string {
   return sections.join("\n");
 }
 
-/** What became of a configuration that was imported. */
+/** Result of importing a configuration. */
 export interface Converted {
   readonly owner: string;
-  /** It is a slice as a gateway has it, to be taken over. */
+  /** A slice of a gateway, to be adopted. */
   readonly isPublished: boolean;
   readonly settings: Members;
-  /** What belongs into the gateway's own file; live settings may stand there, too. */
+  /** Content of the main configuration file; may include dynamic settings. */
   readonly boot: Members;
   /** What is written there and would be in `boot`, had it been asked for. */
   readonly leftForBoot: readonly string[];
   /** By route name. */
   readonly routes: Readonly<Record<string, Members>>;
   readonly notes: readonly Note[];
-  /** What a gateway would refuse in the result; never empty of meaning, so it is written all the same. */
+  /** Reasons why a gateway would reject the result, which is written anyway. */
   readonly problems: readonly string[];
 }

@@ -1,8 +1,8 @@
 /**
  * Pomerium's policies and its older allow keys → our policy.
  *
- * Trap of any translation: a condition left out of an `and` lets more people in, one left out of a `deny` too. Where a
- * single condition cannot be carried over the whole route denies everybody until somebody decides.
+ * Trap of any translation: omitting a condition from an `and` lets more users in, and so does omitting one from a
+ * `deny`. If a single condition cannot be converted, the whole route denies all users until an administrator decides.
  */
 import { validatePolicy } from "../../policy/validate-rules.ts";
 import { isWritten } from "./secret.ts";
@@ -21,9 +21,9 @@ const KNOWN_ONLY_THERE: Readonly<Record<string, string>> = {
 };
 
 export interface ConvertedPolicy {
-  /** undefined when the route had none: nobody passes, there and here. */
+  /** undefined when the route had none: both products then deny all users. */
   readonly policy: PolicyDoc | undefined;
-  /** Why it denies everybody now. */
+  /** Reasons why the route now denies all users. */
   readonly closedBy: readonly string[];
   /** Meanings that differ. */
   readonly differences: readonly string[];
@@ -46,7 +46,7 @@ export function convertPolicy(route: Members): ConvertedPolicy {
   const parsed = parsePolicy(rules);
   const problems = !parsed.ok ? parsed.problems : closedBy.length === 0 ? validatePolicy(parsed.policy) : [];
   closedBy.push(...problems.map(({ path, message }) => `"policy${path}" ${message}`));
-  // Without any rule nobody gets in; half of the rules might let in more people than all of them.
+  // Without any rule all users are denied; half of the rules might allow more users than all of them.
   const policy = parsed.ok && closedBy.length === 0 ? parsed.policy : [];
   const none = rules.length === 0 && closedBy.length === 0;
   return { policy: none ? undefined : policy, closedBy, differences: differencesOf(rules) };
@@ -65,7 +65,7 @@ function newerRules(written: unknown, place: string, closedBy: string[]): RulesD
   return list.flatMap((rules, at) => splitRules(convertRules(rules, `${place}[${at}]`, closedBy)));
 }
 
-/** What a management console attaches to a route; each has the older keys, and rules as text. */
+/** Policies that a management console attaches to a route; each has the older keys, and rules as text. */
 function subPolicyRules(written: unknown, closedBy: string[]): RulesDoc[] {
   if (written === undefined || written === null) return [];
   const list: readonly unknown[] = Array.isArray(written) ? written : [written];
@@ -98,8 +98,7 @@ function convertRules(rules: unknown, place: string, closedBy: string[]): RulesD
   for (const [action, body] of Object.entries(rules)) {
     if (!isRecord(body)) converted[action] = body;
     else {
-      // "action" only repeats where it stands.
-      // Empty lists say nothing there, and are refused here.
+      // "action" only repeats the enclosing key. Pomerium ignores empty lists, which are rejected here.
       const groups = Object.entries(body).filter(
         ([operator, criteria]) => operator !== "action" && !(Array.isArray(criteria) && criteria.length === 0),
       );
@@ -114,7 +113,7 @@ function convertRules(rules: unknown, place: string, closedBy: string[]): RulesD
   return converted;
 }
 
-/** Whether a condition that never holds lets people in. */
+/** Whether a condition that is never true lets users in. */
 function isTurned(action: string, operator: string): boolean {
   return (action === "deny") !== (operator === "not" || operator === "nor");
 }
@@ -125,7 +124,7 @@ function criteriaOf(criteria: unknown, place: string, closedBy: string[], turned
     if (!isRecord(criterion)) return [criterion];
     const [name = ""] = Object.keys(criterion);
     const device = criterion["device"];
-    // There it keeps somebody out; here no device has that id.
+    // In Pomerium it excludes a device; here no device has that ID.
     if (turned && isRecord(device) && device["is"] !== undefined)
       closedBy.push(`"${place}" keeps out the device ${JSON.stringify(device["is"])}, which gets another id here`);
     const base = name.split("/")[0] ?? "";

@@ -8,7 +8,7 @@ import { choiceText } from "./values.ts";
 import type { ImportReport } from "./note.ts";
 import { isWritten } from "./secret.ts";
 
-/** In the order in which one wins there. */
+/** In Pomerium's order of precedence. */
 const HOST = ["host_rewrite", "host_rewrite_header", "host_path_regex_rewrite_pattern", "preserve_host_header"];
 
 /** What is replaced, and by what: without the second it is replaced by nothing there. */
@@ -31,7 +31,7 @@ export function resolveConflicts(route: Record<string, unknown>, place: string, 
   dropUnused(route, place, report);
 }
 
-/** Of settings that exclude each other here, the one that had effect there. */
+/** Keeps the setting that was effective in Pomerium, of several that exclude each other here. */
 export function keepFirst(
   route: Record<string, unknown>,
   names: readonly string[],
@@ -48,7 +48,7 @@ function drop(route: Record<string, unknown>, name: string, why: string, place: 
   if (isWritten(value)) report("lost", `${place}, ${name}`, why);
 }
 
-/** Text in the file wins over the name of a file there; a certificate and its key come from one place. */
+/** In Pomerium, text in the file wins over a file name; a certificate and its key come from one source. */
 function preferInline(route: Record<string, unknown>, place: string, report: ImportReport): void {
   const pairs = [["tls_custom_ca"], ["tls_client_cert", "tls_client_key"]];
   for (const names of pairs) {

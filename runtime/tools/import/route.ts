@@ -10,7 +10,7 @@ import { convertRouting } from "./routing.ts";
 import { secretFile, secretSetting } from "./secret.ts";
 import { convertLiteral, convertTemplate } from "./template.ts";
 
-/** What these say is in the policy now. */
+/** Their content is now in the policy. */
 const IN_POLICY = new Set([
   "policy",
   "allow_any_authenticated_user",
@@ -158,10 +158,7 @@ function convertSetting(key: string, value: unknown, place: string, report: Impo
   }
 }
 
-/**
- * A header whose value cannot be made here is taken out of requests: left alone, it would be what the client says of
- * itself.
- */
+/** A header whose value cannot be generated here is removed from requests: otherwise the client could set it. */
 function convertRequestHeaders(doc: Record<string, unknown>, place: string, report: ImportReport): void {
   const headers = doc["set_request_headers"];
   if (!isRecord(headers)) return;
@@ -209,7 +206,7 @@ function reportCredentials(headers: Members, place: string, report: ImportReport
     if (typeof text !== "string") continue;
     if (text.includes("${gateway.jwt}"))
       report("differs", where, "the token is signed by other keys, those of /.well-known/gateway/jwks.json");
-    // A header is no secret setting, so its text is copied; who reviews the program should know.
+    // A header is not a secret setting, so its text is copied; reviewers of the program should know.
     if (!text.includes("${gateway.") && /authorization|cookie|token|secret|api-?key/i.test(name))
       report("secret", where, "copied as it stands; if it is a credential, take it out");
   }

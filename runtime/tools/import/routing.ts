@@ -9,7 +9,7 @@ import { type Members, isRecord } from "../../shared/is-record.ts";
 /** Texts that mean nothing there when they are empty. */
 const TEXTS = ["regex", "path", "prefix", "prefix_rewrite", "regex_rewrite_pattern", "regex_rewrite_substitution"];
 
-/** @returns the same route, without what has no effect there and would be refused here */
+/** @returns the same route, without settings that have no effect in Pomerium and would be rejected here */
 export function convertRouting(written: Members, place: string, report: ImportReport): Members {
   const route: Record<string, unknown> = { ...written };
   for (const name of TEXTS) if (route[name] === "" || route[name] === null) delete route[name];
@@ -42,7 +42,7 @@ function convertRedirect(written: Members): Members {
   const redirect = Object.fromEntries(
     Object.entries(written).filter(([, value]) => value !== null && value !== "" && value !== 0),
   );
-  // What comes first there takes the place of the other.
+  // In Pomerium the first one replaces the other.
   if (redirect["https_redirect"] !== undefined) delete redirect["scheme_redirect"];
   if (redirect["path_redirect"] !== undefined) delete redirect["prefix_rewrite"];
   const { host_redirect: to } = redirect;
@@ -52,8 +52,8 @@ function convertRedirect(written: Members): Members {
 }
 
 /**
- * There a path of `to` takes the place of what the route matched, unless a rewrite says otherwise; here it stands in front
- * of the whole path.
+ * In Pomerium a path of `to` replaces the matched part of the path, unless the route has a rewrite; here it precedes
+ * the whole path.
  */
 function convertUpstreamPath(route: Record<string, unknown>, place: string, report: ImportReport): void {
   const { to } = route;
@@ -72,8 +72,8 @@ function convertUpstreamPath(route: Record<string, unknown>, place: string, repo
 }
 
 /**
- * An MCP server gets the path of `to` in the place of the route's base here. There it gets the base as well, unless a
- * rewrite or a path of `to` takes its place; and it gets every path below the base, not only that of the MCP endpoint.
+ * Here, for an MCP server, the path of `to` replaces the route's base. In Pomerium the server also gets the base,
+ * unless a rewrite or a path of `to` replaces it. It also gets every path below the base, not only the MCP endpoint's.
  */
 function convertServerPaths(route: Record<string, unknown>, place: string, report: ImportReport): void {
   const { to, prefix, path, prefix_rewrite: rewrite } = route;

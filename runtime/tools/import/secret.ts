@@ -7,11 +7,11 @@ export function isWritten(value: unknown): boolean {
 }
 
 /**
- * A secret as a reference: what an import writes is committed somewhere, so no secret may be in it.
+ * A secret as a reference: the output of an import is usually committed, so it must not contain secrets.
  *
- * @param name  of the setting
+ * @param name of the setting
  * @param where for the note; the variable's name is made from it
- * @param about for the note: what the variable holds
+ * @param about for the note: content of the variable
  */
 export function secretSetting(
   name: string,
@@ -23,7 +23,7 @@ export function secretSetting(
   return typeof value === "string" && value !== "" ? secretVariable(name, where, report, about) : {};
 }
 
-/** The same for a secret that is needed here whether or not it stood there. */
+/** The same for a secret that is needed here whether or not Pomerium's file had it. */
 export function secretVariable(
   name: string,
   where: string,

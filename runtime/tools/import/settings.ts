@@ -1,4 +1,4 @@
-/** Pomerium's global keys → our live settings; those of a process are in boot.ts. */
+/** Pomerium's global keys → our dynamic settings; those of a process are in boot.ts. */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { settingsFields } from "../../config/settings.ts";
 import { claimHeaderProblems } from "../../features/headers/upstream-claims.ts";
@@ -26,7 +26,7 @@ const ISSUERS: Readonly<Record<string, string>> = {
 /** Domain of the sign-in service that Pomerium's makers run. */
 const HOSTED = ".pomerium.app";
 
-/** Providers known by name there, for which there is a ready file: what else they want to be told is in it. */
+/** Pomerium's named providers for which there is a recipe, with further settings. */
 const RECIPES: Readonly<Record<string, string>> = {
   auth0: "auth0",
   azure: "entra",
@@ -59,7 +59,7 @@ const SILENT: ReadonlySet<string> = new Set(["cookie_secure", "autocert_dir", "p
 
 /**
  * @param routes as converted
- * @returns live settings
+ * @returns dynamic settings
  */
 export function convertSettings(config: Members, routes: readonly Members[], report: ImportReport): Members {
   const settings: Record<string, unknown> = {};
@@ -133,7 +133,7 @@ function issuerOf(provider: string, config: Members, report: ImportReport): Memb
   if (provider === "oidc" || isWritten(config["idp_provider_url"])) return {};
   const issuer = ISSUERS[provider];
   if (provider === "google") {
-    // Google gives refresh tokens only to who asks in its own way; there this was built in.
+    // Google issues refresh tokens only for these parameters; Pomerium has them built in.
     const asked = config["idp_request_params"] ?? { access_type: "offline", prompt: "select_account consent" };
     return { idp_provider_url: issuer, idp_request_params: asked };
   }

@@ -1,8 +1,8 @@
 /**
  * Pomerium's header values → ours.
  *
- * Theirs knows `$$`, `${name.name["text"]}` with blanks around the parts, and the older `$name.name`; what it cannot read
- * stands for itself, and a reference that it does not know is sent as empty text. Ours refuses both, so each is decided here.
+ * Pomerium's syntax has `$$`, `${name.name["text"]}` with blanks around the parts, and the older `$name.name`. It sends
+ * unreadable text unchanged, and an unknown reference as empty text. Ours rejects both, so each case is decided here.
  */
 import { isHeaderName } from "../../shared/http/header-syntax.ts";
 
@@ -11,7 +11,7 @@ export type ConvertedTemplate =
   /** References without a counterpart, as written. */
   | { readonly ok: false; readonly unknown: readonly string[] };
 
-/** They have the same name here and there. */
+/** Tokens with the same name in both products. */
 const TOKENS: ReadonlySet<string> = new Set(["access_token", "id_token", "client_cert_fingerprint", "jwt"]);
 
 const ESCAPED = String.raw`"(?:[^"\\]|\\[^])*"`;
@@ -58,7 +58,7 @@ function counterpart([root, ...steps]: readonly string[]): string | undefined {
   return isHeader ? `\${gateway.request.headers["${header}"]}` : undefined;
 }
 
-/** In response headers there is nothing to substitute, and ours reads `$$` as `$`. */
+/** Response headers have no substitutions, and ours reads `$$` as `$`. */
 export function convertLiteral(text: string): string {
   return text.replaceAll("$", "$$$$");
 }

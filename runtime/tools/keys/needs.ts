@@ -1,9 +1,9 @@
 /**
- * Which records need a shared secret that is not the current one.
+ * Records that need a shared secret other than the current one.
  *
- * Whatever is sealed in the store begins with the id of its key, wherever it stands in a record, and settings that
- * Terraform sealed name theirs: both are found without opening anything. What browsers and clients have themselves
- * (cookies, refresh tokens, tokens of service accounts) is known by when it was made.
+ * A sealed value in the store starts with the ID of its key, anywhere in a record, and settings that Terraform sealed
+ * name theirs: both are found without opening anything. For data held only by browsers and clients (cookies, refresh
+ * tokens, tokens of service accounts) the time of creation decides.
  */
 import { decodeProtectedHeader } from "jose";
 
@@ -21,15 +21,15 @@ import type { Store, StoredRecord } from "../../store/store.ts";
 export interface OldSecret {
   readonly id: string;
   readonly secret: Buffer;
-  /** Epoch seconds; absent when nobody knows: then all that browsers and clients have is taken for made with it. */
+  /** Epoch seconds; absent when unknown: then all data of browsers and clients counts as made with it. */
   readonly usedUntil: number | undefined;
 }
 
 export interface KeyNeed {
-  /** Kind of the records; "slice": published ones in force, "file": those of the configuration. */
+  /** Kind of the records; "slice": active published ones, "file": those of the configuration. */
   readonly kind: string;
   readonly count: number;
-  /** When the last of them ends, epoch seconds; absent when one of them does not end by itself. */
+  /** When the last of them expires, epoch seconds; absent when one of them does not expire. */
   readonly until?: number;
 }
 
@@ -91,7 +91,7 @@ export async function findNeeds(
   );
 }
 
-/** When that was made which somebody holds because of the record, at the latest; undefined: nobody does. */
+/** Latest creation time of data that a browser or client holds because of the record; undefined: there is none. */
 function heldSince(kind: string, { value }: StoredRecord<unknown>): number | undefined {
   if (kind === "session") return (value as SessionRecord).createdAt;
   if (kind === "service-account") {

@@ -1,4 +1,4 @@
-/** Which shared secrets a configuration has, since when they are in use, and which running processes have them. */
+/** The shared secrets of a configuration, since when they are in use, and the running processes that have them. */
 import { type PresenceRow, readPresence } from "../../bundle/presence.ts";
 import { readBoot } from "../../bundle/boot.ts";
 import { readSources } from "../../bundle/sources.ts";
@@ -15,7 +15,7 @@ import { createSealing } from "../../bundle/secrets.ts";
 import { findNeeds, type KeyNeed } from "./needs.ts";
 
 export interface SecretState {
-  /** Tells nothing of the secret. */
+  /** Reveals nothing about the secret. */
   readonly id: string;
   /** "next": was never the current one of a process. "unknown": a process has it, and the configuration has not. */
   readonly role: "current" | "previous" | "next" | "unknown";
@@ -25,7 +25,7 @@ export interface SecretState {
   /** Names of running processes that have it; those that have it as current. */
   readonly had: readonly string[];
   readonly current: readonly string[];
-  /** What needs a previous one. */
+  /** Records that need a previous secret. */
   readonly needs: readonly KeyNeed[];
 }
 
@@ -33,7 +33,7 @@ export interface PublicKeyState {
   readonly use: "signing_key" | "seal_key" | "audit";
   /** Key id of a public key; of `audit` the key itself, as `gateway audit verify --key` takes it. */
   readonly id: string;
-  /** Of a kind the current one makes what is new, others are known besides. */
+  /** The current key of a kind signs or seals new data; the others are only accepted. */
   readonly role: "current" | "other";
   /** The shared secret that it is derived from; absent: it is a setting of its own. */
   readonly secret?: string;
@@ -44,7 +44,7 @@ export interface KeyState {
   readonly publicKeys: readonly PublicKeyState[];
   /** Names of all running processes. */
   readonly processes: readonly string[];
-  /** Those that do not say what they have: of an older program, or without `shared_secret`. */
+  /** Processes that do not report their secrets: of an older version, or without `shared_secret`. */
   readonly silent: readonly string[];
 }
 
@@ -73,7 +73,7 @@ export async function readKeyState(config: string): Promise<KeyState> {
     const roleOf = (id: string): SecretState["role"] => {
       const place = ids.indexOf(id);
       if (place <= 0) return place === 0 ? "current" : "unknown";
-      // Before programs told of it, it may have been the current one.
+      // Older versions did not report it, so it may have been the current one.
       const wasUsed = uses.has(id) || namesOf(rows, isCurrent(id)).length > 0 || needs.get(id)?.hasSealed === true;
       return wasUsed ? "previous" : "next";
     };
@@ -92,7 +92,7 @@ export async function readKeyState(config: string): Promise<KeyState> {
       silent: namesOf(rows, ({ secrets }) => secrets === undefined),
     };
 
-    /** Of one that a process has as current now, what it makes next needs it, too. */
+    /** While a process has it as current, new data also needs it. */
     function usedUntil(id: string): number | undefined {
       return rows.some(isCurrent(id)) ? undefined : uses.get(id)?.until;
     }

@@ -20,7 +20,7 @@ const CLIENT = { name: "gateway-tools", version: "1" };
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_PAGES = 64;
-/** Of all pages together: no gateway reads a lock of more. */
+/** Limit for all pages together: gateways do not read larger locks. */
 const MAX_ALL_BYTES = 16 * 1024 * 1024;
 const MAX_ALL_MS = 120_000;
 const MAX_TOOLS = 10_000;
@@ -28,7 +28,7 @@ const MAX_TOOLS = 10_000;
 const NONE: ReadonlySet<string> = new Set(["-32601", String(ACCESS_DENIED_CODE)]);
 
 export interface Asker {
-  /** Of the MCP server, as its users know it. */
+  /** Address of the MCP server for users. */
   readonly url: string;
   /** External Token. */
   readonly token: string;
@@ -45,7 +45,7 @@ export async function listTools(
     const tools = await readPages(server, "tool", first.result);
     return [...tools, ...(await readOthers(server, await server.askIfAny("server/discover")))];
   }
-  // What is no answer of this revision is none to a question of it (MCP 2026-07-28, backward compatibility).
+  // A server without this revision does not answer in its form (MCP 2026-07-28, backward compatibility).
   if (first.status === 401 || first.status === 403 || first.status >= 500) throw first.refusal();
   const greeting = await server.open();
   try {
@@ -199,7 +199,7 @@ class Server {
       authorization: `Bearer ${this.#token}`,
       accept: "application/json, text/event-stream",
       "mcp-protocol-version": this.#isModern ? MODERN : LEGACY,
-      // What the lock hides from others is what a reviewer wants to see (proxy/lists/tool-lock.ts).
+      // Reviewers must see what the lock hides from others (proxy/lists/tool-lock.ts).
       "x-gateway-tool-lock": "show",
       ...(this.#session !== undefined && { "mcp-session-id": this.#session }),
     };

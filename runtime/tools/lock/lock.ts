@@ -20,7 +20,7 @@ import { compareTools, union } from "../../mcp/tool-locks/tool-changes.ts";
 import { changesJson, formatChanges, hasChanges, type ServerChanges } from "../../mcp/tool-locks/change-words.ts";
 
 export interface ToolsOptions {
-  /** Of MCP servers, as users know them. */
+  /** Addresses of MCP servers for users. */
   readonly url: readonly string[];
   readonly tokenFile: readonly string[];
   readonly json?: true;
@@ -50,7 +50,7 @@ export async function lockTools(path: string, options: ToolsOptions): Promise<To
   }
   const differs = changes.some(hasChanges) || urls.some((url) => !before.has(url));
   const text = formatToolLock(servers);
-  // Read as a gateway will read it, before anybody commits it.
+  // Checked with the gateway's own reader before it is committed.
   const reading = parseToolLock(text);
   if (!reading.ok) throw new GatewayError("tools.lock", `Cannot write "${path}": what is listed ${reading.problem}`);
   await writeWhole(path, text);
@@ -80,7 +80,7 @@ function render(changes: readonly ServerChanges[], { json }: ToolsOptions, end: 
   return json ? changesJson(changes) : `${formatChanges(changes)}\n\n${end}`;
 }
 
-/** What all of the users together are shown. A server that lists nothing is taken for one that is not well. */
+/** The combined lists of all users. A server that lists nothing is treated as broken. */
 async function listFor(url: string, tokens: readonly string[]): Promise<readonly LockedTool[]> {
   const lists: (readonly LockedTool[])[] = [];
   for (const token of tokens) lists.push(await listTools({ url, token }));
@@ -97,7 +97,7 @@ function urlsOf({ url }: ToolsOptions): readonly string[] {
   return [...new Set(url.map(addressOf))];
 }
 
-/** As routes are known by it: no slash at the end, but for a bare origin there is none either. */
+/** Form of addresses in routes: no slash at the end, and none for a bare origin either. */
 function addressOf(text: string): string {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))
     throw new GatewayError(

@@ -12,7 +12,7 @@ import { progressOn } from "./progress.ts";
 import { replay, REPLAY_EXIT } from "./replay.ts";
 import { formatReplay, replayJson } from "./text.ts";
 
-/** What the command line gives. */
+/** Options of the command line. */
 export interface ReplayOptions {
   readonly records: readonly string[];
   readonly config: string;
@@ -23,7 +23,7 @@ export interface ReplayOptions {
 
 export interface ReplayDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absent: nobody watches. */
+  /** Absent: no progress output. */
   readonly progress?: ((done: number, total: number) => void) | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** One recorded check under another configuration: the same, another verdict, or nobody can tell. */
+/** One recorded check under another configuration: the same, another verdict, or undecidable. */
 import type { Outcome, RecordedCheck } from "../../audit/replay/read-record.ts";
 import type { Known } from "../../audit/replay/tree.ts";
 import {
@@ -12,20 +12,20 @@ import type { Decision } from "../../policy/facts.ts";
 import type { ReplayRoutes } from "./routes.ts";
 
 /**
- * As in shadow: gains: more than then, denied being less than with an approval, and that less than allowed; loses: less.
- * refused: before its policy was asked, and again.
+ * As for shadow policies: "gains" means more access than recorded, "loses" less; the order is denied, with an approval,
+ * allowed. refused: rejected before the policy was evaluated, then and now.
  */
 export type Change = "same" | "gains" | "loses" | "undecidable" | "refused";
 
 export interface Again {
   readonly change: Change;
-  /** Absent: nobody can tell. */
+  /** Absent: undecidable. */
   readonly outcome?: Outcome;
   /** Key of the route that the request finds now; "" for none. */
   readonly route: string;
   /** Why it is decided so now, or why it cannot be. */
   readonly reasons: readonly string[];
-  /** What candidates in shadow would change of that. */
+  /** Changes that shadow policies would make to it. */
   readonly candidates: readonly CandidateAgain[];
 }
 

@@ -10,7 +10,7 @@ export interface Progress {
 const EVERY_MS = 200;
 const CLEAR = "\r\u001b[K";
 
-/** @returns undefined where nobody watches */
+/** @returns undefined without a terminal */
 export function progressOn(
   stream: Pick<NodeJS.WriteStream, "write" | "isTTY">,
   now: () => number = () => performance.now(),

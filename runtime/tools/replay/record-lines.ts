@@ -1,7 +1,7 @@
 /**
- * Files of records, line by line in bounded memory: plain or compressed by gzip, which is told by their first bytes.
+ * Files of records, line by line in bounded memory: plain or compressed by gzip, detected by their first bytes.
  *
- * Untrusted: the contents. A line longer than any record is passed over with its number, as one that cannot be read.
+ * Untrusted input: the contents. A line longer than any record is skipped, and reported with its number as unreadable.
  */
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
@@ -18,11 +18,11 @@ export interface RecordLines {
   progress?(done: number): void;
 }
 
-/** A line as it stands in its file. */
+/** A line of a file. */
 export interface LineBytes {
-  /** From 1. */
+  /** Counted from 1. */
   readonly number: number;
-  /** Of its first byte, in what the file holds uncompressed. */
+  /** Offset of its first byte in the uncompressed file. */
   readonly offset: number;
   /** Without its line end; undefined: it is longer than any record. They change when the call is over. */
   readonly bytes: Buffer | undefined;
@@ -77,7 +77,7 @@ export function readLines(
       const isPacked = await isCompressed(file);
       const source = createReadStream(file, { highWaterMark: PIECE_BYTES });
       const lines = isPacked ? source.pipe(createGunzip({ chunkSize: PIECE_BYTES })) : source;
-      // A failing file would leave the other end of the pipe waiting.
+      // If the file fails, the other end of the pipe would wait forever.
       if (lines !== source) source.on("error", (error) => lines.destroy(error));
       for await (const piece of lines) {
         splitter.take(piece as Buffer);
@@ -88,7 +88,7 @@ export function readLines(
   });
 }
 
-/** By its first bytes, whatever it is called. */
+/** Detected by its first bytes, whatever its name. */
 export async function isCompressed(file: string): Promise<boolean> {
   await using handle = await open(file, "r");
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
@@ -101,7 +101,7 @@ class LineSplitter {
   #begun: Buffer[] = [];
   #begunBytes = 0;
   #number = 0;
-  /** Of the line that has not ended. */
+  /** Offset of the current line. */
   #offset = 0;
 
   constructor(give: (line: LineBytes) => void) {
@@ -115,7 +115,7 @@ class LineSplitter {
       start = end + 1;
     }
     this.#begunBytes += piece.length - start;
-    // Of one that is too long nothing is kept but that it is.
+    // Only the fact that it is too long is stored.
     if (this.#begunBytes > MAX_LINE_BYTES) this.#begun = [];
     else if (start < piece.length) this.#begun.push(piece.subarray(start));
   }

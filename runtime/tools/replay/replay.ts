@@ -1,8 +1,8 @@
 /**
- * `gateway replay`: what another configuration would have decided of recorded requests.
+ * `gateway replay`: decisions of another configuration on recorded requests.
  *
- * Policies are compiled and evaluated by what a running gateway does it with. What a record does not tell is counted, never
- * guessed; so are lines that cannot be read.
+ * Policies are compiled and evaluated by the code of a running gateway. Records with missing facts are counted, never
+ * guessed; so are unreadable lines.
  */
 import { createDigests } from "../../audit/replay/digests.ts";
 import { readRecord } from "../../audit/replay/read-record.ts";
@@ -38,7 +38,7 @@ export interface ReplayReport extends ReplayTally {
 export interface ReplayInput {
   readonly files: readonly string[];
   readonly config: CheckedConfig;
-  /** Of the digests; undefined: none is known. */
+  /** Key of the digests; undefined: unknown. */
   readonly key: Uint8Array | undefined;
   /** @param done bytes @param total bytes; 0 when that is not known */
   readonly progress?: ((done: number, total: number) => void) | undefined;

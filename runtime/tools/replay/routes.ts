@@ -19,11 +19,11 @@ import { accepted } from "../../settings/values.ts";
 export interface ReplayRoute {
   readonly key: string;
   readonly isMcpServer: boolean;
-  /** It is about MCP, which the configuration leaves off. */
+  /** An MCP route, while the configuration has MCP turned off. */
   readonly isOff: boolean;
   readonly policy: RecordedPolicy;
   readonly candidates: readonly ReplayCandidate[];
-  /** Of them all. */
+  /** Combined needs of all policies. */
   readonly needs: RecordNeeds;
 }
 
@@ -64,7 +64,7 @@ export function createReplayRoutes({ routes, settings }: CheckedConfig, vocabula
 function writtenRoute(checked: CheckedRoute): Written {
   const { origin, host, hostname, isWildcard } = accepted(parseFrom(checked.doc.from));
   const match = compileMatch(checked.doc);
-  // What becomes of the path, and who answers, decides nothing.
+  // The rewritten path and the upstream do not affect decisions.
   const rest = { base: baseOf(match), rewrite: undefined, answer: undefined };
   return { origin, host, hostname, isWildcard, match, ...rest, checked };
 }

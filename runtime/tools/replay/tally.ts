@@ -1,9 +1,9 @@
-/** What a replay has found, in bounded memory: sums, one line for each user, route and tool, and a few examples. */
+/** Results of a replay, in bounded memory: sums, one line for each user, route and tool, and a few examples. */
 import type { Outcome, RecordedCheck, RecordedRequest } from "../../audit/replay/read-record.ts";
 import { MAX_REASONS } from "../../policy/packed-outcome.ts";
 import type { Again, CandidateAgain, Change } from "./decide-again.ts";
 
-/** Where a record stands. */
+/** Position of a record. */
 export interface ReplayPlace {
   readonly file: string;
   readonly line: number;
@@ -15,7 +15,7 @@ export interface Example extends ReplayPlace {
   readonly host: string;
   readonly path: string;
   readonly was: ReplayVerdict;
-  /** Absent: it cannot be told, for these reasons. */
+  /** Absent: undecidable, for these reasons. */
   readonly would?: ReplayVerdict;
   readonly untold?: readonly string[];
 }
@@ -28,7 +28,7 @@ export interface ReplayVerdict {
 export type Told = Extract<Change, "gains" | "loses" | "undecidable">;
 
 export interface Group {
-  /** E-mail address, else id; "" for nobody. */
+  /** Email address, else ID; "" for anonymous callers. */
   readonly user: string;
   /** Under the new configuration, where the request finds one there. */
   readonly route: string;
@@ -45,7 +45,7 @@ export interface ReplayTally {
   readonly since: string;
   readonly until: string;
   readonly groups: readonly Group[];
-  /** Changes of users, routes and tools beyond what is kept apart. */
+  /** Changes of users, routes and tools beyond the limit of separate lines. */
   readonly others: number;
   /** Why records cannot be decided again → how many; of several reasons each counts. */
   readonly untold: ReadonlyMap<string, number>;
@@ -54,7 +54,7 @@ export interface ReplayTally {
 }
 
 const MAX_GROUPS = 10_000;
-/** Longest text that is kept of a record. */
+/** Longest stored text of a record. */
 const MAX_TEXT = 200;
 
 export interface Counting {
@@ -87,7 +87,7 @@ export function startTally(): Counting {
       if (change === "undecidable")
         for (const reason of again.reasons) untold.set(reason, (untold.get(reason) ?? 0) + 1);
       const { request } = check;
-      // Who asked for what stands in what is not there.
+      // Without facts, the user and the target are unknown.
       if (typeof request === "string") return;
       const user = shorten(request.who);
       const route = shorten(again.route === "" ? check.route : again.route);

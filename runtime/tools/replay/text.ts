@@ -1,4 +1,4 @@
-/** A replay's report for people, and the same for programs. */
+/** A replay's report as text, and as JSON. */
 import type { ReplayReport } from "./replay.ts";
 import { type Example, type Group, type Told, type ReplayVerdict } from "./tally.ts";
 
@@ -154,7 +154,7 @@ function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Of one line: names from outside must neither steer the terminal nor begin a line of their own. */
+/** One line of text: foreign names must neither steer the terminal nor start a new line. */
 function safe(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "?");
 }

@@ -1,6 +1,6 @@
 /**
- * Lines without an end. A killed process leaves one. A full disk leaves one too, but there the writer repeats the line as soon
- * as there is room, so nothing is lost.
+ * Partial lines. A killed process leaves one. A full disk also leaves one, but the writer repeats the line as soon as
+ * there is space, so nothing is lost.
  */
 
 interface Torn<T> {
@@ -22,7 +22,7 @@ export class TornLines<T> {
     this.#lost = lost;
   }
 
-  /** @param bytes the beginning of a line; copied @param of tells which one */
+  /** @param bytes the start of a line; copied @param of identifies the line */
   add(bytes: Buffer, of: T): void {
     this.#waiting.push({ bytes: Buffer.from(bytes), of });
     this.#bytes += bytes.length;
