@@ -1,4 +1,4 @@
-/** The command line: text in and out, no logic of its own. Every command answers with an exit code. */
+/** The command line: parses arguments and prints results, with no logic of its own. Every command has an exit code. */
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 
@@ -17,10 +17,10 @@ import { printError, printLine } from "./tools/commands/output.ts";
 
 type ExplainCommand = ExplainOptions & { config: string; certificate?: string; invalidCertificate?: true };
 
-/** Takes the exit code of the command that ran. */
+/** Sets the exit code of the command that ran. */
 type Exit = (code: number) => void;
 
-/** @returns 0 done, 1 a problem with what was given, 2 wrong usage */
+/** @returns 0 success, 1 a problem with the input, 2 wrong usage */
 export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode = 0;
   const exit: Exit = (code) => (exitCode = code);
@@ -38,7 +38,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   addTools(program, exit, printLine);
   addImport(program, exit);
   const [name] = args;
-  // Kinds of stored objects have most of the gateway behind them.
+  // Loaded on demand: kinds of stored objects import most of the gateway.
   if (name !== "--version" && name !== "-V" && !program.commands.some((command) => command.name() === name))
     (await import("./tools/commands/object-groups.ts")).addObjectGroups(program, exit);
 
@@ -46,7 +46,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
-    // Commander has printed its own message; help and version arrive here too, with code 0.
+    // Commander has printed its own message. Help and version also end here, with code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (!(error instanceof GatewayError)) throw error;
     printError(errorText(error));
@@ -60,7 +60,7 @@ function say({ ok, text }: { readonly ok: boolean; readonly text: string }): num
   return ok ? 0 : 1;
 }
 
-/** A gateway that runs, and its configuration. */
+/** Commands that run a gateway or check its configuration. */
 function addRunning(program: Command, exit: Exit): void {
   program
     .command("run")
@@ -70,7 +70,7 @@ function addRunning(program: Command, exit: Exit): void {
     .requiredOption("--config <path>", "file or directory")
     .option("--workers <n>", "processes that share the port; needs a store that they can share", workerCount, 1)
     .action(async (options: { config: string; workers: number }) => {
-      // Loaded here alone: the other commands need neither sockets nor databases.
+      // Loaded here only: the other commands need neither sockets nor databases.
       const { runUntilSignal } = await import("./run.ts");
       exit(await runUntilSignal(options));
     });
@@ -114,7 +114,7 @@ function addRunning(program: Command, exit: Exit): void {
     });
 }
 
-/** What only answers. */
+/** Commands that only answer questions. */
 function addQuestions(program: Command, exit: Exit): void {
   program
     .command("explain")
@@ -208,7 +208,7 @@ function addImport(program: Command, exit: Exit): void {
         ...options,
         boot: bootFile !== undefined,
       });
-      // Before anything is printed: a file that is there is somebody's.
+      // Before printing: an existing file must not be overwritten.
       if (bootFile !== undefined && boot !== undefined) await writeNewFile(bootFile, boot);
       process.stdout.write(text);
       printError(report);
@@ -239,14 +239,14 @@ async function readCertificate(file: string, isValid: boolean): Promise<Certific
   );
 }
 
-/** @throws GatewayError `import.write` when there is such a file already, or it cannot be written */
+/** @throws GatewayError `import.write` if the file exists or cannot be written */
 function writeNewFile(path: string, text: string): Promise<void> {
   return attempting("import.write", `Cannot write "${path}"`, () => writeFile(path, text, { flag: "wx" }));
 }
 
 async function packageVersion(): Promise<string> {
   const text = await readFile(new URL("../package.json", import.meta.url), "utf8").catch(() =>
-    // Built files lie one folder deeper.
+    // Built files are one folder deeper.
     readFile(new URL("../../package.json", import.meta.url), "utf8"),
   );
   return (JSON.parse(text) as { version: string }).version;

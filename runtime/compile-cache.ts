@@ -1,8 +1,9 @@
 /**
- * What V8 made of this program's code, kept between starts: the next one need not compile it again.
+ * V8 compile cache: a restart does not compile this program's code again.
  *
- * Whoever can write there decides what this process runs, so it is a directory of its own user that nobody else can write
- * to or replace, or there is none. Node writes it when a process ends, and leaves out what does not belong to its sources.
+ * A user who can write to the cache controls the code that this process runs. The directory must therefore belong to
+ * the process's own user, and no other user may be able to write to or replace it. Otherwise there is no cache. Node
+ * writes the cache when a process exits and ignores entries that do not match their sources.
  */
 import { existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { enableCompileCache } from "node:module";
@@ -12,9 +13,11 @@ import { VERSION } from "./shared/version.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** For this process and those that it starts. Says nothing where there is no place: it is only slower. */
+/**
+ * Enables the cache for this process and its children. Silent without a suitable directory: the start is only slower.
+ */
 export function keepCompiledCode(env: NodeJS.ProcessEnv): void {
-  // Somebody has decided.
+  // The environment already decides it.
   if (env["NODE_COMPILE_CACHE"] || env["NODE_DISABLE_COMPILE_CACHE"]) return;
   const directory = cacheDirectory(env);
   if (directory === undefined) return;
@@ -22,14 +25,14 @@ export function keepCompiledCode(env: NodeJS.ProcessEnv): void {
   env["NODE_COMPILE_CACHE"] = directory;
 }
 
-/** A directory that is there, and is safe; undefined when there is none. */
+/** Returns an existing, safe directory, or undefined. */
 export function cacheDirectory(env: Environment, uid = process.geteuid?.()): string | undefined {
   const place = placeOf(env);
   if (place === undefined || uid === undefined) return undefined;
   const { parent, below } = place;
   try {
     let directory = parent;
-    // One by one: what must be there already is not made.
+    // One at a time, without `recursive`: the parent must exist already.
     for (const name of [...below, `compiled-${VERSION}`]) {
       directory = join(directory, name);
       if (!existsSync(directory)) mkdirSync(directory, { mode: 0o700 });
@@ -38,15 +41,15 @@ export function cacheDirectory(env: Environment, uid = process.geteuid?.()): str
     const { mode, uid: owner } = lstatSync(real);
     return owner === uid && (mode & 0o077) === 0 && isOutOfReach(dirname(real), uid) ? real : undefined;
   } catch {
-    // Two that start at once make it both: the next start has it.
+    // Two processes that start together may both create it. The next start uses it.
     return undefined;
   }
 }
 
 interface Place {
-  /** Is there already. */
+  /** An existing directory. */
   readonly parent: string;
-  /** Folders in it, one in the other. */
+  /** Names of nested folders below `parent`. */
   readonly below: readonly string[];
 }
 
@@ -58,7 +61,7 @@ function placeOf({ CACHE_DIRECTORY: own, XDG_CACHE_HOME: caches, HOME: home }: E
   return home !== undefined && isAbsolute(home) ? { parent: home, below: [".cache", "gateform"] } : undefined;
 }
 
-/** Nobody else can put another directory in the place of one below it. */
+/** Returns true if no other user can replace a directory below this one. */
 function isOutOfReach(directory: string, uid: number): boolean {
   const { mode, uid: owner } = lstatSync(directory);
   const isSticky = (mode & 0o1000) !== 0;

@@ -1,4 +1,4 @@
-/** What all parts of a gateway stand on: boot settings, keys, store, configuration, records, and who is told of events. */
+/** Services that every part needs: static settings, keys, store, configuration, records and event delivery. */
 import { randomUUID } from "node:crypto";
 
 import { startActions } from "./records/actions.ts";
@@ -36,7 +36,7 @@ import { openTracing } from "./tracing/tracing.ts";
 import { Webhook } from "./webhook/webhook.ts";
 import { traceSeries, webhookSeries } from "./admin-listener/part-series.ts";
 
-/** Takes a part to be closed with the gateway; the last one first. */
+/** Registers a part to be closed with the gateway, in reverse order. */
 export type Own = <T extends Closable>(part: T) => T;
 
 export type CoreServices = Awaited<ReturnType<typeof openCoreServices>>;
@@ -56,7 +56,7 @@ export async function openCoreServices({ config, worker, clock = systemClock, ..
   own(watchDescriptors(log));
   const published = createPublishedSlices({ store });
   const onReload = tracing?.reloaded;
-  // What lives in this process alone outlives it nowhere.
+  // An in-memory store does not survive a restart, so storing slices in it is useless.
   const kept = boot.storageUrl === "memory:" ? undefined : createPreviousSliceStore({ store });
   const keptKeys = keys.derive("kept-slice");
   const bundle = own(await openBundle({ path: config, boot: start, published, kept, keptKeys, log, clock, onReload }));
@@ -67,12 +67,12 @@ export async function openCoreServices({ config, worker, clock = systemClock, ..
     maxRecords: boot.recordStore.maxRecords,
     place: recordPlace(boot.recordStore.storageUrl, boot.storageUrl),
   };
-  // Loaded where they are asked for: at each start of a gateway that has neither they would be read for nothing.
+  // Loaded on demand: a gateway with neither must not pay for them at each start.
   const recordReader =
     recordStore && own((await import("./record-store/record-store.ts")).openRecordReader(recordStore));
   const records = own(await startRecords(boot, { store, keys, clock, log, worker, redaction, recordStore }));
   if (records.thread?.wantsExtra === true) own(followArguments(bundle, records.thread));
-  // What is done in the console is recorded, and the console shows it.
+  // Administrators' actions are recorded, and the console shows the records.
   const recordsActions = boot.audit || boot.console !== undefined;
   if (recordsActions) own(startActions({ store, records, log }));
   const recordAction = recordsActions
@@ -107,7 +107,7 @@ export async function openCoreServices({ config, worker, clock = systemClock, ..
   return {
     ...actions,
     boot,
-    // One that was made for this start is nobody else's, and of no use afterwards.
+    // A secret made for this start belongs to this process only and is useless afterwards.
     secrets: start.sealing && secretIds(keys),
     id,
     log,
@@ -133,13 +133,13 @@ export async function openCoreServices({ config, worker, clock = systemClock, ..
 }
 
 export interface GatewayOptions {
-  /** A configuration file, or a directory of one boot file and slices. */
+  /** A configuration file, or a directory with one main configuration file and slices. */
   readonly config: string;
-  /** Replaces the log that `log_level` describes. */
+  /** Overrides the log that `log_level` configures. */
   readonly log?: Log;
   readonly clock?: Clock;
-  /** Stands for the address of our client ID metadata documents; for tests, whose gateway has no https address. */
+  /** Overrides the URL of our client ID metadata documents, for tests without an https address. */
   readonly clientDocumentUrl?: string;
-  /** One of several workers: known by this name, and without an admin listener of its own. */
+  /** Name of this worker, one of several. A worker has no admin listener. */
   readonly worker?: string;
 }

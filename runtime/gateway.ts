@@ -1,6 +1,6 @@
 /**
- * The composition root: opens what runs, hands each part what it needs, and closes everything in the reverse order.
- * Read it beside DESIGN.md: every arrow between parts is a line here.
+ * The composition root: opens all parts, connects them, and closes them in reverse order.
+ * DESIGN.md draws the parts: every arrow there is a line here.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -39,49 +39,49 @@ import type { Proxy } from "./proxy/handle.ts";
 import type { BundleStatus } from "./bundle/report.ts";
 
 export interface Gateway {
-  /** Of the public listener, "http://127.0.0.1:8080". */
+  /** Origin of the public listener, "http://127.0.0.1:8080". */
   readonly origin: string;
-  /** As configured: `origin` is one address of many where it names no host. */
+  /** Configured address. If it names no host, `origin` is only one of many addresses. */
   readonly address: string;
   readonly port: number;
-  /** Of the admin listener; "" where a supervisor has it. */
+  /** Origin of the admin listener; "" if the supervisor has the listener. */
   readonly adminOrigin: string;
-  /** What the admin listener shows, for whoever shows it instead. */
+  /** Pages of the admin listener, also for a supervisor. */
   readonly pages: AdminPages;
   readonly metrics: Pick<Metrics, "values" | "totals">;
-  /** What this process knows of upstreams that have others beside them, checks or ejection. */
+  /** Status of upstreams with several addresses, health checks or ejection. */
   readonly upstreams: () => readonly UpstreamStatus[];
-  /** What is blocked, as `/status` shows it. */
+  /** Active blocks, as `/status` shows them. */
   readonly blocks: () => readonly object[];
   readonly certificateEnds: () => readonly object[];
   readonly status: () => BundleStatus;
-  /** What became of events; undefined where nobody is told. */
+  /** Delivery of events; undefined without a webhook. */
   readonly webhook: () => WebhookStatus | undefined;
-  /** What becomes of records, where they go further than the log. */
+  /** Delivery of records; undefined if they go to the log only. */
   readonly recording: () => ReturnType<typeof recordingReport>;
-  /** Digest and generation in force. */
+  /** Digest and generation of the active configuration. */
   readonly current: () => { readonly digest: string; readonly generation: number };
   /** Calls back after each change of the configuration. @returns unsubscribe */
   readonly onChange: (listener: () => void) => () => void;
-  /** Looks at files and published slices now. */
+  /** Reads files and published slices now. */
   reload(): Promise<void>;
-  /** For log rotation: opens the authorization log anew. */
+  /** Reopens the authorization log after rotation. */
   reopenLogs(): void;
-  /** Resolves when every authorization record so far is written. */
+  /** Resolves once every authorization record so far is written. */
   flushRecords(): Promise<void>;
-  /** Longest time of `close()`. */
+  /** Maximum duration of `close()`. */
   readonly closeTimeoutMs: number;
-  /** Says that it stops, waits `drain_delay`, stops accepting, lets requests finish within `drain_timeout`. */
+  /** Reports that it stops, waits `drain_delay`, stops accepting, and lets requests finish within `drain_timeout`. */
   close(): Promise<void>;
 }
 
-/** For records and connections, behind the requests. */
+/** For closing records and connections after the requests. */
 const CLOSE_GRACE_MS = 5_000;
 
-/** @throws GatewayError with every problem of the configuration, or what could not be opened */
+/** @throws GatewayError with every problem of the configuration, or with the resource that could not be opened */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   refuseChosenGroups();
-  // What was opened so far, so that a failure further down leaves nothing behind.
+  // Opened parts, closed again if a later step fails.
   const opened: Closable[] = [];
   const own: Own = (part) => {
     opened.push(part);
@@ -96,7 +96,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const { boot, store, bundle, records, metrics, clock, log } = ground;
     const services = await createServices(ground, options, own);
     const { proxy, revocations } = services;
-    // Known once the listeners are open.
+    // Set once the listeners are open.
     let leaves = (): ShownLeaves => ({ public: [], admin: [], hosts: [] });
     const readEnds = createCertificateEnds();
     const certificateEnds = (): readonly CertificateReport[] => readEnds(leaves(), clock.now());
@@ -107,9 +107,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       { worker, isDraining: () => draining, isListening: () => listening, certificateEnds },
       own,
     );
-    // Before the first request: whoever publishes waits for those who show signs of life, and nobody serves without.
+    // Before the first request: publishers wait for every process with a heartbeat, so a process must not serve without
+    // one.
     const { secrets } = ground;
-    // Before the sign of life, by which others learn that a secret is in use.
+    // Before the heartbeat, from which others learn that a secret is in use.
     const [current, ...earlier] = secrets ?? [];
     if (current !== undefined) own(await startSecretUse({ store, ids: [current, ...earlier], clock, log }));
     own(await startPresence({ store, id: ground.id, bundle, secrets, clock, log }));
@@ -160,15 +161,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       closeTimeoutMs: boot.drainDelayMs + boot.drainTimeoutMs + CLOSE_GRACE_MS,
       async close() {
         draining = true;
-        // Of several workers the supervisor has waited.
+        // With several workers, the supervisor has waited already.
         if (worker === undefined && boot.drainDelayMs > 0) await delay(boot.drainDelayMs);
-        // First, since the listener waits for answers that are open.
+        // First, since the listener waits for open responses.
         services.drain();
         await closeAll(opened);
       },
     };
   } catch (error) {
-    // What went wrong first is what somebody must know.
+    // The first error is the cause. A failure to close must not hide it.
     await closeAll(opened).catch(() => {});
     throw error;
   }

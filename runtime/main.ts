@@ -3,9 +3,9 @@ import { extname } from "node:path";
 
 import { keepCompiledCode } from "./compile-cache.ts";
 
-// Read when the first thread starts. Half of them is for look-ups of names, each of which may take tens of seconds.
+// Read when the first thread starts. Half of the threads are for DNS look-ups, which may take tens of seconds each.
 process.env["UV_THREADPOOL_SIZE"] ||= "24";
-// Before what is to be compiled is loaded. Sources that are run as they are change with every edit.
+// Before the code to be cached is loaded. Sources run without a build change with every edit, so they are not cached.
 if (extname(import.meta.url) === ".js") keepCompiledCode(process.env);
 const { runCli } = await import("./cli.ts");
 

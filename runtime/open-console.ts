@@ -1,4 +1,4 @@
-/** The console, put together: the part of the composition root that is loaded only where the boot file has a console. */
+/** Composition of the console, loaded only if the main configuration file has `console`. */
 import type { Approvals } from "./approvals/interfaces.ts";
 import { createMintedTokens } from "./admin-listener/minted-tokens.ts";
 import { type Console, createConsole } from "./console/module.ts";
@@ -18,7 +18,7 @@ export interface ConsoleParts {
   readonly approvals: Approvals;
   readonly deviceProofs: DeviceProofs;
   readonly upstream: UpstreamModule;
-  /** What is known of upstreams that have others beside them, checks or ejection. */
+  /** Status of upstreams with several addresses, health checks or ejection. */
   readonly upstreams: () => readonly UpstreamStatus[];
 }
 
@@ -28,7 +28,7 @@ export function openConsole(ground: CoreServices, { config }: GatewayOptions, pa
   const shown = { store, blocks, connections: upstream.connections, records };
   const publishTokens = createMintedTokens({ store, clock });
   const objects = { store, clock, log, revocations: session.revocations, publishTokens, recordAction };
-  // Simulator and changes ask one thread of their own.
+  // Simulator and changes share one thread.
   const { drafts, simulator, changes } = createPolicyScreens({ ...ground, config, records });
   own(drafts);
   return own(

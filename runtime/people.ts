@@ -1,4 +1,4 @@
-/** Who calls, put together: how people sign in and out, what programs present, and what upstreams are told of them. */
+/** Composition of caller identity: sign-in and sign-out, credentials, and the identity sent to upstreams. */
 import type { BootSettings } from "./config/compiled.ts";
 import type { Snapshot, Snapshots } from "./config/snapshot.ts";
 import type { Endpoint } from "./http/endpoint.ts";
@@ -73,31 +73,31 @@ export interface PeopleOptions {
   readonly boot: Pick<BootSettings, "development" | "signingKeys">;
   readonly log: Log;
   readonly clock: Clock;
-  /** Absent: nothing is ever blocked. */
+  /** Absent: no user is ever blocked. */
   readonly blocks?: Blocks;
-  /** Absent: no issuer ends anything, nor do tokens of platforms open anything. */
+  /** Absent: issuers cannot revoke sessions, and platform tokens are not accepted. */
   readonly issuerKeys?: IssuerKeys;
-  /** How the identity provider is reached; `createOperatorFetch()` when absent. */
+  /** HTTP client for the identity provider. Default: `createOperatorFetch()`. */
   readonly fetch?: OperatorFetch;
-  /** What another part shows on the user page. */
+  /** Sections of other parts on the account page. */
   readonly userSections?: readonly UserSection[];
   readonly onRefresh?: (refresh: TokenRefresh) => void;
-  /** Somebody was signed out, or was to be. */
+  /** A sign-out was requested, with its result. */
   readonly onSignOut?: (signOut: SignOutResult) => void;
-  /** A signed identity header was made without the user's groups. */
+  /** A signed identity header was issued without the user's groups. */
   readonly onGroupsOmitted?: (why: GroupsOmitted) => void;
-  /** Of a user what was known has ended, since a directory says so. */
+  /** A directory revoked a user's sessions and grants. */
   readonly onEndedByDirectory?: (directory: string, userId: UserId) => void;
-  /** A provider was asked for its metadata. @param problem absent: it answered */
+  /** A provider's metadata was requested. @param problem absent: it responded */
   readonly onProviderAsked?: ((name: string, problem?: string) => void) | undefined;
 }
 
 const IDP_TIMEOUT_MS = 10_000;
 
 export interface People extends Closable {
-  /** For our own addresses: who is blocked is nobody there. */
+  /** For our own endpoints: a blocked user counts as not signed in. */
   readonly authenticator: Authenticator;
-  /** For routes: who calls, blocked or not, since the decision about the request says no to them and names them. */
+  /** For routes: blocked users are included, since the policy denies them and records their names. */
   readonly callers: Authenticator;
   readonly blocks: Blocks;
   readonly programs: ProgramCredentials;
@@ -117,7 +117,7 @@ export interface People extends Closable {
   readonly lastSignIn: LastSignIn;
 }
 
-/** @throws GatewayError `assertion.signing-key` when `signing_key` cannot be used */
+/** @throws GatewayError `assertion.signing-key` if `signing_key` cannot be used */
 export function createPeople(deps: PeopleOptions): People {
   const { snapshots, store, keys, clock, log, issuerKeys, blocks = NO_BLOCKS } = deps;
   const assertionKeys = loadAssertionKeys(deps.boot.signingKeys, keys);
@@ -159,7 +159,7 @@ export function createPeople(deps: PeopleOptions): People {
   const routeSignIn = createSignIn({ ...common, cookies, identities, blocks });
   const signIn = refuseBlockedSignIn(routeSignIn, authenticator, blocks);
   const offline = createOfflineStep({ ...common, idp });
-  // No user waits for it: the provider may be unavailable.
+  // Does not delay the sign-out: the provider may be unavailable.
   const releaseOffline = task("the revocation of a user's offline tokens", (userId: string) => offline.release(userId));
   const provider = createProviderSignIn({
     ...common,
@@ -172,7 +172,7 @@ export function createPeople(deps: PeopleOptions): People {
     signIn: routeSignIn,
   });
   const userSessions = createUserSessions({ store, revocations, authenticator, csrf });
-  // Who is blocked may sign out.
+  // Blocked users can sign out.
   const signOut = createSignOut({ ...common, identities, cookies, authenticator: callers, idp, csrf, onSignOut });
   const login = createProgrammaticLogin({ authenticator, signIn, externalTokens, csrf, keys, clock });
   const user = createUserEndpoints({
@@ -188,7 +188,7 @@ export function createPeople(deps: PeopleOptions): People {
     authenticator,
     callers: {
       ...callers,
-      // What a program showed is its own; others' come from the provider.
+      // A program's own presented token first; all other tokens come from the provider.
       providerTokens: (principal) =>
         Promise.resolve(programs.presentedBy(principal) ?? callers.providerTokens(principal)),
     },
@@ -240,11 +240,11 @@ export function createPeople(deps: PeopleOptions): People {
 
 async function lastSignIn({ sessions }: SessionRecords, { sessionId }: Principal): Promise<number> {
   const session = sessionId === undefined ? undefined : await sessions.get(sessionId);
-  // A session that began without a word of when: its provider may have asked nobody.
+  // The session has no authentication time: the provider may not have asked the user at all.
   return session?.value.authenticatedAt ?? 0;
 }
 
-/** Seconds that a cookie or an External Token can be good for at most. */
+/** Maximum lifetime of a cookie or an External Token, in seconds. */
 function longestLifetime(snapshot: Snapshot): number {
   const { cookie, lifetimes } = snapshot.settings;
   return Math.max(cookie.expirationSeconds, lifetimes.accessToken, lifetimes.clientRouteToken);

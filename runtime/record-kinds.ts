@@ -1,4 +1,4 @@
-/** Every kind of record that the parts of this program keep in the store, in the form they know: what opens a store opens it so. */
+/** All kinds of stored records with their formats. Every command that opens a store uses this list. */
 import { APPROVAL_FORMATS } from "./approvals/approval-records.ts";
 import { AUDIT_FORMATS } from "./records/heads.ts";
 import { DRAFT_FORMATS } from "./simulation/draft-records.ts";
@@ -33,7 +33,7 @@ export const recordFormats: RecordFormats = {
   ...SECRET_FORMATS,
 };
 
-/** @throws GatewayError as `openStore` does */
+/** @throws GatewayError like `openStore` */
 export async function openRecords(url: string, deps: StoreDeps): Promise<Store> {
   return withFormats(await openStore(url, deps), recordFormats);
 }

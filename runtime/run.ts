@@ -1,4 +1,4 @@
-/** `gateway run`: serves until a signal says stop. */
+/** `gateway run`: serves until a signal arrives. */
 import type { Gateway } from "./gateway.ts";
 import { installLastResort } from "./workers/last-resort.ts";
 import { isEveryAddress } from "./http/listener/listen.ts";
@@ -6,21 +6,21 @@ import { task } from "./shared/faults/guard.ts";
 
 export interface RunOptions {
   readonly config: string;
-  /** Processes that serve; with 1 there is no other than this one. */
+  /** Number of serving processes; 1: this process serves. */
   readonly workers: number;
 }
 
-/** Time for what ends by itself after all parts have closed. */
+/** Time for remaining work after all parts have closed. */
 const LEFT_OPEN_MS = 2_000;
 
-/** Resolves with the exit code after SIGTERM or SIGINT and a drain; a second signal ends the process at once. */
+/** Resolves with the exit code after SIGTERM or SIGINT and a drain. A second signal exits immediately. */
 export async function runUntilSignal({ config, workers }: RunOptions): Promise<number> {
   const gateway = workers === 1 ? await startAlone(config) : await startWithWorkers(config, workers);
-  // Before it says that it serves: whoever waits for that may send a signal at once.
+  // Before the "serving" line: a script that waits for it may send a signal immediately.
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
   });
-  // Log rotation: the file was renamed, the next records go to a new one.
+  // Log rotation: the file was renamed, so the next records need a new one.
   process.on(
     "SIGHUP",
     task("the reopening of logs", () => gateway.reopenLogs()),
@@ -32,14 +32,14 @@ export async function runUntilSignal({ config, workers }: RunOptions): Promise<n
   await stopped;
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(1));
   await close();
-  // A fault may have left a connection open, which would keep the process.
+  // A bug may leave a connection open, which would keep the process alive.
   setTimeout(() => process.exit(0), LEFT_OPEN_MS).unref();
   return 0;
 }
 
 type Served = Pick<Gateway, "origin" | "address" | "adminOrigin" | "reopenLogs" | "close" | "closeTimeoutMs">;
 
-/** The line by which scripts learn that a gateway has started, and where. */
+/** The line from which scripts learn that a gateway has started, and its address. */
 export function servingText(
   { origin, address, adminOrigin }: Pick<Served, "origin" | "address" | "adminOrigin">,
   workers: number,
@@ -49,7 +49,7 @@ export function servingText(
   return `gateway serves on ${origin}${addresses}${by}, admin on ${adminOrigin}`;
 }
 
-// The one serves and the other has those who do: neither loads what only the other needs.
+// Each mode loads only its own modules.
 async function startAlone(config: string): Promise<Served> {
   const { startGateway } = await import("./gateway.ts");
   return startGateway({ config });

@@ -1,4 +1,4 @@
-/** What serves users and clients, put together behind the proxy: the other half of the composition root (gateway.ts). */
+/** Services for users and clients, composed behind the proxy: the other half of the composition root (gateway.ts). */
 import { createApprovalModule } from "./approvals/module.ts";
 import { approvalSeries, limitSeries } from "./admin-listener/part-series.ts";
 import { readPresence } from "./bundle/presence.ts";
@@ -22,11 +22,11 @@ import { createUpstream } from "./oauth/client/upstream.ts";
 export interface Services {
   readonly proxy: Proxy;
   readonly revocations: Revocations;
-  /** Begins a shutdown: ends what would never end by itself. */
+  /** Begins a shutdown: ends streams that would never end on their own. */
   drain(): void;
 }
 
-/** What serves users and clients, put together behind the proxy, through which every request comes. */
+/** Composes the services for users and clients. All requests reach them through the proxy. */
 export async function createServices(ground: CoreServices, options: GatewayOptions, own: Own): Promise<Services> {
   const { boot, bundle: snapshots, store, keys, log, clock, tracing, blocks, metrics, health } = ground;
   const { development } = boot;
@@ -37,7 +37,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
     tracing?.refreshed(refresh);
     health?.refreshed(refresh);
   };
-  // Made further down, from this very session.
+  // Created below from this session.
   const userSections: readonly UserSection[] = [
     async (...of) => console?.userSection(...of),
     (...of) => approvals.userSection(...of),
@@ -147,7 +147,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
   };
 }
 
-/** What is counted and recorded of people who sign in and out. */
+/** Metrics and records of sign-ins and sign-outs. */
 function sessionEvents({ metrics, health, recordAction }: CoreServices): Partial<PeopleOptions> {
   return {
     onSignOut: (signOut) => metrics.signedOut(signOut),

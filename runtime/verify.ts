@@ -1,16 +1,15 @@
 /**
- * For applications behind the gateway: who makes this request?
+ * Identifies the user of a request, for applications behind the gateway.
  *
- * `verifyAssertion` checks the signed identity header that the gateway sends with every request. An application that
- * calls it needs no sessions and no passwords of its own, and cannot be fooled by somebody who reaches it past the
- * gateway.
+ * `verifyAssertion` checks the signed identity header that the gateway sends with every request. The application needs
+ * no sessions or passwords of its own, and requests that bypass the gateway cannot impersonate a user.
  *
- * Untrusted input: the request. Promise: claims are returned only when signature, issuer, audience, times and, where it is
- * asked for, the route hold.
+ * Untrusted input: the request. Promise: claims are returned only if signature, issuer, audience, times and, if
+ * requested, the route are valid.
  */
 import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
 
-/** Names of the header, the same value under both. */
+/** Names of the header. Both carry the same value. */
 export const ASSERTION_HEADERS = ["x-gateway-assertion", "x-gateway-jwt-assertion"] as const;
 
 const JWKS_PATH = "/.well-known/gateway/jwks.json";
@@ -19,21 +18,27 @@ export interface AssertionClaims {
   /** Stable id of the user at the identity provider. */
   readonly sub: string;
   readonly user: string;
-  /** "" when the provider gave none, or one it has not verified. */
+  /** "" if the provider sent none, or has not verified it. */
   readonly email: string;
   readonly name: string;
-  /** [] when the user is in none, and when nobody knows: see `groupsUnknown`. */
+  /** [] if the user has no groups, or if they are unknown: see `groupsUnknown`. */
   readonly groups: readonly string[];
-  /** There are too many for a header, or the identity provider left them out (`groups_omitted`): nothing may follow from their absence. */
+  /**
+   * The groups are unknown: too many for a header, or omitted by the identity provider (`groups_omitted`). Do not infer
+   * that the user is not in a group.
+   */
   readonly groupsUnknown?: true;
-  /** The user's claims that `jwt_claims_headers` names; user names of other issuers are qualified: `issuer:<name>/<value>`. */
+  /**
+   * The user's claims listed in `jwt_claims_headers`. User names of other issuers are qualified:
+   * `issuer:<name>/<value>`.
+   */
   readonly claims: Readonly<Record<string, unknown>>;
   /** The user's session at the gateway. */
   readonly sid: string;
   /** Host name of the route. */
   readonly iss: string;
   readonly aud: string;
-  /** Key of the route, "<owner>/<name>"; "" from gateways that do not tell it. */
+  /** Key of the route, "<owner>/<name>"; "" from gateways that do not send it. */
   readonly gateway_route: string;
   /** Epoch seconds. */
   readonly iat: number;
@@ -42,52 +47,52 @@ export interface AssertionClaims {
 
 export type VerifyOptions = ExpectedAddress & {
   /**
-   * Key of the route that this application stands behind, "<owner>/<name>". Where several routes share a host, they share
-   * its audience too: without this the application behind another one could show assertions that it got.
+   * Key of the route of this application, "<owner>/<name>". Routes on the same host share their audience. Set the route
+   * there, or an application on the same host could replay assertions that it received.
    */
   readonly route?: string;
-  /** Seconds by which clocks may differ. Default 5. */
+  /** Allowed clock difference in seconds. Default: 5. */
   readonly clockToleranceSeconds?: number;
-  /** Time of the check; now when absent. */
+  /** Time of the check. Default: now. */
   readonly currentDate?: Date;
 };
 
-/** What the assertion must have been made for: the address of the route, or its parts. */
+/** Expected address of the route, as one URL or as its parts. */
 export type ExpectedAddress =
   | {
-      /** The route this application stands behind, as users see it: "https://app.example.com". All else follows from it. */
+      /** Public URL of this application's route: "https://app.example.com". The other values follow from it. */
       readonly gateway: string | URL;
     }
   | {
       /** Host name of the route, without port. */
       readonly audience: string;
-      /** Default: the audience; the gateway names the route's host as issuer too. */
+      /** Default: the audience. The gateway uses the route's host as issuer. */
       readonly issuer?: string;
       /** Default: `https://<issuer>/.well-known/gateway/jwks.json`. */
       readonly jwksUrl?: string | URL;
     };
 
-/** A Fetch `Request`, a Node `IncomingMessage`, or anything with headers in one of their forms. */
+/** A Fetch `Request`, a Node `IncomingMessage`, or any object with headers in one of their forms. */
 export type RequestLike =
   | { readonly headers: { get(name: string): string | null } }
   | { readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> };
 
 export type AssertionFailure =
-  /** The request carries no assertion: it did not come through the gateway, or `pass_identity_headers` is off. */
+  /** The request has no assertion: it bypassed the gateway, or `pass_identity_headers` is off. */
   | "missing"
-  /** The header stands several times, or is no JWT. */
+  /** The header occurs several times, or is not a JWT. */
   | "malformed"
   | "expired"
-  /** Signed by somebody else, or changed. */
+  /** Signed with another key, or modified. */
   | "bad-signature"
-  /** Made for another host, or by another issuer. */
+  /** Issued for another host, or by another issuer. */
   | "wrong-audience"
-  /** Made for another route of the host. */
+  /** Issued for another route of the host. */
   | "wrong-route"
-  /** The gateway's keys cannot be fetched now. */
+  /** The gateway's keys cannot be fetched. */
   | "keys-unavailable";
 
-/** Why a request was not accepted. Answer 401 for all reasons but `keys-unavailable` (503). */
+/** Reason why a request was rejected. Respond with 401, or with 503 for `keys-unavailable`. */
 export class AssertionError extends Error {
   readonly reason: AssertionFailure;
 
@@ -98,11 +103,13 @@ export class AssertionError extends Error {
   }
 }
 
-/** Key sets by address, shared by all calls: fetched when needed, kept, and fetched again when an unknown key appears. */
+/**
+ * Key sets by URL, shared by all calls: fetched on first use, cached, and fetched again when an unknown key appears.
+ */
 const keySets = new Map<string, JWTVerifyGetKey>();
 
 /**
- * Checks the identity header of a request.
+ * Verifies the identity header of a request.
  *
  * ```ts
  * const { email, groups } = await verifyAssertion(request, { gateway: "https://app.example.com" });
@@ -121,7 +128,7 @@ export async function verifyAssertion(request: RequestLike, options: VerifyOptio
   }
   try {
     const { payload } = await jwtVerify(token, keys, {
-      // Named here, never taken from the token (RFC 8725 §3.1).
+      // Fixed here, never taken from the token (RFC 8725 §3.1).
       algorithms: ["ES256"],
       issuer,
       audience,
@@ -154,7 +161,7 @@ function readHeader(request: RequestLike): string {
   if (token === undefined || token === "") {
     throw new AssertionError("missing", `Cannot verify the request: it has no ${ASSERTION_HEADERS[0]} header`);
   }
-  // Two different values: one of them was not put there by the gateway.
+  // Two different values: at least one did not come from the gateway.
   if (values.some((value) => value !== token)) {
     throw new AssertionError("malformed", "Cannot verify the request: it has different assertions");
   }
@@ -206,7 +213,7 @@ function readClaims(payload: JWTPayload): AssertionClaims {
   };
 }
 
-/** Without the token, and without the library's error, which may carry its payload. */
+/** Omits the token and the library's error, which may contain its payload. */
 function explain(error: unknown, address: string): AssertionError {
   if (error instanceof errors.JWTExpired) return failure("expired", "the assertion has expired");
   if (error instanceof errors.JWTClaimValidationFailed) {

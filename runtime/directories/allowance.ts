@@ -1,6 +1,8 @@
 /**
- * How many users and groups a directory has, so that who has its token cannot fill the store. Counted now and then, since to
- * count costs a look at all of them: several processes may let in somewhat more than `max` together.
+ * Limits the users and groups of a directory, so that a holder of its token cannot fill the store.
+ *
+ * They are counted only occasionally, since counting reads all of them. Several processes together may exceed `max`
+ * slightly.
  */
 import type { Directory } from "../features/sign-in/directories.ts";
 import { steadyClock, type Clock } from "../shared/clock.ts";
@@ -10,21 +12,21 @@ import { ScimRefusal } from "./scim/refusal.ts";
 import { type ResourceKind, resourcePrefix } from "./records.ts";
 
 export interface Allowance {
-  /** @param make one more @throws ScimRefusal 403 when there may be no more */
+  /** @param make creates the resource @throws ScimRefusal 403 if the directory is full */
   spend<T>(directory: Directory, kind: ResourceKind, make: () => Promise<T>): Promise<T>;
-  /** One was removed. */
+  /** Call after a removal. */
   giveBack(directory: Directory, kind: ResourceKind): void;
 }
 
 const PAGE = 1000;
-/** After so many of its own a process counts what all have made. */
+/** After this many creations of its own, a process counts all again. */
 const AGAIN_AFTER = 10_000;
-/** A full directory is counted again after this. */
+/** A full directory is counted again after this time. */
 const FULL_MS = 10_000;
 
 interface Counted {
   total: number;
-  /** Made here since. */
+  /** Created by this process since the count. */
   made: number;
   readonly atMs: number;
 }
@@ -56,7 +58,7 @@ export function createAllowance({ store, ...deps }: { readonly store: Store; rea
         counted.made += 1;
         return true;
       }
-      // Of several who see it, one counts.
+      // Only one of several concurrent requests recounts.
       if (known.get(prefix) === counting) void count(prefix);
     }
   };

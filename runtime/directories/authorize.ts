@@ -1,8 +1,9 @@
 /**
- * Who may speak for a directory.
+ * Authenticates the caller of a directory's SCIM endpoint.
  *
- * Untrusted input: the name in the address and the header. Promise: a wrong token, one of another directory and a directory
- * that there is none of are answered alike, in the same time; who has the right one is never kept out by those who have not.
+ * Untrusted input: the directory's name in the URL, and the header. Promises: a wrong token, a token of another
+ * directory and an unknown directory get the same response in the same time. Wrong tokens never lock out the holder of
+ * the right one.
  */
 import { hash, timingSafeEqual } from "node:crypto";
 
@@ -12,10 +13,10 @@ import { networkOf, type RateLimiter } from "../shared/rate-limit.ts";
 
 export type Authorized =
   | { readonly ok: true; readonly directory: Directory }
-  /** `seconds`: after which the sender may go on, of too many that were wrong; 0: it may at once. */
+  /** `seconds`: wait time after too many wrong tokens; 0: the sender may retry immediately. */
   | { readonly ok: false; readonly seconds: number };
 
-const NOBODYS: readonly Buffer[] = [Buffer.alloc(32), Buffer.alloc(32)];
+const DUMMY_HASHES: readonly Buffer[] = [Buffer.alloc(32), Buffer.alloc(32)];
 
 export function authorize(
   failures: RateLimiter,
@@ -27,9 +28,9 @@ export function authorize(
   const [only, ...others] = exchange.headerValues("authorization");
   const token = others.length > 0 ? undefined : /^bearer +([\x21-\x7e]+)$/i.exec(only ?? "")?.[1];
   const presented = hash("sha256", token ?? "", "buffer");
-  let isGood = false;
-  // All of them, whichever it is.
-  for (const known of directory?.tokenHashes ?? NOBODYS) if (timingSafeEqual(known, presented)) isGood = true;
-  if (directory && token !== undefined && isGood) return { ok: true, directory };
+  let isValid = false;
+  // Compare all of them: the time must not show which one matched.
+  for (const known of directory?.tokenHashes ?? DUMMY_HASHES) if (timingSafeEqual(known, presented)) isValid = true;
+  if (directory && token !== undefined && isValid) return { ok: true, directory };
   return { ok: false, seconds: failures.take(networkOf(exchange.remoteAddress)) };
 }

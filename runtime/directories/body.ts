@@ -1,4 +1,4 @@
-/** A SCIM request; JSON in and out, as SCIM has it (RFC 7644 §3.1, §8.1), and what the log says of a change. */
+/** SCIM requests: JSON bodies (RFC 7644 §3.1, §8.1), and log records of changes. */
 import { hasNoContentCoding, readBody } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondBytes, respondJson } from "../http/respond.ts";
@@ -42,7 +42,7 @@ export function respondRefusal(exchange: Exchange, refusal: ScimRefusal, headers
   respondScim(exchange, refusal.status, errorBody(refusal), again ? ["retry-after", AGAIN_SECONDS] : headers);
 }
 
-/** For whoever asks later who let somebody in. @param what which resource, and what became of it */
+/** Logs a change, so that an investigation can find out when a user got access. @param what the resource and its change */
 export function noteChange(
   { log, exchange, directory }: ScimRequest,
   what: { readonly did: "created" | "changed" | "deleted" } & (
@@ -54,13 +54,16 @@ export function noteChange(
   log.info({ ...from, ...what }, "directory entry changed");
 }
 
-/** What the SCIM endpoints need of others, and one request to them. */
+/** Dependencies of the SCIM endpoints, and the context of one request. */
 export interface ScimDeps extends DirectoryParts {
   readonly log: Log;
   readonly failures: RateLimiter;
-  /** Waits for the turn of one more request. */
+  /** Waits for the request's turn under the rate limit. */
   readonly pace: () => Promise<void>;
-  /** Waits for a turn of the event loop in which no other large response is made: those of requests that read the same end together. */
+  /**
+   * Waits for a turn of the event loop without another large response. Requests that read the same data finish at the
+   * same time.
+   */
   readonly turn: () => Promise<void>;
 }
 
@@ -68,7 +71,7 @@ export interface ScimRequest extends DirectoryParts, Pick<ScimDeps, "turn"> {
   readonly log: Log;
   readonly exchange: Exchange;
   readonly directory: Directory;
-  /** Address of the directory, without a slash at its end. */
+  /** URL of the directory, without trailing slash. */
   readonly base: string;
   readonly id: string | undefined;
   readonly parameters: Parameters;

@@ -1,4 +1,4 @@
-/** The directories of a gateway, put together: what is kept of them, who is asked about callers, and who fills them. */
+/** Composition of the directories: their records, the look-up of callers, and the SCIM endpoints. */
 import type { Directory } from "../features/sign-in/directories.ts";
 import type { Snapshots } from "../config/snapshot.ts";
 import type { Clock } from "../shared/clock.ts";
@@ -29,7 +29,7 @@ export interface DirectoryParts {
 export function createDirectoryRecords(deps: {
   readonly store: Store;
   readonly clock: Clock;
-  /** As `createMembers` has it. */
+  /** Parameter of `createMembers`. */
   readonly onRemoved?: Parameters<typeof createMembers>[1];
 }): Pick<DirectoryParts, "users" | "groups" | "members" | "listing" | "allowance"> {
   return {

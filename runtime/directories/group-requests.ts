@@ -1,4 +1,4 @@
-/** SCIM requests about groups. Their members are shown where one group is asked for, and never in lists. */
+/** SCIM requests about groups. Members appear in the response for one group, never in lists. */
 import { GROUP_SCHEMA, GROUP_SHAPE, readResource } from "./scim/attributes.ts";
 import { isSelected, listBody, readListQuery, readSelection, select } from "./scim/list-query.ts";
 import { type MemberChanges, readGroupPatch, readMembers } from "./scim/members.ts";
@@ -8,7 +8,7 @@ import { ScimRefusal } from "./scim/refusal.ts";
 import { noteChange, readJson, respondNothing, respondScim, type ScimRequest } from "./body.ts";
 import { isResourceId, notFound, type Resource } from "./resources.ts";
 
-/** Okta sends all members of a group at once. */
+/** Okta sends all members of a group in one request. */
 const MAX_BYTES = 8_388_608;
 
 export async function handleGroups(request: ScimRequest): Promise<void> {
@@ -40,12 +40,12 @@ export async function handleGroups(request: ScimRequest): Promise<void> {
       );
       noteRename(request, earlier, resource);
       await applyMembers(request, id, "changed", changes);
-      // Entra wants it without a body.
+      // Entra requires a response without a body.
       return respondNothing(exchange);
     }
     case "DELETE": {
       if ((await groups.get(directory.name, id)) === undefined) throw notFound(id);
-      // While the group is still there: should that fail, it can be removed again.
+      // While the group exists: if this fails, the request can be repeated.
       await members.removeGroup(directory.name, id);
       if (await groups.remove(directory.name, id)) allowance.giveBack(directory, "group");
       listing.forget(directory.name, "group");
@@ -67,13 +67,13 @@ async function applyMembers(
   changes: MemberChanges,
 ): Promise<void> {
   const { isReplaced, added, removed } = changes;
-  // Before it is done: of what stops half way some is done.
+  // Logged before the change: an aborted change is done in part.
   const counts = { added: added.size, removed: isReplaced ? ("others" as const) : removed.size };
   noteChange(request, { did, group, members: counts });
   await request.members.apply(request.directory.name, group, changes);
 }
 
-/** Policies go by the name. */
+/** Logs a rename, since policies use the name. */
 function noteRename({ log, directory, exchange }: ScimRequest, earlier: Resource, now: Resource): void {
   const before = earlier.attributes["displayName"];
   const after = now.attributes["displayName"];
@@ -87,7 +87,7 @@ function noteRename({ log, directory, exchange }: ScimRequest, earlier: Resource
 async function respondGroup(request: ScimRequest, group: Resource, status: 200 | 201): Promise<void> {
   const { exchange, directory, members, parameters } = request;
   const selection = readSelection(parameters);
-  // What was just made says whom it was made with.
+  // A response to a creation includes the members that it was created with.
   const ids = isSelected(selection, "members") ? await members.of(directory.name, group.id) : undefined;
   if (ids) await request.turn();
   const resource = { ...groupResource(request, group), ...(ids && { members: ids.map((value) => ({ value })) }) };
@@ -128,7 +128,7 @@ async function findGroups(request: ScimRequest, filter: readonly Term[]): Promis
   if (!group) return [];
   const ofGroup = filter.filter(({ path }) => path.attribute?.name !== "members");
   if (!matches({ ...group.attributes, id: group.id }, ofGroup, GROUP_SHAPE)) return [];
-  // Entra asks whether somebody is in a group: `id eq "…" and members eq "…"`.
+  // Entra queries memberships as `id eq "…" and members eq "…"`.
   if (ofGroup.length === filter.length) return [group];
   const wanted = texts("members");
   if (wanted.length !== filter.length - ofGroup.length) return [];

@@ -1,8 +1,8 @@
 /**
- * Pages of a directory by position, as SCIM counts them: the ids in their order are read once and remembered for a while,
- * so that the next page follows the last one and costs what it shows.
+ * Pages of a directory by position, as SCIM defines them. The sorted ids are read once and cached, so that following
+ * pages are consistent and cost only what they show.
  *
- * Records are read a few at a time, one request's after another's: many large ones would hold up the store and the event loop.
+ * Records are read in small batches, one request at a time: many large ones would block the store and the event loop.
  */
 import { steadyClock, type Clock } from "../shared/clock.ts";
 import { createLimiter } from "../shared/limiter.ts";
@@ -19,16 +19,16 @@ export interface Listing {
     startIndex: number,
     count: number,
   ): Promise<{ readonly total: number; readonly resources: readonly Resource[] }>;
-  /** Resources with a tag, some at a time. */
+  /** Resources with a tag, in batches. */
   tagged(directory: string, kind: ResourceKind, tag: string): AsyncIterable<readonly Resource[]>;
-  /** Something came or went here. */
+  /** Call after this process created or removed a resource. */
   forget(directory: string, kind: ResourceKind): void;
 }
 
 const PAGE = 1000;
-/** Of records, which may have 32 KiB each. */
+/** Records read at once. Each may have 32 KiB. */
 const RECORDS = 40;
-/** A first page is read anew more often than the pages after it. */
+/** A first page is read again after this time; following pages use the cached ids for longer. */
 const FIRST_MS = 5_000;
 const KEPT_MS = 120_000;
 

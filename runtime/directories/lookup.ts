@@ -1,6 +1,8 @@
 /**
- * What a directory says of somebody who calls: whether they may, and which groups they have. Asked whenever a credential is
- * confirmed by the records, and by the user alone: how many members a group has makes no difference.
+ * Access and groups of a caller, according to their directory.
+ *
+ * Checked whenever a credential is confirmed against the records. The cost depends on the user only, not on the size of
+ * their groups.
  */
 import { hash } from "node:crypto";
 
@@ -14,14 +16,14 @@ import { inParallel, MAX_GROUPS, type GroupMembers } from "./members.ts";
 import { isActive, subjectOf } from "./people.ts";
 import type { Resource, Resources } from "./resources.ts";
 
-/** What of a user is asked and said. */
+/** Facts about a user that the look-up reads and changes. */
 export type LookedUpFacts = Pick<UserFacts, "groups" | "claims" | "leftOut">;
 
 export interface DirectoryLookup {
   /**
-   * The same user with the groups that the directory says; the same object where there is none.
+   * Returns the user with the groups from the directory; the same object if no directory applies.
    *
-   * @returns undefined for one whom the directory does not let in
+   * @returns undefined if the directory denies the user
    * @throws GatewayError `store.unavailable`
    */
   apply<T extends LookedUpFacts & { readonly id: UserId; readonly version: number }>(user: T): Promise<T | undefined>;
@@ -35,7 +37,7 @@ export interface LookupDeps {
   readonly clock: Clock;
 }
 
-/** A renamed group has its new name so much later. */
+/** A renamed group has its new name after this time at the latest. */
 const NAME_MS = 5_000;
 const NAMES = 10_000;
 
@@ -69,7 +71,7 @@ export function createDirectoryLookup({ users, groups, members, snapshots, ...de
     const claimed = directory.subjectClaim === "oid" ? claims["oid"] : parts?.kind === "person" && parts.subject;
     if (typeof claimed !== "string") return undefined;
     const found = await users.find(directory.name, directory.subjectAttribute, claimed);
-    // A name there knows no case, a subject does.
+    // The look-up ignores case, but subjects are case-sensitive.
     return found && subjectOf(directory, found.attributes) === claimed ? found : undefined;
   };
 
@@ -82,7 +84,7 @@ export function createDirectoryLookup({ users, groups, members, snapshots, ...de
       const listed = await findListed(directory, user.id, user.claims);
       if (!listed) {
         if (directory.refusesUnlisted) return undefined;
-        // Neither in a group nor in none: nobody says.
+        // Membership is unknown, which differs from "no groups".
         return directory.groups === "directory" ? withGroups(user, [], leftOutOf(user, true)) : user;
       }
       if (!isActive(listed.attributes)) return undefined;
@@ -98,7 +100,7 @@ export function createDirectoryLookup({ users, groups, members, snapshots, ...de
   };
 }
 
-/** Groups that are known were asked for here and may be more than fit into a token. */
+/** Groups from the directory are complete, even if they do not fit into a token. */
 function leftOutOf({ leftOut }: LookedUpFacts, areUnknown: boolean): LeftOut {
   const { resolver: _, ...rest } = leftOut ?? { claims: [] };
   return { ...rest, groups: areUnknown, ...(areUnknown ? {} : { resolver: "answered" }) };
@@ -111,7 +113,7 @@ function withGroups<T extends LookedUpFacts & { readonly version: number }>(
 ): T {
   const unique = [...new Set(groups)].sort();
   const { leftOut: _, ...rest } = user;
-  // Another one whenever what is said has changed: what is remembered by it is made anew.
+  // The version changes with the groups: caches by version must not use old ones.
   const text = JSON.stringify([user.version, unique, leftOut ?? null]);
   const version = Number.parseInt(hash("sha256", text).slice(0, 12), 16);
   return { ...rest, groups: unique, version, ...(leftOut && { leftOut }) } as unknown as T;

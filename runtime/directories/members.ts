@@ -1,4 +1,4 @@
-/** Who is in which group of a directory. */
+/** Memberships: which users are in which groups of a directory. */
 import { createLimiter } from "../shared/limiter.ts";
 import { everyKey, everyPage } from "../store/page-of.ts";
 import type { Store } from "../store/store.ts";
@@ -6,26 +6,29 @@ import type { MemberChanges } from "./scim/members.ts";
 import { type MemberRecord, memberPrefix, membershipsTag, resourcePrefix } from "./records.ts";
 
 export interface GroupMembers {
-  /** Users whom nobody knows are left out, as are members that are not there: providers repeat themselves. */
+  /** Ignores unknown users and members that do not exist: providers repeat themselves. */
   apply(directory: string, group: string, changes: MemberChanges): Promise<void>;
   /** Ids of a group's members. */
   of(directory: string, group: string): Promise<readonly string[]>;
   has(directory: string, group: string, user: string): Promise<boolean>;
-  /** Ids of the groups that a user is in, of which some may be gone. Of more than `MAX_GROUPS` a few above it. */
+  /** Ids of a user's groups, some of which may be deleted. Slightly more than `MAX_GROUPS` if the user is in too many. */
   groupsOf(directory: string, user: string): Promise<readonly string[]>;
   removeUser(directory: string, user: string): Promise<void>;
   removeGroup(directory: string, group: string): Promise<void>;
 }
 
-/** Of one user that are shown and decided by. Whoever is in more has too many to be asked about at each request. */
+/** Groups of one user that are shown and used in decisions. More would be too slow to check at every request. */
 export const MAX_GROUPS = 1000;
 const PAGE = 500;
-/** Of one request. */
+/** Per request. */
 const PARALLEL = 16;
-/** Of all requests together: answers of the store that come at once are one turn, in which nobody else is served. */
+/**
+ * For all requests together: store responses that arrive together are handled in one turn of the event loop, which
+ * blocks others.
+ */
 const AT_ONCE = 8;
 
-/** @param onRemoved told of users who are no longer in a group, once that is stored */
+/** @param onRemoved called for users who are no longer in a group, after the change is stored */
 export function createMembers(
   store: Store,
   onRemoved: (directory: string, users: readonly string[]) => Promise<void> = async () => {},
@@ -39,7 +42,7 @@ export function createMembers(
     for await (const keys of everyKey(store, prefix, PAGE)) yield keys.map((key) => key.slice(prefix.length));
   }
 
-  /** Never all at once: a user may be in every group, and each request of theirs asks. */
+  /** In pages, since a user may be in every group and every request of the user reads this. */
   const memberships = (directory: string, user: string) =>
     everyPage<MemberRecord>(store, `directory-member:${directory}:`, PAGE, membershipsTag(directory, user));
 
@@ -95,7 +98,7 @@ export function createMembers(
   };
 }
 
-/** A few at a time. @returns what came of each, in the order of the items @throws what `work` throws first */
+/** Runs `work` for a few items at a time. @returns the results in the order of the items @throws the first error of `work` */
 export async function inParallel<T, R>(items: Iterable<T>, work: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results: R[] = [];
   const left = items[Symbol.iterator]();

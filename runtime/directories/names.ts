@@ -1,8 +1,8 @@
 /**
- * Unique names of a directory's resources: who reserves one first has it, on however many processes.
+ * Unique names of a directory's resources. The first reservation wins, across all processes.
  *
- * A name is reserved before its resource is written and confirmed after; one that a process left behind half way is given to
- * others once that process must have given up, and the confirmation tells it so if it had not.
+ * A name is reserved before its resource is written, and confirmed afterwards. A reservation that a process abandoned
+ * is reassigned after `ABANDONED_MS`. If that process was only slow, its confirmation fails.
  */
 import type { Clock } from "../shared/clock.ts";
 import type { Store } from "../store/store.ts";
@@ -11,28 +11,28 @@ import { nameKey, type NameOf, type NameRecord } from "./records.ts";
 
 /** Longer than a request takes. */
 const ABANDONED_MS = 60_000;
-/** Half of it, for clocks of processes that differ. */
+/** Half of it, to allow for differing clocks. */
 const CERTAIN_MS = ABANDONED_MS / 2;
 const MAX_CONFLICTS = 8;
 
 export interface Names {
   /**
-   * @param isFirst for a resource that is being made: its names are mostly nobody's, so that is not asked first
-   * @returns whether it was nobody's before @throws ScimRefusal 409 when it is another's, 503 when that is not yet known
+   * @param isFirst for a new resource: its names are mostly free, so skip the first read
+   * @returns whether the name was free before @throws ScimRefusal 409 if it is taken, 503 if that is not known yet
    */
   reserve(name: NameOf, id: string, isFirst?: boolean): Promise<boolean>;
-  /** @throws ScimRefusal 503 when it is another's by now */
+  /** @throws ScimRefusal 503 if the name belongs to another resource by now */
   confirm(name: NameOf, id: string): Promise<void>;
-  /** Whether what was reserved at that time, for a resource that is written by now, may be another's: nobody was slow otherwise. */
+  /** Returns true if the request was so slow that another one may have got the reserved name. */
   isDoubtful(reservedMs: number): boolean;
-  /** Whoever was about to give it back, of those who speak for the same resource, gives it back no more. @throws likewise */
+  /** Keeps a concurrent request for the same resource from releasing the name. @throws ScimRefusal like `confirm` */
   hold(name: NameOf, id: string): Promise<void>;
-  /** Unless the resource has it. */
+  /** Releases the name unless the resource has it. */
   release(name: NameOf, id: string): Promise<void>;
   find(name: NameOf): Promise<string | undefined>;
 }
 
-/** @param isHeldBy whether the resource is there and has the name */
+/** @param isHeldBy returns true if the resource exists and has the name */
 export function createNames(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   isHeldBy: (name: NameOf, id: string) => Promise<boolean>,
@@ -62,7 +62,7 @@ export function createNames(
       for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
         const stored = await read(name);
         if (stored?.value.id !== id) break;
-        // Another version: what is given back is the one that was there before the resource was looked at.
+        // Write a new version: a concurrent release compares with the version that it read before.
         const put = await store.put(nameKey(name), stored.value, { ifVersion: stored.version });
         if (put.ok) return;
       }

@@ -1,6 +1,8 @@
 /**
- * Users by what Entra calls them in all of its applications (claim `oid`). Older programs wrote no tag for it: until such
- * records are refreshed, they are found by looking at all of them, once in a while.
+ * Finds users by their Entra object id (claim `oid`), which is the same in all applications.
+ *
+ * Older versions wrote no tag for it. Until such records are refreshed, they are found by an occasional scan of all
+ * records.
  */
 import { steadyClock, type Clock } from "../shared/clock.ts";
 import type { UserId } from "../shared/user-id.ts";
@@ -12,11 +14,11 @@ import { type IdentityRecord, objectIdTag, objectIdTags } from "../identity/iden
 export type FindByObjectId = (issuer: string | undefined, objectId: string) => Promise<readonly UserId[]>;
 
 const PAGE = 500;
-/** So long it is believed which records lack their tag, and that none does. */
+/** How long a scan's result is used: with untagged records, and without any. */
 const SOME_MS = 60_000;
 const NONE_MS = 10 * 60_000;
 
-/** Users by the tag that their record lacks. */
+/** User ids by the missing tag of their record. */
 type Untagged = ReadonlyMap<string, readonly UserId[]>;
 
 export function createFindByObjectId({

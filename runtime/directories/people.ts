@@ -1,9 +1,9 @@
 /**
- * Users of a directory, and what becomes of those who sign in as them.
+ * Users of a directory, and the revocation of their access.
  *
- * Promises: whoever is not active any more, or is removed, is so in the store before what they have is ended, and all of it
- * has ended when this returns; when something may not have, it fails, and the same asked again ends it. Who becomes active
- * again finds nothing of theirs from before.
+ * Promises: a user who is deactivated or removed is stored as such before their access is revoked, and all of it is
+ * revoked when the call returns. If something may remain, the call fails, and repeating it revokes the rest. A
+ * reactivated user gets no earlier session or grant back.
  */
 import type { Directory } from "../features/sign-in/directories.ts";
 import { epochSeconds } from "../shared/clock.ts";
@@ -20,14 +20,14 @@ export interface DirectoryPeopleDeps {
   readonly members: GroupMembers;
   readonly ending: EndUserDeps;
   readonly findByObjectId: FindByObjectId;
-  /** What was known of somebody has ended. */
+  /** Called after the access of users was revoked. */
   readonly onEnded: (directory: Directory, users: readonly UserId[]) => void;
 }
 
 export interface People {
   create(directory: Directory, attributes: AttributeObject): Promise<Resource>;
   update(directory: Directory, id: string, change: (attributes: AttributeObject) => AttributeObject): Promise<Resource>;
-  /** @returns false when there was none */
+  /** @returns false if the user does not exist */
   remove(directory: Directory, id: string): Promise<boolean>;
 }
 
@@ -35,7 +35,7 @@ export function isActive(attributes: AttributeObject): boolean {
   return attributes["active"] !== false;
 }
 
-/** Who a user of the directory is for the provider. */
+/** Subject of a directory's user at the identity provider. */
 export function subjectOf({ subjectAttribute }: Directory, attributes: AttributeObject): string | undefined {
   const subject = attributes[subjectAttribute];
   return typeof subject === "string" ? subject : undefined;
@@ -52,7 +52,7 @@ export function createPeople({ users, members, ending, findByObjectId, onEnded }
     const ended: UserId[] = [];
     for (const userId of isObjectId ? await findByObjectId(userIssuer, subject) : userIdsOf(userIssuer, subject)) {
       if (await endUser(ending, userId, epochSeconds(ending.clock))) ended.push(userId);
-      // Nothing is known of who only shows the provider's own tokens, and yet their answers may be open.
+      // A user who presents only the provider's own tokens has no record, but may have open responses.
       else await revocations.revoke(userTag(userId));
     }
     if (isObjectId) await revocations.revoke(objectIdTag(userIssuer, subject));
@@ -67,12 +67,12 @@ export function createPeople({ users, members, ending, findByObjectId, onEnded }
       id,
       (before) => {
         const next = change(before);
-        // Who is not active becomes so by being said to be, and not by silence.
+        // An inactive user becomes active only by an explicit `active`, never by its absence.
         return isActive(before) || next["active"] !== undefined ? next : { ...next, active: false };
       },
       async (before, next) => {
-        // What came about while they were not active, by whatever race, does not come back with them. And once the record
-        // names another person, nobody would know any more whose access was to end.
+        // Revokes access that a race created while the user was inactive. If the record changes to another person's
+        // subject, the earlier person's access must be revoked now: later, no record names them.
         if ((!isActive(before) && isActive(next)) || isAnother(before, next)) await end(directory, before);
       },
     );
@@ -90,7 +90,7 @@ export function createPeople({ users, members, ending, findByObjectId, onEnded }
     update,
     async remove(directory, id) {
       if ((await users.get(directory.name, id)) === undefined) return false;
-      // Ended while they are still there: should that fail, they can be removed again.
+      // Revoked while the user exists: if this fails, the request can be repeated.
       await update(directory, id, (attributes) => ({ ...attributes, active: false }));
       await members.removeUser(directory.name, id);
       return (await users.remove(directory.name, id, (attributes) => !isActive(attributes))) !== undefined;
@@ -98,7 +98,7 @@ export function createPeople({ users, members, ending, findByObjectId, onEnded }
   };
 }
 
-/** Tags of all who are this subject for the gateway. */
+/** Tags of all users with this subject. */
 export async function userTagsOf(
   { userIssuer, subjectClaim }: Directory,
   subject: string,

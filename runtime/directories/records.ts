@@ -1,8 +1,8 @@
 /**
- * What directories have told us, in the store: users, groups, memberships, and who has which unique name.
+ * Records of directories: users, groups, memberships and unique names.
  *
- * A membership is a record of its own, found by its group (the key) and by its user (the tag): a request asks for the groups
- * of one user, and nobody reads a group's members for it.
+ * A membership is a record of its own, found by its group (the key) or its user (the tag). Requests look up the groups
+ * of one user and never read a group's members.
  */
 import { firstFormats } from "../store/formats.ts";
 import { hashSecret } from "../shared/keys.ts";
@@ -10,7 +10,7 @@ import type { AttributeObject } from "./scim/attributes.ts";
 
 export type ResourceKind = "user" | "group";
 
-/** `directory-user:<directory>:<id>`, `directory-group:<directory>:<id>`. Never ends by itself. */
+/** `directory-user:<directory>:<id>`, `directory-group:<directory>:<id>`. Never expires. */
 export interface ResourceRecord {
   readonly attributes: AttributeObject;
   /** Epoch milliseconds. */
@@ -18,15 +18,15 @@ export interface ResourceRecord {
   readonly changedAt: number;
 }
 
-/** `directory-member:<directory>:<group>:<user>`. One whose group or user is gone says nothing. */
+/** `directory-member:<directory>:<group>:<user>`. Has no meaning once its group or user is deleted. */
 export interface MemberRecord {
   readonly group: string;
 }
 
-/** `directory-name:<directory>:<hash>` of kind, attribute and text: whose it is. */
+/** `directory-name:<directory>:<hash>` with the hash of kind, attribute and text. Names the owning resource. */
 export interface NameRecord {
   readonly id: string;
-  /** Epoch milliseconds; one without a resource is given to others a while after. */
+  /** Epoch milliseconds. A reservation without a resource is reassigned some time after this. */
   readonly at: number;
 }
 
@@ -34,7 +34,7 @@ const KINDS = ["directory-user", "directory-group", "directory-member", "directo
 
 export const DIRECTORY_FORMATS = firstFormats(KINDS);
 
-/** What the keys of a directory's records begin with. */
+/** Key prefixes of a directory's records. */
 export function directoryPrefixes(directory: string): readonly string[] {
   return KINDS.map((kind) => `${kind}:${directory}:`);
 }
@@ -47,12 +47,12 @@ export function memberPrefix(directory: string, group: string): string {
   return `directory-member:${directory}:${group}:`;
 }
 
-/** Lists a user's memberships. */
+/** Tag of a user's memberships. */
 export function membershipsTag(directory: string, user: string): string {
   return `directory-memberships:${directory}:${user}`;
 }
 
-/** Lists users by an address. */
+/** Tag of users with an email address. */
 export function addressTag(directory: string, address: string): string {
   return `directory-address:${hashSecret(JSON.stringify([directory, address.toLowerCase()]))}`;
 }
@@ -61,7 +61,7 @@ export interface NameOf {
   readonly directory: string;
   readonly kind: ResourceKind;
   readonly attribute: string;
-  /** As it is compared. */
+  /** Normalized for comparison. */
   readonly text: string;
 }
 
@@ -69,7 +69,7 @@ export function nameKey({ directory, kind, attribute, text }: NameOf): string {
   return `directory-name:${directory}:${hashSecret(JSON.stringify([kind, attribute, text]))}`;
 }
 
-/** How users are listed by their addresses. */
+/** Tags of a user, one for each address. */
 export function userTags(directory: string, { emails }: AttributeObject): readonly string[] {
   const addresses = Array.isArray(emails) ? (emails as readonly AttributeObject[]).map(({ value }) => value) : [];
   return [...new Set(addresses)].flatMap((each) => (typeof each === "string" ? [addressTag(directory, each)] : []));

@@ -1,9 +1,9 @@
 /**
- * `/.gateway/scim/v2/<directory>/…`: a provider tells which users and groups there are (SCIM 2.0, RFC 7643 and 7644).
+ * `/.gateway/scim/v2/<directory>/…`: a provider provisions users and groups (SCIM 2.0, RFC 7643 and 7644).
  *
- * Untrusted input: all of it, until the token is known; then the body, which is bounded and read strictly. Promises: what is
- * answered with success is in the store, and what it ends has ended; what cannot be done now is 503 with a time after
- * which it may be sent again.
+ * Untrusted input: everything, until the token is verified; then the body, which is bounded and parsed strictly.
+ * Promises: after a success response the change is stored, and revocations are complete. What cannot be done now gets
+ * 503 with the time after which to retry.
  */
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 
@@ -28,11 +28,11 @@ import { handleUsers } from "./user-requests.ts";
 
 export const SCIM_PATH = "/.gateway/scim/v2";
 
-/** Of wrong tokens, for each peer. */
+/** Wrong tokens per peer address. */
 const FAILURES = { burst: 60, perSecond: 2 };
-/** Requests of one directory under way in this process: providers send a few at a time, and their bodies are in memory. */
+/** Concurrent requests of one directory in this process. Providers send only a few at a time, and the bodies are in memory. */
 const MAX_UNDER_WAY = 16;
-/** So that a first load of everybody leaves the processor to all others; providers are far slower otherwise. */
+/** Leaves CPU time for other requests during a first load of all users. Providers are far slower otherwise. */
 const MAX_PER_SECOND = 600;
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -50,7 +50,7 @@ export function scimEndpoints(
   return [endpointOverStore(endpoint, given.log, respondStoreAway)];
 }
 
-/** Evenly: what comes together is done one after the other. */
+/** Spaces requests evenly: concurrent ones run one at a time. */
 function createPace(perSecond: number): () => Promise<void> {
   const eachMs = 1000 / perSecond;
   let nextMs = 0;
@@ -80,7 +80,7 @@ async function handle(
   const { directories } = snapshot.settings;
   if (site?.authenticates !== true || directories.length === 0) return respondNotThere(exchange);
   const [name = "", type = "", id, ...more] = exchange.path.slice(SCIM_PATH.length + 1).split("/");
-  // Who asks, before anything else is looked at.
+  // Authenticate before anything else is checked.
   const authorized = authorize(deps.failures, exchange, directories, name);
   if (!authorized.ok) {
     const { seconds } = authorized;
@@ -144,12 +144,12 @@ async function answer(request: ScimRequest, type: string): Promise<void> {
   throw new ScimRefusal(404, "There is nothing at this address");
 }
 
-/** Names of schemas have colons, which some clients encode. */
+/** Schema names contain colons, which some clients encode. */
 function decodedId(id: string): string {
   return id.replaceAll(/%3a/gi, ":");
 }
 
-/** What another part refuses for the moment: a record that keeps changing. */
+/** Temporary failures of other parts, such as a record that keeps changing, also get a SCIM response. */
 function isForClient(error: unknown): error is ScimRefusal | GatewayError {
   return error instanceof ScimRefusal || (error instanceof GatewayError && error.code !== "store.unavailable");
 }

@@ -1,4 +1,4 @@
-/** Users or groups of a directory: made, changed and removed, each name of theirs once. */
+/** Users or groups of a directory: created, changed and removed, with unique names. */
 import { randomBytes } from "node:crypto";
 
 import type { Clock } from "../shared/clock.ts";
@@ -20,14 +20,14 @@ export interface ResourcesOptions {
 
 export interface Resources {
   get(directory: string, id: string): Promise<Resource | undefined>;
-  /** By a unique attribute. */
+  /** Finds a resource by a unique attribute. */
   find(directory: string, attribute: string, text: string): Promise<Resource | undefined>;
   /** @throws ScimRefusal */
   create(directory: string, attributes: AttributeObject): Promise<Resource>;
   /**
-   * @param change may be asked several times
-   * @param before done first of all, with what is there and what is about to be
-   * @throws ScimRefusal 404 when it is not there
+   * @param change may be called several times
+   * @param before called first, with the current and the next attributes
+   * @throws ScimRefusal 404 if the resource does not exist
    */
   update(
     directory: string,
@@ -36,8 +36,8 @@ export interface Resources {
     before?: (earlier: AttributeObject, next: AttributeObject) => Promise<void>,
   ): Promise<{ readonly earlier: Resource; readonly resource: Resource }>;
   /**
-   * @param mayGo of what is there by then
-   * @returns what was there @throws ScimRefusal 503 when that may not go
+   * @param mayGo checks the current attributes
+   * @returns the removed resource @throws ScimRefusal 503 if `mayGo` returns false
    */
   remove(
     directory: string,
@@ -76,7 +76,7 @@ export function createResources(
   const put = (directory: string, id: string, value: ResourceRecord, ifVersion: number) =>
     store.put(keyOf(directory, id), value, { ifVersion, tags: tagsOf?.(directory, value.attributes) ?? [] });
 
-  /** All or none. @returns those that were nobody's before */
+  /** Reserves all names or none. @returns the names that were free before */
   const reserve = async (wanted: readonly NameOf[], id: string, isFirst = false): Promise<readonly NameOf[]> => {
     const reserved: NameOf[] = [];
     try {
@@ -104,7 +104,7 @@ export function createResources(
       const id = await names.find(name);
       const stored = id === undefined ? undefined : await read(directory, id);
       if (id === undefined || !stored) return undefined;
-      // It may have another name by now.
+      // The resource may have another name by now.
       return namesOf(directory, stored.value.attributes).some((each) => isSameName(each, name))
         ? { ...stored.value, id }
         : undefined;
@@ -178,12 +178,12 @@ export function notFound(id: string): ScimRefusal {
   return new ScimRefusal(404, `There is no resource ${id}`);
 }
 
-/** As ids are made here: no other one is anybody's. */
+/** Returns true if an id has our format. No resource has any other id. */
 export function isResourceId(id: string): boolean {
   return /^[0-9a-f]{32}$/.test(id);
 }
 
-/** Grows with time, so that what comes later stands at the end of lists. */
+/** Grows with time, so that new resources are last in lists. */
 function newId(nowMs: number): string {
   return nowMs.toString(16).padStart(12, "0") + randomBytes(10).toString("hex");
 }

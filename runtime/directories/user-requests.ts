@@ -11,7 +11,7 @@ import { isActive, subjectOf } from "./people.ts";
 import { notFound, type Resource } from "./resources.ts";
 
 const MAX_BYTES = 131_072;
-/** Users of one address. */
+/** Users with the same address. */
 const MAX_CANDIDATES = 1000;
 
 export async function handleUsers(request: ScimRequest): Promise<void> {
@@ -29,7 +29,7 @@ export async function handleUsers(request: ScimRequest): Promise<void> {
   switch (exchange.method) {
     case "PUT": {
       const next = readResource(USER_SHAPE, await readJson(exchange, MAX_BYTES));
-      // A client that does not speak of its own id leaves it, as with a group's members: without it nobody would be meant.
+      // If a PUT omits the client's own id, it stays unchanged. Without the id, the record would match no user.
       const change = ({ externalId }: AttributeObject): AttributeObject =>
         externalId === undefined ? next : { externalId, ...next };
       return respondChanged(request, await people.update(directory, id, change));
@@ -68,7 +68,7 @@ function respondChanged(request: ScimRequest, user: Resource): Promise<void> {
 
 async function respondUser(request: ScimRequest, user: Resource, status: 200 | 201): Promise<void> {
   const { exchange, directory, members, groups, parameters } = request;
-  // Who was just made is in no group: nobody knew the id.
+  // A new user is in no group: nothing could refer to the id.
   const ids = status === 201 ? [] : await members.groupsOf(directory.name, user.id);
   const found = await inParallel(ids.slice(0, MAX_GROUPS), (group) => groups.get(directory.name, group));
   const memberships = found.flatMap((group) =>
@@ -91,7 +91,7 @@ async function listUsers(request: ScimRequest): Promise<void> {
   }
   let total = 0;
   const shown: object[] = [];
-  // Users that are not shown are counted and dropped.
+  // Count all matches, but build only those on the page.
   for await (const found of findUsers(request, filter)) {
     for (const user of found) {
       total += 1;
@@ -102,7 +102,7 @@ async function listUsers(request: ScimRequest): Promise<void> {
   respondScim(exchange, 200, listBody(shown, total, startIndex));
 }
 
-/** By what one of the terms finds without looking at everybody. */
+/** Uses an indexed term if there is one, to avoid reading all users. */
 async function* findUsers(request: ScimRequest, filter: readonly Term[]): AsyncIterable<readonly Resource[]> {
   const { directory, users, listing } = request;
   const named = (name: string): string | undefined => {

@@ -1,4 +1,4 @@
-/** Who calls, and what they are, once their directory has had its say. */
+/** Identity service that applies the user's directory: access, and groups. */
 import { GatewayError } from "../shared/errors.ts";
 import type { IdentityService } from "../identity/identities.ts";
 import type { AssertedUsers } from "../identity/users/asserted-users.ts";
@@ -6,7 +6,7 @@ import type { User } from "../identity/principal.ts";
 import type { IdpTokens } from "../identity/provider/idp-tokens.ts";
 import type { DirectoryLookup } from "./lookup.ts";
 
-/** @throws of `recordSignIn` also GatewayError `directory.refused` */
+/** @throws GatewayError `directory.refused` from `recordSignIn`, in addition to the errors of `identities` */
 export function identitiesWithDirectories(identities: IdentityService, lookup: DirectoryLookup): IdentityService {
   const applied = async (user: User | undefined): Promise<User | undefined> => user && lookup.apply(user);
   return {
@@ -20,7 +20,7 @@ export function identitiesWithDirectories(identities: IdentityService, lookup: D
       return user ? { ok: true, user } : { ok: false, reason: "refused" };
     },
     async recordSignIn(tokens, userId, profile) {
-      // Nothing is kept of who is not let in.
+      // Nothing is stored about a denied user.
       const user =
         (await lookup.apply({ ...profile, id: userId, version: 1 })) &&
         (await identities.recordSignIn(tokens, userId, profile));
@@ -43,7 +43,7 @@ export function assertedUsersWithDirectories(assertedUsers: AssertedUsers, looku
   };
 }
 
-/** Tokens of the provider itself, which no record of ours stands behind. */
+/** Tokens of the provider itself, for which the gateway has no record. */
 export function idpTokensWithDirectories(idpTokens: IdpTokens, lookup: DirectoryLookup): IdpTokens {
   return {
     ...idpTokens,

@@ -1,9 +1,9 @@
 /**
- * Which MCP servers the application behind an MCP client route may call with the tokens that it gets.
+ * Rules for the MCP servers that the application behind an MCP client route may call with its tokens.
  *
- * Without `owners` in the boot file: all. With it: those of its own owner and those that name its owner in
- * `allowed_applications`; applications of the boot file all. The process that opens a token decides by its own
- * configuration, and a token of a route that it does not know opens nothing.
+ * Without `owners` in the main configuration file: all. With `owners`: servers of its own owner, and servers that list
+ * its owner in `allowed_applications`. Applications of the main configuration file reach all. The process that opens a
+ * token decides by its own configuration. A token of an unknown route opens nothing.
  */
 import { matchesOwner } from "../features/process/owners.ts";
 import type { CompiledRoute } from "../config/compiled.ts";
@@ -11,9 +11,9 @@ import { findRoute, type Snapshot } from "../config/snapshot.ts";
 import type { TokenAudience } from "./external-token.ts";
 
 /**
- * Whether an application's token is good here; that it is an application's for this host is known already.
+ * Returns true if an application's token is valid for this server. The caller has checked kind and host.
  *
- * @param routeKey of the client route that it was made for; absent in tokens that are older than this rule
+ * @param routeKey client route that the token was issued for; absent in tokens older than this rule
  */
 export function applicationOpens(
   snapshot: Snapshot,
@@ -27,10 +27,10 @@ export function applicationOpens(
 }
 
 /**
- * The MCP servers that an application of this host may call, before policy.
+ * MCP servers that an application of this host may call, before policy.
  *
- * @param routeKey of the client route that the caller's token was made for. Absent for callers with a cookie, whose page
- *   may belong to any client route of the host: they see what all of these open
+ * @param routeKey client route of the caller's token. Absent for callers with a cookie, whose page may belong to any
+ *   client route of the host: they get the union
  */
 export function serversOpenTo(
   snapshot: Snapshot,
@@ -47,12 +47,12 @@ export function serversOpenTo(
   return servers.filter((server) => some.every((client) => reaches(client, server)));
 }
 
-/** Client routes of one owner reach alike: of thousands one is asked. */
+/** Client routes of one owner reach the same servers, so one of each is enough. */
 export function oneOfEachOwner(clients: readonly CompiledRoute[]): readonly CompiledRoute[] {
   return [...new Map(clients.map((client) => [client.heldTo, client])).values()];
 }
 
-/** Whether the application of a client route may call this server. */
+/** Returns true if the application of a client route may call this server. */
 export function reaches(client: CompiledRoute, server: CompiledRoute): boolean {
   const { heldTo } = client;
   if (heldTo === undefined || heldTo === server.heldTo) return true;

@@ -1,10 +1,14 @@
 /**
  * Credentials of a request → principal.
  *
- * Untrusted input: tokens and cookies. Promises: what is known is answered synchronously from a bounded cache; a
- * revocation is seen at the next request after this process learnt it; records are read again at least every
- * `HARD_MS`, so that changed claims and disabled users reach decisions within that; while the store is away, who was
- * verified goes on for `WITHOUT_STORE_MS`, and everybody else is `unavailable`. No failure ever yields a principal.
+ * Untrusted input: tokens and cookies. Promises:
+ * - Known credentials are answered synchronously from a bounded cache.
+ * - A revocation applies to the next request after this process learns of it.
+ * - Records are read again at least every `HARD_MS`, so changed claims and disabled users affect decisions within that
+ *   time.
+ * - While the store is unavailable, verified credentials stay valid for `WITHOUT_STORE_MS`. All others are
+ *   `unavailable`.
+ * - No failure ever yields a principal.
  */
 import type { Snapshots } from "../config/snapshot.ts";
 import { errorText } from "../shared/errors.ts";
@@ -26,9 +30,9 @@ import type { SessionRecords } from "./identity-records.ts";
 import type { Authenticator, ProviderTokens, Revocations } from "./interfaces.ts";
 import { findSite } from "./sites.ts";
 
-/** From here on a request starts a reading of the records in the background and is answered with what is known. */
+/** Older entries are answered from the cache and read again in the background. */
 const SOFT_MS = 10_000;
-/** From here on a request waits for the reading. */
+/** Older entries are read again before the response. */
 export const HARD_MS = 20_000;
 const CACHE_ENTRIES = 50_000;
 
@@ -48,23 +52,23 @@ type Accepted = Extract<AuthResult, { ok: true }>;
 
 interface Entry extends Visited {
   result: Accepted;
-  /** Of External Tokens. */
+  /** Audience of External Tokens. */
   readonly audience: string;
-  /** When the records last confirmed it. */
+  /** Time of the last confirmation by the records. */
   verifiedAtMs: number;
-  /** When they were last asked, whatever came of it. */
+  /** Time of the last reading, whether it succeeded or not. */
   readAtMs: number;
-  /** Revocation epoch at which it was last checked. */
+  /** Revocation epoch of the last check. */
   epoch: number;
 }
 
-/** Answers with what is known of a credential, and reads its records. */
+/** Cached results per credential, and readings of their records. */
 class Readings {
   readonly #deps: AuthenticatorDeps;
-  /** For ages; credentials end by the other one. */
+  /** For ages of entries. Credentials expire by the wall clock. */
   readonly #steady: Clock;
   readonly #confirm: Confirm;
-  /** Those under way, by credential. */
+  /** Readings in progress, by credential. */
   readonly pending = new Map<string, Promise<AuthResult>>();
 
   constructor(deps: AuthenticatorDeps, steady: Clock) {
@@ -73,7 +77,7 @@ class Readings {
     this.#confirm = createConfirmation(deps);
   }
 
-  /** The warm path: an answer without a promise, or undefined when the records must be read. */
+  /** The warm path: a result without a promise, or undefined if the records must be read. */
   fromCache(
     cache: BoundedCache<Entry>,
     key: string,
@@ -92,9 +96,9 @@ class Readings {
         cache.delete(key);
         return refusal("revoked");
       }
-      // The session goes on, without what is known of its devices: read again, and waited for.
+      // The session stays valid, but its devices must be read again before the response.
       if (isOutdated(principal.devices, revocations)) return undefined;
-      // So do what the directory said of its user, and their groups.
+      // Likewise after a change of the user in their directory, such as other groups.
       if (revocations.hasChanged(principal.revocationKeys, entry.epoch)) return undefined;
       entry.epoch = revocations.epoch;
     }
@@ -102,7 +106,7 @@ class Readings {
       cache.delete(key);
       return refusal("revoked");
     }
-    // Below zero where the clock was set back.
+    // Negative if the clock was set back.
     const age = now - entry.readAtMs;
     if (age >= 0 && age < SOFT_MS) return entry.result;
     if (age < 0 || age >= HARD_MS) return undefined;
@@ -113,30 +117,30 @@ class Readings {
     return entry.result;
   }
 
-  /** Reads the records, one reading per credential at a time, and remembers the answer. */
+  /** Reads the records, with at most one reading per credential at a time, and caches the result. */
   read(cache: BoundedCache<Entry>, key: string, claimed: Claimed, known: Entry | undefined): Promise<AuthResult> {
     const { clock, log, revocations } = this.#deps;
     const running = this.pending.get(key);
     if (running) return running;
     const { epoch } = revocations;
-    // Cleared in both ways on: a `finally` would be two more promises for each token.
+    // Deleted in both callbacks: a `finally` would create two more promises per token.
     const reading = this.#confirm(claimed, known?.result.principal).then(
       (result) => {
         this.pending.delete(key);
         if (!result.ok) cache.delete(key);
         else {
-          const news = { result, verifiedAtMs: this.#steady.now(), readAtMs: clock.now(), epoch };
-          if (known) Object.assign(known, news);
-          else cache.set(key, { ...news, audience: claimed.audience, visited: false });
+          const fresh = { result, verifiedAtMs: this.#steady.now(), readAtMs: clock.now(), epoch };
+          if (known) Object.assign(known, fresh);
+          else cache.set(key, { ...fresh, audience: claimed.audience, visited: false });
         }
         return result;
       },
       (error: unknown): AuthResult => {
         this.pending.delete(key);
         if (known) {
-          // The next request does not wait for the store again; it asks in the background.
+          // The next request does not wait for the store. It reads in the background.
           known.readAtMs = clock.now() - SOFT_MS;
-          if (this.#goesOn(known)) return known.result;
+          if (this.#staysValid(known)) return known.result;
           cache.delete(key);
         }
         log.warn({ reason: errorText(error) }, "cannot verify credential");
@@ -147,8 +151,8 @@ class Readings {
     return reading;
   }
 
-  /** Whether somebody verified earlier may go on though the records cannot be read. */
-  #goesOn(entry: Entry): boolean {
+  /** Returns true if an earlier result stays valid although the records cannot be read. */
+  #staysValid(entry: Entry): boolean {
     const { clock, revocations } = this.#deps;
     const { principal } = entry.result;
     const now = clock.now();
@@ -162,7 +166,7 @@ class Readings {
     );
   }
 
-  /** Asked of every request: the configuration may have changed since. */
+  /** Checked at every request, since the configuration may have changed. */
   #isTrusted(principal: Principal): boolean {
     return !needsVoucher(principal) || isStillVouchedFor(this.#deps.snapshots.current().settings, principal);
   }
@@ -175,7 +179,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const readings = new Readings(deps, steady);
   const providerTokens = new WeakMap<Principal, { readonly tokens: ProviderTokens; readonly readAtMs: number }>();
 
-  // The feed does not hold wide keys; what they end is read again.
+  // User and client keys are not remembered as revoked: drop their credentials from the caches, to be read again.
   deps.revocations.subscribe((key) => {
     if (!key.startsWith("user:") && !key.startsWith("client:")) return;
     const isMeant = (entry: Entry): boolean => entry.result.principal.revocationKeys.includes(key);
@@ -201,7 +205,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const value = site && deps.cookies.readSession(exchange, site, cookie);
     if (site === undefined || value === undefined || value === "") return undefined;
     return {
-      // Cookies are bound to their host and name: the same value elsewhere is another credential.
+      // Cookies are bound to host and name: elsewhere, the same value is another credential.
       value: `${sessionCookieName(site, cookie)} ${site.hostname} ${value}`,
       claimed: () => {
         const handle = deps.cookies.openSession(value, site, cookie);
@@ -242,7 +246,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       const cookie = openCookie(exchange);
       const claimed = cookie?.claimed();
       if (!cookie || !claimed) return refusal(cookie ? "malformed" : "missing");
-      // One that began before may not have seen what changed.
+      // A reading that started earlier may have missed the change.
       await readings.pending.get(cookie.value);
       return readings.read(cookies, cookie.value, claimed, cookies.get(cookie.value));
     },

@@ -1,8 +1,9 @@
 /**
- * Blocks in the store: one record each, and a feed that says that something has changed. Administrators' commands write
- * them, every process follows them (`blocks.ts`).
+ * Stored blocks: one record each, and a feed that announces changes. Administrators' commands write them, and every
+ * process follows the feed (`blocks.ts`).
  *
- * `block:<hash>`: the hash is of what is blocked, so that blocking it again replaces the record. Times are epoch seconds.
+ * Key: `block:<hash>` with the hash of the target, so that blocking it again replaces the record. Times are epoch
+ * seconds.
  */
 import { BLOCK_KINDS, type Block, type BlockTarget } from "../policy/blocks.ts";
 import { hashSecret } from "../shared/keys.ts";
@@ -12,11 +13,11 @@ import { isRecord } from "../shared/is-record.ts";
 
 export const BLOCK_FEED = "blocks";
 
-/** Lists all of them. */
+/** Tag of all blocks. */
 const BLOCKS_TAG = "blocks";
-/** Processes check the end by their own clocks; the record only has to outlive that. */
+/** Processes check the end by their own clocks. The record only has to outlive that. */
 const KEPT_PAST_END_SECONDS = 24 * 3600;
-/** Processes read all blocks again at their start, and now and then. */
+/** Feed entries expire after this: processes read all blocks at start and periodically. */
 const ENTRY_SECONDS = 3600;
 
 export interface BlockDeps {
@@ -25,9 +26,9 @@ export interface BlockDeps {
 }
 
 export interface StoredBlocks {
-  /** Those in force, and those whose end has just passed. */
+  /** Active blocks, and those that have just expired. */
   readonly blocks: readonly Block[];
-  /** Keys of records that say nothing that this program understands: written by another one, or by hand. */
+  /** Keys of records with a format that this version does not know. */
   readonly unreadable: readonly string[];
 }
 
@@ -51,20 +52,20 @@ function isBlock(value: unknown): boolean {
   );
 }
 
-/** @returns undefined: there is none, or it cannot be read @throws GatewayError `store.unavailable` */
+/** @returns undefined if the block does not exist or cannot be parsed @throws GatewayError `store.unavailable` */
 export async function readBlock(store: Pick<Store, "get">, id: string): Promise<Block | undefined> {
   const record = await store.get<Block>(`block:${id}`);
   return record && isBlock(record.value) ? record.value : undefined;
 }
 
-/** Blocks; in force in every process within 2 s. @throws GatewayError `store.unavailable`: then it may be done again */
+/** Stores a block; every process applies it within 2 s. @throws GatewayError `store.unavailable`: the call may be repeated */
 export async function putBlock({ store, clock }: BlockDeps, block: Block): Promise<void> {
   const end = block.until === undefined ? {} : { expiresAt: block.until + KEPT_PAST_END_SECONDS };
   await store.put(keyOf(block), block, { tags: [BLOCKS_TAG], ...end });
   await tell({ store, clock });
 }
 
-/** @returns false when that was not blocked */
+/** @returns false if the target was not blocked */
 export async function liftBlock({ store, clock }: BlockDeps, target: BlockTarget): Promise<boolean> {
   const existed = await store.delete(keyOf(target));
   await tell({ store, clock });

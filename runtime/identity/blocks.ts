@@ -1,8 +1,8 @@
 /**
- * What is blocked, as every process knows it: read before it serves anybody, told by a feed, read again now and then.
+ * Active blocks in this process: read at start, updated from a feed, and read again periodically.
  *
- * Promises: a block is in force here within 2 s of having been stored, and no process begins to serve without having read
- * them; while the store is away what is known stays in force. A block's end is checked by this process's clock.
+ * Promises: a block takes effect within 2 s of being stored. No process serves before it has read the blocks. While the
+ * store is unavailable, known blocks stay active. Expiry is checked by this process's clock.
  */
 import { errorText, GatewayError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
@@ -13,21 +13,21 @@ import type { Store } from "../store/store.ts";
 import { BLOCK_FEED, readBlocks } from "./block-records.ts";
 
 export interface Blocks {
-  /** 0 = nothing is blocked: what the hot path looks at. */
+  /** 0: nothing is blocked. The hot path checks only this. */
   readonly size: number;
-  /** In force now. */
+  /** Active blocks. */
   list(): readonly Block[];
   /** Synchronous, without the store. */
   find(subject: BlockSubject): Block | undefined;
-  /** Whether a tool is blocked on this route. */
+  /** Returns true if a tool is blocked on this route. */
   hasTools(routeKey: string): boolean;
-  /** Names of the tools that are blocked on this route. */
+  /** Names of the tools blocked on this route. */
   blockedTools(routeKey: string): readonly string[];
-  /** Called when something more is blocked. @returns unsubscribe */
+  /** Called when a block is added. @returns unsubscribe */
   subscribe(listener: () => void): () => void;
 }
 
-/** For where nothing is ever blocked. */
+/** For callers without blocks. */
 export const NO_BLOCKS: Blocks = {
   size: 0,
   list: () => [],
@@ -43,10 +43,10 @@ export interface BlocksDeps {
   readonly log: Log;
 }
 
-/** Without having heard of a change: an entry of the feed may have been lost with a store that failed between two writes. */
+/** Maximum age of the blocks without a change in the feed: an entry may be lost if the store fails between two writes. */
 const READ_AGAIN_MS = 10_000;
 
-/** @throws GatewayError `store.unavailable`, `blocks.unreadable`: who cannot read what is blocked must not serve */
+/** @throws GatewayError `store.unavailable` or `blocks.unreadable`: a process that cannot read the blocks must not serve */
 export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blocks & Closable> {
   const listeners = new Set<() => void>();
   let index = indexBlocks([]);
@@ -80,18 +80,21 @@ export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blo
     }
   };
 
-  /** One that nobody understands keeps no other one from being in force; at the start somebody can still look into it. */
+  /**
+   * An unreadable record must not disable the others. At start it stops the process, since an administrator is present
+   * then.
+   */
   const noteUnreadable = (keys: readonly string[]): void => {
     if (keys.length > 0 && !serves)
       throw new GatewayError("blocks.unreadable", `Cannot read what is blocked: not understood: ${keys.join(", ")}`);
-    const news = keys.filter((key) => !unreadable.has(key));
-    if (news.length > 0) log.error({ keys: news }, "cannot parse blocks, they are not active");
+    const added = keys.filter((key) => !unreadable.has(key));
+    if (added.length > 0) log.error({ keys: added }, "cannot parse blocks, they are not active");
     unreadable = new Set(keys);
   };
 
   const readAll = async (): Promise<void> => {
     do {
-      // Before the reading: what changes while it is under way is read once more.
+      // Set before reading: a change during the reading causes another one.
       isStale = false;
       try {
         const { blocks, unreadable } = await readBlocks(store);
@@ -105,10 +108,10 @@ export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blo
     readAtMs = performance.now();
   };
 
-  /** One at a time, so that no older reading is applied after a newer one. */
+  /** One at a time, so that no older result replaces a newer one. */
   const readOnce = (): Promise<void> => (reading ??= readAll().finally(() => (reading = undefined)));
 
-  // The feed first: what changes while all are read is heard of.
+  // Follow the feed first, to notice changes during the first reading.
   const follower = followFeed({
     store,
     log,
@@ -117,7 +120,7 @@ export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blo
     onRead() {
       if (index.all.some(isOver)) apply(index.all);
       if (!isStale && performance.now() - readAtMs < READ_AGAIN_MS) return;
-      // Tried again at the next reading of the feed.
+      // Retried at the next reading of the feed.
       readOnce().catch((error: unknown) => log.warn({ reason: errorText(error) }, "cannot read blocks"));
     },
   });

@@ -1,4 +1,4 @@
-/** One user's record: how an answer of the provider changes it, and what decisions read from it. Pure but for the seal. */
+/** Record of one user: merges the provider's responses and returns the facts for decisions. Pure except for sealing. */
 import { isDeepStrictEqual } from "node:util";
 
 import type { LiveSettings } from "../config/compiled.ts";
@@ -11,14 +11,14 @@ import type { User } from "./principal.ts";
 import { readStoredClaims, withCountedEmail, type ProfileFacts } from "./provider/provider-claims.ts";
 import type { IdentityRecord } from "./identity-records.ts";
 
-/** The provider is asked for news of an active user at least this often, however long its tokens last. */
+/** Maximum time between provider checks of an active user, however long the tokens last. */
 export const MAX_CONFIRM_SECONDS = 15 * 60;
-/** Groups that could not be asked for are asked for again after so long. */
+/** Retry interval after the groups could not be fetched. */
 export const RETRY_GROUPS_SECONDS = 60;
-/** So long before its end an access token is renewed. */
+/** Access tokens are renewed this long before they expire. */
 export const RENEW_AHEAD_SECONDS = 60;
 
-/** Seals a user's provider tokens for rest; a seal opens only for the user and the purpose it was made for. */
+/** Seals a user's provider tokens for storage. A seal opens only for the same user and purpose. */
 export interface TokenSeal {
   seal(userId: UserId, what: TokenPurpose, token: string): string;
   open(userId: UserId, what: TokenPurpose, sealed: string | undefined): string | undefined;
@@ -39,13 +39,13 @@ export interface ProviderAnswer {
   readonly earlier: IdentityRecord | undefined;
   readonly userId: UserId;
   readonly tokens: ProviderTokenSet;
-  /** A refresh token that outlives the provider's session is kept: MCP grants stand on it. */
+  /** Keeps a refresh token that outlives the provider's session, since MCP grants depend on it. */
   readonly isSignIn?: boolean;
-  /** undefined = not read yet: claims stay as they are, and the provider is due to be asked again. */
+  /** undefined: not read yet. Claims stay unchanged, and the provider is checked again soon. */
   readonly profile: ProfileFacts | undefined;
 }
 
-/** The record after an answer of the provider. */
+/** Returns the record after a provider response. */
 export function mergeIdentity(
   deps: { readonly tokenSeal: TokenSeal; readonly nowMs: number },
   { earlier, userId, tokens, isSignIn = false, profile }: ProviderAnswer,
@@ -55,14 +55,16 @@ export function mergeIdentity(
     (earlier && storedFacts(earlier)) ?? { email: "", name: "", groups: [], claims: {} };
   const isWhole = profile !== undefined && profile.leftOut?.others !== true;
   const changed = earlier === undefined || !sameFacts(earlier, facts);
-  // Without a new token the old one stays good (RFC 6749 §6), but never at another provider.
-  const kept = earlier && isFrom(earlier, tokens) ? earlier : undefined;
+  // Without a new token the old one stays valid (RFC 6749 §6), but never at another provider.
+  const usable = earlier && isFrom(earlier, tokens) ? earlier : undefined;
   const sealed = (what: TokenPurpose, token: string | undefined): string | undefined =>
     token === undefined ? undefined : deps.tokenSeal.seal(userId, what, token);
-  const offline = isSignIn && kept?.offline === false ? undefined : kept?.offline;
-  const isKept = isSignIn && offline === true && kept?.refreshToken !== undefined;
-  const refreshToken = isKept ? kept.refreshToken : (sealed("refresh", tokens.refreshToken) ?? kept?.refreshToken);
-  const idToken = sealed("id", tokens.idToken) ?? kept?.idToken;
+  const offline = isSignIn && usable?.offline === false ? undefined : usable?.offline;
+  const keepsOffline = isSignIn && offline === true && usable?.refreshToken !== undefined;
+  const refreshToken = keepsOffline
+    ? usable.refreshToken
+    : (sealed("refresh", tokens.refreshToken) ?? usable?.refreshToken);
+  const idToken = sealed("id", tokens.idToken) ?? usable?.idToken;
   const issuer = issuerOf(userId);
   return {
     userId,
@@ -87,8 +89,10 @@ export function mergeIdentity(
 }
 
 /**
- * The facts in a record. Older programs kept addresses that the provider called unverified, and knew nothing of claims that
- * it left out: their records are read as if these claims came from the provider now.
+ * Returns the facts in a record.
+ *
+ * Older versions stored email addresses that the provider had marked unverified, and did not track omitted claims.
+ * Their records are read like claims that arrive from the provider now.
  */
 export function storedFacts({ email, name, groups, claims, leftOut }: IdentityRecord): ProfileFacts {
   if (leftOut !== undefined) return { email, name, groups, claims, ...(leftOut && { leftOut }) };
@@ -98,12 +102,12 @@ export function storedFacts({ email, name, groups, claims, leftOut }: IdentityRe
     name,
     groups,
     claims: read.claims,
-    // Which claim has the groups is not known here: where there are none, any claim that is missing may be it.
+    // The groups claim is unknown here. If there are no groups, any missing claim may be it.
     ...(read.leftOut && { leftOut: { claims: read.leftOut.claims, groups: groups.length === 0 } }),
   };
 }
 
-/** What decisions read, by the settings of today: they may ask for more than those under which it was stored. */
+/** Returns the user for decisions. The current settings may be stricter than those at the time of storing. */
 export function toUser(record: IdentityRecord, live: Providers & Pick<LiveSettings, "identityIssuers">): User {
   const { issuer: name, providerUrl: url } = record;
   const issuer = name === undefined ? {} : { issuer: { name, url } };
@@ -111,7 +115,7 @@ export function toUser(record: IdentityRecord, live: Providers & Pick<LiveSettin
   const settings = findProvider(live, record.userId);
   const counted = settings ? withCountedEmail(user, settings) : user;
   if (record.accessToken !== undefined) return counted;
-  // Who never signed in has the address that an assertion said.
+  // The user never signed in: the email comes from an assertion.
   const entry = live.identityIssuers.find((each) => each.userIssuer === name && each.issuer === url);
   return withCountedEmail(counted, { requireEmailVerified: false, emailDomains: entry?.emailDomains ?? new Set() });
 }
@@ -120,23 +124,26 @@ function isFrom(record: IdentityRecord, tokens: ProviderTokenSet): boolean {
   return record.providerUrl === tokens.providerUrl && record.providerClientId === tokens.clientId;
 }
 
-/** The issuer's name stands for another one than it did: its subjects are other people. The first provider may move. */
+/**
+ * Returns true if the issuer's name refers to another provider now, whose subjects are other users. The first provider
+ * may move.
+ */
 export function isOfAnother(earlier: IdentityRecord | undefined, { providerUrl }: ProviderTokenSet): boolean {
   return earlier?.issuer !== undefined && earlier.providerUrl !== providerUrl;
 }
 
-/** The record of somebody whom the provider refused, or ended: nothing of theirs works before they sign in again. */
+/** Record of a user after the provider rejected them: without tokens, unusable until the next sign-in. */
 export function refusedRecord(record: IdentityRecord, now: number): IdentityRecord {
   const { refreshToken: _r, offline: _o, accessToken: _a, idToken: _i, refreshDueAt: _d, ...rest } = record;
   return { ...rest, refusedAt: now };
 }
 
-/** Epoch seconds at which a record that is written now ends: after all that may be refreshed through it. */
+/** Expiry (epoch seconds) of a record written now: after everything that can be refreshed through it. */
 export function identityEnd({ cookie, lifetimes }: Pick<LiveSettings, "cookie" | "lifetimes">, now: number): number {
   return now + Math.max(cookie.expirationSeconds, lifetimes.refreshToken);
 }
 
-/** When the provider should be asked next: before its token ends, and never later than the promised interval. */
+/** Time of the next provider check: before the token expires, and at the latest after the promised interval. */
 function dueAt(now: number, tokens: ProviderTokenSet, { leftOut }: ProfileFacts): number {
   const latest = now + (leftOut?.resolver === "failed" ? RETRY_GROUPS_SECONDS : MAX_CONFIRM_SECONDS);
   if (tokens.accessTokenExpiresAt === undefined) return latest;
@@ -152,25 +159,28 @@ function sameFacts(record: IdentityRecord, facts: ProfileFacts): boolean {
   );
 }
 
-/** The settings under which this user's tokens may be used: the same issuer, provider and client. */
+/** Settings for using this user's tokens: same issuer, provider and client as at their sign-in. */
 export function providerOf(record: IdentityRecord, live: Providers): IdpSettings | undefined {
   const settings = findProvider(live, record.userId);
   if (settings?.providerUrl !== record.providerUrl || settings.clientId !== record.providerClientId) return undefined;
   return settings;
 }
 
-/** Whether people may still sign in where this user did, by that issuer. Who never signed in is its assertions' matter. */
+/**
+ * Returns true if the issuer of the user's sign-in is still configured. Users who never signed in depend on their
+ * assertions instead.
+ */
 export function hasProvider({ issuer, accessToken, providerUrl }: IdentityRecord, live: Providers): boolean {
   return issuer === undefined || accessToken === undefined || findProviderOf(live, issuer)?.providerUrl === providerUrl;
 }
 
-/** The settings of the issuer that a user comes from; undefined when there are none, and for machines. */
+/** Settings of the issuer of a user; undefined if there are none, and for service accounts and workloads. */
 export function findProvider(live: Providers, userId: UserId): IdpSettings | undefined {
   const parts = parseUserId(userId);
   return parts?.kind === "person" ? findProviderOf(live, parts.issuer) : undefined;
 }
 
-/** @returns undefined for the first provider, and for machines */
+/** @returns undefined for the first provider, and for service accounts and workloads */
 export function issuerOf(userId: UserId): string | undefined {
   const parts = parseUserId(userId);
   return parts?.kind === "person" ? parts.issuer : undefined;

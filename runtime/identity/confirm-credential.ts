@@ -1,8 +1,7 @@
 /**
- * The slow half of authentication: what a credential claims → the records that must stand behind it → principal.
+ * Slow part of authentication: confirms the claims of a credential by the stored records → principal.
  *
- * Promise: session, grant and service account are looked up, the user is looked up, revocation is checked before and
- * after.
+ * Promise: session, grant, service account and user are looked up, and revocation is checked before and after.
  */
 import type { LiveSettings } from "../config/compiled.ts";
 import type { Snapshots } from "../config/snapshot.ts";
@@ -17,7 +16,7 @@ import { serviceAccountUser } from "./tokens/service-accounts.ts";
 import type { ExternalTokenClaims } from "./external-token.ts";
 import type { Revocations } from "./interfaces.ts";
 
-/** What a credential claims, to be confirmed by the records. */
+/** Claims of a credential, to be confirmed by the records. */
 export interface Claimed extends Omit<ExternalTokenClaims, "kind" | "userId"> {
   readonly kind: Principal["kind"];
   readonly userId?: string;
@@ -32,7 +31,7 @@ export interface ConfirmationDeps {
 }
 
 /**
- * @param earlier the principal of the same credential as it was confirmed before; returned again while nothing changed
+ * @param earlier the principal of the last confirmation, returned again if nothing changed
  * @throws GatewayError `store.unavailable`
  */
 export type Confirm = (claimed: Claimed, earlier: Principal | undefined) => Promise<AuthResult>;
@@ -63,16 +62,16 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
     const sid = claimed.sessionId ?? claimed.grantId;
     if (userId === undefined || sid === undefined) return refusal("malformed");
     const { settings } = deps.snapshots.current();
-    // No record of a person stands behind a workload, nor does a workload's grant ever stand for a person.
+    // A workload never uses a person's record, and a workload's grant never authenticates a person.
     if ((claimed.kind === "workload") !== (assertedBy?.rules !== undefined)) return refusal("malformed");
     const user = assertedBy?.rules ? workloadOf(settings, assertedBy, userId) : await deps.identities.load(userId);
     if (!user) return refusal(claimed.kind === "workload" ? "revoked" : "unknown-user");
     const devices = proofs.length === 0 ? undefined : await provenDevices(deps, proofs, userId);
-    // Reading took a while: a revocation may have come in between.
+    // A revocation may have arrived while reading.
     if (revocations.isRevoked(keys)) return refusal("revoked");
     const vouched = { assertedBy, user, clientId: claimed.clientId };
     if (!isStillVouchedFor(deps.snapshots.current().settings, vouched)) return refusal("revoked");
-    // The same object while nothing changed, since assertions and application tokens are remembered by it.
+    // The same object while nothing changes: assertions and application tokens are cached by it.
     if (earlier && isSameUser(earlier, user, expiresAt) && sameDevices(earlier.devices, devices)) {
       return { ok: true, principal: earlier };
     }
@@ -96,7 +95,7 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
   };
 }
 
-/** One version may lose its address all the same: `idp_require_email_verified` is asked when the record is read. */
+/** The email may change without a new version: `idp_require_email_verified` applies when the record is read. */
 function isSameUser(earlier: Principal, { version, claims }: User, expiresAt: number): boolean {
   const { user } = earlier;
   return user.version === version && user.claims["email"] === claims["email"] && earlier.expiresAt === expiresAt;
@@ -107,7 +106,7 @@ function workloadOf(settings: LiveSettings, assertedBy: AssertedBy, id: string):
   return userId && workloadUser(settings, assertedBy, userId);
 }
 
-/** A machine is its own record: no identity provider knows it. */
+/** A service account is its own record. No identity provider knows it. */
 async function confirmServiceAccount(
   deps: ConfirmationDeps,
   claimed: Claimed,
@@ -137,7 +136,7 @@ async function confirmServiceAccount(
   };
 }
 
-/** Keys whose revocation ends a credential, without the user's, which is added when the user is known. */
+/** Keys whose revocation ends a credential. The user's key is added once the user is known. */
 function revocationKeys(claimed: Claimed): string[] {
   const keys: string[] = [];
   if (claimed.sessionId !== undefined) keys.push(`session:${claimed.sessionId}`);
@@ -149,7 +148,7 @@ function revocationKeys(claimed: Claimed): string[] {
 
 const REFUSALS = new Map<AuthFailureReason, AuthResult>();
 
-/** One object per reason: refusals are frequent and all alike. */
+/** One object per reason, since refusals are frequent. */
 export function refusal(reason: AuthFailureReason): AuthResult {
   let result = REFUSALS.get(reason);
   if (!result) {

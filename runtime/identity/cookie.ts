@@ -1,9 +1,10 @@
 /**
- * Our cookies: the session handle, sealed, and the proofs that a browser began the sign-ins that it finishes. Never a token.
+ * The gateway's cookies: the sealed session handle, and proofs that a browser started the sign-ins that it finishes.
+ * Never a token.
  *
- * Promises: host-only, HttpOnly, `__Host-` and Secure wherever the host is https (so no neighbour host can plant one);
- * without prefix only on plain-http loopback; a cookie opens only on the host name, under the name and for the purpose that it
- * was made for.
+ * Promises: host-only and HttpOnly. On https hosts Secure with the `__Host-` prefix, so that a neighbour host cannot
+ * set one; without prefix only on plain-http loopback. A cookie opens only on its host, under its name and for its
+ * purpose.
  */
 import { createHmac } from "node:crypto";
 
@@ -16,44 +17,47 @@ import type { Site } from "./sites.ts";
 
 export interface SessionHandle {
   readonly sessionId: string;
-  /** The record must say the same: whoever writes the store must not become another user. */
+  /** The record must name the same user, so that write access to the store does not allow impersonation. */
   readonly userId: string;
   readonly expiresAt: number;
 }
 
 export interface Cookies {
-  /** The raw value of the session cookie of this host, unopened. */
+  /** The raw value of this host's session cookie, unopened. */
   readSession(exchange: Exchange, site: Site, settings: CookieSettings): string | undefined;
-  /** @returns undefined when the value is not ours, was made for another host or cookie name, or is past its end */
+  /** @returns undefined if the value is not ours, belongs to another host or cookie name, or has expired */
   openSession(value: string, site: Site, settings: CookieSettings): SessionHandle | undefined;
   /** Set-Cookie for a session. */
   setSession(handle: SessionHandle, site: Site, settings: CookieSettings): string;
   clearSession(site: Site, settings: CookieSettings): string;
-  /** Whether this browser began this step of a sign-in. */
+  /** Returns true if this browser started this step of a sign-in. */
   isBegun(exchange: Exchange, site: Site, settings: CookieSettings, step: SignInStep, id: string): boolean;
   /**
-   * Set-Cookie that proves a step of a sign-in. Each has its own cookie, since a browser that restores its tabs begins
-   * many at the same time. It is short: what a step needs to know is sealed in addresses (`sign-in/ticket.ts`).
+   * Set-Cookie that proves a step of a sign-in. Each sign-in has its own cookie, since a browser that restores its tabs
+   * starts many at once. It is short: the state of a step is sealed in URLs (`sign-in/ticket.ts`).
    */
   setBegun(site: Site, settings: CookieSettings, step: SignInStep, id: string): string;
   clearBegun(site: Site, settings: CookieSettings, step: SignInStep, id: string): string;
-  /** The name of the provider that this browser signed in at last, as it says: a convenience, worth nothing else. */
+  /** Name of the provider of this browser's last sign-in. Unverified, only a convenience. */
   readProvider(exchange: Exchange, site: Site, settings: CookieSettings): string | undefined;
-  /** Set-Cookie that remembers a provider's name; undefined forgets it. */
+  /** Set-Cookie that remembers a provider's name; undefined deletes it. */
   setProvider(name: string | undefined, site: Site, settings: CookieSettings): string;
-  /** Set-Cookie headers that drop the oldest of the sign-ins never finished, as far as they are more than requests should carry. */
+  /** Set-Cookie headers that delete the oldest unfinished sign-ins beyond the size that requests should carry. */
   trimPile(exchange: Exchange, site: Site, settings: CookieSettings): readonly string[];
 }
 
 /** `sign_in`: on the host of a route. `provider`: on the host of sign-in pages, while the user is at the provider. */
 export type SignInStep = "sign_in" | "provider";
 
-/** So long a browser that does not come back keeps its choice. */
+/** Lifetime of the remembered provider after the last sign-in. */
 const PROVIDER_SECONDS = 90 * 24 * 3600;
 
-/** A sign-in must be finished within this. */
+/** Maximum duration of a sign-in. */
 export const SIGN_IN_SECONDS = 600;
-/** Servers, ours among them, take some 16 KiB of headers; this leaves the application's own cookies their place. Some 40 tabs. */
+/**
+ * Servers, including ours, accept about 16 KiB of headers. This leaves room for the application's cookies, and allows
+ * some 40 tabs.
+ */
 const MAX_PILE_CHARACTERS = 6000;
 const PROOF_BYTES = 16;
 
@@ -65,11 +69,11 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
   const attributes = (site: Site, settings: CookieSettings, maxAgeSeconds: number) => ({
     maxAgeSeconds,
     secure: site.secure,
-    // Browsers refuse SameSite=None without Secure.
+    // Browsers reject SameSite=None without Secure.
     sameSite: settings.sameSite === "none" && !site.secure ? ("lax" as const) : settings.sameSite,
   });
 
-  /** They start as seals do, so that they are recognized under any name (`cookieSealBeginnings`). */
+  /** Same prefix as seals, so that they are recognized under any name (`cookieSealBeginnings`). */
   const proofs = (site: Site, settings: CookieSettings, step: SignInStep, id: string): readonly Buffer[] =>
     proofKeys.map((key) => {
       const mac = createHmac("sha256", key)
@@ -82,7 +86,7 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
     serializeCookie(name, value, {
       maxAgeSeconds,
       secure: site.secure,
-      // Lax whatever the setting: the way back from the provider is a navigation from a foreign site.
+      // Lax regardless of the setting: the return from the provider is a cross-site navigation.
       sameSite: "lax",
     });
 
@@ -90,7 +94,7 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
     readSession: (exchange, site, settings) => readCookie(exchange, sessionCookieName(site, settings)),
     openSession(value, site, settings) {
       const text = sessionSealer.open(value, sessionContext(site, settings))?.toString();
-      // A user's id may have spaces. Cookies of earlier versions name no user: they sign in again.
+      // A user id may contain spaces. Cookies of earlier versions name no user, so they require a new sign-in.
       const [, sessionId, end, userId] = /^(\S+) (\d+) ([^]+)$/.exec(text ?? "") ?? [];
       const expiresAt = Number(end);
       if (sessionId === undefined || userId === undefined || !(expiresAt > epochSeconds(clock))) return undefined;
@@ -122,7 +126,7 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
       const pile = [...parseCookies(exchange)].filter(([name]) => isStepName(name, sessionCookieName(site, settings)));
       let size = pile.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
       const headers: string[] = [];
-      // Browsers send the oldest first (RFC 6265 §5.4); one that does not loses others, which begin again.
+      // Browsers send the oldest first (RFC 6265 §5.4). In other browsers, another sign-in is lost and starts again.
       for (const [name, value] of pile) {
         if (size <= MAX_PILE_CHARACTERS) break;
         size -= name.length + value.length;
@@ -133,7 +137,7 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
   };
 }
 
-/** What each is made for. No part has a space, so none is read as two. */
+/** Seal contexts. No part contains a space, so the parts are unambiguous. */
 function sessionContext(site: Site, settings: CookieSettings): string {
   return `session ${sessionCookieName(site, settings)} ${site.hostname}`;
 }
@@ -142,7 +146,7 @@ function stepContext(site: Site, settings: CookieSettings, step: SignInStep, id:
   return `${step} ${sessionCookieName(site, settings)} ${site.hostname} ${id}`;
 }
 
-/** How values of our cookies begin, whatever their names: with the current secret and with those before. */
+/** Prefixes of our cookies' values under any name, for the current and the previous secrets. */
 export function cookieSealBeginnings(keys: Keys): readonly string[] {
   return (["session-cookie", "sign-in-nonce"] as const).flatMap((purpose) => keys.derive(purpose).map(sealBeginning));
 }
@@ -163,18 +167,18 @@ function providerCookieName(site: Site, settings: CookieSettings): string {
   return sessionCookieName(site, settings) + PROVIDER_ENDING;
 }
 
-/** True for every name under which we set cookies: never taken from an upstream, never forwarded to one. */
+/** Returns true for every name of our cookies. They are never accepted from an upstream or forwarded to one. */
 export function isOwnCookieName(name: string, settings: CookieSettings): boolean {
   const bare = name.startsWith("__Host-") ? name.slice("__Host-".length) : name;
   return bare === settings.name || bare === settings.name + PROVIDER_ENDING || isStepName(bare, settings.name);
 }
 
-/** Whether a Set-Cookie value of somebody else's sets a cookie under one of our names. */
+/** Returns true if an upstream's Set-Cookie value uses one of our names. */
 export function setsOwnCookie(setCookie: string, settings: CookieSettings): boolean {
   return isOwnCookieName(cookieName(setCookie), settings);
 }
 
-/** The name under which a browser will send it back: `=a=b` has no name, and comes back as `a=b`. */
+/** The name under which a browser sends the cookie back: `=a=b` has no name and comes back as `a=b`. */
 function cookieName(setCookie: string): string {
   return (/^[\s=]*([^=;]*)/.exec(setCookie)?.[1] ?? "").trim();
 }

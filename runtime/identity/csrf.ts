@@ -1,11 +1,13 @@
 /**
- * Defence of our own forms and state-changing addresses against requests that nobody made on our own pages.
- * Two walls: the browser says where the request comes from, and the form carries a token bound to the session.
+ * CSRF protection of our own forms and state-changing endpoints.
  *
- * Where sign-in has no host of its own, an upstream's pages are of our origin and so are their scripts. These may not read
- * a page of ours nor send its form: only what a window shows and sends passes (Fetch Metadata), and other pages lose their
- * handle on that window (`pageHeaders()`). Service workers still can, and a page with our own opener policy that leads here
- * a window which it wrote itself: the mend is `authenticate_service_url`.
+ * Two independent checks: the browser reports where the request comes from, and the form carries a token bound to the
+ * session.
+ *
+ * Without a separate sign-in host, upstream pages and their scripts share our origin. They must not read our pages or
+ * submit our forms, so only window navigations are accepted (Fetch Metadata), and other pages lose their handle on the
+ * window (`pageHeaders()`). Two attacks remain: service workers, and pages with their own opener policy that navigate a
+ * window which they wrote. `authenticate_service_url` prevents both.
  */
 import { createHmac } from "node:crypto";
 
@@ -27,17 +29,17 @@ export function createCsrf(deps: { readonly keys: Keys }): Csrf {
     },
     verify(principal, form, token) {
       const given = Buffer.from(token, "base64url");
-      // Every key is tried, so that a form that was open during a change of shared_secret still works.
+      // Try every key: a form opened before a change of shared_secret still works.
       return keys.some((key) => sameSecret(given, mac(key, principal, form)));
     },
   };
 }
 
 /**
- * True when the browser says that a page of this very origin sent the request.
+ * Returns true if the browser reports that a page of this very origin sent the request.
  *
- * Browsers send `Origin` with every POST; one that sends neither header is refused, since nothing then tells a form of
- * ours from a foreign one.
+ * Browsers send `Origin` with every POST. A request with neither header is rejected: nothing distinguishes our form
+ * from a foreign one.
  */
 export function isFromOwnOrigin(exchange: Exchange, origin: string): boolean {
   const site = exchange.header("sec-fetch-site");
@@ -47,16 +49,16 @@ export function isFromOwnOrigin(exchange: Exchange, origin: string): boolean {
   return sentBy.length === 1 && sentBy[0] === origin;
 }
 
-/** True for a form of ours that was sent by the window that shows it, and not by a script in the background. */
+/** Returns true if our form was submitted by the window that shows it, not by a background script. */
 export function isFromOwnForm(exchange: Exchange, origin: string): boolean {
   return isNavigation(exchange) && isFromOwnOrigin(exchange, origin);
 }
 
 /**
- * False when the browser says that a script, a frame or anything but a window asks.
+ * Returns false if the browser reports a script, a frame or another source that is not a window.
  *
- * Browsers send these headers with every request to https and loopback addresses, and scripts cannot set them
- * (W3C Fetch Metadata §2). Programs and old browsers send none.
+ * Browsers send these headers with every request to https and loopback addresses, and scripts cannot set them (W3C
+ * Fetch Metadata §2). Programs and old browsers send none.
  */
 export function isNavigation(exchange: Exchange): boolean {
   return (
@@ -65,7 +67,7 @@ export function isNavigation(exchange: Exchange): boolean {
   );
 }
 
-/** Answers what asks for a page of ours and is no window. @returns false when a window asks, and nothing was answered */
+/** Rejects requests for a page that do not come from a window. @returns false if a window sent it and no response was sent */
 export function refuseScript(exchange: Exchange): boolean {
   if (isNavigation(exchange)) return false;
   respondError(exchange, 403, {
@@ -75,7 +77,7 @@ export function refuseScript(exchange: Exchange): boolean {
   return true;
 }
 
-/** The answer to a form that one of the two walls holds back. */
+/** Response to a form that fails one of the two checks. */
 export function refuseForm(exchange: Exchange): void {
   respondError(exchange, 403, {
     code: "form.refused",

@@ -1,4 +1,4 @@
-/** Who a principal is by now: for answers that stay open while groups and claims change, or accounts are closed. */
+/** Current state of a principal, for responses that stay open while groups and claims change or accounts are closed. */
 import type { Snapshots } from "../config/snapshot.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import type { Store } from "../store/store.ts";
@@ -9,12 +9,12 @@ import type { Principal } from "./principal.ts";
 import type { SessionRecords } from "./identity-records.ts";
 
 /**
- * Of a credential that has expired, its record may be gone for that reason alone: then the user decides. What is revoked ends
- * answers by its key (proxy/forwarding/streams.ts).
+ * Re-checks a principal. The record of an expired credential may already be deleted, so the user decides then.
+ * Revocations end responses by their key (proxy/forwarding/streams.ts).
  *
- * @returns the principal with the user's newest claims, the same object while nothing changed; undefined when there is
- *   no such user or credential any more
- * @throws GatewayError `store.unavailable` when nobody can tell
+ * @returns the principal with the user's current claims, the same object while nothing changed; undefined if the user
+ *   or credential no longer exists
+ * @throws GatewayError `store.unavailable`
  */
 export type CurrentPrincipal = (principal: Principal) => Promise<Principal | undefined>;
 
@@ -33,7 +33,7 @@ export async function currentPrincipal(
 ): Promise<Principal | undefined> {
   const confirmed = await confirmedPrincipal(deps, principal);
   if (confirmed !== undefined || principal.expiresAt > epochSeconds(deps.clock)) return confirmed;
-  // A service account that is gone has ended. No issuer can be asked about an expired token.
+  // A deleted service account has ended. An expired token cannot be checked with its issuer.
   if (principal.kind === "service-account") return undefined;
   if (principal.kind === "provider-token" || principal.kind === "workload") return principal;
   const user = await deps.identities.load(principal.user.id);
@@ -44,7 +44,7 @@ async function confirmedPrincipal(deps: CurrentPrincipalDeps, principal: Princip
   const isOthers =
     principal.kind === "provider-token" || (principal.kind === "workload" && principal.grantId === undefined);
   if (isOthers) return deps.programs.again(principal);
-  // Revocations end answers by themselves, as soon as they are known.
+  // Revocations end open responses separately, as soon as they are known.
   const confirm = createConfirmation({ ...deps, revocations: { isRevoked: () => false } });
   const { kind, sid, user, expiresAt, sessionId, grantId, clientId, scopes } = principal;
   const result = await confirm(

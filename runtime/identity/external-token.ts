@@ -1,40 +1,40 @@
 /**
- * The External Token (TE): what MCP clients and the back ends of MCP client routes present to us.
+ * The External Token (TE), presented by MCP clients and by back ends of MCP client routes.
  *
- * `gwt_` and a seal of who, for what, until when. The seal is ours alone, so a client learns nothing from it, and
- * opening it needs no store. Promise: a token opens only where its audience allows; see `audienceAllows`.
+ * `gwt_` and a seal of user, audience and expiry. Only the gateway can open the seal, and opening needs no store.
+ * Promise: a token is valid only where its audience allows; see `audienceAllows`.
  */
 import type { Keys } from "../shared/keys.ts";
 import { readUserId, type UserId } from "../shared/user-id.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import type { CompiledRoute } from "../config/compiled.ts";
 
-/** Secret scanners find leaked tokens by it. */
+/** Lets secret scanners find leaked tokens. */
 export const EXTERNAL_TOKEN_PREFIX = "gwt_";
 
-/** Path below a client route's host where application tokens list the MCP servers. */
+/** Path on a client route's host where application tokens list the MCP servers. */
 export const ROUTES_PATH = "/.gateway/mcp/routes";
 
 export type ExternalTokenKind = "grant" | "application" | "service-account" | "workload" | "programmatic";
 
 export interface ExternalTokenClaims {
   /**
-   * grant: an MCP client; application: the back end of an MCP client route; service-account: a machine; workload: a job,
-   * pod or machine that a platform's token vouched for; programmatic: a program on ordinary routes of one host.
+   * grant: an MCP client; application: the back end of an MCP client route; service-account: a service account;
+   * workload: a job, pod or machine with a platform's token; programmatic: a program on ordinary routes of one host.
    */
   readonly kind: ExternalTokenKind;
   readonly userId: UserId;
-  /** The session behind an application token. */
+  /** The session of an application token. */
   readonly sessionId?: string;
-  /** The grant behind the token. */
+  /** The grant of the token. */
   readonly grantId?: string;
-  /** The service account that a machine's token stands for. */
+  /** The service account of its token. */
   readonly accountId?: string;
-  /** The MCP client route that an application's token was made for, by key. */
+  /** Key of the MCP client route that an application's token was issued for. */
   readonly routeKey?: string;
   /** OAuth client, for grants and client credentials. */
   readonly clientId?: string;
-  /** OAuth clients: those for tools that were granted, beside `mcp`; at least one. */
+  /** Granted tool scopes of OAuth clients, at least one, without `mcp`. */
   readonly scopes?: readonly string[];
   /** A resource, an origin, `applicationAudience(origin)`, or `EVERY_SERVER`. */
   readonly audience: string;
@@ -49,7 +49,7 @@ export type ExternalTokenResult =
 
 export interface ExternalTokens {
   mint(claims: Omit<ExternalTokenClaims, "issuedAt">): string;
-  /** Checks seal, form and end; not revocation, not audience. */
+  /** Checks seal, format and expiry, but not revocation or audience. */
   open(token: string): ExternalTokenResult;
 }
 
@@ -69,7 +69,7 @@ interface Wire {
 }
 
 const SEAL_CONTEXT = "te";
-/** Longer texts are refused before anything is decoded. */
+/** Longer texts are rejected before decoding. */
 const MAX_TOKEN_CHARACTERS = 4096;
 
 export function createExternalTokens(deps: { readonly keys: Keys; readonly clock: Clock }): ExternalTokens {
@@ -122,18 +122,18 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
 const MALFORMED = { ok: false, reason: "malformed" } as const;
 const EXPIRED = { ok: false, reason: "expired" } as const;
 
-/** The audience of a service account's token that is good for every route. */
-// A space stands in no resource and no origin, so none can be taken for it.
+/** Audience of a service account's token that is valid for every route. */
+// Contains a space, which no resource and no origin does: the audience is unambiguous.
 export const EVERY_SERVER = "every server";
 
 const APPLICATION = "application ";
 
 /**
- * The audience of a token handed to the back end of an MCP client route: the MCP server routes that the route opens (see
- * application-reach.ts), and the list of them on the route's own host.
+ * Audience of a token for the back end of an MCP client route: the MCP server routes that it may call (see
+ * application-reach.ts), and their list on the route's own host.
  */
 export function applicationAudience(clientRouteOrigin: string): string {
-  // A space stands in no resource and no origin, so the two can never be taken for each other.
+  // The prefix contains a space, which no resource and no origin does: audiences are unambiguous.
   return APPLICATION + clientRouteOrigin;
 }
 
@@ -143,12 +143,12 @@ export function isApplicationAudience(audience: string): boolean {
 
 const PROGRAM = "program ";
 
-/** The audience of a programmatic login: the ordinary routes of one host, no MCP server. */
+/** Audience of a programmatic login: the ordinary routes of one host, no MCP server. */
 export function programAudience(origin: string): string {
   return PROGRAM + origin;
 }
 
-/** Whether a token with this audience may be used here (RFC 8707 §2: the resource's own check). */
+/** Returns true if a token with this audience may be used here (RFC 8707 §2: the resource's own check). */
 export function audienceAllows(audience: string, presentedAt: TokenAudience): boolean {
   const { resource, origin } = presentedAt;
   if (presentedAt.isWeb === true) {
@@ -160,21 +160,21 @@ export function audienceAllows(audience: string, presentedAt: TokenAudience): bo
     return !isList || audience === applicationAudience(origin);
   }
   if (audience === EVERY_SERVER) return !isList;
-  // The list belongs to applications: a client that asked for the whole host got its MCP servers, not the list.
+  // The list is for applications only: a client with a token for the whole host gets its MCP servers, not the list.
   return !isList && (audience === resource || audience === origin);
 }
 
 /**
- * Where a token is presented. A token passes when its `aud` is the resource or the resource's origin, or when it is the
- * token of an application that opens the route.
+ * Resource at which a token is presented. `aud` must be the resource or its origin, or the token belongs to an
+ * application that may call the route.
  */
 export interface TokenAudience {
   /** Exact resource ("https://h/github/mcp") or "<origin>/.gateway/mcp/routes". */
   readonly resource: string;
   /** Origin of the host ("https://h"). */
   readonly origin: string;
-  /** The MCP server route; absent elsewhere. */
+  /** The MCP server route, if there is one. */
   readonly server?: CompiledRoute;
-  /** On an ordinary route: only tokens of programs are good here. */
+  /** An ordinary route: accepts only tokens of programs. */
   readonly isWeb?: boolean;
 }

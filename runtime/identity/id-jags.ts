@@ -1,7 +1,7 @@
 /**
- * ID-JAGs for users who signed in here: their stored ID token, renewed when it has ended, exchanged at their own provider.
+ * ID-JAGs for signed-in users: their stored ID token, renewed if expired, is exchanged at their own provider.
  *
- * Promise: an ID token goes to the provider and client that it came from, and nowhere else.
+ * Promise: an ID token is sent only to the provider and client that it came from.
  */
 import * as jose from "jose";
 
@@ -26,7 +26,7 @@ export interface IdJagsDeps {
   readonly clock: Clock;
 }
 
-/** With less left, an ID token may have ended when the provider reads it. */
+/** With less time left, an ID token may expire before the provider reads it. */
 const MIN_LEFT_SECONDS = 30;
 
 export function createIdJags(deps: IdJagsDeps): IdJags {
@@ -70,7 +70,7 @@ interface Subject {
   readonly signIns: number;
 }
 
-/** Epoch seconds. Its signature was checked when it came. */
+/** Epoch seconds. The signature was verified on arrival. */
 function endOf(idToken: string): number {
   try {
     return jose.decodeJwt(idToken).exp ?? 0;

@@ -1,8 +1,8 @@
 /**
- * The records of sign-in and identity as the store keeps them, typed. One place, so that a reader sees what is at rest.
+ * Types of stored sign-in and identity records, in one file to show all data at rest.
  *
- * Promise: no token, code or nonce stands here in the clear; each is sealed (`provider-tokens`, `sign-in-ticket`) or
- * hashed. Times are epoch seconds unless the name says milliseconds.
+ * Promise: tokens, codes and nonces are never stored in plain text. Each is sealed (`provider-tokens`,
+ * `sign-in-ticket`) or hashed. Times are epoch seconds unless the name says milliseconds.
  */
 import type { LeftOut } from "../policy/facts.ts";
 import { firstFormats } from "../store/formats.ts";
@@ -10,120 +10,126 @@ import { hashSecret } from "../shared/keys.ts";
 import type { UserId } from "../shared/user-id.ts";
 import type { Json, PutOptions, PutResult, Store, StoredRecord } from "../store/store.ts";
 
-/** `identity:<userId>`: one user at the provider. Lives as long as anything that may be refreshed through it. */
+/** `identity:<userId>`: one user at the provider. Outlives everything that can be refreshed through it. */
 export interface IdentityRecord {
   readonly userId: UserId;
-  /** Name of the issuer; absent: the first provider. The id says it too, but an older program's may only look so. */
+  /** Name of the issuer; absent: the first provider. Not derived from the user id: ids of older versions are ambiguous. */
   readonly issuer?: string;
-  /** Which provider vouches; a refresh token is never sent to another one. */
+  /** URL of the user's provider. A refresh token is never sent to another one. */
   readonly providerUrl: string;
   readonly providerClientId: string;
-  /** Epoch milliseconds of the newest change of claims: grows, also when a record is made anew after its end. */
+  /** Epoch milliseconds of the last change of claims. Increases, even if a record is created again after its expiry. */
   readonly version: number;
   readonly email: string;
   readonly name: string;
   readonly groups: readonly string[];
   readonly claims: { readonly [key: string]: Json };
-  /** What the provider has for the user and did not send; null: nothing. Absent in what older programs wrote. */
+  /** Claims that the provider omitted; null: none. Absent in records of older versions. */
   readonly leftOut?: LeftOut | null;
-  /** Sealed; absent when the provider gave none. */
+  /** Sealed; absent if the provider sent none. */
   readonly refreshToken?: string;
-  /** Whether it outlives the provider's session, where that is asked for apart; absent: not asked for since the sign-in. */
+  /**
+   * Whether the refresh token outlives the provider's session, if such a token is requested separately. Absent: not
+   * requested since the sign-in.
+   */
   readonly offline?: boolean;
   readonly accessToken?: string;
   readonly idToken?: string;
-  /** End of the provider's access token, when it said so. */
+  /** Expiry of the provider's access token, if known. */
   readonly accessTokenExpiresAt?: number;
-  /** When the provider last confirmed the user. */
+  /** Time of the provider's last confirmation of the user. */
   readonly confirmedAt: number;
-  /** How often it did, sign-ins included: tells who waits for another replica's refresh that it is done. */
+  /** Number of confirmations, including sign-ins. Shows a waiting replica that another one's refresh is complete. */
   readonly confirmations: number;
-  /** When the provider should be asked again; absent without a refresh token. */
+  /** Time of the next provider check; absent without a refresh token. */
   readonly refreshDueAt?: number;
-  /** How often the user signed in: tells a new sign-in from a refresh of an older one. */
+  /** Number of sign-ins: distinguishes a new sign-in from a refresh of an older one. */
   readonly signIns: number;
-  /** That this program wrote what decisions read here: see `createIdentityProof`. Without it nobody is this user. */
+  /** Proof that the gateway wrote these facts, see `createIdentityProof`. Without it the record is rejected. */
   readonly proof?: string;
-  /** Set when the provider refused the user: dead until the next sign-in. */
+  /** Set when the provider rejected the user. The record is unusable until the next sign-in. */
   readonly refusedAt?: number;
 }
 
-/** `session:<id>`: one browser, on every host it visits. The record's own end is `cookie_expiration` after sign-in. */
+/** `session:<id>`: one browser, on every host it uses. Expires `cookie_expiration` after sign-in. */
 export interface SessionRecord {
   readonly userId: UserId;
   readonly createdAt: number;
-  /** When the user last showed who they are, as far as the provider says so or was asked for it; absent: `createdAt`. */
+  /**
+   * Time of the user's last authentication, if the provider reports it or was asked to authenticate again. Absent:
+   * `createdAt`.
+   */
   readonly authenticatedAt?: number;
-  /** Sealed; tells the provider at sign-out which of its sessions ends. */
+  /** Sealed. Tells the provider at sign-out which of its sessions to end. */
   readonly idToken?: string;
-  /** Devices whose keys signed a challenge of this session, the newest last. */
+  /** Devices that signed a challenge of this session, the newest last. */
   readonly devices?: readonly DeviceProof[];
 }
 
-/** A device that a session has proven; worth nothing once the device's record is gone, or is another's. */
+/** A device proven by a session. Invalid once the device's record is deleted or belongs to another device. */
 export interface DeviceProof {
-  /** What follows "device:" in the key of its record. */
+  /** Part of the record's key after "device:". */
   readonly key: string;
   /** Id of the device. */
   readonly id: string;
 }
 
-/** `device:<hash of credential id>`: a registered device of a user. Ends when it was not used for a year. */
+/** `device:<hash of credential id>`: a registered device of a user. Expires after a year without use. */
 export interface DeviceRecord {
-  /** Public: what policies and administrators call it. Random, so that it never comes back. */
+  /** Public id for policies and administrators. Random, so that it is never reused. */
   readonly id: string;
   readonly userId: UserId;
-  /** As the user calls it. */
+  /** The user's name for the device. */
   readonly name: string;
   readonly type: "any" | "enclave_only";
-  /** The host name that its key is bound to. */
+  /** Host name to which the key is bound. */
   readonly rpId: string;
-  /** Base64url, as the browser has it. */
+  /** Base64url, as in the browser's API. */
   readonly credentialId: string;
   /** COSE, base64url. */
   readonly publicKey: string;
-  /** Signatures so far, as far as the device counts them. */
+  /** Signature count, as far as the device counts. */
   readonly counter: number;
   readonly transports: readonly string[];
-  /** Its key may be copied to other devices of the same account. */
+  /** The key may be copied to other devices of the same account. */
   readonly isSynced: boolean;
   readonly createdAt: number;
   readonly usedAt: number;
-  /** When an administrator vouched for it; absent: nobody does. */
+  /** Time of an administrator's approval; absent: not approved. */
   readonly approvedAt?: number;
-  /** How often that was taken back: tells facts from before, see `deviceKey`. */
+  /** Number of withdrawn approvals: distinguishes older facts, see `deviceKey`. */
   readonly withdrawals: number;
 }
 
-/** `device-answer:<hash of challenge>`: this challenge was answered. Ends with the challenge. */
+/** `device-answer:<hash of challenge>`: marks a challenge as used. Expires with the challenge. */
 export interface DeviceAnswerRecord {
   readonly userId: UserId;
 }
 
-/** `sign-in:<id>`: where a sign-in goes back to, when that is too long for the browser to carry. */
+/** `sign-in:<id>`: return address of a sign-in that is too long for the browser to carry. */
 export interface SignInRecord {
   readonly host: string;
   /** Path and query on that host. */
   readonly returnTo: string;
 }
 
-/** `sign-in-code:<hash of code>`: the one-time code on its way back to the route's host. */
+/** `sign-in-code:<hash of code>`: one-time code on its way back to the route's host. */
 export interface SignInCodeRecord {
   readonly signInId: string;
   readonly sessionId: string;
 }
 
-/** `service-account:<id>`: a machine that calls by itself. Made by an administrator; the record ends with its token. */
+/** `service-account:<id>`: created by an administrator. The record expires with its token. */
 export interface ServiceAccountRecord {
-  /** Unique among the living; the user id is made of it. */
+  /** Unique among existing accounts. Part of the user id. */
   readonly name: string;
-  /** "" when it has none. */
+  /** "" if it has none. */
   readonly email: string;
   readonly groups: readonly string[];
   readonly createdAt: number;
-  /** The OAuth client that gets tokens for it (client credentials); absent when its one token was printed. */
+  /** The OAuth client that gets tokens for the account (client credentials); absent if its only token was printed. */
   readonly clientId?: string;
-  /** What its printed token is good for; absent with `clientId`. */
+  /** Audience of its printed token; absent with `clientId`. */
   readonly audience?: string;
 }
 
@@ -132,7 +138,7 @@ export interface RecordSet<T> {
   get(id: string): Promise<StoredRecord<T> | undefined>;
   take(id: string): Promise<StoredRecord<T> | undefined>;
   put(id: string, value: T, options?: PutOptions): Promise<PutResult>;
-  /** @returns true when a live record was removed; with `ifVersion`, only that version */
+  /** @returns true if a live record was removed; with `ifVersion`, only that version */
   delete(id: string, options?: { readonly ifVersion?: number }): Promise<boolean>;
 }
 
@@ -167,7 +173,7 @@ function recordSet<T>(store: Store, prefix: string): RecordSet<T> {
   };
 }
 
-/** The schema that each kind is written in, and how older ones are brought up to date; see store/formats.ts. */
+/** Schema of each kind of record, and migrations of older ones; see store/formats.ts. */
 export const SESSION_FORMATS = firstFormats([
   "identity",
   "session",
@@ -181,23 +187,23 @@ export const SESSION_FORMATS = firstFormats([
   "logout-token",
 ]);
 
-/** Lists all sessions. */
+/** Tag of all sessions. */
 export const SESSIONS_TAG = "sessions";
 
-/** Lists all devices. */
+/** Tag of all devices. */
 export const DEVICES_TAG = "devices";
 
-/** Lists and ends everything of one user. */
+/** Tag of everything that belongs to one user, for listing and revoking. */
 export function userTag(userId: string): string {
   return `user:${userId}`;
 }
 
-/** Lists the users of an e-mail address, in whatever case it is written. */
+/** Tag of users with an email address, ignoring case. */
 export function emailTag(email: string): string {
   return `email:${hashSecret(email.toLowerCase())}`;
 }
 
-/** Lists the users of an issuer by what Entra calls them in all of its applications. */
+/** Tag of an issuer's users with an Entra object id, which is the same in all applications. */
 export function objectIdTag(issuer: string | undefined, objectId: string): string {
   return `oid:${hashSecret(JSON.stringify([issuer ?? null, objectId]))}`;
 }

@@ -1,4 +1,4 @@
-/** What the rest of the gateway asks of session/: the interfaces; their implementations are in the files beside. */
+/** Interfaces of identity for the rest of the gateway. The implementations are in the other files of this folder. */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -6,76 +6,79 @@ import type { ExternalTokenClaims, TokenAudience } from "./external-token.ts";
 import type { IdJagAnswer, WantedIdJag } from "./provider/id-jag-request.ts";
 import type { AuthResult, Principal, User } from "./principal.ts";
 
-/** The provider's tokens of a user, for `${gateway.access_token}` and `${gateway.id_token}`. "" when there is none. */
+/** The provider's tokens of a user, for `${gateway.access_token}` and `${gateway.id_token}`. "" if there is none. */
 export interface ProviderTokens {
   readonly accessToken: string;
   readonly idToken: string;
 }
 
-/** Credentials of a request → principal. Synchronous on a warm cache, a promise when the store must be asked. */
+/** Credentials of a request → principal. Synchronous on a warm cache, a promise if the store must be read. */
 export interface Authenticator {
   /**
-   * An External Token.
+   * Authenticates an External Token.
    * @param audience a resource URL of an MCP route, or "<origin>/.gateway/mcp/routes"
-   * @param opened what `ExternalTokens.open` just said of this very token, so that it is not opened again
+   * @param opened the result of `ExternalTokens.open` for this token, so that it is not opened again
    */
   bearer(token: string, audience: TokenAudience, opened?: ExternalTokenClaims): AuthResult | Promise<AuthResult>;
-  /** The session cookie of this host. `missing` when there is none. */
+  /** The session cookie of this host. `missing` if there is none. */
   cookie(exchange: Exchange): AuthResult | Promise<AuthResult>;
-  /** The same from the records as they are now, whatever is remembered: for answers that hang on a step just done. */
+  /** Like `cookie`, but bypasses the cache. For responses that depend on a step just completed. */
   cookieAgain(exchange: Exchange): Promise<AuthResult>;
   providerTokens(principal: Principal): Promise<ProviderTokens>;
 }
 
-/** Credentials of programs on ordinary routes. Both answer undefined where the request carries none that is meant for us. */
+/** Credentials of programs on ordinary routes. Both return undefined if the request has none that is meant for the gateway. */
 export interface ProgramCredentials {
-  /** Where `bearer_token_format` is the provider's: `Authorization: Bearer`, before any cookie. */
+  /** `Authorization: Bearer` in the provider's format (`bearer_token_format`), before any cookie. */
   providerBearer(exchange: Exchange, route: CompiledRoute): AuthResult | Promise<AuthResult> | undefined;
-  /** An External Token of a service account or of a programmatic login, for requests without a good cookie. */
+  /** An External Token of a service account or a programmatic login, for requests without a valid cookie. */
   ownBearer(exchange: Exchange): AuthResult | Promise<AuthResult> | undefined;
 }
 
-/** The person in front of the browser, on a host that shows our pages. */
+/** The user of a browser, on a host with our pages. */
 export interface BrowserSessions {
   principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
-  /** Answers the request: sends a navigation to the sign-in and back to the same address, refuses anything else. */
+  /** Responds to the request: redirects a navigation to sign-in and back to the same URL, rejects all else. */
   requireSignIn(exchange: Exchange, snapshot: Snapshot, at?: SignInAt): Promise<void>;
-  /** Whether the user's tokens of the provider end with its session, and others can be asked for (`isOffline`). */
+  /**
+   * Returns true if the user's provider tokens end with the provider's session, and longer-lived ones can be requested
+   * (`isOffline`).
+   */
   lacksOffline?(userId: string): Promise<boolean>;
 }
 
 /**
- * When the person of a session last showed who they are: as the provider says, or else when the session began.
+ * Time of the session's last authentication, as the provider reports it, or else the start of the session.
  *
- * @returns epoch seconds; 0 for a session that has ended, and for what is none
+ * @returns epoch seconds; 0 without a live session
  */
 export type LastSignIn = (principal: Principal) => Promise<number>;
 
 /** Browser sign-in, D13. */
 export interface SignIn {
-  /** Answers a GET/HEAD navigation of somebody not signed in with the redirect to the sign-in; anything else with 401. */
+  /** Redirects an unauthenticated GET/HEAD navigation to sign-in. Other requests get 401. */
   redirect(exchange: Exchange, snapshot: Snapshot, at?: SignInAt): Promise<void>;
 }
 
-/** Where somebody should sign in. */
+/** Options of a sign-in. */
 export interface SignInAt {
-  /** Names of the providers that help; undefined: any. */
+  /** Names of acceptable providers; undefined: any. */
   readonly providers?: readonly string[] | undefined;
-  /** They are signed in elsewhere, and stay so until they have come back. */
+  /** The user is signed in with another provider, and stays so until the new sign-in completes. */
   readonly isSignedIn?: boolean;
-  /** They are signed in, and show anew who they are: their session goes on. */
+  /** The user is signed in and must authenticate again. The session continues. */
   readonly isFresh?: boolean;
-  /** They are signed in, and tokens that outlive the provider's session are asked for: they see nothing of it. */
+  /** The user is signed in, and tokens that outlive the provider's session are requested. The user sees nothing of it. */
   readonly isOffline?: boolean;
 }
 
-/** Proof of a device to the session of a browser. */
+/** Proof of a device for a browser's session. */
 export interface DeviceProofs {
   /**
-   * Where the person proves or registers a device, and comes back from to the address of this request.
+   * URL where the user proves or registers a device, and returns to the URL of this request.
    *
-   * @param type the only kind of device that helps; absent: any
-   * @returns undefined for a host that is none of ours
+   * @param type the required kind of device; absent: any
+   * @returns undefined if the host is not one of ours
    */
   addressOf(exchange: Exchange, snapshot: Snapshot, principal: Principal, type?: "enclave_only"): string | undefined;
 }
@@ -83,54 +86,59 @@ export interface DeviceProofs {
 /** Signed identity header, D14. */
 export interface Assertions {
   /**
-   * The JWT for this principal at this route; synchronous, cached up to 60 s.
+   * Returns the JWT for this principal at this route. Synchronous, cached for up to 60 s.
    *
-   * @param wildcardHost of a wildcard route the host that was asked for, without port
+   * @param wildcardHost requested host of a wildcard route, without port
    */
   sign(principal: Principal, route: CompiledRoute, wildcardHost?: string): string;
 }
 
-/** External Tokens for MCP client routes' backends. Never has less than 4 minutes left. Synchronous. */
+/** External Tokens for back ends of MCP client routes, valid for at least 4 minutes. Synchronous. */
 export interface ApplicationTokens {
   mint(principal: Principal, route: CompiledRoute): string;
 }
 
-/** Revocation as every process sees it, within 2 s. */
+/** Revocations, visible in every process within 2 s. */
 export interface Revocations {
-  /** True when any of the keys was revoked. Synchronous. */
+  /** True if any of the keys was revoked. Synchronous. */
   isRevoked(keys: readonly string[]): boolean;
-  /** Grows with every revocation learnt; caches compare it. */
+  /** Increases with every known revocation. Caches compare it. */
   readonly epoch: number;
   /**
-   * Ends what the key stands for, its record included. Holds in this process at once; resolves when the store has it.
+   * Revokes everything with this key, including its record. Effective in this process immediately; resolves once it is
+   * stored.
    *
-   * @throws GatewayError `store.unavailable` when the store did not take it: to be told as a failure, and it is tried again
+   * @throws GatewayError `store.unavailable` if it is not stored: report a failure. It is retried in the background
    */
   revoke(key: string): Promise<void>;
   /**
-   * What is known of users has changed, such as their groups, and nothing of theirs ends. The next request reads it again.
-   * @param tags among their revocation keys @throws GatewayError `store.unavailable`: this process knows, the others read within 20 s
+   * Announces changed facts about users, such as their groups, without revoking anything. The next request reads them
+   * again.
+   * @param tags revocation keys of the users @throws GatewayError `store.unavailable`: this process knows, the others
+   *   read again within 20 s
    */
   change(tags: readonly string[]): Promise<void>;
-  /** Whether one of these keys has changed since this epoch. */
+  /** Returns true if one of these keys has changed since this epoch. */
   hasChanged(keys: readonly string[], since: number): boolean;
-  /** In this process alone: for a key that no other one knows. */
+  /** Revokes in this process only, for a key that no other process knows. */
   endHere(key: string): void;
-  /** Revoked here, and the store has not taken it yet. */
+  /** Revoked here, but not stored yet. */
   isOwed(key: string): boolean;
-  /** @param listener is called with each key, and with `CHANGED` and the tag of what has changed */
+  /** @param listener called with each revoked key, and with `CHANGED` plus the tag for changed facts */
   subscribe(listener: (key: string) => void): () => void;
 }
 
-/** Begins what listeners of revocations are called with where nothing ends. */
+/** Prefix of keys that announce a change without a revocation. */
 export const CHANGED = "changed:";
 
-/** Users as the provider has them; refreshes single-flight across replicas. */
+/** Users as the provider describes them. One refresh per user at a time, across replicas. */
 export interface Identities {
   find(userId: string): Promise<User | undefined>;
   /**
-   * Asks the provider with the stored refresh token whether the user is still good, and stores newer claims and tokens.
-   * refused: no or dead refresh token, or account disabled. unavailable: provider or store cannot be reached; nothing was consumed.
+   * Checks with the provider, by the stored refresh token, that the user is still valid, and stores newer claims and
+   * tokens.
+   * refused: no valid refresh token, or the account is disabled. unavailable: provider or store is unreachable, and
+   * nothing was consumed.
    */
   refresh(
     userId: string,
@@ -139,14 +147,14 @@ export interface Identities {
   >;
 }
 
-/** Identity assertion authorization grants of users who signed in here, from their identity provider. */
+/** Identity assertion authorization grants (ID-JAGs) for signed-in users, from their identity provider. */
 export interface IdJags {
   request(userId: string, wanted: WantedIdJag): Promise<IdJagAnswer>;
-  /** How often the user signed in: what a sign-in is needed for is tried again after one. 0: no ID token is known. */
+  /** Number of sign-ins of the user, for retries after a new sign-in. 0: no ID token is known. */
   signIns(userId: string): Promise<number>;
 }
 
-/** Anti-CSRF tokens of our own forms, bound to the browser session. */
+/** CSRF tokens of our own forms, bound to the browser session. */
 export interface Csrf {
   token(principal: Principal, form: string): string;
   verify(principal: Principal, form: string, token: string): boolean;

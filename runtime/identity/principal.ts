@@ -2,38 +2,38 @@ import type { WorkloadRule } from "../features/sign-in/workload-rules.ts";
 import type { DeviceFacts, UserFacts } from "../policy/facts.ts";
 import type { UserId } from "../shared/user-id.ts";
 
-/** The user as the newest identity record has them. `version` grows whenever claims change. */
+/** Facts of the user's current record. `version` increases whenever claims change. */
 export interface User extends UserFacts {
   readonly id: UserId;
   readonly version: number;
-  /** Who vouches, where it is not the first provider: name in `identity_issuers`, and `iss`. */
+  /** Issuer of the user, if it is not the first provider: name in `identity_issuers`, and `iss`. */
   readonly issuer?: { readonly name: string; readonly url: string };
 }
 
-/** A device that a browser session has proven, as its record has it. */
+/** A device proven by a browser session, from its record. */
 export interface ProvenDevice extends DeviceFacts {
-  /** Key of the revocation feed that ends these facts, and nothing else of the principal. */
+  /** Revocation key of these facts only. The rest of the principal stays valid. */
   readonly revocationKey: string;
 }
 
-/** A trusted issuer, as it was when its assertion stood in the place of a sign-in. */
+/** A trusted issuer, at the time when its assertion replaced a sign-in. */
 export interface AssertedBy {
-  /** In `identity_issuers`. */
+  /** Name in `identity_issuers`. */
   readonly name: string;
   /** `iss`. */
   readonly issuer: string;
-  /** Of the host where the assertion was presented. */
+  /** Origin of the host where the assertion was presented. */
   readonly origin: string;
-  /** Of a workload: those that let it in, as they were. */
+  /** Workloads only: the rules that admitted it, at that time. */
   readonly rules?: readonly Pick<WorkloadRule, "name" | "digest">[];
 }
 
-/** Who makes a request, by which credential. */
+/** The caller of a request, with the kind of credential. */
 export interface Principal {
   /**
-   * session: browser cookie; grant: MCP client; application: token handed to an MCP client route's backend;
-   * service-account: machine; workload: job, pod or machine by its platform's token; programmatic: a program that a
-   * signed-in person let act; provider-token: a token of the identity provider itself.
+   * session: browser cookie; grant: MCP client; application: token of an MCP client route's back end; service-account:
+   * service account; workload: job, pod or machine with its platform's token; programmatic: a program authorized by a
+   * signed-in user; provider-token: a token of the identity provider itself.
    */
   readonly kind:
     | "session"
@@ -44,23 +44,26 @@ export interface Principal {
     | "programmatic"
     | "provider-token";
   readonly user: User;
-  /** Session behind the credential, for the assertion's `sid`; the id of grant or service account where there is no session. */
+  /** Session of the credential, for the assertion's `sid`; without a session, the id of the grant or service account. */
   readonly sid: string;
   readonly sessionId?: string;
   readonly grantId?: string;
-  /** Of browser sessions alone, at least one: a token may be anywhere. */
+  /** Browser sessions only, at least one: the holder of a token may be on any device. */
   readonly devices?: readonly ProvenDevice[];
-  /** The MCP client route that an application's token was made for, by key. */
+  /** Key of the MCP client route that an application's token was issued for. */
   readonly routeKey?: string;
   /** OAuth client, for grants. */
   readonly clientId?: string;
-  /** Of OAuth clients: the scopes for tools that their token has; absent: none. */
+  /** OAuth clients only: tool scopes of their token; absent: none. */
   readonly scopes?: readonly string[];
-  /** Present: nobody signed in, and nobody is in front of a browser. */
+  /** Present: the caller is authenticated by an assertion, without sign-in or browser. */
   readonly assertedBy?: AssertedBy;
-  /** Epoch seconds after which the credential is worth nothing; open streams end then. */
+  /** Epoch seconds. The credential expires then, and open streams end. */
   readonly expiresAt: number;
-  /** Keys of the revocation feed that end this principal: "session:…", "grant:…", "service-account:…", "client:…", "user:…". */
+  /**
+   * Keys of the revocation feed that revoke this principal: "session:…", "grant:…", "service-account:…", "client:…",
+   * "user:…".
+   */
   readonly revocationKeys: readonly string[];
 }
 

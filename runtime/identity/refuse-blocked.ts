@@ -1,4 +1,7 @@
-/** Our own pages and lists refuse who is blocked; requests to routes are refused by the decision about them (`proxy/decide.ts`). */
+/**
+ * Denies blocked users access to our own pages and lists. Requests to routes are denied by their decision
+ * (`proxy/decide.ts`).
+ */
 import type { Exchange } from "../http/exchange.ts";
 import { respondError } from "../http/respond.ts";
 import { BLOCKED } from "../policy/blocks.ts";
@@ -7,7 +10,7 @@ import { refusal } from "./confirm-credential.ts";
 import type { AuthResult, Principal } from "./principal.ts";
 import type { Authenticator, SignIn } from "./interfaces.ts";
 
-/** The same, for which blocked callers are nobody: what they hold stays, and opens nothing meanwhile. */
+/** Treats blocked callers as not signed in. Their credentials stay, but grant nothing during the block. */
 export function refuseBlockedCallers(authenticator: Authenticator, blocks: Blocks): Authenticator {
   const admit = (result: AuthResult): AuthResult =>
     result.ok && blocks.find(result.principal) !== undefined ? refusal(BLOCKED) : result;
@@ -21,7 +24,7 @@ export function refuseBlockedCallers(authenticator: Authenticator, blocks: Block
   };
 }
 
-/** The same, which sends nobody who is blocked to a sign-in: it would not help, and would take their cookie away. */
+/** Does not send blocked users to sign-in: it would not help, and would delete their cookie. */
 export function refuseBlockedSignIn(
   signIn: SignIn,
   authenticator: Pick<Authenticator, "cookie">,
@@ -38,7 +41,7 @@ export function refuseBlockedSignIn(
   };
 }
 
-/** Says that access is blocked, and not what is: the request id leads an administrator to it. */
+/** Says that access is blocked, but not by which block. An administrator finds that by the request id. */
 export function respondBlocked(exchange: Exchange, headers: readonly string[] = []): void {
   respondError(exchange, 403, { code: BLOCKED, message: "Access is blocked at the moment" }, headers);
 }

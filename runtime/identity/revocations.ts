@@ -1,18 +1,20 @@
 /**
- * Revocation, as every process learns it: an append-only feed of keys in the store.
+ * Revocations, known to every process through an append-only feed of keys in the store.
  *
- * "session:…", "grant:…" and "service-account:…" stay revoked until nothing made under them can still be valid; so does
- * "device:…", what was known of a device before its approval was withdrawn or it was removed. "user:…"
- * and "client:…" end everything that exists under them now: each session, grant and service account with that tag is
- * revoked by its own key, so that the same user may sign in again, and listeners hear the wider key too; so does "oid:…",
- * of who is known by their provider alone. Codes on their
- * way go with them, and a client's remembered approvals: a user's stay, because a provider that wants its user to sign in
- * again has said nothing about what that user approved.
+ * "session:…", "grant:…" and "service-account:…" stay revoked until every credential issued under them has expired.
+ * "device:…" revokes facts about a device from before a removal or a withdrawn approval. "user:…" and "client:…" revoke
+ * everything that exists under them at that time, each session, grant and service account by its own key. So the same
+ * user may sign in again. Listeners also get the wider key. "oid:…" does the same for users known only to their
+ * provider.
  *
- * What is known of users may change without an end (`change`): such entries have tags instead of a key.
+ * Codes in transit are revoked as well, and a client's remembered consents. A user's consents stay: a provider that
+ * requires a new sign-in says nothing about what the user approved.
  *
- * Promise: `revoke` resolves when the store has it: the feed's entry, and the end of the record of that key. What the store
- * did not take holds in this process at once, and is owed to the store until it does; whoever asked is told that it failed.
+ * Facts about users may change without a revocation (`change`). Such entries have tags instead of a key.
+ *
+ * Promise: `revoke` resolves once the store has the feed's entry and the record of the key is deleted. If the store
+ * fails, the revocation is effective in this process immediately, is retried until stored, and the caller gets an
+ * error.
  */
 import { GatewayError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
@@ -23,16 +25,16 @@ import { createOwed } from "../store/owed.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
 import { CHANGED, type Revocations } from "./interfaces.ts";
 
-/** Nothing is remembered for so long without being read again (`HARD_MS`, `FRESH_MS`). */
+/** All caches are refreshed within this time (`HARD_MS`, `FRESH_MS`). */
 const CHANGE_MS = 120_000;
-/** Of one entry of the feed. */
+/** Per entry of the feed. */
 const MAX_TAGS = 500;
 export const REVOCATION_FEED = "revocations";
-/** For processes that serve no configuration: longer than any token lives, whatever a published slice says of lifetimes. */
+/** For processes without a configuration: longer than any token lives, whatever lifetimes a published slice sets. */
 export const REMEMBERED_SECONDS = 30 * 24 * 3600;
 
 export interface RevocationFeed extends Revocations {
-  /** Reads what others appended; resolves when this process knows all that was in the feed. Throws when the store is down. */
+  /** Reads entries of other processes. Resolves once this process knows the whole feed. @throws if the store is unavailable */
   catchUp(): Promise<void>;
   close(): Promise<void>;
 }
@@ -41,17 +43,17 @@ export interface RevocationDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** Seconds for which a credential can live at most, and so for which a revoked key must be known. */
+  /** Maximum lifetime of a credential in seconds: revoked keys are remembered this long. */
   readonly longestLifetime: () => number;
-  /** The store has the end of a session or grant of this user; must not throw. */
+  /** Called once a session or grant of this user is deleted from the store; must not throw. */
   readonly onEnded?: (userId: string) => void;
 }
 
 export function createRevocations(deps: RevocationDeps): RevocationFeed {
   const { store, clock, log } = deps;
-  /** Key → epoch seconds until which it is held. */
+  /** Key → epoch seconds until which it is remembered. */
   const revoked = new Map<string, number>();
-  /** Tag → when it changed. */
+  /** Tag → its last change. */
   const changes = new Map<string, { readonly epoch: number; readonly untilMs: number }>();
   const listeners = new Set<(key: string) => void>();
 
@@ -85,19 +87,19 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     what: "revocations",
     lifetime: deps.longestLifetime,
     async act(key) {
-      // The feed first: should the second step fail, nothing made under the key works any more.
+      // The feed first: if the deletion fails, nothing issued under the key works any longer.
       await append(key);
-      // A record that cannot be read ends all the same.
+      // If the record cannot be read, it is revoked anyway.
       const owned = deps.onEnded && OF_USER.test(key) ? await store.get<Owned>(key).catch(ignore) : undefined;
       const userId = owned?.value.userId;
-      // The record too: the feed forgets after a while, a refresh token must not outlive that.
+      // Delete the record as well: feed entries expire, and a refresh token must not outlive them.
       if (HAS_RECORD.test(key)) await store.delete(key);
       if (userId !== undefined) deps.onEnded?.(userId);
     },
   });
 
   const revokeOne = async (key: string): Promise<void> => {
-    // Here at once, so that this process refuses even when the store cannot take it.
+    // Effective here immediately, even if the store fails.
     learn(key);
     await owed.settle(key);
   };
@@ -179,9 +181,9 @@ function tell(listeners: Iterable<(key: string) => void>, key: string, log: Log)
 }
 
 /**
- * What there is under a tag, once its sessions and codes have ended: a session gives codes, and a code becomes a grant.
- * Whoever makes one of these stores it and then looks whether what it came from is still there, so that one of the two
- * sees the other.
+ * Lists a tag's records after its sessions and codes are deleted: a session creates codes, and a code becomes a grant.
+ * Each step stores its result and then checks that its origin still exists, so one of two concurrent requests sees the
+ * other.
  */
 export async function listAfterCodes(
   store: Pick<Store, "list" | "delete">,
@@ -193,17 +195,17 @@ export async function listAfterCodes(
   return store.list(tag);
 }
 
-/** Keys of what has a record under the same key. */
+/** Keys with a record of the same name. */
 const HAS_RECORD = /^(session|grant|service-account):/;
 
-/** Those whose record names its user. */
+/** Keys whose record names its user. */
 const OF_USER = /^(session|grant):/;
 
 interface Owned {
   readonly userId: string;
 }
 
-/** Keys that stand for many sessions and grants. */
+/** Keys that cover many sessions and grants. */
 function isWide(key: string): boolean {
   return /^(user|client|oid):/.test(key);
 }

@@ -1,28 +1,28 @@
 /**
- * The hosts we answer for, as the configuration has them. The Host header only chooses among them; addresses in
- * redirects, cookies and audiences are built from the configured origin, never from what a client sent.
+ * Hosts of this gateway, from the configuration. The Host header only selects among them. URLs in redirects, cookies
+ * and audiences use the configured origin, never client input.
  */
 import type { Snapshot } from "../config/snapshot.ts";
 
 export interface Site {
   /** "https://app.example.com" */
   readonly origin: string;
-  /** As in the Host header: port only when it is not the scheme's default. */
+  /** As in the Host header: with a port only if it is not the scheme's default. */
   readonly host: string;
-  /** Without port. Cookies know no ports, so what is bound to a cookie is bound to this. */
+  /** Without port. Cookies ignore ports, so this is what they are bound to. */
   readonly hostname: string;
   readonly secure: boolean;
-  /** Where people of this host sign in, consent and manage their session: the authenticate service, or the host itself. */
+  /** Origin for sign-in, consent and session pages of this host: the authenticate service, or the host itself. */
   readonly authenticateOrigin: string;
-  /** True on the authenticate host, and on every host when there is none. */
+  /** True on the authenticate host, and on every host if there is none. */
   readonly authenticates: boolean;
 }
 
 interface Sites {
   readonly named: ReadonlyMap<string, Site>;
-  /** Schemes of wildcard hosts, by what the hosts end in: ".example.com" → "https:". */
+  /** Schemes of wildcard hosts by suffix: ".example.com" → "https:". */
   readonly wildcards: ReadonlyMap<string, string>;
-  /** Hosts below wildcards that were asked for; bounded, since clients choose them. */
+  /** Requested hosts below wildcards; bounded, since clients choose them. */
   readonly below: Map<string, Site>;
 }
 
@@ -30,10 +30,10 @@ const known = new WeakMap<Snapshot, Sites>();
 const MAX_BELOW = 1024;
 
 /**
- * A host below a wildcard (`https://*.example.com`) is a site of its own, with its own cookie.
+ * Finds a site. A host below a wildcard (`https://*.example.com`) is a site of its own, with its own cookie.
  *
- * @param host canonical, as the Exchange has it or as it was when a ticket was sealed
- * @returns undefined for a host that no route and no setting names
+ * @param host canonical, from the Exchange or from a sealed ticket
+ * @returns undefined if no route or setting names the host
  */
 export function findSite(snapshot: Snapshot, host: string): Site | undefined {
   let sites = known.get(snapshot);
@@ -48,7 +48,7 @@ export function findSite(snapshot: Snapshot, host: string): Site | undefined {
   const scheme = wildcardOf(sites.wildcards, host);
   if (scheme === undefined) return undefined;
   const url = URL.parse(`${scheme}//${host}`);
-  // A name that URLs would write otherwise has no address to come back to, nor has the pattern itself.
+  // Not the pattern itself, and not a name that URLs would normalize differently: it has no address to return to.
   if (url?.host !== host || host.startsWith("*")) return undefined;
   const site = siteAt(url, authenticateOriginOf(snapshot));
   if (sites.below.size >= MAX_BELOW) sites.below.clear();
@@ -97,9 +97,9 @@ function sitesOf(snapshot: Snapshot): Sites {
 }
 
 /**
- * True for a path (with query) that stays on the host it is sent to.
+ * Returns true for a path (with query) that stays on its host.
  *
- * Browsers read `\` as `/` and drop tabs and line ends, so `/\evil.example` and `/<tab>/evil.example` would leave.
+ * Browsers read `\` as `/` and drop tabs and line breaks, so `/\evil.example` and `/<tab>/evil.example` would leave it.
  */
 export function isLocalPath(path: string): boolean {
   return /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(path);

@@ -1,4 +1,4 @@
-/** What operators read in the log about a user's answer from the provider. */
+/** Log records about the provider's responses for a user. */
 import { isDeepStrictEqual } from "node:util";
 
 import { errorCode, errorText } from "../shared/errors.ts";
@@ -9,11 +9,11 @@ import type { ProviderTokenSet } from "./provider/idp.ts";
 import type { ProviderVerdict } from "./provider/provider-verdicts.ts";
 
 export interface TellIdentities {
-  /** Reports claims that a provider omitted, where that is new: rules on them are unknown from now on. */
+  /** Reports newly omitted claims: rules on them are unknown from now on. */
   leftOut(earlier: IdentityRecord | undefined, now: IdentityRecord): void;
-  /** After a sign-in. Reports a provider that grants no refresh token once: it concerns all its users. */
+  /** After a sign-in. Reports a provider without refresh tokens once, since it affects all its users. */
   signedIn(earlier: IdentityRecord | undefined, now: IdentityRecord, tokens: ProviderTokenSet): void;
-  /** A refresh failed and costs the user nothing: not the user's fault, a wrong secret must not sign out all users. */
+  /** A refresh failed without effect on the user: a problem like a wrong secret must not sign out all users. */
   failed(userId: string, verdict: ProviderVerdict, error: unknown): void;
   /** The user's sessions and grants end. */
   ended(userId: string, verdict: "refused" | "unconfirmed", reason: string): void;
@@ -28,7 +28,7 @@ export function createTellIdentities(log: Log): TellIdentities {
       log.warn({ user: userId }, "cannot read userinfo at sign-in, further claims unknown");
       return;
     }
-    // The outcome of a query elsewhere is logged there.
+    // The groups resolver logs its own result.
     if (omitted.resolver !== undefined && omitted.claims.every((name) => name === "groups")) return;
     const claims = [...omitted.claims, ...(omitted.groups && !omitted.claims.includes("groups") ? ["groups"] : [])];
     log.warn({ user: userId, claims }, "claims omitted by identity provider, rules on them cannot decide");

@@ -1,9 +1,9 @@
-/** When a signed statement of an issuer is good. Pure. */
+/** Checks the validity period of a signed statement. Pure. */
 
 export const CLOCK_SKEW_SECONDS = 30;
 
 export interface AssertionTimes {
-  /** Epoch seconds, which may lie between two (RFC 7519 §2, NumericDate). */
+  /** Epoch seconds, possibly with a fraction (RFC 7519 §2, NumericDate). */
   readonly exp: number;
   readonly iat: number;
 }
@@ -12,7 +12,7 @@ export type TimesResult = ({ readonly ok: true } & AssertionTimes) | { readonly 
 
 /**
  * @param now epoch seconds
- * @param endSkewSeconds how long after its end it is still taken, since clocks differ
+ * @param endSkewSeconds how long after `exp` the statement is still accepted, since clocks differ
  */
 export function readTimes(
   { exp, iat, nbf }: Readonly<Record<string, unknown>>,

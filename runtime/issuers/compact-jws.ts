@@ -1,9 +1,10 @@
 /**
- * The signature of a compact JWS (RFC 7515 §5.2), checked on this thread.
+ * Verifies the signature of a compact JWS (RFC 7515 §5.2) on this thread.
  *
- * jose chooses the key and judges whether it fits; its own check goes through WebCrypto, whose way over another thread
- * costs two to three times the check itself (decision 154). Untrusted input: the token. Promises: no algorithm but those
- * asked for, no RSA key below 2048 bits, no header that demands what is not understood, nothing unsigned is returned.
+ * jose chooses the key and checks that it matches the header. Its own signature check uses WebCrypto on another thread,
+ * which costs two to three times the check itself (decision 154). Untrusted input: the token. Promises: only the
+ * requested algorithms, no RSA key below 2048 bits, no critical header that is not understood, and nothing unsigned is
+ * returned.
  */
 import { constants, KeyObject, verify, type VerifyKeyObjectInput } from "node:crypto";
 
@@ -13,7 +14,7 @@ import { parseForeignJson } from "../shared/json/foreign-json.ts";
 export type FindKey = ReturnType<typeof createLocalJWKSet>;
 
 interface Scheme {
-  /** null: the algorithm has one of its own. */
+  /** null: the algorithm defines its own hash. */
   readonly hash: string | null;
   readonly options: Omit<VerifyKeyObjectInput, "key">;
 }
@@ -21,7 +22,7 @@ interface Scheme {
 const PKCS1 = { padding: constants.RSA_PKCS1_PADDING };
 const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
 const ECDSA = { dsaEncoding: "ieee-p1363" } as const;
-/** What `alg` means (RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2). */
+/** Node parameters by `alg` (RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2). */
 const SCHEMES: ReadonlyMap<string, Scheme> = new Map([
   ["RS256", { hash: "sha256", options: PKCS1 }],
   ["RS384", { hash: "sha384", options: PKCS1 }],
@@ -38,10 +39,10 @@ const SCHEMES: ReadonlyMap<string, Scheme> = new Map([
 
 const MIN_RSA_BITS = 2048;
 
-/** A key set keeps the keys that it made: each is turned once. */
+/** A key set reuses its `CryptoKey` objects, so each is converted once. */
 const keyObjects = new WeakMap<CryptoKey, KeyObject>();
 
-/** @throws JOSEError: not a JWS of a usable key. */
+/** @throws JOSEError if the token is not a compact JWS signed by a usable key */
 export async function verifyCompactJws(
   token: string,
   find: FindKey,
@@ -70,7 +71,7 @@ function readHeader(token: string): CompactJWSHeaderParameters {
   }
   const { alg } = header;
   if (typeof alg !== "string") throw new errors.JWSInvalid("alg is missing");
-  // No extension is understood here, an unencoded payload (RFC 7797) neither (RFC 7515 §4.1.11).
+  // No extension is supported, including unencoded payloads (RFC 7797, RFC 7515 §4.1.11).
   if (Object.hasOwn(header, "crit")) throw new errors.JOSENotSupported("crit is not supported");
   return { ...header, alg };
 }
@@ -88,24 +89,27 @@ function isSignedBy(key: KeyObject, { hash, options }: Scheme, signed: Buffer, s
   try {
     return verify(hash, signed, { key, ...options }, signature);
   } catch {
-    // What OpenSSL cannot read as a signature.
+    // OpenSSL cannot parse the signature.
     return false;
   }
 }
 
-/** Whether the claims of this JWT, whose signature was checked elsewhere, are JSON for every reader. */
+/**
+ * Returns true if the claims of a JWT are JSON that every parser reads alike. The signature must be verified
+ * separately.
+ */
 export function hasPlainClaims(token: string): boolean {
   return parseForeignJson(Buffer.from(token.split(".")[1] ?? "", "base64url")) !== undefined;
 }
 
-/** Texts that mean the same bytes but are written otherwise are refused: there is one way to write a token. */
+/** Rejects other encodings of the same bytes: a token must have exactly one text form. */
 function decode(text: string): Buffer {
   const bytes = Buffer.from(text, "base64url");
   if (bytes.toString("base64url") !== text) throw new errors.JWSInvalid("not base64url");
   return bytes;
 }
 
-/** The signature fits no key that the issuer publishes, as opposed to keys that could not be read. */
+/** Returns true if no published key verifies the signature, as opposed to keys that could not be read. */
 export function fitsNoKey(error: unknown): boolean {
   return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
 }

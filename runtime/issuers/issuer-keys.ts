@@ -1,10 +1,11 @@
 /**
- * The keys of trusted issuers, and the signatures made with them.
+ * Keys of trusted issuers, and verification of signatures made with them.
  *
- * Untrusted input: the token, what the issuer's addresses answer. Promises: each issuer has keys of its own, whose failure
- * touches no other; whatever tokens come, its addresses are asked at most every `RETRY_MS` by this process; keys that were
- * read go on while they cannot be read again, for `STALE_MS`; no address is taken from a token, and none in a private
- * network from a document of another host.
+ * Untrusted input: the token, and responses from the issuer's URLs. Promises:
+ * - Each issuer has its own keys. A failure of one issuer does not affect others.
+ * - Regardless of incoming tokens, this process requests the issuer's URLs at most once per `RETRY_MS`.
+ * - While keys cannot be read again, the previous ones stay valid for `STALE_MS`.
+ * - No URL is taken from a token, and no private network address from a document of another host.
  */
 import { createLocalJWKSet, errors, type CompactJWSHeaderParameters } from "jose";
 
@@ -27,16 +28,16 @@ export type SignatureResult =
       readonly header: CompactJWSHeaderParameters;
       readonly claims: Readonly<Record<string, unknown>>;
     }
-  /** bad: it says nothing. unavailable: without the keys nobody can tell. `detail` is for the log. */
+  /** bad: the token is not valid. unavailable: it cannot be checked without the keys. `detail` is for the log. */
   | { readonly ok: false; readonly reason: "bad" | "unavailable"; readonly detail: string };
 
-/** Whose keys, from where. */
+/** An issuer and the location of its keys. */
 export type KeyOwner = Pick<TrustedIssuer, "name" | "issuer" | "keys" | "algorithms">;
 
 export interface IssuerKeys {
-  /** `iss` of its tokens; undefined while it cannot be known. */
+  /** `iss` of the issuer's tokens; undefined while it is unknown. */
   issuerOf(issuer: KeyOwner): string | Promise<string | undefined>;
-  /** Whether a key of this issuer signed the compact JWS, and what it says; nothing else of it is checked. */
+  /** Verifies the signature of a compact JWS and returns its claims. Checks nothing else. */
   verify(issuer: KeyOwner, token: string): Promise<SignatureResult>;
 }
 
@@ -44,18 +45,18 @@ export interface IssuerKeysDeps {
   readonly fetch: SafeFetch;
   readonly clock: Clock;
   readonly log: Log;
-  /** The cluster in which this process runs, if there is one. */
+  /** The cluster in which this process runs, if any. */
   readonly kubernetes?: KubernetesIssuer;
 }
 
-/** From here on they are read again: a key that was withdrawn is good for no longer. */
+/** Keys older than this are read again, so that a withdrawn key becomes invalid. */
 const FRESH_MS = 5 * 60_000;
 const RETRY_MS = 30_000;
 const STALE_MS = 24 * 3600_000;
-/** Providers put certificates beside their keys: Entra's set has about 100 KiB. */
+/** Providers publish certificates with their keys: Entra's set has about 100 KiB. */
 const KEY_SET_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 10_000;
-/** Of entries that were in the configuration at some time. */
+/** Bounds the states of issuers that were configured at some time. */
 const MAX_ISSUERS = 1000;
 
 interface Known {
@@ -87,7 +88,7 @@ export function createIssuerKeys({
     return state;
   };
 
-  /** @returns true when they were read; false as well when it is too early */
+  /** @returns true if the keys were read; false on failure or during the cooldown */
   const readAgain = (issuer: KeyOwner, key: string, state: Known): Promise<boolean> => {
     if (state.reading) return state.reading;
     if (cooldowns.has(key)) return Promise.resolve(false);
@@ -126,7 +127,7 @@ export function createIssuerKeys({
       try {
         return await check(token, find, issuer.algorithms);
       } catch (error) {
-        // A key may be new, or have taken over the id of another one.
+        // A key may be new, or may reuse the id of another one.
         const newer = fitsNoKey(error) && (await readAgain(issuer, key, state)) ? usable(state) : undefined;
         return newer === undefined
           ? bad(error)
@@ -138,7 +139,7 @@ export function createIssuerKeys({
 
 /** @throws JOSEError */
 async function check(token: string, find: FindKey, algorithms: readonly string[]): Promise<SignatureResult> {
-  // Never what the header alone says: "none" and HMACs are on no list, and its own keys and addresses are not looked at.
+  // The header alone decides nothing: "none" and HMACs are never allowed, and embedded keys and URLs are ignored.
   const { payload, header } = await verifyCompactJws(token, find, algorithms);
   const claims = parseForeignJson(payload);
   if (claims === undefined) return { ok: false, reason: "bad", detail: "its claims are no JSON" };
@@ -147,7 +148,7 @@ async function check(token: string, find: FindKey, algorithms: readonly string[]
 }
 
 function bad(error: unknown): SignatureResult {
-  // Trying them in turn would let anybody choose how much work an assertion is.
+  // Trying several keys would let the caller choose how much work one assertion causes.
   if (error instanceof errors.JWKSMultipleMatchingKeys)
     return { ok: false, reason: "bad", detail: "several keys fit, must name one by kid" };
   const detail = error instanceof errors.JOSEError ? `${error.code} ${error.message}` : "not a JWS of a usable key";
@@ -163,9 +164,10 @@ interface Sources {
 
 async function readKeys({ fetch, kubernetes }: Sources, issuer: KeyOwner): Promise<ReadKeys> {
   if (issuer.keys.kind === "kubernetes") return parsed(await kubernetes.readKeys(issuer.keys.host));
-  const place = issuer.keys.kind === "url" ? { url: issuer.keys.url, target: WRITTEN } : await discover(fetch, issuer);
-  if (typeof place === "string") return { ok: false, problem: place };
-  return parsed(await readJson(fetch, place.url, place.target, KEY_SET_BYTES));
+  const location =
+    issuer.keys.kind === "url" ? { url: issuer.keys.url, target: WRITTEN } : await discover(fetch, issuer);
+  if (typeof location === "string") return { ok: false, problem: location };
+  return parsed(await readJson(fetch, location.url, location.target, KEY_SET_BYTES));
 }
 
 function parsed(document: ReadKeySet): ReadKeys {
@@ -178,7 +180,7 @@ function parsed(document: ReadKeySet): ReadKeys {
 
 const WRITTEN: FetchTarget = { kind: "configured" };
 
-/** Where the keys are, by OpenID Connect Discovery §4. @returns what is wrong, as text */
+/** Finds the key URL by OpenID Connect Discovery §4. @returns a problem as text */
 async function discover(
   fetch: SafeFetch,
   { issuer }: KeyOwner,
@@ -190,7 +192,7 @@ async function discover(
   if (metadata["issuer"] !== issuer) return "the metadata is of another issuer";
   const { jwks_uri: url } = metadata;
   if (typeof url !== "string" || !URL.canParse(url)) return "the metadata names no keys";
-  // The operator wrote the issuer's origin; whatever else it names must not be a way into our network.
+  // The operator wrote the issuer's origin. Any other origin that its metadata names must not reach the private network.
   const isOwn = new URL(url).origin === new URL(issuer).origin;
   return { url, target: isOwn ? WRITTEN : { kind: "named", domains: [] } };
 }

@@ -1,11 +1,13 @@
 /**
- * `kubernetes:///`: the cluster in which this process runs, as an issuer of its service accounts' tokens.
+ * `kubernetes:///`: the cluster in which this process runs, as the issuer of its service account tokens.
  *
- * Who it is stands in the process's own token, its keys at its API server, which is asked with that token and trusted by the
- * cluster's own authority: never at the address that its discovery document names, which pods often cannot reach. Untrusted
- * input: what is in the mounted files is the cluster's; nothing of a caller's token is used.
+ * The issuer's name comes from this process's own token, its keys from the API server. The process authenticates with
+ * that token and verifies the server with the cluster's certificate authority. The URL in the discovery document is not
+ * used: pods often cannot reach it. Untrusted input: none. The mounted files belong to the cluster, and nothing of a
+ * caller's token is used.
  *
- * @see https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account, "Service account issuer discovery"
+ * @see https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account, "Service account issuer
+ *   discovery"
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,9 +19,9 @@ import { parseForeignJson } from "../shared/json/foreign-json.ts";
 import { requestOnce } from "../shared/net/bounded-request.ts";
 
 export interface KubernetesIssuer {
-  /** `iss` of the cluster's tokens; undefined while it cannot be known. */
+  /** `iss` of the cluster's tokens; undefined while it is unknown. */
   name(): Promise<string | undefined>;
-  /** @param host "host:port" in the place of the API server's own */
+  /** @param host "host:port" to use instead of the API server's own */
   readKeys(host: string | undefined): Promise<ReadKeySet>;
 }
 
@@ -27,19 +29,19 @@ export type ReadKeySet =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string };
 
-/** Where Kubernetes puts them in every container. */
+/** Location of the files and variables that Kubernetes puts into every container. */
 export interface KubernetesPlace {
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 const IN_A_POD: KubernetesPlace = { directory: "/var/run/secrets/kubernetes.io/serviceaccount", env: process.env };
-/** The token is another one every hour or so; its issuer stays. */
+/** The token changes about every hour; its issuer stays the same. */
 const FRESH_MS = 60_000;
 const RETRY_MS = 10_000;
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 1024 * 1024;
-/** Of tokens that end with their account alone and name no audience. */
+/** Issuer of legacy tokens, which name no audience and expire only with their account. */
 const LEGACY_ISSUER = "kubernetes/serviceaccount";
 
 export function createKubernetesIssuer(wallClock: Clock, place: KubernetesPlace = IN_A_POD): KubernetesIssuer {
@@ -77,7 +79,7 @@ export function createKubernetesIssuer(wallClock: Clock, place: KubernetesPlace 
   };
 }
 
-/** Redirects are not followed: the token is for this server. */
+/** Does not follow redirects: the token is for this server only. */
 async function ask(url: string, token: string, ca: string): Promise<ReadKeySet> {
   const refuse = (problem: string): ReadKeySet => ({ ok: false, problem: `the API server: it ${problem}` });
   const answer = await requestOnce(

@@ -1,9 +1,10 @@
-/** For which e-mail addresses an issuer's word counts. */
+/** Email addresses that an issuer is trusted to assert. */
 
 /**
- * An issuer may vouch for the addresses of its own domains only: routes are opened by them, and users ended.
+ * Returns the email if its domain is one of the issuer's own. Routes are opened, and users signed out, by email
+ * address.
  *
- * @returns "" for what is no such address
+ * @returns "" if the issuer is not trusted with the address
  */
 export function vouchedEmail(email: unknown, domains: ReadonlySet<string>): string {
   if (typeof email !== "string") return "";

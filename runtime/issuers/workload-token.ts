@@ -1,9 +1,11 @@
 /**
- * Tokens of platforms about their jobs, pods and machines: whether one is good here, whose it is, and which rules it fits.
+ * Verifies tokens of platforms for their jobs, pods and machines, and finds the rules that they match.
  *
- * Untrusted input: the token, until its issuer's signature is checked; after that its issuer is trusted with what it says of
- * its workloads, and with nothing about people. Promises: a user id made of it is no person's; a token that is meant for
- * others, or that was made for an application to know its user by, opens nothing; nothing of it is kept but its subject.
+ * Untrusted input: the token, until its issuer's signature is verified. After that the issuer is trusted about its
+ * workloads, but never about users. Promises:
+ * - A user id made from a token never equals a person's id.
+ * - A token for other audiences, or one that tells an application about its user, is rejected.
+ * - Only the subject of the token is stored.
  *
  * @see draft MCP workload identity federation, RFC 7523 §3
  */
@@ -19,23 +21,23 @@ import { isMeantAlone, isUsableId, MAX_ASSERTION_CHARACTERS, readUnverified } fr
 export interface Workload {
   readonly entry: TrustedIssuer;
   readonly userId: UserId;
-  /** Those that it fits, at least one; what they open is asked by whoever knows what is asked for. */
+  /** Matching rules, at least one. The caller checks what they grant. */
   readonly rules: readonly WorkloadRule[];
   /** Epoch seconds. */
   readonly expiresAt: number;
-  /** Of issuer and token: the same whenever the token is presented. */
+  /** Hash of issuer and token: the same at every presentation. */
   readonly hash: string;
 }
 
 export type WorkloadResult =
   | { readonly ok: true; readonly workload: Workload }
-  /** bad: it says nothing here. unavailable: without the keys nobody can tell. `detail` is for the log. */
+  /** bad: the token is not valid here. unavailable: it cannot be checked without the keys. `detail` is for the log. */
   | { readonly ok: false; readonly reason: "bad" | "unavailable"; readonly detail: string };
 
 export interface WorkloadTokenPlace {
-  /** With the use, where the token is presented. */
+  /** Entries with the use under which the token is presented. */
   readonly entries: readonly TrustedIssuer[];
-  /** What it may be meant for, where the entry names nothing. */
+  /** Allowed audiences if the entry names none. */
   readonly audiences: readonly string[];
   /** Epoch seconds. */
   readonly now: number;
@@ -64,7 +66,7 @@ export async function verifyWorkload(
 
 export interface PlatformTokenTerms {
   readonly audiences: readonly string[];
-  /** Longest time between issue and end. */
+  /** Maximum time from `iat` to `exp`. */
   readonly maxAgeSeconds: number;
   /** Epoch seconds. */
   readonly now: number;
@@ -81,31 +83,34 @@ export type PlatformTokenResult<Entry> =
     }
   | Extract<WorkloadResult, { ok: false }>;
 
-/** What a platform says of a workload, for whatever it is presented. @param termsOf what its issuer's entry asks of it */
+/**
+ * Verifies a platform's token for a workload, for any purpose. @param termsOf returns the requirements of the issuer's
+ * entry
+ */
 export async function verifyPlatformToken<Entry extends KeyOwner>(
   keys: IssuerKeys,
   entries: readonly Entry[],
   token: string,
   termsOf: (entry: Entry) => PlatformTokenTerms,
 ): Promise<PlatformTokenResult<Entry>> {
-  // Its kind, before anything of it is believed.
+  // Check the type before using any claim.
   if (token.length > MAX_ASSERTION_CHARACTERS) return bad("too long");
   const claimed = readUnverified(token);
   if (claimed === undefined) return bad("not a compact JWS");
   if (claimed.type !== undefined && claimed.type !== "JWT") return bad("typ is not that of a platform's token");
 
-  // Whose it says it is: a look-up, no more.
+  // For the look-up only: the issuer is not verified yet.
   const entry = await findEntry(keys, entries, claimed.issuer);
   if (!entry) return bad("iss is no issuer with the use workload here");
 
-  // A key of that issuer must have signed it.
+  // One of this issuer's keys must have signed the token.
   const signed = await keys.verify(entry, token);
   if (!signed.ok) return signed;
   const { claims } = signed;
   const { audiences, maxAgeSeconds, now } = termsOf(entry);
   const problem = kindProblem(claims) ?? audienceProblem(claims, audiences);
   if (problem !== undefined) return bad(problem);
-  // Without tolerance at its end: what is given for it ends with it.
+  // No tolerance after `exp`: a credential issued for the token expires with it.
   const times = readTimes(claims, now, maxAgeSeconds, 0);
   if (!times.ok) return bad(times.problem);
 
@@ -118,7 +123,7 @@ export async function verifyPlatformToken<Entry extends KeyOwner>(
     claims,
     subject: sub,
     expiresAt: Math.ceil(times.exp),
-    // Without the signature, which a holder of the token could write in another way.
+    // Without the signature, which the holder of the token could encode differently.
     hash: hashSecret(JSON.stringify([entry.issuer, jti ?? token.slice(0, token.lastIndexOf("."))])),
   };
 }
@@ -133,8 +138,8 @@ async function findEntry<Entry extends KeyOwner>(
 }
 
 /**
- * Said of a user to an application (OpenID Connect Core §2, §3.1.3.6), of what happened (a logout token is a security event,
- * RFC 8417 §2.2), or bound to a key that nobody shows.
+ * Claims of other kinds of tokens: ID tokens (OpenID Connect Core §2, §3.1.3.6), security events such as logout tokens
+ * (RFC 8417 §2.2), and tokens bound to a key that this caller does not present.
  */
 const OTHER_KINDS = ["nonce", "at_hash", "c_hash", "s_hash", "events", "cnf"];
 

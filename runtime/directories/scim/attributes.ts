@@ -1,8 +1,9 @@
 /**
- * The attributes of users and groups that are kept, and how what a client writes becomes them (RFC 7643 §4).
+ * Stored attributes of users and groups, and how a client's values are converted (RFC 7643 §4).
  *
- * Untrusted input: every value. Promises: names are compared without case and kept in one spelling; what is not listed is
- * not kept, a password above all; texts, lists and the whole are bounded; null and an empty text say that there is none.
+ * Untrusted input: every value. Promises: names are compared without case and stored in one form. Unlisted attributes,
+ * above all passwords, are never stored. Texts, lists and the whole resource are bounded. null and an empty text mean
+ * "no value".
  */
 import { isRecord } from "../../shared/is-record.ts";
 import { ScimRefusal } from "./refusal.ts";
@@ -19,9 +20,9 @@ export interface AttributeObject {
 export interface Attribute {
   readonly name: string;
   readonly type: "string" | "boolean" | "complex";
-  /** A list of complex values, each with `value` at least, or of what `sub` names. */
+  /** A list of complex values, each with at least `value`, or with the members of `sub`. */
   readonly isMany?: true;
-  /** Of many; default `MAX_ITEMS`. */
+  /** Maximum items of a list. Default: `MAX_ITEMS`. */
   readonly most?: number;
   readonly sub?: readonly Attribute[];
   readonly isRequired?: true;
@@ -29,12 +30,12 @@ export interface Attribute {
   readonly isCaseExact?: true;
 }
 
-/** Attributes of one kind of resource; those of the extension stand in an object below its schema's name. */
+/** Attributes of one resource type. Extension attributes are nested under the schema's name. */
 export interface ScimShape {
   readonly schema: string;
   readonly attributes: readonly Attribute[];
   readonly extension?: { readonly schema: string; readonly attributes: readonly Attribute[] };
-  /** Beside its attributes, kept apart from them. */
+  /** Members are stored separately from the attributes. */
   readonly hasMembers?: true;
 }
 
@@ -76,7 +77,7 @@ export const USER_SHAPE: ScimShape = {
     text("locale"),
     text("timezone"),
     flag("active"),
-    // Each is a tag of the user's record, of which the store takes no more.
+    // Each address is a tag of the user's record, and the store allows no more tags.
     { ...list("emails"), most: 32 },
     list("phoneNumbers"),
     list("addresses", [
@@ -111,7 +112,7 @@ export const GROUP_SHAPE: ScimShape = {
   hasMembers: true,
 };
 
-/** Clients write these, and they are passed over: ours to say, never to be kept, or said by groups. */
+/** Ignored when clients send them: set by the gateway, never stored, or derived from groups. */
 const PASSED_OVER = new Set(["schemas", "id", "meta", "groups", "password", "ims", "photos", "x509certificates"]);
 
 export function isPassedOver(name: string): boolean {
@@ -121,7 +122,7 @@ export function isPassedOver(name: string): boolean {
 const MAX_TEXT = 2048;
 const MAX_ITEMS = 64;
 const MAX_RESOURCE = 32_768;
-/** Of one object; in a PATCH, of all values without path, since each of their names is a path to be read. */
+/** Maximum names in one object. In a PATCH: of all values without path, since each name is parsed as a path. */
 export const MAX_NAMES = 2000;
 
 export function findAttribute(attributes: readonly Attribute[], name: string): Attribute | undefined {
@@ -129,7 +130,7 @@ export function findAttribute(attributes: readonly Attribute[], name: string): A
   return attributes.find((each) => each.name.toLowerCase() === lower);
 }
 
-/** @returns what `name` of a record is, whatever its case */
+/** Returns the value of `name`, ignoring case. */
 export function memberOf(record: Readonly<Record<string, unknown>>, name: string): unknown {
   if (Object.hasOwn(record, name)) return record[name];
   const lower = name.toLowerCase();
@@ -137,14 +138,14 @@ export function memberOf(record: Readonly<Record<string, unknown>>, name: string
   return undefined;
 }
 
-/** All names of a record, which no reader looks through when there are very many. @throws ScimRefusal */
+/** All names of a record. Rejects very many, which would be slow to search. @throws ScimRefusal */
 export function namesOf(record: Readonly<Record<string, unknown>>): readonly string[] {
   const names = Object.keys(record);
   if (names.length > MAX_NAMES) throw new ScimRefusal(400, "Too many attributes", "invalidValue");
   return names;
 }
 
-/** A whole resource as a client wrote it. @throws ScimRefusal */
+/** Parses a whole resource. @throws ScimRefusal */
 export function readResource(shape: ScimShape, body: unknown): AttributeObject {
   if (!isRecord(body)) throw new ScimRefusal(400, "The body must be a JSON object", "invalidSyntax");
   const made: Record<string, AttributeValue> = {};
@@ -161,7 +162,7 @@ export function readResource(shape: ScimShape, body: unknown): AttributeObject {
   return checkedResource(shape, made);
 }
 
-/** What holds of a resource however it came about. @throws ScimRefusal */
+/** Checks that apply to a resource after every change. @throws ScimRefusal */
 export function checkedResource(shape: ScimShape, resource: AttributeObject): AttributeObject {
   for (const { name, isRequired } of shape.attributes)
     if (isRequired && resource[name] === undefined) throw new ScimRefusal(400, `"${name}" is required`, "invalidValue");
@@ -170,11 +171,11 @@ export function checkedResource(shape: ScimShape, resource: AttributeObject): At
   return resource;
 }
 
-/** @returns undefined for what says that there is no value @throws ScimRefusal */
+/** @returns undefined if the value means "no value" @throws ScimRefusal */
 export function readValue(attribute: Attribute, value: unknown): AttributeValue | undefined {
   if (attribute.isMany !== true) return readOne(attribute, value);
   if (value === undefined || value === null || value === "") return undefined;
-  // One item that is no list is taken for a list of it.
+  // A single item is treated as a list of one.
   const items = Array.isArray(value) ? value : [value];
   const { name, most = MAX_ITEMS } = attribute;
   if (items.length > most) throw new ScimRefusal(400, `"${name}" has more than ${most} values`, "invalidValue");
@@ -182,7 +183,7 @@ export function readValue(attribute: Attribute, value: unknown): AttributeValue 
   return read.length === 0 ? undefined : read;
 }
 
-/** One of many. A text is the item's `value`. @throws ScimRefusal */
+/** Parses one item of a list. A plain text is the item's `value`. @throws ScimRefusal */
 export function readItem(attribute: Attribute, item: unknown): AttributeObject | undefined {
   if (item === undefined || item === null || item === "") return undefined;
   const members = typeof item === "string" ? { value: item } : item;
@@ -191,7 +192,7 @@ export function readItem(attribute: Attribute, item: unknown): AttributeObject |
   return withContent(readMembers(attribute.sub ?? [], members));
 }
 
-/** An item that says only of what type it is, or that it is the first, says nothing. */
+/** Drops an item that has only a type or a `primary` flag. */
 export function withContent(item: AttributeObject | undefined): AttributeObject | undefined {
   return item && Object.keys(item).some((name) => name !== "type" && name !== "primary") ? item : undefined;
 }
@@ -200,7 +201,7 @@ function readOne(attribute: Attribute, value: unknown): AttributeValue | undefin
   if (value === undefined || value === null || value === "") return undefined;
   if (attribute.type === "string") return readText(attribute.name, value);
   if (attribute.type === "boolean") return readFlag(attribute.name, value);
-  // Entra writes `manager` as the id alone.
+  // Entra sends `manager` as a plain id.
   if (typeof value === "string" && findAttribute(attribute.sub ?? [], "value"))
     return { value: readText(attribute.name, value) };
   if (!isRecord(value)) throw new ScimRefusal(400, `"${attribute.name}" must be an object`, "invalidValue");
@@ -217,7 +218,7 @@ function readMembers(attributes: readonly Attribute[], members: Readonly<Record<
 }
 
 function readText(name: string, value: unknown): string {
-  // Numbers of employees and postal codes come as numbers, too.
+  // Some clients send employee numbers and postal codes as numbers.
   const read = typeof value === "number" && Number.isFinite(value) ? String(value) : value;
   if (typeof read !== "string") throw new ScimRefusal(400, `"${name}" must be text`, "invalidValue");
   if (read.length > MAX_TEXT) throw new ScimRefusal(400, `"${name}" is too long`, "invalidValue");
@@ -226,7 +227,7 @@ function readText(name: string, value: unknown): string {
   return read;
 }
 
-/** Entra sends "True" and "False" as text unless it is told otherwise. */
+/** Entra sends "True" and "False" as text by default. */
 export function readFlag(name: string, value: unknown): boolean {
   if (typeof value === "boolean") return value;
   const lower = typeof value === "string" ? value.toLowerCase() : undefined;

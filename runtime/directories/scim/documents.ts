@@ -1,4 +1,4 @@
-/** What the server says of itself: ServiceProviderConfig, ResourceTypes and Schemas (RFC 7643 §5 to §7). */
+/** Discovery documents of the SCIM server: ServiceProviderConfig, ResourceTypes and Schemas (RFC 7643 §5 to §7). */
 import {
   type Attribute,
   ENTERPRISE_SCHEMA,
@@ -15,7 +15,7 @@ const CONFIG_SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConf
 const TYPE_SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:ResourceType";
 const SCHEMA_SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:Schema";
 
-/** @param base address below which the resources are */
+/** @param base URL under which the resources are served */
 export function serviceProviderConfig(base: string): object {
   const no = { supported: false };
   return {

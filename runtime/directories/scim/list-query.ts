@@ -1,4 +1,4 @@
-/** What a request asks of a list or a resource: filter, page, and which attributes (RFC 7644 §3.4.2, §3.9). */
+/** Query of a list or a resource: filter, page and selected attributes (RFC 7644 §3.4.2, §3.9). */
 import type { Parameters } from "../../shared/http/query.ts";
 import type { ScimShape } from "./attributes.ts";
 import { parseFilter, type Term } from "./path.ts";
@@ -10,11 +10,11 @@ export const MAX_COUNT = 200;
 const DEFAULT_COUNT = 100;
 
 export interface ListQuery {
-  /** Absent: all. */
+  /** Absent: all resources. */
   readonly filter?: readonly Term[];
   /** From 1. */
   readonly startIndex: number;
-  /** 0: how many there are, and none of them. */
+  /** 0: only the total. */
   readonly count: number;
 }
 
@@ -37,12 +37,12 @@ function readInteger(parameters: Parameters, name: string): number | undefined {
 }
 
 export interface Selection {
-  /** Lower-case names of attributes; undefined: all. */
+  /** Lower-case attribute names; undefined: all. */
   readonly only: ReadonlySet<string> | undefined;
   readonly without: ReadonlySet<string>;
 }
 
-/** Sub-attributes are not told apart: whoever asks for one gets the attribute. */
+/** Parses `attributes` and `excludedAttributes`. A request for a sub-attribute returns the whole attribute. */
 export function readSelection(parameters: Parameters): Selection {
   const names = (parameter: string): Set<string> | undefined => {
     const text = parameters.get(parameter)?.slice(0, 4096).trim();
@@ -50,7 +50,7 @@ export function readSelection(parameters: Parameters): Selection {
     return new Set(
       text.split(",").map((each) => {
         const name = each.trim().toLowerCase();
-        // A schema's name has dots of its own.
+        // Schema names contain dots.
         return name.startsWith("urn:") ? name : (name.split(".", 1)[0] as string);
       }),
     );

@@ -1,13 +1,13 @@
-/** What a request changes about a group's members: sums of its operations, which nobody has to know the members for. */
+/** Membership changes of one request, summed up over its operations without reading the current members. */
 import { isRecord } from "../../shared/is-record.ts";
 import { GROUP_SHAPE, memberOf } from "./attributes.ts";
 import { type AttributeChange, changesOf, type PatchOperation } from "./patch.ts";
 import { ScimRefusal } from "./refusal.ts";
 
 export interface MemberChanges {
-  /** Those that there were go, but for what is in `added`. */
+  /** Removes all current members that are not in `added`. */
   readonly isReplaced: boolean;
-  /** Ids; none of them in `removed`. */
+  /** User ids, disjoint from `removed`. */
   readonly added: ReadonlySet<string>;
   readonly removed: ReadonlySet<string>;
 }
@@ -16,17 +16,17 @@ export const NO_CHANGES: MemberChanges = { isReplaced: false, added: new Set(), 
 
 /** Okta sends a large group in one request. */
 const MAX_MEMBERS = 100_000;
-/** Ids are ours and short: another one is nobody's. */
+/** Our ids are short. Any other id belongs to no user. */
 const ID = /^[\w-]{1,64}$/;
 
-/** Of a whole group. A client that does not speak of members leaves them as they are. @throws ScimRefusal */
+/** Membership changes of a whole group. Absent `members` changes nothing. @throws ScimRefusal */
 export function readMembers(body: unknown): MemberChanges {
   const value = isRecord(body) ? memberOf(body, "members") : undefined;
   if (value === undefined || value === null) return NO_CHANGES;
   return { isReplaced: true, added: new Set(idsOf(value)), removed: new Set() };
 }
 
-/** Operations on members, and those on the group itself. @throws ScimRefusal */
+/** Splits operations on members from operations on the group itself. @throws ScimRefusal */
 export function readGroupPatch(operations: readonly PatchOperation[]): {
   readonly members: MemberChanges;
   readonly others: readonly AttributeChange[];
@@ -48,7 +48,7 @@ export function readGroupPatch(operations: readonly PatchOperation[]): {
     }
     const ids = change.path.where ? idsWhere(change) : idsOf(change.value);
     if (op === "remove") {
-      // Without a filter and without values all are meant; with an empty list nobody is.
+      // Without filter and value, all members are removed. With an empty list, none are.
       if (!path.where && (change.value === undefined || change.value === null)) clear();
       for (const id of ids) {
         added.delete(id);
@@ -74,7 +74,7 @@ function idsWhere({ path: { where = [] } }: AttributeChange): readonly string[] 
   return idsOf(only.value);
 }
 
-/** Of a list of members, one member, or ids. What cannot be an id of ours is nobody. @throws ScimRefusal */
+/** Parses a list of members, one member, or plain ids. Ignores texts that cannot be our ids. @throws ScimRefusal */
 function idsOf(value: unknown): readonly string[] {
   if (value === undefined || value === null || value === "") return [];
   const items = Array.isArray(value) ? (value as readonly unknown[]) : [value];

@@ -1,8 +1,8 @@
 /**
- * PATCH of a resource (RFC 7644 §3.5.2), as Okta and Entra really send it: operations in any case, values without path whose
- * names are paths themselves, flags as text, a filter that nothing fits yet.
+ * PATCH of a resource (RFC 7644 §3.5.2) as Okta and Entra send it: operations in any case, values without path whose
+ * names are paths themselves, flags as text, and filters that match nothing yet.
  *
- * Untrusted input: the body. Promise: all of it is done or none; a path that is not understood is refused.
+ * Untrusted input: the body. Promise: all operations apply or none. A path that is not understood is rejected.
  */
 import { isRecord } from "../../shared/is-record.ts";
 import {
@@ -28,12 +28,12 @@ const MAX_OPERATIONS = 1000;
 
 export interface PatchOperation {
   readonly op: "add" | "replace" | "remove";
-  /** Absent: the value's members are what is meant. */
+  /** Absent: the value's members name the attributes. */
   readonly path?: string;
   readonly value: unknown;
 }
 
-/** One place and what becomes of it. */
+/** One path and its change. */
 export interface AttributeChange {
   readonly op: PatchOperation["op"];
   readonly path: Path;
@@ -59,12 +59,12 @@ export function readOperations(body: unknown): readonly PatchOperation[] {
   });
 }
 
-/** What operations change, in their order: what is passed over is left out. @throws ScimRefusal */
+/** Changes of the operations, in order. Skips ignored attributes. @throws ScimRefusal */
 export function* changesOf(shape: ScimShape, operations: readonly PatchOperation[]): Iterable<AttributeChange> {
   let names = 0;
   for (const { op, path, value } of operations) {
     if (path !== undefined) {
-      // The whole extension by its name.
+      // The whole extension, by its schema name.
       if (path.toLowerCase() === shape.extension?.schema.toLowerCase()) yield* extensionChanges(shape, op, value);
       else yield { op, path: parsePath(shape, path), value };
       continue;
@@ -96,7 +96,7 @@ function* extensionChanges(shape: ScimShape, op: PatchOperation["op"], value: un
     if (findAttribute(extension.attributes, name)) yield { op, path: pathOf(name), value: value[name] };
 }
 
-/** Without a path an attribute that nobody keeps is passed over, as in a whole resource; with one it is refused. */
+/** Without a path, unknown attributes are ignored, as in a whole resource. With a path they are rejected. */
 function isKept(shape: ScimShape, name: string): boolean {
   try {
     return parsePath(shape, name).attribute !== undefined;
@@ -154,7 +154,7 @@ function changed(attribute: Attribute, holder: AttributeObject, change: Attribut
   }
   if (op === "remove") return undefined;
   const read = readValue(attribute, value);
-  // Sub-attributes that are not named stay as they are (RFC 7644 §3.5.2.3).
+  // Sub-attributes that are not named stay unchanged (RFC 7644 §3.5.2.3).
   if (attribute.type === "complex" && read !== undefined) return { ...(earlier as object), ...(read as object) };
   return read;
 }
@@ -174,7 +174,7 @@ function changedItems(
   return readValue(attribute, changedOnes) as readonly AttributeObject[] | undefined;
 }
 
-/** A remove with values takes these away (Entra); without, all. */
+/** A remove with values removes these only (Entra); without values, all. */
 function itemsWithout(attribute: Attribute, items: readonly AttributeObject[], value: unknown) {
   const gone = readValue(attribute, value) as readonly AttributeObject[] | undefined;
   if (value === undefined || value === null) return [];
@@ -209,11 +209,11 @@ function itemsWhere(
     return made ? [made] : [];
   };
   if (items.some(isMeant)) return items.flatMap((item) => (isMeant(item) ? apply(item) : [item]));
-  // Nothing to take away is as good as done. What is not there yet is made, as Entra expects of its first address.
+  // Removing an item that does not exist succeeds. Other operations create the item, as Entra expects for a first address.
   return op === "remove" ? items : [...items, ...apply(itemOf(attribute, where))];
 }
 
-/** The least item that the terms hold of. */
+/** The smallest item that matches the terms. */
 function itemOf({ sub = [] }: Attribute, where: readonly ItemTerm[]): AttributeObject {
   const made: Record<string, AttributeValue> = {};
   for (const { name, value } of where) {

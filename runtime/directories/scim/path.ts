@@ -1,8 +1,8 @@
 /**
- * Attribute paths and filters (RFC 7644 §3.4.2.2, §3.5.2): the part of them that Okta and Entra send, which is `eq` and `and`.
+ * Attribute paths and filters (RFC 7644 §3.4.2.2, §3.5.2), limited to what Okta and Entra send: `eq` and `and`.
  *
- * Untrusted input: the text. Promise: bounded in length and number of terms, read once from left to right without
- * backtracking; what is not understood is refused, never passed over.
+ * Untrusted input: the text. Promise: bounded in length and number of terms, and parsed once from left to right without
+ * backtracking. Anything not understood is rejected, never skipped.
  */
 import { isRecord } from "../../shared/is-record.ts";
 import {
@@ -21,18 +21,18 @@ const MAX_TERMS = 8;
 
 /** `emails[type eq "work"].value` */
 export interface Path {
-  /** As it is kept; undefined: one that is passed over. */
+  /** The stored attribute; undefined: an ignored one. */
   readonly attribute: Attribute | undefined;
-  /** As it was written, without its schema. */
+  /** Name as the client wrote it, without the schema. */
   readonly name: string;
-  /** It is one of the extension. */
+  /** The attribute belongs to the extension. */
   readonly isExtension: boolean;
-  /** Which of several are meant; absent: all. */
+  /** Selects items of a list; absent: all. */
   readonly where?: readonly ItemTerm[];
   readonly sub?: Attribute;
 }
 
-/** Of one item: `type eq "work"`. */
+/** Condition on one item: `type eq "work"`. */
 export interface ItemTerm {
   readonly name: string;
   readonly value: FilterValue;
@@ -46,7 +46,7 @@ export interface Term {
   readonly value: FilterValue;
 }
 
-/** Where resources have members that are no attributes of theirs. */
+/** Pseudo-attribute for resources with members. */
 export const MEMBERS: Attribute = {
   name: "members",
   type: "complex",
@@ -82,7 +82,7 @@ export function parsePath(shape: ScimShape, text: string): Path {
   return path;
 }
 
-/** Terms that must all hold. @throws ScimRefusal `invalidFilter` */
+/** Terms, all of which must match. @throws ScimRefusal `invalidFilter` */
 export function parseFilter(shape: ScimShape, text: string): readonly Term[] {
   const reader = createReader(text, "invalidFilter");
   reader.spaces();
@@ -142,7 +142,7 @@ interface Reader {
   /** @returns "" when there is none */
   word(): string;
   take(character: string): boolean;
-  /** Of these the one that stands here with a colon after it, which is passed. */
+  /** Consumes and returns the schema at the current position, with its colon. */
   schema(schemas: readonly string[]): string | undefined;
   value(): FilterValue;
   refusal(problem?: string): ScimRefusal;
@@ -178,13 +178,13 @@ function createReader(text: string, scimType: ScimType): Reader {
     },
     value() {
       const found = match(/"(?:[^"\\]|\\.)*"|[^\s\])]+/y);
-      // Words without quotes know no case at Entra: "True".
+      // Entra writes literals in any case: "True".
       const literal = found.startsWith('"') ? found : found.toLowerCase();
       try {
         const value: unknown = JSON.parse(literal);
         if (value === null || ["string", "number", "boolean"].includes(typeof value)) return value as FilterValue;
       } catch {
-        // Refused below.
+        // Rejected below.
       }
       throw refusal();
     },
@@ -192,7 +192,7 @@ function createReader(text: string, scimType: ScimType): Reader {
   };
 }
 
-/** Whether every term holds of a resource, its `id` included. */
+/** Returns true if every term matches the resource, including its `id`. */
 export function matches(resource: AttributeObject, terms: readonly Term[], shape: ScimShape): boolean {
   return terms.every(({ path, value }) => valuesAt(resource, path, shape).some((each) => isEqual(each, value, path)));
 }
@@ -217,7 +217,7 @@ function isEqual(kept: unknown, wanted: FilterValue, { attribute, sub }: Path): 
   return isAlike(kept as AttributeValue | undefined, wanted);
 }
 
-/** Texts without case; Entra asks for `primary eq "True"`. */
+/** Compares texts without case. Entra sends `primary eq "True"`. */
 function isAlike(kept: AttributeValue | undefined, wanted: FilterValue): boolean {
   if (kept === undefined) return wanted === null;
   return typeof kept !== "object" && String(kept).toLowerCase() === String(wanted).toLowerCase();

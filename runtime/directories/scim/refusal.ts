@@ -1,4 +1,4 @@
-/** What a SCIM client is told when something cannot be done, and its wire form (RFC 7644 §3.12). */
+/** Errors for SCIM clients, and their wire form (RFC 7644 §3.12). */
 
 /** @see RFC 7644 §3.12, table 9 */
 export type ScimType =
@@ -13,7 +13,10 @@ export type ScimType =
 
 export type RefusedStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
 
-/** Thrown where a request is read or carried out; the endpoints answer it. Its text goes to the client: no values of others. */
+/**
+ * Thrown while a request is parsed or executed, and sent as the response. The text goes to the client, so it must not
+ * contain other resources' values.
+ */
 export class ScimRefusal extends Error {
   readonly status: RefusedStatus;
   readonly scimType: ScimType | undefined;
@@ -27,7 +30,7 @@ export class ScimRefusal extends Error {
 
 export const ERROR_SCHEMA = "urn:ietf:params:scim:api:messages:2.0:Error";
 
-/** `status` is text there. */
+/** `status` is a text in the wire form. */
 export function errorBody({ status, scimType, message }: Pick<ScimRefusal, "status" | "scimType" | "message">): object {
   return {
     schemas: [ERROR_SCHEMA],

@@ -1,8 +1,8 @@
 /**
- * The answer of a browser to a challenge → a registered device, or a proof in the session's record.
+ * A browser's response to a challenge → a registered device, or a proof in the session's record.
  *
- * Untrusted input: the form. Promises: a challenge is answered once, by the session it was made for, on the host of its
- * page, for its purpose; a proof is made by a device of the very user; nothing is written before the answer was found good.
+ * Untrusted input: the form. Promises: a challenge is used once, by its session, on the host of its page and for its
+ * purpose. A proof comes from a device of the same user. Nothing is written before the response is verified.
  */
 import type { Log } from "../../shared/log.ts";
 import { MAX_NAME_CHARACTERS } from "../../pages/device.ts";
@@ -25,7 +25,7 @@ export interface CeremonyDeps extends DeviceDeps {
   readonly log: Log;
 }
 
-/** A signed-in browser in front of our page. */
+/** A signed-in browser on our page. */
 export interface BrowserCaller {
   readonly principal: Principal;
   readonly sessionId: string;
@@ -58,17 +58,17 @@ export async function finishCeremony(
   caller: BrowserCaller,
   form: ReadonlyMap<string, string>,
 ): Promise<CeremonyResult> {
-  // 1. The challenge: ours, of this session and this host, not too old.
+  // 1. The challenge: ours, for this session and host, and not expired.
   const challenge = deps.tickets.openChallenge(form.get("ticket") ?? "");
   if (challenge?.sessionId !== caller.sessionId || challenge.host !== caller.host) return refuse("ticket");
   const answer = readAnswer(form.get("answer") ?? "");
-  // 2. The answer, and 3. its effect, which only the first answer to a challenge has.
+  // 2. The response. 3. Its effect, for the first response to a challenge only.
   const done =
     challenge.purpose === "register"
       ? await register(deps, caller, challenge, answer, nameOf(form.get("name")))
       : await prove(deps, caller, challenge, answer);
   if (typeof done === "string") return refuse(done);
-  // 4. A registration is a proof too: the device signed this session's challenge.
+  // 4. A registration also proves the device: it signed this session's challenge.
   if (!(await proveToSession(deps, caller.sessionId, done))) return refuse("session-ended");
   const fields = { user: caller.principal.user.id, device: done.id, request: caller.requestId };
   deps.log.info(fields, challenge.purpose === "register" ? "device registered" : "device verified");
@@ -103,7 +103,7 @@ async function prove(
 ): Promise<DeviceProof | CeremonyRefusal> {
   let isTaken = false;
   for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
-    // Among the user's own: nobody proves another's device.
+    // Search only this user's devices: a user cannot prove another user's device.
     const found = await findOwn(deps, caller, credentialIdOf(answer));
     if (!found) return "unknown-device";
     const result = await verifyProof(caller.party, challenge.challenge, found.device, answer);
@@ -113,7 +113,7 @@ async function prove(
     }
     isTaken ||= await take(deps, caller, challenge);
     if (!isTaken) return "ticket";
-    // Used elsewhere meanwhile: checked again, by the count as it is now.
+    // The device was used elsewhere meanwhile: check again with the new counter.
     if (await noteUse(deps, found, result.counter)) return found.proof;
   }
   return "answer";
@@ -138,7 +138,7 @@ function tellRefused(
   reason: string,
   device?: string,
 ): void {
-  // What a browser sent may be long, and holds line ends where somebody wants them to.
+  // Browser input may be long and contain line breaks.
   const fields = reason.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
   deps.log.warn({ user: principal.user.id, device, request: requestId, reason: fields }, "device rejected");
 }
@@ -155,7 +155,7 @@ function readAnswer(text: string): unknown {
   }
 }
 
-/** As the user calls it, without what steers terminals and hides in texts. */
+/** The user's name for the device, without control and invisible characters. */
 function nameOf(text = ""): string {
   const name = text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu, "")

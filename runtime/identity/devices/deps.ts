@@ -1,7 +1,7 @@
-/** What the parts for devices need of others. */
+/** Dependencies of the device modules. */
 import type { BrowserSessions, Csrf, Revocations } from "../interfaces.ts";
 
-/** Of a signed-in browser. */
+/** Session services for a signed-in browser. */
 export interface DeviceSession {
   readonly csrf: Csrf;
   readonly browser: BrowserSessions;

@@ -1,11 +1,11 @@
 /**
- * Registered devices: the page on which people register and prove them, and their list on the user page.
+ * Registered devices: the page on which users register and prove them, and their list on the account page.
  *
- * All of it stands on the host of sign-in pages, which is also what keys are bound to; a proof is written into the session's
- * record, and so reaches every host on which the session is signed in.
+ * The pages are on the host of sign-in pages, to which keys are also bound. A proof is written into the session's
+ * record and so applies on every host of the session.
  *
- * Untrusted input: requests, forms, what the browser says for a device. Promises: only our own page's form of this very
- * session has an effect; a person is led to no host but those of the configuration.
+ * Untrusted input: requests, forms and the browser's data about a device. Promises: only a form on our page, of this
+ * very session, has an effect. Redirects lead only to configured hosts.
  */
 import { isIP } from "node:net";
 
@@ -41,7 +41,7 @@ import { bareHost } from "../../shared/net/bare-host.ts";
 const PAGE_PATH = "/.gateway/webauthn";
 const SCRIPT_PATH = "/.gateway/webauthn.js";
 const ENROLLED_PATH = "/.gateway/device-enrolled";
-/** Answers have some 2 KiB. */
+/** Responses have some 2 KiB. */
 const MAX_FORM_BYTES = 32 * 1024;
 
 export interface DeviceModuleDeps {
@@ -55,7 +55,7 @@ export interface DeviceModuleDeps {
 export interface DeviceModule {
   readonly endpoints: readonly Endpoint[];
   readonly proofs: DeviceProofs;
-  /** undefined where neither the user has devices nor any route asks for one. */
+  /** undefined if the user has no devices and no route requires one. */
   readonly userSection: UserSection;
 }
 
@@ -65,7 +65,7 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
   const tickets = createTickets(deps);
   const section = createDeviceSection({ store, clock, log, session, registerPath: PAGE_PATH });
 
-  /** A signed-in browser on the right host; undefined when the exchange is answered. */
+  /** Returns a signed-in browser on the right host; undefined if a response was sent. */
   const callerOf = async (exchange: Exchange, snapshot: Snapshot): Promise<BrowserCaller | undefined> => {
     const site = findSite(snapshot, exchange.host);
     const isForm = exchange.method === "POST";
@@ -126,7 +126,7 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
     if (!result.ok) return refuseCeremony(exchange, result.reason, journey && request);
     const next = journey && wayBack(snapshot, journey, caller);
     if (next !== undefined) {
-      // A page that goes on by itself instead of a redirect: browsers hold a form's redirects to the form's own policy.
+      // A page that refreshes instead of a redirect: browsers apply the form's policy to redirects after it.
       const html = continuePage({ title: "Device proven", href: next });
       return respondHtml(exchange, 200, html, ["refresh", `0;url=${next}`]);
     }
@@ -177,16 +177,16 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
   };
 }
 
-/** Back to the address that asked, if it is still one of ours. */
+/** Returns the address that requested the proof, if it is still one of ours. */
 function wayBack(snapshot: Snapshot, journey: DeviceFlow, caller: BrowserCaller): string | undefined {
   const target = findSite(snapshot, journey.host);
   if (target?.authenticateOrigin !== caller.party.origin) return undefined;
   if (journey.sessionId === caller.sessionId) return target.origin + journey.returnTo;
-  // Signed in anew on this host meanwhile: that host has to learn of the session that proved the device.
+  // A new sign-in on this host meanwhile: the route's host must get the session that proved the device.
   return `${target.origin}/.gateway/sign_in?return_to=${encodeURIComponent(journey.returnTo)}`;
 }
 
-/** What keeps browsers from binding keys to this host. */
+/** Reasons why browsers cannot bind keys to this host. */
 function deviceAddressProblem({ hostname, secure }: Site): string | undefined {
   if (isIP(bareHost(hostname)) !== 0) return "the address must have a host name instead of an IP address";
   return secure || isLoopbackHost(hostname) ? undefined : "the address must begin with https";

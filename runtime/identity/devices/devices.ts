@@ -1,9 +1,9 @@
 /**
- * Registered devices in the store: made, proven, approved and ended.
+ * Stored devices: registered, proven, approved and removed.
  *
- * Promises: a credential is registered once, for one user; each user sees and ends their own alone; what a session has
- * proven stands in the session's own record and ends with it. Removing a device, or taking an approval back, is announced
- * before it is written: no process that has learnt of it decides by what was known before.
+ * Promises: a credential is registered once, for one user. Users see and remove only their own devices. A session's
+ * proofs are stored in its record and end with it. Removal of a device or its approval is announced before it is
+ * written, so that no informed process uses cached facts.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { hashSecret, randomSecret } from "../../shared/keys.ts";
@@ -16,11 +16,11 @@ import type { Store, StoredRecord } from "../../store/store.ts";
 import type { Credential } from "./webauthn.ts";
 import type { UserId } from "../../shared/user-id.ts";
 
-/** Of one user. */
+/** Per user. */
 export const MAX_DEVICES = 20;
-/** Of one session; the oldest proof gives way. */
+/** Per session. The oldest proof is dropped. */
 const MAX_PROOFS = 8;
-/** Unused for this long, a device is forgotten. */
+/** Devices are deleted after this time without use. */
 const KEPT_SECONDS = 365 * 24 * 3600;
 const MAX_CONFLICTS = 8;
 const PREFIX = "device:";
@@ -35,15 +35,15 @@ export interface DeviceEndDeps extends DeviceDeps {
   readonly revocations: Pick<Revocations, "revoke">;
 }
 
-/** A device with what its record is found by. */
+/** A device with the key of its record. */
 export interface LivingDevice {
   readonly proof: DeviceProof;
   readonly device: DeviceRecord;
-  /** Epoch seconds; put off with each use. */
+  /** Epoch seconds; extended by each use. */
   readonly expiresAt: number;
 }
 
-/** @param userId only this user's; everybody's when absent @returns the oldest first */
+/** @param userId only this user's devices; absent: all users' @returns the oldest first */
 export async function listDevices({ store }: Pick<DeviceDeps, "store">, userId?: string): Promise<LivingDevice[]> {
   const records = await store.list<DeviceRecord>(userId === undefined ? DEVICES_TAG : userTag(userId));
   return records
@@ -52,7 +52,7 @@ export async function listDevices({ store }: Pick<DeviceDeps, "store">, userId?:
     .sort((a, b) => a.device.createdAt - b.device.createdAt);
 }
 
-/** @param userId only this user's; all users' when absent @returns them in no order that means anything */
+/** @param userId only this user's devices; absent: all users' @returns devices in no particular order */
 export function pageDevices(
   { store }: Pick<DeviceDeps, "store">,
   page: PageRequest,
@@ -61,7 +61,10 @@ export function pageDevices(
   return pageOf(store, { prefix: PREFIX, tag: userId === undefined ? DEVICES_TAG : userTag(userId) }, page, toLiving);
 }
 
-/** By its id, which is not its key: devices are read page by page until it is found. @param userId only this user's; all users' when absent */
+/**
+ * Finds a device by id. The id is not the record's key, so pages are read until it is found. @param userId only this
+ * user's devices; absent: all users'
+ */
 export async function findDevice(
   { store }: Pick<DeviceDeps, "store">,
   id: string,
@@ -75,7 +78,7 @@ export async function findDevice(
   return undefined;
 }
 
-/** @returns "known" when the credential is registered already, whoever's it is; "full" when the user has too many */
+/** @returns "known" if any user has registered the credential; "full" if the user has too many devices */
 export async function registerDevice(
   deps: DeviceDeps,
   of: { readonly userId: UserId; readonly name: string; readonly rpId: string; readonly credential: Credential },
@@ -98,9 +101,9 @@ export async function registerDevice(
 }
 
 /**
- * Notes a use of a device.
+ * Records a use of a device.
  *
- * @returns false when the record has changed since it was read: the answer must be checked again by what it says now
+ * @returns false if the record has changed since it was read: check the response again with the new record
  */
 export async function noteUse(deps: DeviceDeps, { proof, device }: LivingDevice, counter: number): Promise<boolean> {
   const record = await createRecords(deps.store).devices.get(proof.key);
@@ -108,7 +111,7 @@ export async function noteUse(deps: DeviceDeps, { proof, device }: LivingDevice,
   return put(deps, proof.key, { ...record.value, counter, usedAt: epochSeconds(deps.clock) }, record.version);
 }
 
-/** Writes into a session that it has proven a device. @returns false when the session has ended */
+/** Adds a proven device to a session. @returns false if the session has ended */
 export async function proveToSession(deps: DeviceDeps, sessionId: string, proof: DeviceProof): Promise<boolean> {
   const { sessions } = createRecords(deps.store);
   for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
@@ -123,35 +126,35 @@ export async function proveToSession(deps: DeviceDeps, sessionId: string, proof:
   throw new GatewayError("device.conflict", "Cannot store the proof of a device: the session's record keeps changing");
 }
 
-/** @returns true for the first answer to a challenge */
+/** @returns true for the first response to a challenge */
 export async function takeChallenge(
   deps: DeviceDeps,
   { challenge, userId, expiresAt }: { readonly challenge: string; readonly userId: UserId; readonly expiresAt: number },
 ): Promise<boolean> {
   const { deviceAnswers } = createRecords(deps.store);
-  // As long as the challenge, and a little more: clocks of replicas differ.
+  // Longer than the challenge, since replicas' clocks differ.
   const until = expiresAt + 60;
   const tags = [userTag(userId)];
   return (await deviceAnswers.put(hashSecret(challenge), { userId }, { ifVersion: 0, expiresAt: until, tags })).ok;
 }
 
-/** Ends a device: at once wherever the feed is heard. @returns false when it is gone already */
+/** Removes a device, immediately in all processes that follow the feed. @returns false if it does not exist */
 export async function removeDevice(deps: DeviceEndDeps, { proof }: LivingDevice): Promise<boolean> {
   const { devices } = createRecords(deps.store);
   for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
     const record = await devices.get(proof.key);
     if (record?.value.id !== proof.id) return false;
     await deps.revocations.revoke(deviceKey(record.value));
-    // Of this version: what an approval wrote meanwhile has another key.
+    // Only this version: a concurrent approval creates another revocation key.
     if (await devices.delete(proof.key, { ifVersion: record.version })) return true;
   }
   throw new GatewayError("device.conflict", "Cannot remove a device: its record keeps changing");
 }
 
 /**
- * An administrator's word about a device, or its end.
+ * Adds or withdraws an administrator's approval.
  *
- * @returns false when the device is gone, or stands so already
+ * @returns false if the device does not exist or already has this state
  */
 export async function setApproval(deps: DeviceEndDeps, { proof }: LivingDevice, approved: boolean): Promise<boolean> {
   const { devices } = createRecords(deps.store);

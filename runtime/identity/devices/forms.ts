@@ -1,3 +1,3 @@
-/** Names of the forms for their tokens: that of one is worth nothing in another. */
+/** Form names for CSRF tokens: a token of one form is invalid in another. */
 export const DEVICE_FORM = "device";
 export const REMOVE_FORM = "device-remove";

@@ -1,4 +1,4 @@
-/** The page of ceremonies: which devices this person can prove, and which they can register, each with a challenge of its own. */
+/** Page of ceremonies: the devices that this user can prove or register, each with its own challenge. */
 import { createHash } from "node:crypto";
 
 import { devicePage, type CeremonyParts } from "../../pages/device.ts";
@@ -20,7 +20,7 @@ export interface OfferDeps {
 export interface Offer {
   readonly caller: BrowserCaller;
   readonly journey: DeviceFlow | undefined;
-  /** The sealed journey, to travel with the form. */
+  /** The sealed flow, sent with the form. */
   readonly request: string | undefined;
   readonly action: string;
   readonly scriptPath: string;
@@ -77,7 +77,7 @@ export async function renderDevicePage(deps: OfferDeps, offer: Offer): Promise<s
   });
 }
 
-/** Names the user to their devices. Without what the user is called, as WebAuthn §14.6.1 wants it. */
+/** User handle for devices. Contains no personal data, as WebAuthn §14.6.1 requires. */
 function handleOf({ party, principal }: BrowserCaller): Buffer {
   return createHash("sha256").update(`device ${party.rpId} ${principal.user.id}`).digest();
 }

@@ -1,22 +1,22 @@
 /**
- * What a browser carries on its way to a proof and back: sealed, so that nobody stores anything before there is a proof.
+ * State that a browser carries to a proof and back, sealed. Nothing is stored before there is a proof.
  *
- * Promise: a challenge is good for one session, one page, one purpose and ten minutes; which address a person goes back to
- * is what the gateway itself wrote. A used challenge is remembered by its answer, see devices.ts.
+ * Promise: a challenge is valid for one session, page and purpose, for ten minutes. The return address was written by
+ * the gateway. devices.ts remembers used challenges.
  */
 import { randomSecret, type Keys } from "../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { DeviceRecord } from "../identity-records.ts";
 
-/** Where somebody wanted to go who has to prove a device first. */
+/** Original request of a user who must prove a device first. */
 export interface DeviceFlow {
   /** Host of a route. */
   readonly host: string;
   /** Path and query on it. */
   readonly returnTo: string;
-  /** The session that is refused there. */
+  /** The session that was denied there. */
   readonly sessionId: string;
-  /** The only kind of device that helps. */
+  /** The required kind of device. */
   readonly type?: "enclave_only";
   readonly expiresAt: number;
 }
@@ -35,7 +35,7 @@ export interface Challenge {
 
 export interface DeviceTickets {
   sealJourney(journey: Omit<DeviceFlow, "expiresAt">): string;
-  /** @returns undefined when forged, changed or past its end */
+  /** @returns undefined if forged, changed or expired */
   openJourney(text: string): DeviceFlow | undefined;
   mintChallenge(of: Pick<Challenge, "purpose" | "sessionId" | "host" | "type">): Challenge;
   sealChallenge(challenge: Challenge): string;

@@ -1,4 +1,4 @@
-/** What the user page says of the user's devices, and the form with which one is removed. */
+/** Devices on the account page, and the form that removes one. */
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { redirect } from "../../http/respond.ts";
@@ -37,7 +37,7 @@ export function createDeviceSection(deps: DeviceSectionDeps): DeviceSection {
     async render(principal, snapshot) {
       const own = await listDevices(deps, principal.user.id);
       if (own.length === 0 && !asksForDevices(snapshot)) return undefined;
-      // From the record: what is remembered of this browser may be older than the proof that led here.
+      // From the record: cached facts about this browser may be older than the proof.
       const record = await createRecords(deps.store).sessions.get(principal.sid);
       const proven = new Set(record?.value.devices?.map(({ id }) => id));
       return devicesSection(
@@ -65,7 +65,7 @@ export function createDeviceSection(deps: DeviceSectionDeps): DeviceSection {
       });
       if (!sent.ok) return refuseForm(exchange);
       const { principal } = sent;
-      // Looked up among the user's own, so that nobody removes another's.
+      // Search only this user's devices: a user cannot remove another user's device.
       const own = await listDevices(deps, principal.user.id);
       const chosen = own.find(({ device }) => device.id === sent.values.get("device"));
       if (chosen && (await removeDevice({ ...deps, revocations: session.revocations }, chosen))) {

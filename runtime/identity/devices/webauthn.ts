@@ -1,10 +1,12 @@
 /**
- * WebAuthn ceremonies: what the browser is asked, and whether its answer is good. The one file that knows the library.
+ * WebAuthn ceremonies: options for the browser, and verification of its responses. The only file that uses the library.
  *
- * Untrusted input: the answers. Promises: challenge, origin and RP ID are exactly ours; a counting device counts upwards;
- * `enclave_only` means a device that is part of the machine, asked its person and does not copy the key elsewhere, as far
- * as a browser can tell. Attestations are neither asked for nor looked at: to check one, addresses that it names would be
- * fetched, and whoever signs in could make the gateway ask any address.
+ * Untrusted input: the responses. Promises: challenge, origin and RP ID match exactly. Counters increase.
+ * `enclave_only` means a built-in device that verified its user and does not copy the key elsewhere, as far as a
+ * browser can tell.
+ *
+ * Attestations are neither requested nor verified: verification fetches URLs named in them, so any user could make the
+ * gateway request any URL.
  *
  * @see WebAuthn Level 3 §7.1 (registration), §7.2 (authentication)
  */
@@ -17,9 +19,9 @@ import type {
 import { errorText } from "../../shared/errors.ts";
 import type { DeviceRecord } from "../identity-records.ts";
 
-/** Where ceremonies take place. */
+/** Site of the ceremonies. */
 export interface RelyingParty {
-  /** Host name that keys are bound to. */
+  /** Host name to which keys are bound. */
   readonly rpId: string;
   /** "https://auth.example.com" */
   readonly origin: string;
@@ -44,7 +46,7 @@ const helpers = () => import("@simplewebauthn/server/helpers");
 
 /** ES256, EdDSA, RS256 (COSE). */
 const ALGORITHMS = [-7, -8, -257];
-/** A person looks for a key or a phone. */
+/** Time to find a key or a phone. */
 const TIMEOUT_MS = 300_000;
 
 /** @returns JSON for `PublicKeyCredential.parseCreationOptionsFromJSON` */
@@ -54,7 +56,7 @@ export async function registrationOptions(
     readonly challenge: string;
     readonly type: DeviceRecord["type"];
     readonly user: { readonly handle: Buffer; readonly name: string };
-    /** This user's: no device is registered twice. */
+    /** The user's registered devices, which cannot be registered again. */
     readonly known: readonly DeviceRecord[];
   },
 ): Promise<object> {
@@ -70,7 +72,7 @@ export async function registrationOptions(
     timeout: TIMEOUT_MS,
     attestationType: "none",
     excludeCredentials: asked.known.map(descriptor),
-    // Not discoverable: the gateway knows who asks, and such keys tend to stay on their device.
+    // Not discoverable: the gateway knows the user, and such keys usually stay on their device.
     authenticatorSelection: {
       residentKey: "discouraged",
       userVerification: isEnclave ? "required" : "preferred",
@@ -118,7 +120,7 @@ export async function verifyRegistration(
     });
     if (!result.verified) return { ok: false, reason: "invalid", detail: "not verified" };
     const { credential, credentialDeviceType } = result.registrationInfo;
-    // MUST, WebAuthn §7.1: what is stored must be what the authenticator signed for.
+    // MUST, WebAuthn §7.1: the stored credential is the one that the authenticator signed for.
     if (credential.id !== response.id) return { ok: false, reason: "invalid", detail: "two credential ids" };
     const isSynced = credentialDeviceType === "multiDevice";
     if (isEnclave && response.authenticatorAttachment !== "platform")
@@ -136,12 +138,12 @@ export async function verifyRegistration(
       },
     };
   } catch (error) {
-    // The library throws for all that is wrong with an answer, and so does reading what is no answer at all.
+    // The library throws for every invalid response, and so does parsing one that is malformed.
     return { ok: false, reason: "invalid", detail: errorText(error) };
   }
 }
 
-/** @param answer as the page sent it; its credential is this device's */
+/** @param answer as the page sent it, with the credential of this device */
 export async function verifyProof(
   party: RelyingParty,
   challenge: string,
@@ -157,16 +159,16 @@ export async function verifyProof(
       expectedChallenge: challenge,
       expectedOrigin: party.origin,
       expectedRPID: party.rpId,
-      // The counter is compared below, where a copy can be told from a bad answer.
+      // The counter is compared below, to distinguish a copied device from an invalid response.
       credential: { id: device.credentialId, publicKey: toBytes(device.publicKey), counter: 0 },
       requireUserVerification: device.type === "enclave_only",
     });
     if (!verified) return { ok: false, reason: "invalid", detail: "the signature is not the device's" };
     const { newCounter: counter, credentialDeviceType } = authenticationInfo;
-    // MUST, WebAuthn §7.2: a key says at its making whether it may be copied, and stays so.
+    // MUST, WebAuthn §7.2: a key is created as copyable or not, and never changes.
     if ((credentialDeviceType === "multiDevice") !== device.isSynced)
       return { ok: false, reason: "invalid", detail: "the key is of another kind than registered" };
-    // WebAuthn §6.1.1: not above the last one, where any was counted: two devices count with one key.
+    // WebAuthn §6.1.1: a counter that does not increase indicates two devices with the same key. Zero means: not counted.
     if ((counter !== 0 || device.counter !== 0) && counter <= device.counter)
       return { ok: false, reason: "counter", detail: `counts ${counter} after ${device.counter}` };
     return { ok: true, counter };
@@ -175,13 +177,13 @@ export async function verifyProof(
   }
 }
 
-/** The credential that an answer speaks of; undefined when it is no answer. */
+/** Credential id of a response; undefined if it is malformed. */
 export function credentialIdOf(answer: unknown): string | undefined {
   const id = (answer as { readonly id?: unknown } | null)?.id;
   return typeof id === "string" ? id : undefined;
 }
 
-/** @throws for any but none, and the self attestation that some devices cannot leave out; it names no address */
+/** @throws for any attestation except none and self attestation, which some devices always send; it contains no URL */
 async function refuseAttestation(response: RegistrationResponseJSON): Promise<void> {
   const { decodeAttestationObject, isoBase64URL } = await helpers();
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.response.attestationObject));
@@ -190,7 +192,7 @@ async function refuseAttestation(response: RegistrationResponseJSON): Promise<vo
   throw new Error(`an attestation of format ${JSON.stringify(format)}, which was not asked for`);
 }
 
-/** @throws when the ceremony took place in a frame of another site; our pages stand in none */
+/** @throws if the ceremony took place in a frame of another site; our pages are never framed */
 async function refuseFrame(clientData: string): Promise<void> {
   const { decodeClientDataJSON } = await helpers();
   const { crossOrigin, topOrigin } = decodeClientDataJSON(clientData);

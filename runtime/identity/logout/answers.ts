@@ -1,4 +1,4 @@
-/** Answers to identity providers that say what is ours to say; what is wrong with a statement they are not told. */
+/** Responses to identity providers about logout statements. They never say what is wrong with a statement. */
 import type { Exchange } from "../../http/exchange.ts";
 import { AGAIN_LATER, respondError, respondJson } from "../../http/respond.ts";
 import type { Log } from "../../shared/log.ts";
@@ -7,12 +7,12 @@ export function respondNotThere(exchange: Exchange): void {
   respondError(exchange, 404, { code: "endpoint.not-found", message: "There is nothing at this address" });
 }
 
-/** Not everything has ended, and the same may be sent again. */
+/** The revocation is incomplete, and the provider should send the statement again. */
 export function respondAgain(exchange: Exchange): void {
   respondJson(exchange, 503, UNAVAILABLE, AGAIN_LATER);
 }
 
-/** Of a statement that another request, here or elsewhere, is at: should that fail, this one must not have been refused. */
+/** Another request is processing the same statement. If that fails, this one must not have been rejected. */
 export const BUSY = "the same statement is being carried out";
 
 interface NotNow {
@@ -20,11 +20,11 @@ interface NotNow {
   readonly issuer?: string;
   /** For the log. */
   readonly detail: string;
-  /** After which the sender may go on, of too many that were bad. */
+  /** Wait time after too many invalid statements. */
   readonly seconds?: number;
 }
 
-/** Nothing has ended. */
+/** Nothing was revoked. */
 export function respondNotNow(log: Log, exchange: Exchange, { issuer, detail, seconds }: NotNow): void {
   log.warn({ request: exchange.id, issuer, reason: detail }, "cannot process issuer logout");
   if (seconds === undefined) respondAgain(exchange);

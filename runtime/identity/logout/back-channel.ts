@@ -1,9 +1,9 @@
 /**
- * `POST /.gateway/backchannel_logout`: a provider says that it has signed somebody out (OpenID Connect Back-Channel Logout 1.0).
+ * `POST /.gateway/backchannel_logout`: a provider has signed a user out (OpenID Connect Back-Channel Logout 1.0).
  *
- * Untrusted input: the form, until the token in it is verified. Promises: 200 says that all of it has ended, in the store and
- * so within 2 s everywhere; a user or session that nobody knows is 200 as well; everything else ends nothing, has one text
- * whatever was wrong, and where the cause is ours it is 503, so that the provider sends it again.
+ * Untrusted input: the form, until its token is verified. Promises: 200 means that all of it is revoked in the store,
+ * and so everywhere within 2 s. Unknown users and sessions also get 200. Any other response revokes nothing and has the
+ * same text for all causes. If the cause is ours the status is 503, so that the provider retries.
  */
 import type { Snapshot } from "../../config/snapshot.ts";
 import { readForm } from "../../http/body.ts";
@@ -69,15 +69,15 @@ export async function handleBackChannelLogout(deps: LogoutDeps, exchange: Exchan
 }
 
 /**
- * "logout+jwt" is recommended, and providers from before that say "JWT" or nothing (OpenID Connect Back-Channel Logout 1.0 §2.4); other kinds of tokens that an
- * issuer signs say which they are.
+ * "logout+jwt" is recommended, but older providers send "JWT" or nothing (OpenID Connect Back-Channel Logout 1.0 §2.4).
+ * An issuer's other kinds of tokens have their own types.
  */
 function isLogoutType(type: unknown): boolean {
   if (type === undefined) return true;
   return typeof type === "string" && /^(?:(?:application\/)?logout\+jwt|jwt)$/i.test(type);
 }
 
-/** To whom an issuer's logout tokens have to be addressed. */
+/** Accepted audiences of an issuer's logout tokens. */
 export function logoutAudiences(entry: TrustedIssuer, settings: Providers): ReadonlySet<string> {
   return new Set([...clientIdsAt(settings, entry), ...entry.logoutAudiences]);
 }

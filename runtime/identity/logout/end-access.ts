@@ -1,4 +1,4 @@
-/** What ends when an issuer says so: looked up in the store by user or by the issuer's session, ended key by key. */
+/** Revocations at an issuer's request: finds access by user or by the issuer's session, and revokes it key by key. */
 import type { UserId } from "../../shared/user-id.ts";
 import type { Store } from "../../store/store.ts";
 import { userTag, type SessionRecord } from "../identity-records.ts";
@@ -11,7 +11,7 @@ export interface EndDeps extends SignedOutDeps {
   readonly revocations: Pick<Revocations, "revoke">;
 }
 
-/** How much ended, for the log. */
+/** Number of revoked items, for the log. */
 export interface Ended {
   readonly users: readonly UserId[];
   readonly sessions: number;
@@ -25,10 +25,10 @@ export interface LogoutOf extends LogoutStatement {
 }
 
 /**
- * Back-channel logout: with `sid` the sessions that were signed in under that one, otherwise all of the user. What is made
- * in a session (application tokens, programmatic tokens, open streams) ends with it.
+ * Back-channel logout: with `sid`, ends the sessions signed in under that provider session; otherwise everything of the
+ * user. Application tokens, programmatic tokens and open streams of a session end with it.
  *
- * @throws GatewayError `store.unavailable`: something may not have ended, and the same is to be asked again
+ * @throws GatewayError `store.unavailable`: revocation may be incomplete, and the request must be repeated
  */
 export async function endByLogout(deps: EndDeps, logout: LogoutOf): Promise<Ended> {
   const { issuer, userId, sid, issuedAt, endsGrants } = logout;
@@ -54,13 +54,13 @@ async function findSessions(
   const tag = sid !== undefined ? providerSessionTag(issuer, sid) : userId !== undefined ? userTag(userId) : undefined;
   if (tag === undefined) return [];
   const records = await store.list<SessionRecord>(tag);
-  // Of a token that names both, both are meant.
+  // If a token names user and session, both must match.
   return records.filter(
     ({ key, value }) => key.startsWith("session:") && (userId === undefined || value.userId === userId),
   );
 }
 
-/** What MCP clients may do for a user, and codes with which they would be given it. @returns how many grants */
+/** Revokes a user's grants of MCP clients, and codes that would become grants. @returns number of grants */
 async function endGrants(deps: EndDeps, userId: UserId, issuedAt: number): Promise<number> {
   await noteSignedOut(deps, { kind: "grants", userId }, issuedAt);
   let grants = 0;

@@ -1,4 +1,4 @@
-/** Ends everything of a user: sessions, what MCP clients may do, and the provider's tokens, so that they must sign in again. */
+/** Revokes everything of a user: sessions, grants of MCP clients, and the provider's tokens. The user must sign in again. */
 import type { Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds } from "../../shared/clock.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -28,9 +28,9 @@ export interface EndUserDeps extends EndDeps {
 const MAX_CONFLICTS = 8;
 
 /**
- * @param issuedAt epoch seconds, by the issuer's clock: sign-ins and assertions from before count no more
- * @returns false when nothing is known of the user
- * @throws GatewayError `store.unavailable`: something may not have ended, and the same is to be asked again
+ * @param issuedAt epoch seconds, by the issuer's clock: earlier sign-ins and assertions become invalid
+ * @returns false if nothing is known about the user
+ * @throws GatewayError `store.unavailable`: revocation may be incomplete, and the request must be repeated
  */
 export async function endUser(deps: EndUserDeps, userId: UserId, issuedAt: number): Promise<boolean> {
   await noteSignedOut(deps, { kind: "user", userId }, issuedAt);
@@ -41,7 +41,10 @@ export async function endUser(deps: EndUserDeps, userId: UserId, issuedAt: numbe
   return true;
 }
 
-/** As if the provider had refused them: its tokens are of no use before the next sign-in. @returns whether they are known */
+/**
+ * Same effect as a rejection by the provider: the tokens are unusable until the next sign-in. @returns true if the user
+ * is known
+ */
 async function forgetProvider({ records, snapshots, clock, keys }: EndUserDeps, userId: UserId): Promise<boolean> {
   const proof = createIdentityProof(keys);
   for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
@@ -49,7 +52,7 @@ async function forgetProvider({ records, snapshots, clock, keys }: EndUserDeps, 
     if (stored?.value.issuer !== issuerOf(userId) || stored === undefined) return false;
     const now = epochSeconds(clock);
     const refused = refusedRecord(stored.value, now);
-    // What others have changed gets no proof.
+    // A record that was modified outside the gateway gets no proof.
     const value = proof.holds(userId, stored.value) ? proof.add(refused) : refused;
     const put = await records.identities.put(userId, value, {
       ifVersion: stored.version,
@@ -61,13 +64,13 @@ async function forgetProvider({ records, snapshots, clock, keys }: EndUserDeps, 
   throw new GatewayError("identity.conflict", "Cannot end a user: the record keeps changing");
 }
 
-/** Users who have an address, whichever issuer they come from; the case of letters is passed over. */
+/** Finds users of all issuers by email address, ignoring case. */
 export async function findUsersByEmail(deps: EndUserDeps, email: string): Promise<readonly UserId[]> {
   const hasEmail = (record: IdentityRecord): boolean => record.email.toLowerCase() === email.toLowerCase();
   const tagged = await deps.store.list<IdentityRecord>(emailTag(email));
   const found = tagged.filter(({ key, value }) => key.startsWith("identity:") && hasEmail(value));
   if (found.length > 0) return found.map(({ value }) => value.userId);
-  // Older programs wrote no such tag: those who are signed in are looked at.
+  // Older versions wrote no such tag: search the signed-in users.
   const sessions = await listByPages<SessionRecord>(deps.store, "session:", SESSIONS_TAG);
   const users: UserId[] = [];
   for (const userId of new Set(sessions.map(({ value }) => value.userId))) {

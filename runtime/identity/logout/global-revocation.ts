@@ -1,9 +1,10 @@
 /**
- * `POST /.gateway/global_token_revocation`: a company ends everything that somebody has here (Okta calls it Universal Logout).
+ * `POST /.gateway/global_token_revocation`: a company revokes all access of a user (Okta: Universal Logout).
  *
- * Untrusted input: header and body, until the bearer is verified. Promises: an issuer ends its own users, and those with an
- * e-mail address of the domains that it may vouch for; 204 says that all has ended, in the store and so within 2 s everywhere;
- * everything else ends nothing, and where the cause is ours it is 503, so that it is sent again.
+ * Untrusted input: header and body, until the bearer token is verified. Promises: an issuer revokes only its own users,
+ * and users with an email address in domains that it may assert. 204 means that everything is revoked in the store, and
+ * so everywhere within 2 s. Any other response revokes nothing. If the cause is ours the status is 503, so that the
+ * sender retries.
  *
  * @see draft-parecki-oauth-global-token-revocation
  */
@@ -45,7 +46,7 @@ export async function handleGlobalRevocation(
     respondJson(exchange, status, { error }, challenge);
   };
 
-  // Who asks, before anything of the body is looked at.
+  // The caller first, before anything in the body is checked.
   const token = readBearer(exchange);
   if (token === undefined) return refuse(BAD_BEARER, "no bearer token");
   const now = epochSeconds(deps.clock);
@@ -64,7 +65,7 @@ export async function handleGlobalRevocation(
     return respondNotNow(deps.log, exchange, verified);
   }
 
-  // About whom.
+  // The subject.
   const { entry, value: statement } = verified;
   const subject = readSubject(await readJson(exchange), entry);
   if (!subject.ok) return refuse(subject.refusal, subject.detail, entry.name);

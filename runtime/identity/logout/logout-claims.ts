@@ -1,9 +1,9 @@
 /**
- * What a logout token, or the bearer of a global token revocation, says, once its issuer's signature is known to be good.
+ * Checks the claims of a logout token, or of the bearer token of a global token revocation, after their signature.
  * Pure.
  *
- * Untrusted input: the claims; the issuer is trusted to end what its users have, and its words may be meant for others, or
- * be no such words: an ID token has no `events`, and what has a `nonce` is none of ours.
+ * Untrusted input: the claims. The issuer is trusted to revoke its users' access, but the token may be meant for others
+ * or be of another kind: an ID token has no `events`, and a token with a `nonce` is not for logout.
  *
  * @see OpenID Connect Back-Channel Logout 1.0 §2.4, §2.6
  */
@@ -17,19 +17,19 @@ export type LogoutClaims = Readonly<Record<string, unknown>>;
 
 export const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
-/** `detail` is for the log: whoever sent it hears one text whatever was wrong. */
+/** `detail` is for the log. The sender gets the same text for all causes. */
 export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly detail: string };
 
-/** What is true of both kinds. */
+/** Claims that both kinds have. */
 export interface Statement {
   readonly jti: string;
-  /** Epoch seconds, by the issuer's clock; may lie between two. */
+  /** Epoch seconds, by the issuer's clock, possibly with a fraction. */
   readonly issuedAt: number;
-  /** Epoch seconds; past it the statement is refused by its age. */
+  /** Epoch seconds. After this the statement is rejected as too old. */
   readonly rememberUntil: number;
 }
 
-/** One at least of `userId` and `sid`. */
+/** Has `userId`, `sid` or both. */
 export interface LogoutStatement extends Statement {
   readonly userId: UserId | undefined;
   readonly sid: string | undefined;
@@ -42,9 +42,9 @@ interface Expected {
   readonly now: number;
 }
 
-/** The claims of a back-channel logout token, in the order of the specification. */
+/** Checks the claims of a back-channel logout token, in the order of the specification. */
 export function checkLogout(claims: LogoutClaims, expected: Expected): Checked<LogoutStatement> {
-  // The specification demands `exp`, but had none before its last draft, and Ory Hydra sends none: then the age alone bounds it.
+  // The specification requires `exp`, but earlier drafts did not, and Ory Hydra sends none. Then only the age is limited.
   const statement = checkStatement(claims, expected, Object.hasOwn(claims, "exp"));
   if (!statement.ok) return statement;
   const { sub, sid, events } = claims;
@@ -57,17 +57,17 @@ export function checkLogout(claims: LogoutClaims, expected: Expected): Checked<L
   // Its value "MUST be a JSON object".
   if (!isRecord(events) || !Object.hasOwn(events, LOGOUT_EVENT) || !isRecord(events[LOGOUT_EVENT]))
     return bad("events has no back-channel logout");
-  // "A nonce Claim MUST NOT be present", so that none passes for an ID token.
+  // "A nonce Claim MUST NOT be present": prevents misuse of ID tokens.
   if (Object.hasOwn(claims, "nonce")) return bad("nonce is present");
   return { ok: true, value: { ...statement.value, userId: user?.id, sid } };
 }
 
-/** The claims of the JWT that proves who asks for a global token revocation. @param expected `audiences`: the endpoint */
+/** Checks the claims of the JWT that authenticates a global token revocation. @param expected `audiences`: the endpoint */
 export function checkRevocation(claims: LogoutClaims, expected: Expected): Checked<Statement> {
   return Object.hasOwn(claims, "nonce") ? bad("nonce is present") : checkStatement(claims, expected, true);
 }
 
-/** For whom, since when, until when, and by which id. */
+/** Checks audience, times and id. */
 function checkStatement(
   { aud, iat, exp, nbf, jti }: LogoutClaims,
   { entry, audiences, now }: Expected,

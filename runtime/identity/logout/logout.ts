@@ -1,4 +1,4 @@
-/** Logout from outside: what identity providers tell us of people who left. */
+/** Logout endpoints for identity providers. */
 import { endpointOverStore, type Endpoint } from "../../http/endpoint.ts";
 import type { SignOutResult } from "../../shared/clock.ts";
 import { createRateLimit } from "../../shared/rate-limit.ts";
@@ -7,7 +7,7 @@ import { BACK_CHANNEL_PATH, handleBackChannelLogout, type LogoutDeps } from "./b
 import { GLOBAL_REVOCATION_PATH, type GlobalRevocationDeps, handleGlobalRevocation } from "./global-revocation.ts";
 import { logoutIssuers } from "./statement.ts";
 
-/** Of what is not good, for each peer, as at the token endpoint. */
+/** Rate of invalid statements per peer, as at the token endpoint. */
 const FAILED_PROOFS = { burst: 60, perSecond: 2 };
 
 type Deps = Omit<LogoutDeps & GlobalRevocationDeps, "failedProofs"> & {
@@ -15,7 +15,7 @@ type Deps = Omit<LogoutDeps & GlobalRevocationDeps, "failedProofs"> & {
   readonly onSignOut?: ((signOut: SignOutResult) => void) | undefined;
 };
 
-/** Programs call these: no cookies are read, and no page of another origin may read the answers. */
+/** For programs only: no cookies are read, and no page of another origin can read the responses. */
 export function logoutEndpoints(given: Deps): readonly Endpoint[] {
   const failedProofs = createRateLimit(given, FAILED_PROOFS.burst, FAILED_PROOFS.perSecond);
   const deps = { ...given, failedProofs };
@@ -27,13 +27,13 @@ export function logoutEndpoints(given: Deps): readonly Endpoint[] {
   function endpointOf(kind: SignOutResult["kind"], path: string, handle: Handle): Endpoint {
     const methods = ["POST"];
     const carriesOut = { methods, path, handle: (...of: Parameters<Endpoint["handle"]>) => handle(deps, ...of) };
-    // While the store is away nothing is said to have ended.
+    // While the store is unavailable, no response claims success.
     const answers = endpointOverStore(carriesOut, given.log, respondAgain);
     return {
       ...answers,
       async handle(exchange, snapshot) {
         await answers.handle(exchange, snapshot);
-        // Where no issuer may say anything, nothing is there to be refused.
+        // Without issuers that may end sessions, no sign-out is counted.
         if (logoutIssuers(snapshot.settings).length > 0) given.onSignOut?.({ kind, result: resultOf(exchange.status) });
       },
     };

@@ -1,10 +1,10 @@
-/** A signed statement counts once, in all processes together, and not at all until what it asks for is done. */
+/** Executes each signed statement once across all processes, and marks it as used only after success. */
 import { ignore } from "../../shared/ignore.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import type { Store } from "../../store/store.ts";
 import type { Statement } from "./logout-claims.ts";
 
-/** Longer than ending takes; a process that dies meanwhile keeps a repetition waiting no longer. */
+/** Longer than a revocation takes. If a process dies, a repetition waits only this long. */
 const LEASE_MS = 30_000;
 
 export type Once<T> =
@@ -13,13 +13,12 @@ export type Once<T> =
   | { readonly state: "busy" };
 
 /**
- * Does what a statement asks for, unless that was done on it or is being done. When it fails nothing is noted: whoever
- * sent it is told so, and sends the same again.
+ * Executes a statement unless that was done or is in progress. After a failure nothing is stored, and the sender may
+ * repeat it.
  *
  * @param kind statements of different kinds may have the same id
- * busy: it is being done, or was when a process died; whether it comes about is not known yet.
- *
- * @throws what `work` throws, and GatewayError `store.unavailable`
+ * @returns "busy" while another request executes it, or after a process died doing so: the outcome is unknown
+ * @throws errors of `work`, and GatewayError `store.unavailable`
  */
 export async function once<T>(
   store: Store,

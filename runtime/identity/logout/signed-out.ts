@@ -1,9 +1,9 @@
 /**
- * That an issuer signed somebody out, kept for as long as what it said before may still arrive: a sign-in that was under
- * way, an assertion that was not yet used.
+ * Records of sign-outs by an issuer, stored while earlier statements of the issuer may still arrive: a sign-in in
+ * progress, or an unused assertion.
  *
- * Promise: whoever signs somebody out notes it before looking for what there is to end, and whoever makes something looks
- * here after having stored it; so one of the two sees the other.
+ * Promise: a sign-out is recorded before the search for things to revoke. New sessions and grants check this record
+ * after they are stored. So one of the two always sees the other.
  */
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -18,20 +18,20 @@ export interface SignedOutDeps {
 
 /** `signed-out:<hash>`. */
 interface SignedOutRecord {
-  /** Epoch seconds, by the issuer's clock: what it issued until then ends. */
+  /** Epoch seconds, by the issuer's clock: everything issued until then is invalid. */
   readonly at: number;
 }
 
-/** Who or what was signed out. `grants`: of a user, what MCP clients may do, too. */
+/** Subject of a sign-out. `grants`: also a user's grants of MCP clients. */
 export type SignedOut =
   | { readonly kind: "session"; readonly issuer: string; readonly sid: string }
   | { readonly kind: "user" | "grants"; readonly userId: UserId };
 
-/** Assertions live for an hour at most, and sign-ins end long before. */
+/** Assertions live for at most one hour, and sign-ins are shorter. */
 const KEPT_SECONDS = 2 * 3600;
 const MAX_CONFLICTS = 8;
 
-/** Lists the sessions that were signed in under one session of an issuer. */
+/** Tag of the sessions signed in under one provider session. */
 export function providerSessionTag(issuer: string, sid: string): string {
   return `provider-session:${hashSecret(JSON.stringify([issuer, sid]))}`;
 }
@@ -52,13 +52,13 @@ export async function noteSignedOut({ store, clock }: SignedOutDeps, what: Signe
 }
 
 /**
- * Whether what an issuer said counts no more.
+ * Returns true if a sign-out invalidates what an issuer stated.
  *
- * @param issuedAt epoch seconds, by the issuer's clock; what it said in the very second of the sign-out has ended, too
+ * @param issuedAt epoch seconds, by the issuer's clock; statements in the same second as the sign-out are also invalid
  */
 export async function isSignedOut(store: Pick<Store, "get">, what: SignedOut, issuedAt: number): Promise<boolean> {
   const noted = await store.get<SignedOutRecord>(keyOf(what));
-  // A session that the issuer ended never comes back, whenever it says so.
+  // A provider session that has ended never becomes valid again, whatever the time of the statement.
   return noted !== undefined && (what.kind === "session" || issuedAt <= noted.value.at);
 }
 

@@ -1,9 +1,9 @@
 /**
- * A signed statement that ends what users have, up to its claims: its kind, whose it is, and whether that issuer signed it.
+ * Verifies a signed logout statement: its kind, its issuer and the issuer's signature. Claims are checked separately.
  *
- * Untrusted input: the token. Promises: an issuer without the use `logout` is nobody here; what is not good is counted
- * against the peer, since verifying costs more than sending; an issuer whose keys cannot be read is told apart, so that what
- * it says is sent again and not lost.
+ * Untrusted input: the token. Promises: only issuers with the use `logout` count. Invalid statements count against the
+ * peer's rate limit, since verifying costs more than sending. Unreadable keys are reported separately, so that the
+ * issuer retries and no statement is lost.
  */
 import { issuersWith, type TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 import type { LiveSettings } from "../../config/compiled.ts";
@@ -19,9 +19,9 @@ export interface StatementDeps {
 }
 
 export interface Expectation<T> {
-  /** Bad ones of each kind are counted by themselves. */
+  /** Invalid statements are limited separately per kind. */
   readonly kind: "back-channel" | "global-revocation";
-  /** Whether `typ` of the header is one of this kind. */
+  /** Returns true if `typ` of the header belongs to this kind. */
   readonly isType: (type: unknown) => boolean;
   readonly checkClaims: (claims: LogoutClaims, entry: TrustedIssuer) => Checked<T>;
 }
@@ -62,7 +62,7 @@ async function verify<T>(
   const claimed = token.length > MAX_ASSERTION_CHARACTERS ? undefined : readUnverified(token);
   if (claimed === undefined) return bad("not a compact JWS, or too long");
   if (!expected.isType(claimed.type)) return bad("typ is another one");
-  // A look-up, no more.
+  // For the look-up only: the issuer is not verified yet.
   const entry = logoutIssuers(settings).find(({ issuer }) => issuer === claimed.issuer);
   if (!entry) return bad("iss is no issuer with the use logout");
   const { name: issuer } = entry;

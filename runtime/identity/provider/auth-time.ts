@@ -1,16 +1,16 @@
-/** When a person last showed the provider who they are, and how they are asked to do so again. */
+/** Time of a user's last authentication at the provider, and parameters that require a new one. */
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 
-/** What is grave asks for a sign-in that is no older. */
+/** Maximum age of the sign-in for sensitive actions. */
 export const FRESH_SIGN_IN_SECONDS = 15 * 60;
-/** Clocks differ. */
+/** Allowed clock difference. */
 const SKEW_SECONDS = 60;
 
 /**
- * Parameters by which a provider asks the person anew, whatever session they have with it.
+ * Parameters that make a provider authenticate the user again, whatever session they have there.
  *
- * With `max_age` its ID token must say when that was. Google refuses `login`, and has nothing stronger than the choice of an
- * account.
+ * With `max_age`, its ID token must contain the time of authentication. Google rejects `login` and offers at most the
+ * choice of an account.
  *
  * @see OpenID Connect Core §3.1.2.1
  */
@@ -19,18 +19,18 @@ export function freshSignIn({ providerUrl }: Pick<IdpSettings, "providerUrl">): 
   return { prompt: "login", max_age: String(FRESH_SIGN_IN_SECONDS) };
 }
 
-/** Of the ID token in the provider's answer, if there was one. */
+/** Claims of the ID token in the provider's response, if it had one. */
 interface TokenSet {
   readonly idClaims?: Readonly<Record<string, unknown>>;
 }
 
-/** @returns epoch seconds, never in the future; undefined where the provider does not say */
+/** @returns epoch seconds, never in the future; undefined if the provider sends none */
 export function authTime({ idClaims }: TokenSet, now: number): number | undefined {
   const said = idClaims?.["auth_time"];
   return typeof said === "number" && Number.isFinite(said) ? Math.min(Math.floor(said), now) : undefined;
 }
 
-/** Whether the provider says that it did not ask, though it was told to: its own session is older. */
+/** Returns true if the provider states an older authentication although a new one was required. */
 export function isStale(tokens: TokenSet, now: number): boolean {
   const at = authTime(tokens, now);
   return at !== undefined && at < now - FRESH_SIGN_IN_SECONDS - SKEW_SECONDS;

@@ -1,9 +1,9 @@
 /**
- * The groups of one user, as Microsoft Graph has them: `getMemberObjects`, with client credentials of our own.
+ * Groups of one user from Microsoft Graph: `getMemberObjects`, with our own client credentials.
  *
- * Trusted input: the settings, which alone say where requests go, and for which tenant. Untrusted: the claims, of which only
- * two ids are used, and the answers. Promises: bounded in time; few questions at once, and none while a refusal is fresh; a
- * whole answer or none; neither secret nor token in an error.
+ * Trusted input: the settings, which alone determine URLs and tenant. Untrusted: the responses, and the claims, of
+ * which only two ids are used. Promises: bounded time, few concurrent requests, and none shortly after a rejection. The
+ * result is complete or an error. Errors contain neither secrets nor tokens.
  *
  * @see learn.microsoft.com/graph/api/directoryobject-getmemberobjects, and for the token
  *   learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
@@ -20,26 +20,26 @@ import type { AskGroups } from "./groups-resolver.ts";
 export interface EntraGroupsDeps {
   readonly fetch: OperatorFetch;
   readonly clock: Clock;
-  /** For a token, and for one user's groups. Default 5 s: somebody is waiting to be signed in. */
+  /** Timeout for a token, and for one user's groups. Default: 5 s, since a sign-in waits for it. */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 5000;
-/** Users asked about at a time; more do not wait, theirs are unknown for a minute. */
+/** Concurrent requests. Others fail immediately, and their groups are unknown for a minute. */
 const MAX_QUESTIONS = 64;
-/** They are stored with the user, and read with each decision. */
+/** They are stored with the user and read at every decision. */
 export const MAX_GROUPS = 2048;
-/** So long before its end a token is not used any more. */
+/** A token is not used during this time before its expiry. */
 const TOKEN_MARGIN_SECONDS = 60;
-/** After our credentials were refused, or a refusal for too many requests that does not say how long. */
+/** Pause after our credentials were rejected, or after a 429 without a duration. */
 const PAUSE_SECONDS = 30;
 const MAX_PAUSE_SECONDS = 300;
 
-/** What is known of one application: by the settings object, so that a new configuration begins anew. */
+/** State per application. The key is the settings object, so a new configuration starts afresh. */
 interface Application {
   token?: { readonly text: string; readonly expiresAt: number };
   asking?: Promise<string> | undefined;
-  /** Before that it is not asked again. */
+  /** No request before this time. */
   pausedUntilMs: number;
 }
 
@@ -97,7 +97,7 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
       signal,
     });
     if (status !== 200) {
-      // Credentials do not get better by being shown more often.
+      // Repeating the request cannot help: the credentials are wrong.
       if (status === 400 || status === 401) pause(settings, PAUSE_SECONDS);
       const setting = `check client_id, client_secret and tenant of idp_groups_resolver`;
       const isOurs = status >= 400 && status < 500 && status !== 429;
@@ -111,7 +111,7 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
     return text;
   };
 
-  /** One request for all who wait for it, with a deadline of its own: who asked first may give up first. */
+  /** One request for all callers, with its own timeout: the first caller may give up earlier. */
   const tokenOf = (settings: EntraSettings): Promise<string> => {
     const application = applicationOf(settings);
     const { token } = application;
@@ -136,7 +136,7 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
       });
       if (status === 200) return readGroupIds(answer);
       const application = applicationOf(settings);
-      // It may have been revoked; another user's question may have brought a new one already.
+      // The token may be revoked. A concurrent request may have fetched a new one already.
       if (status === 401 && application.token?.text === token) delete application.token;
       if (status !== 401 || isLast) {
         const error = isRecord(answer["error"]) ? answer["error"] : {};
@@ -164,18 +164,18 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
   };
 }
 
-/** What may stand in a header (RFC 6750 §2.1). */
+/** Allowed characters in a header (RFC 6750 §2.1). */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 function readObjectId({ tenant }: EntraSettings, tid: unknown, oid: unknown): string {
-  // The tenant of the configuration is asked, and knows only its own.
+  // The request goes to the configured tenant, which knows only its own users.
   if (typeof tid !== "string" || tid.toLowerCase() !== tenant)
     throw unavailable('ask for the groups: the claim "tid" does not name the tenant of "idp_groups_resolver"');
   if (typeof oid !== "string" || !isEntraId(oid)) throw unavailable('ask for the groups: the claim "oid" is no GUID');
   return oid.toLowerCase();
 }
 
-/** A part of them would let a rule that denies by one of the others pass. */
+/** Rejects partial lists: a missing group could bypass a deny rule. */
 function readGroupIds(answer: Readonly<Record<string, unknown>>): readonly string[] {
   const { value } = answer;
   const ids = Array.isArray(value) ? (value as readonly unknown[]) : undefined;
@@ -186,7 +186,7 @@ function readGroupIds(answer: Readonly<Record<string, unknown>>): readonly strin
   return ids;
 }
 
-/** @param said "Authorization_RequestDenied" and what it means; not every answer has it */
+/** @param said OAuth error with its description; not every response has one */
 function refusalText(status: number, said: OAuthErrorBody, { clientSecret }: EntraSettings, token?: string): string {
   const text = typeof said.error === "string" ? ` ${oauthErrorText(said, [clientSecret, token])}` : "";
   return `the answer is ${status}${text}`;

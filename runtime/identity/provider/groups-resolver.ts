@@ -1,7 +1,8 @@
 /**
- * Groups that the provider left out because there are too many: asked for elsewhere, as the configuration says.
+ * Fetches groups that the provider omitted because there are too many, as configured.
  *
- * Promise: without a whole answer they stay unknown, which no rule takes for "none"; why is in the log. Nothing is thrown.
+ * Promise: without a complete response the groups stay unknown, which no rule treats as "none". The cause is logged.
+ * Never throws.
  */
 import type { EntraSettings, IdpSettings } from "../../features/sign-in/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
@@ -10,7 +11,7 @@ import type { UserId } from "../../shared/user-id.ts";
 import type { ProfileFacts } from "./provider-claims.ts";
 
 export interface GroupsResolver {
-  /** @returns the facts as they are where the provider left out no groups, or nobody is to be asked */
+  /** @returns the facts unchanged if the provider omitted no groups, or no resolver is configured */
   complete(settings: IdpSettings, userId: UserId, facts: ProfileFacts): Promise<ProfileFacts>;
 }
 

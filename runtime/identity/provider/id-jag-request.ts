@@ -1,8 +1,9 @@
 /**
- * Asks the identity provider for an identity assertion authorization grant (ID-JAG) in exchange for a user's ID token.
+ * Requests an identity assertion authorization grant (ID-JAG) from the identity provider in exchange for a user's ID
+ * token.
  *
- * Untrusted until checked: the answer. Promises: what comes out was given as an ID-JAG, for this one authorization server
- * and resource, and has not ended; no text that comes out holds a token.
+ * Untrusted until checked: the response. Promises: a returned token was issued as an ID-JAG for this authorization
+ * server and resource, and has not expired. No returned text contains a token.
  *
  * @see draft-ietf-oauth-identity-assertion-authz-grant §4.3; MCP enterprise-managed authorization §4
  */
@@ -16,22 +17,23 @@ import { forGrants, type Discover } from "./idp-discovery.ts";
 import { isPassingError, oauthErrorText } from "../../shared/http/oauth-error.ts";
 import { detailOf } from "./idp-errors.ts";
 
-/** What for. */
+/** Target of the requested grant. */
 export interface WantedIdJag {
-  /** Issuer identifier of the authorization server that is to take it. */
+  /** Issuer identifier of the authorization server that receives it. */
   readonly audience: string;
   readonly resource: string;
-  /** Empty: none is named, the provider decides. */
+  /** Empty: the provider decides. */
   readonly scopes: readonly string[];
-  /** As whom it is presented there. */
+  /** Our client id at that server. */
   readonly clientId: string;
 }
 
 export type IdJagAnswer =
   | { readonly ok: true; readonly idJag: string }
   /**
-   * denied: this user may not. sign-in: after a new sign-in, perhaps. unavailable: the provider cannot be asked now.
-   * misconfigured: what it said is about us, or is not what was asked for. `detail` is for the log.
+   * denied: the user has no permission. sign-in: may succeed after a new sign-in. unavailable: the provider is
+   * unreachable. misconfigured: the response concerns the gateway, or is not what was requested. `detail` is for the
+   * log.
    */
   | {
       readonly ok: false;
@@ -42,7 +44,7 @@ export type IdJagAnswer =
 const TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token";
 const ID_JAG = "urn:ietf:params:oauth:token-type:id-jag";
-/** Token endpoints read forms of 16 KiB or little more. */
+/** Token endpoints accept forms of about 16 KiB. */
 const MAX_CHARACTERS = 16_384;
 
 /** @see RFC 6749 §5.2, OpenID Connect Core §3.1.2.6, draft §4.3.4 */
@@ -53,7 +55,7 @@ export async function requestIdJag(
   deps: { readonly discover: Discover; readonly clock: Clock },
   settings: IdpSettings,
   idToken: string,
-  wanted: WantedIdJag,
+  request: WantedIdJag,
 ): Promise<IdJagAnswer> {
   let answer: openid.TokenEndpointResponse;
   try {
@@ -62,21 +64,21 @@ export async function requestIdJag(
       requested_token_type: ID_JAG,
       subject_token: idToken,
       subject_token_type: ID_TOKEN,
-      audience: wanted.audience,
-      resource: wanted.resource,
-      ...(wanted.scopes.length === 0 ? {} : { scope: wanted.scopes.join(" ") }),
+      audience: request.audience,
+      resource: request.resource,
+      ...(request.scopes.length === 0 ? {} : { scope: request.scopes.join(" ") }),
     });
   } catch (error) {
     return failure(error, [idToken, settings.clientSecret]);
   }
-  const problem = problemOf(answer, wanted, epochSeconds(deps.clock));
+  const problem = problemOf(answer, request, epochSeconds(deps.clock));
   if (problem !== undefined) return refuse("misconfigured", `what the provider gave ${problem}`);
   return { ok: true, idJag: answer.access_token };
 }
 
-/** @returns what is wrong with it; undefined: it may be presented */
-function problemOf(answer: openid.TokenEndpointResponse, wanted: WantedIdJag, now: number): string | undefined {
-  // "N_A" says that it is no access token; the library compares in lower case.
+/** @returns the problem; undefined: the token may be presented */
+function problemOf(answer: openid.TokenEndpointResponse, request: WantedIdJag, now: number): string | undefined {
+  // "N_A" means that it is not an access token. The library lower-cases it.
   if (answer["issued_token_type"] !== ID_JAG) return "is not issued as an ID-JAG";
   if (answer.token_type.toLowerCase() !== "n_a") return "is issued as an access token";
   const { access_token: text } = answer;
@@ -90,19 +92,19 @@ function problemOf(answer: openid.TokenEndpointResponse, wanted: WantedIdJag, no
     return "is no JWT";
   }
   if (type?.toLowerCase() !== "oauth-id-jag+jwt") return "has another type of JWT";
-  // Whom it names could use it: exactly the one server, once. Who signed it is that server's question.
+  // Any server in `aud` could use the token, so it must name exactly this one. That server verifies the signature.
   const { aud, exp, resource } = claims;
   const [audience, ...more] = typeof aud === "string" ? [aud] : (aud ?? []);
-  if (audience !== wanted.audience || more.length > 0) return "is for another audience";
+  if (audience !== request.audience || more.length > 0) return "is for another audience";
   if (exp === undefined || exp <= now) return "has ended";
-  if (claims["client_id"] !== wanted.clientId) return "is for another client";
-  // Without the claim the request's own parameter binds the token.
+  if (claims["client_id"] !== request.clientId) return "is for another client";
+  // Without the claim, the request's own parameter binds the token.
   const resources: readonly unknown[] = Array.isArray(resource) ? resource : [resource];
-  if (resource !== undefined && !resources.includes(wanted.resource)) return "is for another resource";
+  if (resource !== undefined && !resources.includes(request.resource)) return "is for another resource";
   return undefined;
 }
 
-/** @param sent secrets of the request */
+/** @param sent secrets in the request */
 function failure(error: unknown, sent: readonly (string | undefined)[]): IdJagAnswer {
   if (error instanceof openid.ResponseBodyError) {
     const detail = `the provider answered ${error.status} ${oauthErrorText(error, sent)}`;
@@ -113,7 +115,7 @@ function failure(error: unknown, sent: readonly (string | undefined)[]): IdJagAn
   if (error instanceof openid.WWWAuthenticateChallengeError)
     return refuse("misconfigured", `the provider answered ${error.status}`);
   if (error instanceof GatewayError) return refuse("unavailable", error.message);
-  // The library's own words: it says what is wrong, and never quotes.
+  // The library's own message, which never quotes the response.
   const code = error instanceof openid.ClientError ? error.code : undefined;
   const isAnswer = code !== undefined && BAD_ANSWER.has(code);
   return refuse(isAnswer ? "misconfigured" : "unavailable", `the provider: ${detailOf(error)}`);

@@ -1,4 +1,4 @@
-/** The provider's metadata: asked for when needed, kept for an hour, asked again after a failure or a change of settings. */
+/** The provider's metadata: fetched on demand, cached for an hour, fetched again after a failure or a change of settings. */
 import * as openid from "openid-client";
 
 import { signingKey } from "../../settings/client-key.ts";
@@ -12,12 +12,12 @@ import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { detailOf, isWrongAddress, settingsOf } from "./idp-errors.ts";
 
 export interface IdpDeps {
-  /** Plain http to the provider is accepted. */
+  /** Allows plain http to the provider. */
   readonly development: boolean;
   readonly clock: Clock;
   readonly fetch: OperatorFetch;
   readonly guarded: SafeFetch;
-  /** A provider was asked. @param problem absent: it answered */
+  /** Called after a metadata request. @param problem absent: it succeeded */
   readonly onAsked?: ((name: string, problem?: string) => void) | undefined;
 }
 
@@ -33,16 +33,16 @@ interface Known {
 const TIMEOUT_SECONDS = 10;
 /** Key sets with certificates have about 100 KiB. */
 const ANSWER_BYTES = 1024 * 1024;
-/** Metadata is asked for again after so long; the old one serves while that fails. */
+/** Metadata is fetched again after this time. The old version is used while that fails. */
 const METADATA_MS = 60 * 60 * 1000;
 
 export function createDiscovery(deps: IdpDeps): Discover {
-  /** By the provider's name; only of the active settings. */
+  /** By the provider's name, for active settings only. */
   const known = new Map<string, Known>();
   const clock = steadyClock(deps.clock);
 
   return (settings) => {
-    // The secret is part of what was configured: a new one on reload must not be used through an old configuration.
+    // Includes the secret: after a reload, a new secret must not be used with an old configuration.
     const key = JSON.stringify([settings.providerUrl, settings.clientId, hashSecret(settings.clientSecret ?? "")]);
     const name = providerName(settings);
     const older = known.get(name);
@@ -63,7 +63,7 @@ export function createDiscovery(deps: IdpDeps): Discover {
     }
     const current = { key, configuration: asked, askedAtMs: now };
     known.set(name, current);
-    // A failure is not kept: the next sign-in asks again.
+    // Failures are not cached: the next sign-in tries again.
     asked.catch(() => {
       if (known.get(name) === current) known.delete(name);
     });
@@ -72,8 +72,8 @@ export function createDiscovery(deps: IdpDeps): Discover {
 }
 
 /**
- * The same provider without the library's check of signatures, which keeps a key set for a minute that may be outdated: what
- * its token endpoint gives is checked by provider-keys.ts.
+ * The same provider without the library's signature check, whose key set may be outdated for a minute. provider-keys.ts
+ * checks the tokens of the token endpoint instead.
  */
 export function forGrants(configuration: openid.Configuration, settings: IdpSettings): openid.Configuration {
   const metadata = configuration.serverMetadata();
@@ -82,12 +82,12 @@ export function forGrants(configuration: openid.Configuration, settings: IdpSett
   const { [openid.customFetch]: fetch } = configuration;
   if (fetch !== undefined)
     grants[openid.customFetch] = async (url, options) => withoutChallenge(await fetch(url, options));
-  // Outside development a provider at such an address was not discovered.
+  // Outside development, discovery rejects such a provider.
   if (metadata.issuer.startsWith("http:")) openid.allowInsecureRequests(grants);
   return grants;
 }
 
-/** Whether authorization requests are pushed (RFC 9126). @throws GatewayError `idp.misconfigured` */
+/** Returns true if authorization requests are pushed (RFC 9126). @throws GatewayError `idp.misconfigured` */
 export function pushesRequests(configuration: openid.Configuration, settings: IdpSettings): boolean {
   const metadata = configuration.serverMetadata();
   if (metadata.require_pushed_authorization_requests === true) return true;
@@ -100,7 +100,10 @@ export function pushesRequests(configuration: openid.Configuration, settings: Id
   );
 }
 
-/** A client whose authentication fails is answered with a challenge (RFC 6749 §5.2), for which the library skips the error in the body. */
+/**
+ * Failed client authentication is answered with a challenge (RFC 6749 §5.2), which makes the library ignore the error
+ * in the body.
+ */
 function withoutChallenge(answer: Response): Response {
   if (!answer.headers.has("www-authenticate")) return answer;
   const headers = new Headers(answer.headers);
@@ -109,8 +112,9 @@ function withoutChallenge(answer: Response): Response {
 }
 
 /**
- * Where requests to a provider may go. The operator trusts `idp_provider_url` to name its own endpoints. Another provider may
- * name its own origin, which the operator wrote, and public addresses: no way into our network (as for keys, issuer-keys.ts).
+ * Restricts the URLs of a provider. The first provider is trusted to name its own endpoints. Another provider may name
+ * its own origin, which the operator wrote, and public addresses, but nothing in our network (as for keys,
+ * issuer-keys.ts).
  */
 function fetchFor({ providerUrl, issuerName }: IdpSettings, { fetch, guarded }: IdpDeps): OperatorFetch {
   if (issuerName === undefined) return fetch;
@@ -145,7 +149,7 @@ async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid
       server,
       settings.clientId,
       undefined,
-      // Chosen when it is used: the methods stand in the metadata that is being asked for.
+      // Evaluated at use: the methods are in the metadata that is being fetched.
       (as, client, body, headers) => authentication(settings, as)(as, client, body, headers),
       {
         timeout: TIMEOUT_SECONDS,
@@ -185,8 +189,11 @@ function authentication(settings: IdpSettings, as: openid.ServerMetadata): openi
 }
 
 /**
- * @see RFC 7523 §3, with the token endpoint as audience. It must have the issuer's origin, which the operator wrote: a provider that
- *   names another one's token endpoint and an endpoint of its own for pushed requests would get proofs that are good there
+ * The token endpoint, as audience of client proofs. It must have the issuer's origin, which the operator wrote.
+ * Otherwise a provider could name another provider's token endpoint and its own endpoint for pushed requests, and get
+ * proofs that are valid at the other one.
+ *
+ * @see RFC 7523 §3
  */
 function endpointAudience(settings: IdpSettings, as: openid.ServerMetadata): openid.ModifyAssertionOptions {
   const endpoint = as.token_endpoint ?? "";
@@ -202,7 +209,7 @@ function endpointAudience(settings: IdpSettings, as: openid.ServerMetadata): ope
 const SECRET_METHODS: readonly ClientAuth[] = ["client_secret_basic", "client_secret_post", "client_secret_jwt"];
 
 function secretMethod(as: openid.ServerMetadata): ClientAuth {
-  // client_secret_basic is what a provider understands that names no method (OpenID Connect Discovery §3).
+  // A provider that lists no method supports client_secret_basic (OpenID Connect Discovery §3).
   const methods = as.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
   return SECRET_METHODS.find((each) => methods.includes(each)) ?? "client_secret_post";
 }

@@ -1,4 +1,4 @@
-/** What an error of the identity provider means: did it say no, can it not be asked, or is something configured wrongly? */
+/** Classifies errors of the identity provider: rejected, unavailable or misconfigured. */
 import * as openid from "openid-client";
 
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
@@ -13,28 +13,37 @@ import {
   type OAuthSettings,
 } from "../../shared/http/oauth-error.ts";
 
-/** A code or an answer that is not good, as opposed to a provider that is away or a client that is set up wrongly. */
+/** Returns true for an invalid code or response, as opposed to an unavailable provider or a misconfigured client. */
 export function isRefusedCode(status: number, error: string): boolean {
   return status === 0 || error === "invalid_grant" || error === "access_denied";
 }
 
-/** The library's word for an answer about somebody else than the ID token (OpenID Connect Core §5.3.2): asking again helps nobody. */
+/**
+ * The library's error code for a userinfo response about another user than the ID token (OpenID Connect Core §5.3.2).
+ * Retrying is useless.
+ */
 export const OTHER_SUBJECT = "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED";
 
-/** The errors that speak of this user's token. */
+/** Errors about this user's token. */
 export function isRefusedRefresh(_status: number, error: string): boolean {
   return ["invalid_grant", "login_required", "interaction_required", "consent_required"].includes(error);
 }
 
-/** They are about the gateway: no user is signed out for them. */
+/** Errors about the gateway. They sign no user out. */
 const ABOUT_GATEWAY = new Set(["invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope"]);
 
-/** Other answers that name no temporary condition: mostly about the user (Dex: 400 `invalid_request` for a revoked token), see provider-verdicts.ts. */
+/**
+ * Other errors that are not temporary: mostly about the user (Dex: 400 `invalid_request` for a revoked token), see
+ * provider-verdicts.ts.
+ */
 export function isDeniedRefresh(status: number, error: string): boolean {
   return status >= 400 && !isPassingError(error, status) && !ABOUT_GATEWAY.has(error);
 }
 
-/** Errors of the authorization endpoint that only a change of settings, here or at the provider, ends (RFC 6749 §4.1.2.1, RFC 9101, RFC 9126). */
+/**
+ * Errors of the authorization endpoint that only a change of settings, here or at the provider, can fix (RFC 6749
+ * §4.1.2.1, RFC 9101, RFC 9126).
+ */
 const ABOUT_SETTINGS = new Set([
   "invalid_request",
   "unauthorized_client",
@@ -46,24 +55,26 @@ const ABOUT_SETTINGS = new Set([
   "registration_not_supported",
 ]);
 
-/** What a failed request was. */
+/** Context of a failed request. */
 export interface FailedRequest {
   readonly settings: IdpSettings;
   /** "finish the sign-in" */
   readonly action: string;
-  /** Secrets that it had: some providers quote them. */
+  /** Secrets in the request, which some providers quote. */
   readonly sent?: readonly (string | undefined)[];
-  /** Of the sign-in. */
+  /** Redirect URI of the sign-in. */
   readonly redirectUri?: string;
-  /** Checks a protocol error by status (0 for an answer that fails its checks) and error code. */
+  /** Classifies a protocol error as `idp.refused`, by status (0: the response failed its checks) and error code. */
   readonly refuses: (status: number, code: string) => boolean;
-  /** Likewise: `idp.denied`, which may also be about the provider. */
+  /** Likewise for `idp.denied`, which may also be a fault of the provider. */
   readonly denies?: (status: number, code: string) => boolean;
 }
 
 /**
- * The error to throw on, with a text that holds nothing of the request: causes of the library may carry tokens. Its code is
- * `idp.refused`, `idp.denied`, `idp.unavailable`, or `idp.misconfigured` for what is about the gateway and neither user nor time change.
+ * Returns the error to throw. Its text contains nothing of the request: the library's causes may contain tokens.
+ *
+ * Code: `idp.refused`, `idp.denied`, `idp.unavailable`, or `idp.misconfigured` for a problem of the gateway that
+ * neither user nor time can fix.
  */
 export function providerError(error: unknown, failed: FailedRequest): GatewayError {
   if (error instanceof GatewayError && error.code.startsWith("idp.")) return error;
@@ -97,7 +108,7 @@ export function providerError(error: unknown, failed: FailedRequest): GatewayErr
     );
   }
   if (error instanceof openid.ClientError && isBadAnswer(error.code)) {
-    // An answer that fails its checks is a refusal only where a person can try again; see isRefusedCode.
+    // A response that fails its checks is a rejection only if a user can try again; see isRefusedCode.
     const code = refuses(0, error.code ?? "") ? "idp.refused" : "idp.unavailable";
     return new GatewayError(
       code,
@@ -107,23 +118,23 @@ export function providerError(error: unknown, failed: FailedRequest): GatewayErr
   return new GatewayError("idp.unavailable", `Cannot ${action}: ${detailOf(error)}`);
 }
 
-/** What it said, and what to change. */
+/** The provider's error, and the settings to check. */
 function saidText(body: OAuthErrorBody, { settings, sent = [], redirectUri }: FailedRequest): string {
   return oauthRefusalText(body, settingsOf(settings, redirectUri), [...sent, settings.clientSecret]);
 }
 
-/** What the challenge of a resource says (RFC 6750 §3). */
+/** Error in the challenge of a protected resource (RFC 6750 §3). */
 function challengeText({ cause }: openid.WWWAuthenticateChallengeError, { sent }: FailedRequest): string {
   const { error, error_description } = cause.find(({ parameters }) => "error" in parameters)?.parameters ?? {};
   return error === undefined ? "" : ` ${oauthErrorText({ error, error_description }, sent)}`;
 }
 
 interface ProviderSettings extends OAuthSettings {
-  /** Sets the `aud` of the client's proof. */
+  /** Setting for the `aud` of the client's proof. */
   readonly audience: string;
 }
 
-/** What the settings of this provider are called. */
+/** Names of this provider's settings. */
 export function settingsOf({ issuerName, clientKey }: IdpSettings, redirectUri?: string): ProviderSettings {
   const prefix = issuerName === undefined ? "idp_" : `identity_issuers.${issuerName}.sign_in.`;
   const audience = `${prefix}client_proof_audience`;
@@ -150,7 +161,7 @@ function isBadAnswer(code: string | undefined): boolean {
   );
 }
 
-/** The library wraps what our own fetch threw, and then says only that something went wrong. */
+/** Returns the message of an error from our own fetch, which the library wraps in a generic one. */
 export function detailOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (
@@ -167,8 +178,8 @@ export function detailOf(error: unknown): string {
 }
 
 /**
- * Whether the provider's metadata cannot be read because of the address: nothing is there, or it is another provider's.
- * @param error of the library
+ * Returns true if the metadata cannot be read because the URL is wrong: not found, or another provider's.
+ * @param error error of the library
  */
 export function isWrongAddress(error: unknown): boolean {
   if (!(error instanceof openid.ClientError)) return false;
@@ -177,5 +188,5 @@ export function isWrongAddress(error: unknown): boolean {
   return code === OTHER_ISSUER;
 }
 
-/** The library's word for a document that names another issuer (OpenID Connect Discovery §4.3). */
+/** The library's error code for a document that names another issuer (OpenID Connect Discovery §4.3). */
 const OTHER_ISSUER = "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED";

@@ -1,4 +1,4 @@
-/** Which scopes a sign-in asks for. Pure. */
+/** Scopes requested at a sign-in. Pure. */
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 
 const USUAL_SCOPES = ["openid", "profile", "email"];
@@ -8,19 +8,21 @@ interface Metadata {
   readonly authorization_endpoint?: string;
 }
 
-/** The path of Keycloak's, below a realm. */
+/** Keycloak's path below a realm. */
 const KEYCLOAK = /\/protocol\/openid-connect\/auth$/;
 
 /**
- * Whether tokens that outlive the provider's session must be asked for apart from the sign-in. A sign-in with `offline_access` makes
- * Keycloak keep an offline session alone: other applications ask for the password again, and its end is told to nobody.
+ * Returns true if tokens that outlive the provider's session must be requested separately from the sign-in.
+ *
+ * In Keycloak, a sign-in with `offline_access` creates only an offline session: other applications ask for the password
+ * again, and no application is notified of its end.
  */
 export function asksOfflineApart(settings: Pick<IdpSettings, "scopes">, metadata: Metadata): boolean {
   const isKeycloak = KEYCLOAK.test(metadata.authorization_endpoint ?? "");
   return isKeycloak && allScopes(settings, metadata).includes("offline_access");
 }
 
-/** @param isOffline of the second authorization, for tokens that outlive the session */
+/** @param isOffline second authorization, for tokens that outlive the session */
 export function scopesFor(
   settings: Pick<IdpSettings, "scopes">,
   metadata: Metadata,
@@ -32,10 +34,11 @@ export function scopesFor(
 }
 
 /**
- * The configured scopes; without them the usual ones, and `offline_access` unless the metadata lists scopes and not this
- * one: some providers refuse a sign-in for a scope that they do not know (Google, whose way is a parameter).
+ * Returns the configured scopes, or the usual ones with `offline_access`. If the metadata lists scopes without this
+ * one, it is omitted: some providers reject unknown scopes (Google uses a parameter instead).
  *
- * @see OpenID Connect Discovery §3: a provider need not list all its scopes, so what is configured is asked for as it is
+ * @see OpenID Connect Discovery §3: a provider need not list all its scopes, so configured scopes are requested
+ *   unchanged
  */
 function allScopes(settings: Pick<IdpSettings, "scopes">, metadata: Metadata): readonly string[] {
   if (settings.scopes !== undefined) return settings.scopes;

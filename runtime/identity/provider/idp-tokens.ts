@@ -1,10 +1,14 @@
 /**
- * Tokens that the identity provider gave to somebody else, presented to us: are they real, and meant for us?
+ * Verifies tokens of the identity provider that were issued to another party and presented to the gateway.
  *
- * Untrusted input: the token. Promises: JWTs are checked with the provider's published keys, by issuer, audience and end,
- * with asymmetric algorithms only; other texts only by the provider's introspection (RFC 7662), because a token that the
- * provider merely knows may have been given to any application; an ID token is no access token and the reverse. A
- * provider that cannot be asked is told apart from a token that is not good. No text that is thrown holds a token.
+ * Untrusted input: the token. Promises:
+ * - JWTs are verified with the provider's published keys, by issuer, audience and expiry, with asymmetric algorithms
+ *   only.
+ * - Other tokens are verified by the provider's introspection (RFC 7662) with an audience check, since an active token
+ *   may belong to any application.
+ * - An ID token is not accepted as an access token, and vice versa.
+ * - An unreachable provider is reported differently from an invalid token.
+ * - No thrown text contains a token.
  */
 import * as jose from "jose";
 import * as openid from "openid-client";
@@ -35,7 +39,7 @@ export type IdpTokenResult =
 
 export interface IdpTokens {
   /**
-   * @param audiences of access tokens: one of them must be the token's
+   * @param audiences of access tokens: the token must have one of them
    * @throws GatewayError `idp.unavailable`, `idp.misconfigured`
    */
   verify(
@@ -54,7 +58,7 @@ export interface IdpTokenDeps {
 }
 
 const CLOCK_TOLERANCE_SECONDS = 5;
-/** Of an opaque token whose end the provider does not tell. */
+/** Validity of an opaque token without a known expiry. */
 const NO_EXPIRY_SECONDS = 60;
 
 export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
@@ -86,7 +90,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     }
   };
 
-  /** What the provider knows of the token's user beyond the token; [] where it will not say. */
+  /** Userinfo claims of the token's user; [] if the provider denies access. */
   const userInfo = async (
     settings: IdpSettings,
     configuration: openid.Configuration,
@@ -99,7 +103,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     } catch (error) {
       const action = "read the user of a token";
       const refused = providerError(error, { settings, action, sent: [token], refuses: (status) => status === 401 });
-      // 403: the token is good, but not for this.
+      // 403: the token is valid, but not for userinfo.
       if (error instanceof openid.WWWAuthenticateChallengeError && error.status === 403) return [];
       throw refused;
     }
@@ -150,7 +154,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     const { payload, type } = verified;
     if (!isIdToken(type, payload)) return { ok: false, reason: "wrong-kind" };
     if (isForAnother(payload, settings)) return { ok: false, reason: "wrong-audience" };
-    // Signed is no promise of a type.
+    // A signature does not guarantee the type of `sub`.
     const { sub: subject }: Readonly<Record<string, unknown>> = payload;
     const made = typeof subject === "string" && providerUserId(settings.issuerName, subject);
     if (!made || !made.ok) return { ok: false, reason: "unknown-user" };
@@ -181,19 +185,19 @@ async function introspect(
   }
   if (!introspected.active) return "revoked";
   if (introspected.exp !== undefined && introspected.exp <= epochSeconds(clock)) return "expired";
-  // A refresh token is active too, and lives for months.
+  // A refresh token is also active, and lives for months.
   const { token_type: type } = introspected;
   if (type !== undefined && !/^(bearer|dpop|access_token)$/i.test(type)) return "wrong-kind";
-  // One that is bound to a key (RFC 7800) is worth nothing without the proof, which we cannot check.
+  // A key-bound token (RFC 7800) is invalid without a proof of possession, which we cannot check.
   if (introspected.cnf !== undefined) return "wrong-kind";
   const { aud, client_id: client } = introspected;
   const meant = typeof aud === "string" ? [aud] : (aud ?? []);
-  // Without an audience it was given to a client for the provider's own addresses.
+  // A token without an audience was issued to a client for the provider's own endpoints.
   const fits = meant.length > 0 ? meant.some((each) => audiences.includes(each)) : audiences.includes(client ?? "");
   return fits ? introspected : "wrong-audience";
 }
 
-/** OpenID Connect Core §3.1.3.7: with several audiences, or with azp at all, azp must be the client. */
+/** OpenID Connect Core §3.1.3.7: if there are several audiences, or an azp, azp must be the client. */
 export function isForAnother(
   { aud, azp }: Readonly<Record<string, unknown>>,
   { clientId }: Pick<IdpSettings, "clientId">,
@@ -206,8 +210,8 @@ function isJwt(token: string): boolean {
 }
 
 /**
- * RFC 9068 §2.1 gives access tokens a type of their own; providers before it tell by `scope`, `scp` or `client_id`, which
- * ID tokens lack. A token bound to a key (`cnf`) is worth nothing without the proof, which we cannot check.
+ * Access tokens have their own type (RFC 9068 §2.1). Older providers mark them by `scope`, `scp` or `client_id`, which
+ * ID tokens lack. A key-bound token (`cnf`) is invalid without a proof of possession, which we cannot check.
  */
 function isAccessToken(type: string, payload: jose.JWTPayload): boolean {
   const isId = ["nonce", "at_hash", "c_hash", "s_hash"].some((claim) => payload[claim] !== undefined);
@@ -217,7 +221,7 @@ function isAccessToken(type: string, payload: jose.JWTPayload): boolean {
 
 function isIdToken(type: string, payload: jose.JWTPayload): boolean {
   const isAccess = ["scope", "scp", "client_id", "cid"].some((claim) => payload[claim] !== undefined);
-  // Logout tokens (typ logout+jwt, claim events) are signed by the same keys for the same audience.
+  // Logout tokens (typ logout+jwt, claim events) have the same keys and audience.
   return (type === "" || type === "jwt") && !isAccess && payload["events"] === undefined;
 }
 
@@ -227,7 +231,7 @@ function scopesOf(claims: Readonly<Record<string, unknown>>): readonly string[] 
   return typeof scope === "string" ? scope.split(" ") : [];
 }
 
-/** Members about the token, beside those that readProfile knows: no claims of the user. */
+/** Removes protocol members that readProfile does not know: they are not claims of the user. */
 function withoutProtocol(claims: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { active: _a, scope: _s, token_type: _t, client_id: _c, username: _u, ...rest } = claims;
   return rest;

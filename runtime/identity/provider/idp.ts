@@ -1,10 +1,10 @@
 /**
  * The identity provider: any OpenID Connect provider, through openid-client.
  *
- * Trusted input: the `idp_*` settings. Untrusted until checked: everything that comes back through the browser. Promises:
- * state, nonce and PKCE on every sign-in; ID tokens checked with signature; plain http only in development; a failure
- * says whether the provider refused (`idp.refused`), could not be asked (`idp.unavailable`), or does not accept the gateway as
- * it is configured (`idp.misconfigured`), and never holds a token.
+ * Trusted input: the `idp_*` settings. Untrusted until checked: everything that arrives through the browser. Promises:
+ * every sign-in uses state, nonce and PKCE. ID token signatures are verified. Plain http is allowed only in
+ * development. Errors distinguish rejection (`idp.refused`), an unreachable provider (`idp.unavailable`) and wrong
+ * settings (`idp.misconfigured`), and never contain a token.
  */
 import * as openid from "openid-client";
 
@@ -29,16 +29,16 @@ import { lacksOnlyName, lacksProfile, readProfile, withOthersLeftOut, type Profi
 import { hasSharedAlgorithm, type ProviderKeys } from "./provider-keys.ts";
 import { parseUserId, providerUserId, type UserId } from "../../shared/user-id.ts";
 
-/** What the token endpoint gave. */
+/** Tokens from the token endpoint. */
 export interface ProviderTokenSet {
-  /** The settings under which it was asked for. */
+  /** The settings of the request. */
   readonly providerUrl: string;
   readonly clientId: string;
   readonly accessToken: string;
   readonly accessTokenExpiresAt?: number;
   readonly idToken?: string;
   readonly refreshToken?: string;
-  /** Claims of the ID token in this answer, when there was one. */
+  /** Claims of the ID token in this response, if there was one. */
   readonly idClaims?: Readonly<Record<string, unknown>>;
 }
 
@@ -47,49 +47,57 @@ export interface SignInChecks {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
-  /** The provider asks the person anew, whatever session they have with it. */
+  /** Makes the provider authenticate the user again, whatever session they have there. */
   readonly isFresh?: boolean;
-  /** For tokens that outlive the provider's session, of a user who has one there: shows nothing. */
+  /** Requests tokens that outlive the provider's session, without user interaction. The user must be signed in there. */
   readonly isOffline?: boolean;
-  /** E-mail address that the person typed; so that they need not type it there. */
+  /** Email address that the user entered, sent to the provider to save typing. */
   readonly loginHint?: string | undefined;
 }
 
 export interface IdentityProvider {
-  /** Where the browser goes to sign in; the request is pushed where the metadata or the settings want that (RFC 9126). @throws GatewayError */
+  /**
+   * URL of the sign-in at the provider. The request is pushed if the metadata or the settings require it (RFC 9126).
+   * @throws GatewayError
+   */
   authorizationUrl(settings: IdpSettings, checks: SignInChecks): Promise<string>;
   /**
    * @param query of the callback, as received, with its "?"
-   * @throws GatewayError `idp.refused` (the provider or the person said no, or the answer does not fit), `idp.unavailable`, `idp.misconfigured`
+   * @throws GatewayError `idp.refused` (the provider or the user declined, or the response is invalid),
+   *   `idp.unavailable`, `idp.misconfigured`
    */
   exchangeCode(settings: IdpSettings, query: string, checks: SignInChecks): Promise<ProviderTokenSet>;
-  /** See `asksOfflineApart`. @throws when the provider cannot be asked */
+  /** See `asksOfflineApart`. @throws if the provider cannot be reached */
   asksOfflineApart(settings: IdpSettings): Promise<boolean>;
-  /** Ends a refresh token at the provider, where it can be (RFC 7009). @throws GatewayError */
+  /** Revokes a refresh token at the provider, if supported (RFC 7009). @throws GatewayError */
   revoke(settings: IdpSettings, refreshToken: string): Promise<void>;
-  /** @throws GatewayError `idp.refused` when the refresh token is no longer valid, `idp.denied`, `idp.unavailable`, `idp.misconfigured` */
+  /**
+   * @throws GatewayError `idp.refused` if the refresh token is no longer valid, `idp.denied`, `idp.unavailable`,
+   *   `idp.misconfigured`
+   */
   exchangeRefreshToken(settings: IdpSettings, refreshToken: string): Promise<ProviderTokenSet>;
   /**
-   * Profile of the user a token set belongs to, from ID token and userinfo. A sign-in whose ID token lacks the name alone
-   * goes on without userinfo when that is down; what else it may have said is left out then.
+   * Returns the profile of a token set's user, from ID token and userinfo. If only the name is missing and userinfo is
+   * unavailable, the sign-in continues, and other userinfo claims count as omitted.
    *
-   * @param known who it must be; undefined at sign-in, where the ID token says it
-   * @returns profile undefined when the provider offers neither
-   * @throws GatewayError `idp.refused`, `idp.unavailable`, `idp.misconfigured`; `idp.subject` when the provider's subject cannot be a user here
+   * @param known the expected user; undefined at sign-in, where the ID token names the user
+   * @returns profile undefined if the provider offers neither
+   * @throws GatewayError `idp.refused`, `idp.unavailable`, `idp.misconfigured`; `idp.subject` if the subject cannot be
+   *   a user id
    */
   readUser(
     settings: IdpSettings,
     tokens: ProviderTokenSet,
     known: UserId | undefined,
   ): Promise<{ readonly userId: UserId; readonly profile: ProfileFacts | undefined }>;
-  /** Where the provider ends its own session; undefined when it offers none. @throws when it cannot be asked */
+  /** URL that ends the provider's own session; undefined if it offers none. @throws if the provider cannot be reached */
   endSessionUrl(
     settings: IdpSettings,
     parameters: { readonly idToken: string | undefined; readonly returnTo: string },
   ): Promise<string | undefined>;
 }
 
-/** Of a subject that is refused, in the log. */
+/** Maximum length of a rejected subject in the log. */
 const SHOWN_SUBJECT_CHARACTERS = 100;
 
 export interface IdentityProviderDeps {
@@ -107,7 +115,7 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
     async authorizationUrl(settings, checks) {
       const configuration = await discover(settings);
       const parameters = {
-        // Ours come last: no configured parameter may replace what the checks rely on.
+        // Ours last: configured parameters must not replace the ones that the checks rely on.
         ...Object.fromEntries(settings.requestParams),
         redirect_uri: checks.redirectUri,
         scope: scopesFor(settings, configuration.serverMetadata(), checks.isOffline).join(" "),
@@ -206,7 +214,7 @@ function tokenSet(settings: IdpSettings, answer: Answered, clock: Clock): Provid
   };
 }
 
-/** Of an ID token, what the library leaves. @throws GatewayError */
+/** Checks of an ID token that the library does not make. @throws GatewayError */
 async function checkIdToken(
   keys: ProviderKeys,
   settings: IdpSettings,
@@ -248,7 +256,7 @@ async function readUser(
   if (expected === undefined || (idSubject !== undefined && idSubject !== expected)) {
     throw new GatewayError("idp.refused", "Cannot read a user: the provider's ID token names another subject or none");
   }
-  // A refresh may bring no ID token; what that said last still holds then.
+  // A refresh may return no ID token. The earlier claims stay valid then.
   const missing = known === undefined || tokens.idClaims ? missingClaim(settings, tokens.idClaims ?? {}) : undefined;
   if (missing !== undefined) {
     const name = JSON.stringify(missing);
@@ -274,7 +282,7 @@ async function readUser(
         sent: [tokens.accessToken],
         refuses: (status, code) => status === 401 || status === 403 || (isSignIn && code === OTHER_SUBJECT),
       });
-      // A refresh waits: until userinfo is back, what it said before holds.
+      // A refresh is postponed: until userinfo is available, its earlier claims stay valid.
       if (failure.code === "idp.refused" || !isSignIn || !lacksOnlyName(tokens.idClaims ?? {}, settings)) {
         throw failure;
       }
@@ -286,7 +294,7 @@ async function readUser(
   return { userId, profile: await deps.groups.complete(settings, userId, readProfile(sources, settings, userId)) };
 }
 
-/** A hint on the way to the provider keeps nobody out: which tenant somebody is of stands in what it signed. */
+/** A tenant hint in the request restricts no user. Only the signed claim proves the tenant. */
 function missingClaim({ requiredClaims }: IdpSettings, claims: Readonly<Record<string, unknown>>): string | undefined {
   return [...requiredClaims].find(([name, text]) => !Object.hasOwn(claims, name) || claims[name] !== text)?.[0];
 }

@@ -1,9 +1,9 @@
 /**
- * What the provider says of a user → what we keep and decide on. Pure.
+ * Converts the provider's claims about a user to the facts that are stored and used in decisions. Pure.
  *
- * Untrusted input: the claims; they are the provider's word, but their shapes differ from provider to provider. Promises:
- * an e-mail address that the provider does not vouch for is kept nowhere, not as a claim either; a claim that the provider
- * has and did not send is told apart from one that the user does not have.
+ * Untrusted input: the claims, whose shapes differ between providers. Promises: an email address that the provider does
+ * not verify is never stored, not even as a claim. Omitted claims are distinguished from claims that the user does not
+ * have.
  */
 import type { LeftOut } from "../../policy/facts.ts";
 import type { UserId } from "../../shared/user-id.ts";
@@ -15,27 +15,27 @@ import { isShallow } from "../../shared/json/foreign-json.ts";
 type Claims = Readonly<Record<string, unknown>>;
 
 export interface ProfileFacts {
-  /** "" when there is none, or none that counts as verified. */
+  /** "" if there is none, or none that counts as verified. */
   readonly email: string;
   readonly name: string;
-  /** Sorted, unique, [] when none. */
+  /** Sorted, unique; [] if none. */
   readonly groups: readonly string[];
   readonly claims: { readonly [key: string]: Json };
-  /** Absent: the provider sent everything. */
+  /** Absent: nothing was omitted. */
   readonly leftOut?: LeftOut;
 }
 
-/** How the claims of this provider are read. */
+/** Rules for reading this provider's claims. */
 export interface ClaimRules {
   /** Name of the claim with the groups, or a path with dots ("realm_access.roles"). */
   readonly groupsClaim: string;
-  /** An address counts only when the provider says that it is verified. */
+  /** Accept an email address only if the provider marks it as verified. */
   readonly requireEmailVerified: boolean;
-  /** Domains of the addresses that count; undefined: all. */
+  /** Accepted email domains; undefined: all. */
   readonly emailDomains: ReadonlySet<string> | undefined;
 }
 
-/** Claims about one token, not about the user: kept they would make every refresh look like a change of the user. */
+/** Claims about one token, not about the user. Stored, they would make every refresh look like a change of the user. */
 const TOKEN_CLAIMS = new Set([
   "iss",
   "aud",
@@ -54,12 +54,12 @@ const TOKEN_CLAIMS = new Set([
   "sub_jwk",
 ]);
 
-/** Where the values of claims that were left out can be had, with tokens for it (OpenID Connect Core §5.6.2.2): never kept. */
+/** Locations of omitted claims, with access tokens for them (OpenID Connect Core §5.6.2.2). Never stored. */
 const CLAIM_SOURCES = "_claim_sources";
 
 /**
  * @param sources claim sets of one moment, later ones win: ID token, then userinfo
- * @param userId stands in the place of `sub`, which means somebody at this issuer alone
+ * @param userId replaces `sub`, which is unique at this issuer only
  */
 export function readProfile(sources: readonly Claims[], rules: ClaimRules, userId: UserId): ProfileFacts {
   const claims = mergeClaims(
@@ -76,7 +76,7 @@ export function readProfile(sources: readonly Claims[], rules: ClaimRules, userI
   return withCountedEmail(facts, rules);
 }
 
-/** Whether these claims leave something open that the userinfo endpoint may know. */
+/** Returns true if userinfo may have claims that are missing here. */
 export function lacksProfile(claims: Claims, { groupsClaim, requireEmailVerified }: ClaimRules): boolean {
   return (
     claims["email"] === undefined ||
@@ -87,19 +87,19 @@ export function lacksProfile(claims: Claims, { groupsClaim, requireEmailVerified
   );
 }
 
-/** Whether userinfo would be asked for the name alone: nothing that is decided by hangs on that. */
+/** Returns true if only the name is missing, on which no decision depends. */
 export function lacksOnlyName(claims: Claims, rules: ClaimRules): boolean {
   return claims["name"] === undefined && !lacksProfile({ ...claims, name: "" }, rules);
 }
 
-/** The facts where userinfo could not be asked: which further claims it has is not known. */
+/** Facts after userinfo failed: its further claims are unknown. */
 export function withOthersLeftOut(facts: ProfileFacts): ProfileFacts {
   return { ...facts, leftOut: { groups: false, claims: [], ...facts.leftOut, others: true } };
 }
 
 /**
- * The facts without an address that does not count: under `idp_require_email_verified` one that the provider is silent about,
- * and one of a domain for which it may not speak.
+ * Removes an email address that does not count: one without `email_verified` under `idp_require_email_verified`, or one
+ * in a domain that the provider may not assert.
  */
 export function withCountedEmail<Facts extends { readonly email: string; readonly claims: Claims }>(
   facts: Facts,
@@ -114,15 +114,16 @@ export function withCountedEmail<Facts extends { readonly email: string; readonl
 }
 
 /**
- * The facts of an answer without an ID token (OpenID Connect Core §12.2: a refresh may bring none): what only that said
- * against an address, or of claims that were left out, holds until the provider says otherwise.
+ * Merges the facts of a response without an ID token (OpenID Connect Core §12.2: a refresh may return none) with the
+ * earlier ones. An unverified email and omitted claims that only the ID token reported stay so until the provider says
+ * otherwise.
  */
 export function withEarlierUnverified(
   facts: ProfileFacts,
   earlier: Pick<ProfileFacts, "claims" | "leftOut">,
 ): ProfileFacts {
   const staysUnverified = earlier.claims["email_verified"] === false && !isVerified(facts.claims["email_verified"]);
-  // Userinfo at Entra is silent about what directories know people by, which does not change.
+  // Userinfo at Entra omits the object id, which directories use and which never changes.
   const { oid } = earlier.claims;
   const stated = oid === undefined ? facts : { ...facts, claims: { oid, ...facts.claims } };
   const { email: _, ...others } = stated.claims;
@@ -131,7 +132,7 @@ export function withEarlierUnverified(
   const missing = earlier.leftOut.claims.filter((name) => !hasValue(findClaim(kept.claims, name)));
   const claims = [...new Set([...missing, ...(facts.leftOut?.claims ?? [])])].sort();
   const { resolver } = facts.leftOut ?? {};
-  // Groups that were asked for elsewhere were left out no less: silence about them is no answer.
+  // Groups fetched by the resolver were also omitted by the provider, so their absence here does not mean "none".
   const wereLeftOut = earlier.leftOut.groups || earlier.leftOut.resolver === "answered";
   const isOpen = wereLeftOut && facts.groups.length === 0 && resolver !== "answered";
   const groups = facts.leftOut?.groups === true || isOpen;
@@ -141,7 +142,7 @@ export function withEarlierUnverified(
     : { ...rest, leftOut: { claims, groups, ...(resolver && { resolver }) } };
 }
 
-/** Brings what an earlier program stored to today's reading; see `storedFacts`. */
+/** Reads stored claims of an earlier version by today's rules; see `storedFacts`. */
 export function readStoredClaims(stored: { readonly [key: string]: Json }): Pick<ProfileFacts, "claims" | "leftOut"> {
   const leftOut = findLeftOut([stored], "groups");
   return { claims: mergeClaims([stored]), ...(leftOut && { leftOut }) };
@@ -150,7 +151,7 @@ export function readStoredClaims(stored: { readonly [key: string]: Json }): Pick
 function mergeClaims(sources: readonly Claims[]): Readonly<Record<string, Json>> {
   const merged = new Map<string, Json>();
   for (const source of sources) {
-    // What stands in the place of a claim that was left out says where to find it, and nothing about the user.
+    // The placeholder of an omitted claim contains its location, and nothing about the user.
     const leftOut = namesLeftOut(source);
     for (const [name, value] of Object.entries(source)) {
       if (!TOKEN_CLAIMS.has(name) && !leftOut.has(name) && value !== undefined) merged.set(name, value as Json);
@@ -163,13 +164,13 @@ function mergeClaims(sources: readonly Claims[]): Readonly<Record<string, Json>>
 }
 
 /**
- * Leaves an address only where no source calls it unverified, and the word about it only where it was said of this very
- * address: with two sources, the one that is strict about it wins, and neither vouches for the other's.
+ * Keeps an email address only if no source calls it unverified, and `email_verified` only for this very address. With
+ * two sources the stricter one wins, and neither verifies the other's address.
  */
 function mergeEmail(merged: Map<string, Json>, sources: readonly Claims[]): void {
   const words = sources.map((source) => source["email_verified"]).filter((word) => word !== undefined);
   if (words.some((word) => !isVerified(word))) {
-    // An address the provider itself calls unverified is whatever the user typed in: it must not open anything.
+    // An address that the provider calls unverified may be anything that the user typed. It must not grant access.
     merged.delete("email");
     merged.set("email_verified", false);
     return;
@@ -179,7 +180,7 @@ function mergeEmail(merged: Map<string, Json>, sources: readonly Claims[]): void
   if (email !== undefined && !isMeant) merged.delete("email_verified");
 }
 
-/** `true`, and as some providers write it, `"true"`; "True", 1 and the like are no promise that anybody defined. */
+/** Accepts `true` and, as some providers send it, `"true"`. Other values such as "True" or 1 are not defined. */
 function isVerified(word: unknown): boolean {
   return word === true || word === "true";
 }
@@ -190,9 +191,9 @@ function readEmail(claims: Readonly<Record<string, Json>>): string {
 }
 
 /**
- * What the provider has and did not send, since it was too much for a token: distributed and aggregated claims (OpenID
- * Connect Core §5.6.2), and what Entra sends instead of more groups than fit. The addresses named there are never asked:
- * whoever makes the token would choose where we send requests. A source that has the claim in full makes up for another.
+ * Finds claims that the provider has but omitted because of their size: distributed and aggregated claims (OpenID
+ * Connect Core §5.6.2), and Entra's substitute for too many groups. The URLs in them are never requested, since the
+ * token's issuer would choose where we send requests. A source with the full claim makes up for another.
  */
 function findLeftOut(sources: readonly Claims[], groupsClaim: string): LeftOut | undefined {
   const missing = sources.map(namesLeftOut);
@@ -210,30 +211,30 @@ function namesLeftOut(source: Claims): ReadonlySet<string> {
   const named = source["_claim_names"];
   if (isRecord(named)) for (const name of Object.keys(named)) names.add(name);
   for (const [name, value] of Object.entries(source)) {
-    // "groups:src1", and "groups": "src1" beside a source of that name: Entra's other spellings.
+    // Entra's other forms: "groups:src1", and "groups": "src1" with a source of that name.
     const [, claim] = /^(.+):src[0-9]+$/.exec(name) ?? [];
     if (claim !== undefined) names.add(claim);
     const from = source[CLAIM_SOURCES];
     if (typeof value === "string" && isRecord(from) && Object.hasOwn(from, value)) names.add(name);
   }
-  // No reader of ours goes that deep: rules on such a claim do not decide, as if it were not sent.
+  // Our readers do not support such depth. Rules on the claim treat it as omitted.
   for (const [name, value] of Object.entries(source)) if (!isShallow(value)) names.add(name);
   if (saysHasGroups(source) && !hasValue(source["groups"])) names.add("groups");
   return names;
 }
 
-/** Nothing, or a list of nothing, does not make up for what is said to be there. */
+/** An empty value or list does not make up for an omitted claim. */
 function hasValue(claim: unknown): boolean {
   return claim !== undefined && claim !== null && !(Array.isArray(claim) && claim.length === 0);
 }
 
-/** Entra, where even the address of the groups would be too much. */
+/** Entra's form if even the location of the groups would be too large. */
 function saysHasGroups(source: Claims): boolean {
   const says = source["hasgroups"];
   return says !== undefined && says !== false && says !== "false";
 }
 
-/** @param path with dots, as `idp_groups_claim` may have them */
+/** @param path may contain dots, like `idp_groups_claim` */
 function isNamed(names: ReadonlySet<string> | undefined, path: string): boolean {
   return names !== undefined && (names.has(path) || names.has(partsOf(path)[0] ?? path));
 }
@@ -254,12 +255,12 @@ function readGroups(claims: Readonly<Record<string, Json>>, groupsClaim: string)
   return [...new Set(names)].sort();
 }
 
-/** `access."my.client".roles`: names with dots in quotes. */
+/** `access."my.client".roles`: names with dots are quoted. */
 function partsOf(path: string): readonly string[] {
   return [...path.matchAll(/"([^"]*)"|([^."]+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
 }
 
-/** A claim whose name has dots wins over the path of the same spelling: some providers use URLs as names. */
+/** A claim with dots in its name wins over the path with the same text: some providers use URLs as names. */
 function findClaim(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   let value: unknown = claims;

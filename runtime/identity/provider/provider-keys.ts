@@ -1,12 +1,12 @@
 /**
- * The keys with which identity providers sign.
+ * Signing keys of identity providers.
  *
- * Untrusted input: what the address of the keys answers. Promises: keys are read again after `FRESH_MS`, and stay valid for
- * `STALE_MS` while their address fails or hangs; the keys of one provider are never those of another one.
+ * Untrusted input: the response from the keys' URL. Promises: keys are read again after `FRESH_MS`, and stay valid for
+ * `STALE_MS` while their URL fails or hangs. Providers never share keys.
  *
- * A provider may change its key without announcing the next one beforehand, or put it under the old id. So a token of its own
- * token endpoint that no known key fits has the key set read once more before it is refused. Tokens that others present
- * cannot make us do that more than once in `RETRY_MS`.
+ * A provider may change its key without announcing it, or reuse the old id. If no known key verifies a token from its
+ * own token endpoint, the keys are therefore read once more before the token is rejected. Tokens presented by callers
+ * cause this at most once per `RETRY_MS`.
  */
 import * as jose from "jose";
 import * as openid from "openid-client";
@@ -16,7 +16,7 @@ import { steadyClock, type Clock } from "../../shared/clock.ts";
 import { fitsNoKey } from "../../issuers/compact-jws.ts";
 import { ignore } from "../../shared/ignore.ts";
 
-/** No "none", and no shared secrets: whoever could check such a token could make it. */
+/** No "none" and no shared secrets: a party that can verify such a token can also create it. */
 export const SIGNING_ALGORITHMS = [
   "ES256",
   "ES384",
@@ -33,12 +33,12 @@ export const SIGNING_ALGORITHMS = [
 
 export interface ProviderKeys {
   /**
-   * Checks the signature of an ID token of the provider's token endpoint, and nothing else of it.
+   * Verifies only the signature of an ID token from the provider's token endpoint.
    *
-   * @throws the errors of jose (`fitsNoKey` tells which speak of the token), and of the fetch
+   * @throws errors of jose (`fitsNoKey` identifies errors of the token), and of the fetch
    */
   checkSignature(configuration: openid.Configuration, idToken: string): Promise<void>;
-  /** The keys for a token that somebody presents. @returns undefined when the provider publishes none */
+  /** Keys for a token presented by a caller. @returns undefined if the provider publishes none */
   find(configuration: openid.Configuration): jose.JWTVerifyGetKey | undefined;
 }
 
@@ -50,7 +50,7 @@ interface KeySet extends Visited {
   retryAtMs: number;
 }
 
-/** One for each provider; more than anybody configures. */
+/** One per provider; more than any configuration has. */
 const MAX_KEY_SETS = 64;
 const FRESH_MS = 10 * 60_000;
 const RETRY_MS = 30_000;
@@ -67,7 +67,7 @@ export function createProviderKeys(deps: { readonly clock: Clock }): ProviderKey
     let found = known.get(name);
     if (found === undefined) {
       const remote = jose.createRemoteJWKSet(new URL(url), {
-        // When they are read is decided here: the library drops keys that it cannot read again.
+        // Refreshes are controlled here: the library drops keys that it cannot read again.
         cacheMaxAge: Infinity,
         cooldownDuration: Infinity,
         [jose.customFetch]: (address: string, options: RequestInit) => fetchOf(configuration)(address, options),
@@ -89,7 +89,7 @@ export function createProviderKeys(deps: { readonly clock: Clock }): ProviderKey
     return true;
   };
 
-  /** Reads the keys where they must be read. @throws when there are none that are still valid */
+  /** Reads the keys if they are due. @throws if none are valid */
   const refresh = async (keys: KeySet): Promise<void> => {
     const age = clock.now() - keys.readAtMs;
     if (age >= STALE_MS) await reload(keys);
@@ -119,7 +119,7 @@ export function createProviderKeys(deps: { readonly clock: Clock }): ProviderKey
         try {
           return await keys.remote(header, token);
         } catch (error) {
-          // A key may be new. Invented key ids cost the provider nothing.
+          // The key may be new. The cooldown prevents requests for invented key ids.
           if (!(error instanceof jose.errors.JWKSNoMatchingKey) || !mayRetry(keys)) throw error;
           await reload(keys);
           return keys.remote(header, token);
@@ -129,13 +129,13 @@ export function createProviderKeys(deps: { readonly clock: Clock }): ProviderKey
   };
 }
 
-/** Of the provider: its metadata must not lead a request for its keys further than its other requests. */
+/** Uses the provider's own fetch: its metadata must not direct key requests further than its other requests. */
 function fetchOf(configuration: openid.Configuration): (url: string, init: RequestInit) => Promise<Response> {
   const { [openid.customFetch]: own = fetch } = configuration;
   return (url, init) => (own as typeof fetch)(url, init);
 }
 
-/** Anyone who can check its signature could have made it (HS256): only another algorithm at the provider helps. */
+/** With HS256, a verifier could also create the token. Only another algorithm at the provider helps. */
 export function hasSharedAlgorithm(error: unknown): boolean {
   return error instanceof jose.errors.JOSEAlgNotAllowed;
 }

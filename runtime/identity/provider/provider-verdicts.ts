@@ -1,47 +1,51 @@
 /**
- * What a provider's answer about one user means, compared with its answers about others. Some providers answer for a removed
- * user as if they were out of order (Dex: 500). Others refuse every user while they are (Keycloak: 403 for a disabled realm).
- * In the memory of this process.
+ * Interprets a provider's responses about one user by comparing them with responses about others.
+ *
+ * Some providers respond about a removed user as if they were failing (Dex: 500). Others reject every user while they
+ * fail (Keycloak: 403 for a disabled realm). The state is in this process's memory.
  */
 import { errorCode } from "../../shared/errors.ts";
 import type { Clock } from "../../shared/clock.ts";
 
-/** So many users refused, and none confirmed in between, are an outage. */
+/** This many rejected users, without a confirmed one in between, are an outage. */
 const MANY = 3;
-/** A refusal without another for so long no longer counts toward an outage. */
+/** A rejection counts toward an outage only if another follows within this time. */
 const WINDOW_MS = 600_000;
-/** `idp.denied` may be about the provider: it counts when it is repeated after so long. Shorter than the pause between refreshes. */
+/**
+ * `idp.denied` may be a fault of the provider: it counts if repeated after this time. Shorter than the pause between
+ * refreshes.
+ */
 const SECOND_LOOK_MS = 20_000;
-/** And no later than this. Longer than the pause between refreshes of a user who makes few requests. */
+/** Upper limit for the repetition. Longer than the refresh interval of a user with few requests. */
 const LAST_LOOK_MS = 3_600_000;
-/** Users remembered for each provider. */
+/** Users tracked per provider. */
 const MAX_USERS = 10_000;
 
 /**
- * "refused": the provider no longer confirms the user. "unconfirmed": it has given no usable answer about the user for too
- * long, and confirmed others. "outage": it refuses many users. "unavailable": nothing is known.
+ * "refused": the provider no longer confirms the user. "unconfirmed": it has given no usable response about the user
+ * for too long, but confirmed others. "outage": it rejects many users. "unavailable": nothing is known.
  */
 export type ProviderVerdict = "refused" | "unconfirmed" | "outage" | "unavailable";
 
 export interface ProviderVerdicts {
   /** The provider confirmed the user, at a refresh or a sign-in. */
   confirmed(providerUrl: string, userId: string): void;
-  /** @param limitMs of the setting `unconfirmed_user_limit` */
+  /** @param limitMs value of the setting `unconfirmed_user_limit` */
   failed(providerUrl: string, userId: string, error: unknown, limitMs: number): ProviderVerdict;
 }
 
 interface Known {
-  /** When it last confirmed a user. */
+  /** Time of its last confirmation of any user. */
   confirmedMs: number;
-  /** User → when it last refused them; all are forgotten when it confirms a user. */
+  /** User → time of the last rejection; cleared when the provider confirms any user. */
   readonly refused: Map<string, number>;
-  /** User → when it first and last refused them; until it confirms that user, whichever others it confirms. */
+  /** User → time of the first and last rejection; cleared only when the provider confirms that user. */
   readonly denied: Map<string, { readonly sinceMs: number; readonly lastMs: number }>;
-  /** User → since when it gives no usable answer. */
+  /** User → start of the period without a usable response. */
   readonly unconfirmed: Map<string, number>;
 }
 
-/** At most `MAX_USERS`: the one that is known longest makes room. */
+/** Keeps at most `MAX_USERS`; the oldest entry is dropped. */
 function remember<T>(users: Map<string, T>, userId: string, what: T): void {
   users.set(userId, what);
   const [oldest = ""] = users.keys();
@@ -61,7 +65,7 @@ export function createProviderVerdicts(clock: Clock): ProviderVerdicts {
     return known;
   };
 
-  /** Whether a refusal counts, or the provider is out of order. */
+  /** Decides whether a rejection counts, or the provider has an outage. */
   const refused = (
     { refused: users, denied, confirmedMs }: Known,
     userId: string,
@@ -72,13 +76,13 @@ export function createProviderVerdicts(clock: Clock): ProviderVerdicts {
     const earlier = known && now - known.sinceMs <= LAST_LOOK_MS ? known : { sinceMs: now, lastMs: now };
     const { sinceMs } = earlier;
     remember(denied, userId, { sinceMs, lastMs: now });
-    // It answers others meanwhile; or it refused this one a moment ago, and then not many.
+    // It confirmed others meanwhile, or it rejected this user recently and few others.
     const isAboutUser = confirmedMs > sinceMs || now - earlier.lastMs <= WINDOW_MS;
     for (const [each, lastMs] of users) {
       if (now - lastMs <= WINDOW_MS) break;
       users.delete(each);
     }
-    // In the order of their last refusals.
+    // Ordered by last rejection.
     users.delete(userId);
     if (users.size < MAX_USERS) users.set(userId, now);
     if (users.size >= MANY) return "outage";

@@ -1,9 +1,9 @@
 /**
- * Which identity provider a sign-in goes to: the one that may help, the one that this browser used last, or the person's
- * choice, by its name or by their own e-mail address.
+ * Chooses the identity provider of a sign-in: the only acceptable one, the last one of this browser, or the user's
+ * choice by name or email address.
  *
- * Untrusted input: the choice and the e-mail address in the query, the cookie that remembers a choice. Promise: neither leads anywhere but to a
- * provider of the configuration that the ticket allows; who signed in is never told by them.
+ * Untrusted input: choice and email address in the query, and the cookie with the last choice. Promise: the result is
+ * always a configured provider that the ticket allows. The user's identity never depends on this input.
  */
 import type { LiveSettings } from "../../config/compiled.ts";
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
@@ -17,11 +17,11 @@ import type { Principal } from "../principal.ts";
 
 type Providers = Pick<LiveSettings, "providers">;
 
-/** Where the providers send browsers back to. */
+/** Callback path of the providers. */
 export const CALLBACK_PATH = "/.gateway/callback";
 
 /**
- * Each provider has an address of its own, so that what one of them sends is never taken for another's (RFC 9700 §4.4.2).
+ * Each provider has its own callback path, so that responses of one are never taken for another's (RFC 9700 §4.4.2).
  *
  * @param issuerName undefined: the first provider
  */
@@ -30,10 +30,10 @@ export function callbackPath(issuerName: string | undefined): string {
 }
 
 /**
- * The providers whose people a policy may let in, by their names.
+ * Names of the providers whose users a policy may allow.
  *
- * @param policies of the routes that somebody wants to reach
- * @returns undefined where the choice is free: all of them may help, or none does
+ * @param policies policies of the requested routes
+ * @returns undefined if all providers may help, or none does
  */
 export function helpfulProviders(
   { providers }: Providers,
@@ -45,24 +45,24 @@ export function helpfulProviders(
   return helpful.length === 0 || helpful.length === names.length ? undefined : helpful;
 }
 
-/** The same for somebody who is signed in and was refused; undefined where no other provider would help either. */
+/** Likewise for a signed-in user who was denied; undefined if no other provider would help. */
 export function otherProviders(
   settings: Providers,
   policies: readonly CompiledPolicy[],
   { kind, user }: Principal,
 ): readonly string[] | undefined {
-  // Whoever shows a token is a program, and goes nowhere.
+  // A token belongs to a program, which cannot sign in.
   if (kind !== "session") return undefined;
   const helpful = helpfulProviders(settings, policies);
   return helpful?.includes(providerNameOf(user.id)) === true ? undefined : helpful;
 }
 
-/** @param names as a ticket has them; undefined: all */
+/** @param names names in a ticket; undefined: all */
 export function findProviders({ providers }: Providers, names: readonly string[] | undefined): readonly IdpSettings[] {
   return names === undefined ? providers : providers.filter((each) => names.includes(providerName(each)));
 }
 
-/** Whether a user comes from one of these. */
+/** Returns true if the user belongs to one of these providers. */
 export function isOfOne(providers: readonly IdpSettings[], userId: string): boolean {
   const name = providerNameOf(userId);
   return providers.some((each) => providerName(each) === name);
@@ -71,41 +71,41 @@ export function isOfOne(providers: readonly IdpSettings[], userId: string): bool
 export interface ProviderChoice {
   /** At least one. */
   readonly providers: readonly IdpSettings[];
-  /** What the person chose on our page. */
-  readonly wanted: string | undefined;
-  /** The e-mail address that they typed there; undefined: none. */
+  /** The user's choice on our page. */
+  readonly chosen: string | undefined;
+  /** Email address entered there; undefined: none. */
   readonly typed: string | undefined;
-  /** The browser says that a page of ours led here. */
+  /** The browser reports that the request comes from a page of ours. */
   readonly isOurLink: boolean;
-  /** What this browser used last; undefined when it is not to count. */
+  /** Provider of this browser's last sign-in; undefined if it must be ignored. */
   readonly remembered: string | undefined;
-  /** Who is signed in, by none of these providers. */
+  /** A user signed in with none of these providers. */
   readonly user: Principal["user"] | undefined;
 }
 
-/** @returns undefined: the person has to choose */
+/** @returns undefined if the user has to choose */
 export function chooseProvider({
   providers,
-  wanted,
+  chosen,
   typed,
   isOurLink,
   remembered,
   user,
 }: ProviderChoice): IdpSettings | undefined {
   const find = (name: string): IdpSettings | undefined => providers.find((each) => providerName(each) === name);
-  if (wanted !== undefined && (isOurLink || !user)) return find(wanted);
+  if (chosen !== undefined && (isOurLink || !user)) return find(chosen);
   if (typed !== undefined && (isOurLink || !user)) return findByEmail(providers, typed);
-  // A link from elsewhere must not change who somebody is here: they say so first.
+  // An external link must not switch the signed-in user without a confirmation.
   if (user) return undefined;
   return providers.length === 1 ? providers[0] : remembered === undefined ? undefined : find(remembered);
 }
 
-/** The provider of an address's domain; who signs in there is told by the provider alone. */
+/** Finds the provider of an email domain. Only the provider determines who signs in there. */
 function findByEmail(providers: readonly IdpSettings[], email: string): IdpSettings | undefined {
   return providers.find(({ emailDomains }) => emailDomains && vouchedEmail(email, emailDomains) !== "");
 }
 
-/** @param form address of this page, and its ticket */
+/** @param form path of this page, and its ticket */
 export function renderChoice(
   { providers, typed, user }: ProviderChoice,
   host: string,
@@ -119,7 +119,7 @@ export function renderChoice(
       label: each.label,
       href: `${form.path}?ticket=${form.ticket}&idp=${providerName(each)}`,
     })),
-    // Of one choice there is nothing to find.
+    // With a single choice there is nothing to search.
     ...(hasDomains && providers.length > 1 && { byEmail: { ...form, typed: typed ?? "" } }),
   });
 }

@@ -1,4 +1,4 @@
-/** What a user sees of a sign-in that failed at the provider, and what the log says of it. */
+/** Error page and log record of a sign-in that failed at the provider. */
 import { respondError } from "../../http/respond.ts";
 import type { ErrorCode, StatusOf } from "../../http/codes.ts";
 import type { Exchange } from "../../http/exchange.ts";
@@ -6,7 +6,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { refuseUnavailable } from "./sign-in.ts";
 
-/** @param href where the user wanted to go, when it is known */
+/** @param href the page that the user requested, if known */
 export type RespondFailure = (exchange: Exchange, error: unknown, headers?: readonly string[], href?: string) => void;
 
 export function createRespondFailure(deps: { readonly log: Log }): RespondFailure {
@@ -14,7 +14,7 @@ export function createRespondFailure(deps: { readonly log: Log }): RespondFailur
     if (!(error instanceof GatewayError)) throw error;
     const isMisconfigured = error.code === "idp.misconfigured";
     const fields = { reason: error.message, failure: error.code, request: exchange.id };
-    // Every sign-in fails until an operator has changed something.
+    // Every sign-in fails until an operator changes something.
     if (isMisconfigured) deps.log.error({ ...fields }, "sign-in failed");
     else deps.log.warn({ ...fields }, "sign-in failed");
     if (isMisconfigured) {
@@ -34,7 +34,7 @@ export function createRespondFailure(deps: { readonly log: Log }): RespondFailur
   };
 }
 
-/** @param href where signing in again leads; default: the user page */
+/** @param href target of the link to sign in again; default: the account page */
 export function refuse<Code extends ErrorCode>(
   exchange: Exchange,
   status: StatusOf<Code>,

@@ -1,4 +1,4 @@
-/** Where a user wanted to go, while they are at the provider: in the `state`, or in the store where that would get too long. */
+/** Stores the return address during a sign-in: in the `state`, or in the store if it is too long. */
 import type { Exchange } from "../../http/exchange.ts";
 import { createUntrustedLimit } from "../../shared/rate-limit.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
@@ -7,15 +7,15 @@ import type { SessionRecords } from "../identity-records.ts";
 import { isLocalPath } from "../sites.ts";
 import type { ProviderStep, Ticket } from "./ticket.ts";
 
-/** Longer addresses wait in the store: some providers refuse a long `state`. */
+/** Longer addresses are stored: some providers reject a long `state`. */
 const MAX_STATE_ADDRESS = 600;
-/** What waits of those for ten minutes stays below 2,500 records; past it they travel in the `state` all the same. */
+/** Limits stored addresses to about 2,500 records, which live for ten minutes. Beyond the limit they stay in the `state`. */
 const LONG_ADDRESSES = { peer: { burst: 30, perSecond: 0.1 }, all: { burst: 1000, perSecond: 2 } };
 
 export interface LongAddresses {
-  /** The ticket as the provider carries it. */
+  /** Prepares a ticket for the provider's `state`. */
   carried(exchange: Exchange, ticket: Ticket): Promise<ProviderStep["ticket"]>;
-  /** Not taken: the same ticket may be on its way in two tabs. */
+  /** Does not delete the record: two tabs may use the same ticket. */
   restored(step: ProviderStep): Promise<Ticket>;
 }
 
@@ -36,9 +36,9 @@ export function createLongAddresses(deps: {
     },
     async restored({ ticket }) {
       if (ticket.returnTo !== undefined) return { ...ticket, returnTo: ticket.returnTo };
-      const kept = (await records.signIns.get(ticket.signInId))?.value.returnTo ?? "/";
-      // Whoever writes the store must not lead people to a host of theirs.
-      return { ...ticket, returnTo: isLocalPath(kept) ? kept : "/" };
+      const stored = (await records.signIns.get(ticket.signInId))?.value.returnTo ?? "/";
+      // Write access to the store must not allow redirects to another host.
+      return { ...ticket, returnTo: isLocalPath(stored) ? stored : "/" };
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
- * Tokens that outlive the user's session at the provider, where they must be asked for apart from the sign-in (`asksOfflineApart`): for MCP
- * grants, by a second authorization that shows the user nothing. A provider that refuses it costs nothing but that.
+ * Requests tokens that outlive the user's session at the provider, for MCP grants, where they need a separate
+ * authorization (`asksOfflineApart`). It needs no user interaction. If the provider rejects it, only these tokens are
+ * missing.
  */
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import type { Snapshots } from "../../config/snapshot.ts";
@@ -16,11 +17,11 @@ import type { IdentityProvider, SignInChecks } from "../provider/idp.ts";
 import { createIdentityProof, putProven, readProven } from "../users/identity-proof.ts";
 
 export interface OfflineStep {
-  /** Whether the user's tokens end with the provider's session, and others can be asked for. */
+  /** Returns true if the user's tokens end with the provider's session, and longer-lived ones can be requested. */
   isMissing(userId: string): Promise<boolean>;
-  /** Takes what the provider sent back. @throws GatewayError `store.unavailable` */
+  /** Processes the provider's response. @throws GatewayError `store.unavailable` */
   take(idp: IdpSettings, query: string, checks: SignInChecks, userId: string): Promise<void>;
-  /** Revokes them once the user has neither sessions nor grants. */
+  /** Revokes the tokens once the user has neither sessions nor grants. */
   release(userId: string): Promise<void>;
 }
 
@@ -79,7 +80,7 @@ export function createOfflineStep(deps: OfflineDeps): OfflineStep {
         );
       }
       const sealed = refreshToken === undefined ? undefined : tokenSeal.seal(userId, "refresh", refreshToken);
-      // Also where it was refused: asked for again after the next sign-in.
+      // Also after a rejection: it is requested again after the next sign-in.
       await change(userId, (earlier) =>
         sealed === undefined ? { ...earlier, offline: false } : { ...earlier, refreshToken: sealed, offline: true },
       );

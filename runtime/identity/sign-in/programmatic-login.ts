@@ -1,14 +1,14 @@
 /**
- * Programmatic login: a program on a person's machine gets a token with which it acts as that person on one host.
+ * Programmatic login: a program on a user's computer gets a token with which it acts as that user on one host.
  *
- * 1. The program asks `/.gateway/api/v1/login?gateway_redirect_uri=…` on a route's host and gets an address as text.
- * 2. The person opens it: a page on the host of sign-in pages asks whether this program may act for them.
- * 3. The browser goes to the program's redirect address with `gateway_jwt=<token>`.
+ * 1. The program requests `/.gateway/api/v1/login?gateway_redirect_uri=…` on a route's host and gets a URL as text.
+ * 2. The user opens it: a page on the host of sign-in pages asks for consent.
+ * 3. The browser goes to the program's redirect URI with `gateway_jwt=<token>`.
  *
- * Untrusted input: the redirect address, the ticket, the form. Promises: a token leaves only to an address on
- * `programmatic_redirect_domain_whitelist` (loopback by default), checked again when it leaves; only after a yes from our
- * own page, with the session's token, since a link can be sent to anybody; it is good for that host's ordinary routes
- * alone and ends with the session.
+ * Untrusted input: the redirect URI, the ticket, the form. Promises: a token is sent only to a URI on
+ * `programmatic_redirect_domain_whitelist` (loopback by default), checked again before sending. It needs consent on our
+ * own page with the session's CSRF token, since a link can be sent to any user. The token is valid only for that host's
+ * ordinary routes and ends with the session.
  */
 import type { LiveSettings } from "../../config/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
@@ -33,9 +33,9 @@ export const APPROVE_PATH = "/.gateway/api/v1/approve";
 
 const REDIRECT_PARAMETER = "gateway_redirect_uri";
 const TOKEN_PARAMETER = "gateway_jwt";
-/** The person must answer within this. */
+/** The user must respond within this time. */
 const TICKET_SECONDS = 600;
-/** So that the ticket, which holds it, fits into the address that is returned to after sign-in. */
+/** The ticket contains it and must fit into the return address of a sign-in. */
 const MAX_REDIRECT_CHARACTERS = 1000;
 const MAX_FORM_BYTES = 8192;
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
@@ -54,7 +54,7 @@ export interface ProgrammaticLogin {
   readonly handleApprove: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
 }
 
-/** What a program asked for; sealed into the address that it got. */
+/** A program's request, sealed into the URL that it gets. */
 interface LoginRequest {
   readonly host: string;
   readonly redirectUri: string;
@@ -78,7 +78,7 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
     return isGood && asked.expiresAt > epochSeconds(clock) ? { asked, target } : undefined;
   };
 
-  /** The yes, from our own page. */
+  /** Handles the consent from our own page. */
   const approve = async (
     exchange: Exchange,
     site: Site,
@@ -100,7 +100,7 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
       });
       url.searchParams.append(TOKEN_PARAMETER, token);
     }
-    // A page that goes on by itself instead of a redirect: browsers hold a form's redirects to the form's own policy.
+    // A page that refreshes instead of a redirect: browsers apply the form's policy to redirects after it.
     respondHtml(exchange, 200, continuePage({ title: "Back to the program", href: url.href }), [
       "refresh",
       `0;url=${url.href}`,
@@ -131,7 +131,7 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
     handleApprove: (exchange, snapshot) =>
       withStore(exchange, async () => {
         const site = findSite(snapshot, exchange.host);
-        // The page stands only where people sign in.
+        // The page exists only on hosts of sign-in pages.
         if (!site?.authenticates) {
           return respondError(exchange, 404, { code: "not-found", message: "There is nothing at this address." });
         }
@@ -175,25 +175,25 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
   };
 }
 
-/** A token of one form is no token of another request's. */
+/** The token of one form is invalid for another request's form. */
 function formName({ host, redirectUri, expiresAt }: LoginRequest): string {
   return `programmatic-login ${host} ${redirectUri} ${expiresAt}`;
 }
 
 /**
- * The address as it will be used, when a token may go there.
+ * Normalizes a redirect URI that may receive a token.
  *
- * @returns undefined for any but https (http on loopback), a user name, a fragment, or a host that is not listed
+ * @returns undefined unless it is https (or http on loopback) on a listed host, without user name and fragment
  */
 export function allowedLoginRedirect(
   text: string,
   settings: Pick<LiveSettings, "programmaticRedirectDomains">,
 ): string | undefined {
-  // Browsers read "\" as "/" and drop control characters: such an address leads elsewhere than it says.
+  // Browsers read "\" as "/" and drop control characters: such a URI leads elsewhere than it seems.
   if (text.length > MAX_REDIRECT_CHARACTERS || !/^https?:\/\/[\x21-\x5b\x5d-\x7e]+$/.test(text)) return undefined;
   const url = URL.parse(text);
   if (!url || url.username !== "" || url.password !== "" || text.includes("#")) return undefined;
-  // The answer's own parameters must stand there once.
+  // The parameters of our response must occur only once.
   if (url.searchParams.has(TOKEN_PARAMETER) || url.searchParams.has("error")) return undefined;
   const isLoopback = LOOPBACK.has(url.hostname);
   if (url.protocol !== "https:" && !isLoopback) return undefined;

@@ -1,4 +1,4 @@
-/** Sessions that begin, or go on, because a provider vouches. */
+/** Sessions that start, or continue, after a sign-in at a provider. */
 import { decodeJwt, type JWTPayload } from "jose";
 
 import type { Snapshot } from "../../config/snapshot.ts";
@@ -15,14 +15,14 @@ import type { ProviderTokenSet } from "../provider/idp.ts";
 import type { ProviderStep } from "./ticket.ts";
 
 export interface ProviderSessions {
-  /** @param fresh of a sign-in that was to be fresh: the session that goes on, if it is this user's and still there */
+  /** @param fresh for a required new authentication: the session to continue, if it exists and belongs to this user */
   begin(
     snapshot: Snapshot,
     userId: UserId,
     tokens: ProviderTokenSet,
     fresh: ProviderStep["fresh"],
   ): Promise<SessionHandle>;
-  /** Whether the provider has signed the user out since it signed them in: its word for that came faster than the browser. */
+  /** Returns true if the provider has signed the user out since: its notification arrived before the browser. */
   isOver(snapshot: Snapshot, userId: UserId, tokens: ProviderTokenSet): Promise<boolean>;
 }
 
@@ -35,8 +35,8 @@ export function createProviderSessions(deps: {
   const { records, clock } = deps;
   const secrets = deps.keys.sealer("provider-tokens");
 
-  /** With what it has proven: nothing of it is left behind, and its devices need not be shown again. */
-  const goOn = async (
+  /** Continues a session with its proven devices, so that no old session remains and devices need no new proof. */
+  const continueSession = async (
     sessionId: string,
     userId: UserId,
     facts: { readonly authenticatedAt?: number; readonly idToken?: string },
@@ -47,7 +47,7 @@ export function createProviderSessions(deps: {
     const { value, version: ifVersion, expiresAt } = found;
     const options = { ifVersion, expiresAt, tags: [...new Set([...found.tags, ...tags])] };
     const { ok } = await records.sessions.put(sessionId, { ...value, ...facts }, options);
-    // Whoever changed it meanwhile may have ended it.
+    // A concurrent change may be the end of the session.
     return ok ? { sessionId, userId, expiresAt } : undefined;
   };
 
@@ -62,7 +62,7 @@ export function createProviderSessions(deps: {
       const ofProvider = providerSessionOf(tokens);
       const tags = ofProvider ? [providerSessionTag(ofProvider.issuer, ofProvider.sid)] : [];
       const known = fresh?.sessionId;
-      const gone = known === undefined ? undefined : await goOn(known, userId, factsOf(known), tags);
+      const gone = known === undefined ? undefined : await continueSession(known, userId, factsOf(known), tags);
       if (gone) return gone;
       const sessionId = randomHandle(18);
       const expiresAt = now + snapshot.settings.cookie.expirationSeconds;
@@ -86,10 +86,10 @@ export function createProviderSessions(deps: {
 }
 
 /**
- * Which ID token tells the provider whose session ends: it may refuse an old one. A user's tokens are refreshed for all their
- * browsers at once, so that the refreshed one may be of another browser's session there.
+ * Chooses the ID token for the provider's sign-out, since it may reject an old one. A user's tokens are refreshed for
+ * all their browsers together, so the refreshed one may belong to another provider session.
  *
- * @param refreshed "" when there is none
+ * @param refreshed "" if there is none
  */
 export function newestOfSession(own: string, refreshed: string): string {
   const [ours, newer] = [claimsOf(own), claimsOf(refreshed)];
@@ -97,7 +97,7 @@ export function newestOfSession(own: string, refreshed: string): string {
   return isSame && (newer.iat ?? 0) >= (ours?.iat ?? 0) ? refreshed : own;
 }
 
-/** Its signature was checked when it came. */
+/** The signature was verified on arrival. */
 function claimsOf(idToken: string): JWTPayload | undefined {
   try {
     return decodeJwt(idToken);
@@ -106,7 +106,7 @@ function claimsOf(idToken: string): JWTPayload | undefined {
   }
 }
 
-/** The provider's own session, as the ID token names it; undefined when it names none. */
+/** The provider's own session, from the ID token; undefined if it names none. */
 function providerSessionOf({
   idClaims,
 }: ProviderTokenSet): { readonly issuer: string; readonly sid: string } | undefined {

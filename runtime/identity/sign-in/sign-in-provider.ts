@@ -1,11 +1,11 @@
 /**
- * Sign-in as the authenticate host does it: take the ticket, sign the user in at the provider, hand out a one-time code.
+ * Sign-in on the authenticate host: opens the ticket, signs the user in at the provider, and issues a one-time code.
  *
- * Untrusted input: the ticket until it is opened, everything on the callback until state, nonce and code are checked.
- * Promises: a browser is only ever sent on to the provider or to a host of the configuration; the callback works only
- * in the browser that was sent to the provider (it shows the proof of this very `state`, a cookie), and is tried once. Any other
- * browser begins again. The provider's tokens are sealed before they are stored. Nothing is stored before the provider has
- * vouched for somebody, but for a few long addresses.
+ * Untrusted input: the ticket until it is opened, and the callback until state, nonce and code are checked. Promises:
+ * redirects lead only to the provider or to configured hosts. The callback works once, in the browser that was sent to
+ * the provider (proven by a cookie for this very `state`). Other browsers start again. Provider tokens are sealed
+ * before they are stored. Except for a few long return addresses, nothing is stored before the provider confirms the
+ * user.
  */
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { providerName } from "../../features/sign-in/providers.ts";
@@ -63,13 +63,13 @@ export interface ProviderSignInDeps {
 }
 
 export interface ProviderSignIn {
-  /** `/.gateway/sign_in`: with `ticket` from a route's host; without, begins a sign-in on this host. */
+  /** `/.gateway/sign_in`: with a `ticket` from a route's host; without, starts a sign-in on this host. */
   readonly handleSignIn: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
-  /** `/.gateway/callback`, and `/.gateway/callback/<name>`: where a provider sends the browser back. */
+  /** `/.gateway/callback` and `/.gateway/callback/<name>`: callback of a provider. */
   readonly handleCallback: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
 }
 
-/** The browser follows the redirect at once; nobody else needs the code. */
+/** The browser follows the redirect immediately. */
 const CODE_SECONDS = 60;
 const TOO_LATE = "The sign-in took too long, or was not begun in this browser. Please open the page again.";
 
@@ -126,9 +126,9 @@ async function signIn(deps: Parts, exchange: Exchange, snapshot: Snapshot): Prom
   if (!known.ok && known.reason === "blocked") return respondBlocked(exchange);
   const remembered = cookies.readProvider(exchange, site, snapshot.settings.cookie);
   const isOurLink = exchange.header("sec-fetch-site") === "same-origin";
-  const wanted = query.values.get("idp");
-  const typed = wanted === undefined ? query.values.get("login_hint")?.trim() : undefined;
-  const choice = { providers, wanted, typed, isOurLink, remembered, user: isFresh ? undefined : user };
+  const chosen = query.values.get("idp");
+  const typed = chosen === undefined ? query.values.get("login_hint")?.trim() : undefined;
+  const choice = { providers, chosen, typed, isOurLink, remembered, user: isFresh ? undefined : user };
   const idp = chooseProvider(choice);
   const about = { ...(sessionId !== undefined && { sessionId }), ...(typed !== undefined && { loginHint: typed }) };
   if (idp) return toProvider(deps, exchange, snapshot, site, ticket, idp, about);
@@ -137,7 +137,7 @@ async function signIn(deps: Parts, exchange: Exchange, snapshot: Snapshot): Prom
 
 async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Promise<void> {
   const { tickets, cookies, sessions } = deps;
-  // 1. The state: ours, on this host, in this browser.
+  // 1. The state: ours, for this host and this browser.
   const site = findSite(snapshot, exchange.host);
   const query = parseQuery(exchange.query);
   const state = query.ok ? query.values.get("state") : undefined;
@@ -150,11 +150,11 @@ async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Pr
   if (begun?.from !== site.host) return refuse(exchange, 400, "sign-in.callback", TOO_LATE);
   const stateHash = hashSecret(state);
   const done = ["set-cookie", cookies.clearBegun(site, cookie, "provider", stateHash)];
-  // 2. Where it goes back to, before the provider's code is spent.
+  // 2. The return address, before the provider's code is used.
   const target = findTarget(snapshot, begun.ticket.host, site);
   if (!target) return refuse(exchange, 400, "sign-in.callback", TOO_LATE, done);
   const ticket = await deps.addresses.restored(begun);
-  // Too late, twice, or in another browser than the one that was sent there: nothing of this answer counts.
+  // Expired, repeated, or another browser than the one sent to the provider: ignore the response.
   if (tickets.isOver(begun) || !cookies.isBegun(exchange, site, cookie, "provider", stateHash))
     return restart(deps, exchange, target, ticket);
   // "Clients MUST store, for each authorization request, the issuer they sent the authorization request to" (RFC 9700 §4.4.2).
@@ -163,9 +163,9 @@ async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Pr
     return refuse(exchange, 400, "sign-in.callback", "This answer belongs to a sign-in elsewhere.", done);
   }
   const isChosen = settings.providers.length > 1;
-  // Nor is it spent while there is no store to keep what it brings: the same address works once that is back.
+  // Check the store before using the code: if the store is unavailable, the same URL works later.
   await deps.records.sessions.get(ticket.signInId);
-  // 3. The user, as the provider vouches. Whatever comes of it, the browser does not try this code again.
+  // 3. The user, confirmed by the provider. Whatever the result, the browser does not use this code again.
   const checks = { redirectUri: redirectUri(site, idp), state, ...checksOf(begun) };
   const fail = (error: unknown, headers: readonly string[] = done): void =>
     deps.respondFailure(exchange, error, headers, target.origin + ticket.returnTo);
@@ -177,10 +177,10 @@ async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Pr
   try {
     vouched = await vouchFor(deps, idp, exchange.query, checks);
   } catch (error) {
-    // Another tab signed the user in meanwhile, and the provider says so by an error, or the page there was too old.
+    // Another tab signed the user in meanwhile, which some providers report as an error, or the provider's page had expired.
     if (!begun.fresh && (await hasSession(deps, exchange, snapshot, ticket)))
       return restart(deps, exchange, target, ticket, done);
-    // So that they may choose another one.
+    // Lets the user choose another provider.
     const forgotten = isChosen ? ["set-cookie", cookies.setProvider(undefined, site, cookie)] : [];
     return fail(error, [...done, ...forgotten]);
   }
@@ -190,17 +190,17 @@ async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Pr
     return fail(asked);
   }
   const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
-  // Nothing of a blocked user is stored: once the block is lifted they sign in anew.
+  // Nothing about a blocked user is stored. After the block they sign in again.
   if (deps.blocks.find({ user: { id: userId, email: facts.email } })) {
     deps.log.warn({ user: userId, request: exchange.id }, "sign-in denied, user is blocked");
     return respondBlocked(exchange, done);
   }
-  // 4. Identity, session, cookie of this host, and the way back.
+  // 4. Identity, session, cookie of this host, and the redirect back.
   const over = new GatewayError("idp.refused", "the provider signed the user out since");
   if (await sessions.isOver(snapshot, userId, tokens)) return fail(over);
   await deps.identities.recordSignIn(tokens, userId, facts);
   const session = await sessions.begin(snapshot, userId, tokens, begun.fresh);
-  // Once it can be found by whoever ends sessions, so that one of the two sees the other.
+  // Check again now that a sign-out can find the session: one of the two must see the other.
   if (await sessions.isOver(snapshot, userId, tokens)) {
     await deps.records.sessions.delete(session.sessionId);
     return fail(over);
@@ -243,12 +243,12 @@ async function toProvider(
   const begun = cookies.setBegun(site, cookie, "provider", hashSecret(state));
   const headers = [...cookies.trimPile(exchange, site, cookie), "set-cookie", begun];
   if (loginHint === undefined) return redirect(exchange, 302, url, headers);
-  // Not a redirect: browsers hold a form's redirects to the page's form-action, and providers may answer anywhere.
+  // Not a redirect: browsers apply the page's form-action to redirects, and providers may be anywhere.
   const page = continuePage({ title: `Signing in at ${idp.label}`, href: url });
   respondHtml(exchange, 200, page, [...headers, "refresh", `0;url=${url}`]);
 }
 
-/** Sends the browser back to the host it came from, with a code that is good there once. */
+/** Redirects the browser to its original host, with a code that is valid there once. */
 async function finish(
   deps: Parts,
   exchange: Exchange,
@@ -261,12 +261,12 @@ async function finish(
   const { signInId } = ticket;
   const expiresAt = epochSeconds(deps.clock) + CODE_SECONDS;
   await deps.records.signInCodes.put(hashSecret(code), { signInId, sessionId }, { ifVersion: 0, expiresAt });
-  // Sealed: the record alone says nothing, since whoever writes the store could choose another session.
+  // Sealed: with the record only, write access to the store would allow the choice of another session.
   const to = deps.tickets.seal({ ...ticket, session: { sessionId, userId } }, "return");
   redirect(exchange, 302, `${target.origin}/.gateway/return?code=${code}&to=${to}`, headers);
 }
 
-/** To the host of the route, which begins again what cannot be finished here. */
+/** Redirects to the route's host, which starts the sign-in again. */
 function restart(
   { tickets }: Parts,
   exchange: Exchange,
@@ -277,7 +277,7 @@ function restart(
   redirect(exchange, 302, `${target.origin}/.gateway/return?to=${tickets.seal(ticket, "return")}`, headers);
 }
 
-/** The site a sign-in goes back to: still configured, and one that signs in here. */
+/** Returns the site of the return address if it is configured and signs in here. */
 function findTarget(snapshot: Snapshot, host: string, site: Site): Site | undefined {
   const target = findSite(snapshot, host);
   return target?.authenticateOrigin === site.origin ? target : undefined;
@@ -288,13 +288,13 @@ async function vouchFor(deps: Parts, idp: IdpSettings, query: string, checks: Si
   return { tokens, ...(await deps.idp.readUser(idp, tokens, undefined)) };
 }
 
-/** Whether the browser is signed in already, by a provider that helps there. */
+/** Returns true if the browser is already signed in with an acceptable provider. */
 async function hasSession(deps: Parts, exchange: Exchange, { settings }: Snapshot, ticket: Ticket): Promise<boolean> {
   const known = await deps.authenticator.cookie(exchange);
   return known.ok && isOfOne(findProviders(settings, ticket.providers), known.principal.user.id);
 }
 
-/** Where somebody lands who signs in without having been anywhere: the authenticate host serves no route. */
+/** Landing page of a sign-in without a return address. A separate authenticate host serves no route. */
 function home(snapshot: Snapshot, site: Site): string {
   return site.authenticates && snapshot.settings.authenticateServiceUrl !== undefined ? "/.gateway/" : "/";
 }

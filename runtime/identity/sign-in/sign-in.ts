@@ -1,10 +1,10 @@
 /**
- * Sign-in as the host of a route sees it: send the browser away with a ticket, take it back with a one-time code.
+ * Sign-in on the host of a route: redirects the browser with a ticket, and accepts its return with a one-time code.
  *
- * Untrusted input: the request, and whatever brings the browser back. Promises: only the browser that left gets a session
- * (it shows the proof of this sign-in, a cookie of this host), only once (the code is taken from the store); it goes only to where
- * it was (sealed in the address). A browser without that proof gets nothing of the code: it begins again, as if it had opened the
- * page itself. A session cookie is never made from anything but a code that the authenticate host stored.
+ * Untrusted input: the request and the return. Promises: only the browser that started gets a session (proven by a
+ * cookie of this host), only once (the code is deleted from the store), and returns only to its original address
+ * (sealed in the URL). A browser without that proof cannot use the code and starts again. A session cookie is only ever
+ * created from a code that the authenticate host stored.
  */
 import type { Snapshot } from "../../config/snapshot.ts";
 import { isLoopbackHost } from "../../settings/values.ts";
@@ -36,14 +36,14 @@ export interface SignInDeps {
 }
 
 export interface RouteSignIn extends SignIn {
-  /** Begins a sign-in that ends at `returnTo` on this host. */
+  /** Starts a sign-in that returns to `returnTo` on this host. */
   start(exchange: Exchange, snapshot: Snapshot, site: Site, returnTo: string, at?: SignInAt): Promise<void>;
-  /** `/.gateway/return`: takes the one-time code, or begins a sign-in again that could not be finished. */
+  /** `/.gateway/return`: redeems the one-time code, or restarts a sign-in that could not finish. */
   readonly handleReturn: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
 }
 
 const MAX_RETURN_CHARACTERS = 2048;
-/** Past it the browser keeps no cookies, or something else cannot be helped by beginning again. */
+/** After this many restarts the browser probably stores no cookies, or restarting cannot help. */
 const MAX_RESTARTS = 2;
 
 export function createSignIn(deps: SignInDeps): RouteSignIn {
@@ -61,7 +61,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
     if (settings.providers.length === 0)
       return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
     if (!site.secure && !isLoopbackHost(site.hostname)) {
-      // Without https a cookie could be read and planted by anybody on the way.
+      // Without https, anyone on the network path could read and set cookies.
       return refuse(exchange, 403, "sign-in.insecure", "Signing in needs https on this address.");
     }
     const id = randomSecret(16);
@@ -71,7 +71,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
       "set-cookie",
       cookies.setBegun(site, settings.cookie, "sign_in", id),
     ];
-    // A cookie that no longer opens anything must not stay behind and shadow the next one.
+    // Delete an invalid cookie, so that it does not shadow the new one.
     if (!isSignedIn && cookies.readSession(exchange, site, settings.cookie) !== undefined) {
       headers.push("set-cookie", cookies.clearSession(site, settings.cookie));
     }
@@ -88,10 +88,10 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
     redirect(exchange, 302, `${site.authenticateOrigin}/.gateway/sign_in?ticket=${ticket}`, headers);
   };
 
-  /** What the browser shows cannot finish this sign-in; a new one may, mostly without another question. */
+  /** The browser cannot finish this sign-in. Start a new one, mostly without user interaction. */
   const restart = (exchange: Exchange, snapshot: Snapshot, site: Site, ticket: Ticket): Promise<void> => {
     const { returnTo, providers, isFresh = false, restarts = 0 } = ticket;
-    // Whose session another tab got meanwhile stays signed in.
+    // A session from another tab stays signed in.
     if (restarts < MAX_RESTARTS)
       return start(exchange, snapshot, site, returnTo, { providers, isFresh, isSignedIn: true }, restarts + 1);
     refuseReturn(exchange, "The sign-in took too long, or the browser takes no cookies.", returnTo);
@@ -112,7 +112,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
 
     handleReturn: (exchange, snapshot) =>
       withStore(exchange, async () => {
-        // 1. Which sign-in this is the end of: one of this host.
+        // 1. Match the sign-in: it must be of this host.
         const query = parseQuery(exchange.query);
         const code = query.ok ? query.values.get("code") : undefined;
         const sealed = query.ok ? query.values.get("to") : undefined;
@@ -120,7 +120,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
         const ticket = sealed === undefined ? undefined : tickets.open(sealed, "return");
         if (!site || ticket?.host !== site.host) return refuseReturn(exchange, "This address needs a sign-in code.");
         if (code === undefined) return restart(exchange, snapshot, site, ticket);
-        // 2. The code, taken so that nobody has it twice, and the proof that this browser began this very sign-in.
+        // 2. Redeem the code, which works once, and check the proof that this browser started this very sign-in.
         const issued = await records.signInCodes.take(hashSecret(code));
         const { cookie } = snapshot.settings;
         const { signInId, returnTo, session: shown } = ticket;
@@ -141,7 +141,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
         ) {
           return refuseReturn(exchange, "The session has ended.", returnTo);
         }
-        // Asked only where something is blocked at all.
+        // Looked up only if there are blocks at all.
         const user = deps.blocks.size === 0 ? undefined : await deps.identities.find(session.value.userId);
         if (deps.blocks.find({ user: user ?? { id: session.value.userId, email: "" } }))
           return respondBlocked(exchange);
@@ -152,7 +152,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
           cookies.clearBegun(site, cookie, "sign_in", signInId),
         ];
         if (cookie.sameSite !== "strict") return redirect(exchange, 302, returnTo, headers);
-        // A strict cookie is withheld from redirects that began at the provider: let a page of this host go on.
+        // Browsers withhold a strict cookie from redirects that started at the provider, so a page of this host continues.
         respondHtml(exchange, 200, continuePage({ title: "Signed in", href: returnTo }), [
           ...headers,
           "refresh",
@@ -162,7 +162,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
   };
 }
 
-/** True for a person's browser going to a page, as opposed to a script, an image or a program asking. */
+/** Returns true for a browser that opens a page, as opposed to scripts, images and programs. */
 export function isNavigation(exchange: Exchange): boolean {
   if (exchange.method !== "GET" && exchange.method !== "HEAD") return false;
   if (exchange.header("x-requested-with") !== undefined) return false;
@@ -170,7 +170,7 @@ export function isNavigation(exchange: Exchange): boolean {
   return mode === undefined ? acceptsHtml(exchange) : mode === "navigate";
 }
 
-/** A path with query that a person may be led back to. */
+/** Returns true for a path with query that is a safe return address. */
 export function isReturnPath(path: string): boolean {
   return path.length <= MAX_RETURN_CHARACTERS && isLocalPath(path);
 }
@@ -188,7 +188,7 @@ function refuse<Code extends ErrorCode>(
   respondError(exchange, status, { code, message }, headers);
 }
 
-/** @param returnTo where the user wanted to go, on this host */
+/** @param returnTo the page that the user requested, on this host */
 function refuseReturn(exchange: Exchange, message: string, returnTo?: string): void {
   respondError(exchange, 400, {
     code: "sign-in.return",
@@ -197,7 +197,7 @@ function refuseReturn(exchange: Exchange, message: string, returnTo?: string): v
   });
 }
 
-/** Answers 503 when the store is away: a new sign-in cannot be had then, and nothing else is tried. */
+/** Responds with 503 if the store is unavailable: a new sign-in would fail as well. */
 export async function withStore(exchange: Exchange, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -207,7 +207,7 @@ export async function withStore(exchange: Exchange, work: () => Promise<void>): 
   }
 }
 
-/** A new sign-in cannot be had at the moment. */
+/** Responds that signing in is temporarily impossible. */
 export function refuseUnavailable(exchange: Exchange, headers: readonly string[] = []): void {
   const message = "Signing in is not possible right now. Please try again in a moment.";
   respondAgainLater(exchange, { code: "sign-in.unavailable", message }, headers);

@@ -1,9 +1,8 @@
 /**
  * Sign-out: a page that asks, and a form that ends the session everywhere.
  *
- * Promise: a link or a foreign page ends nothing; only our own form with the session's token does. What ends is the
- * session itself, so every host's cookie is worth nothing as soon as the revocation is known there (within 2 s). Nobody
- * is told that they are signed out before the store has it.
+ * Promise: a link or a foreign page ends nothing; only our own form with the session's CSRF token does. The session
+ * itself ends, so the cookies of all hosts become invalid within 2 s. Success is reported only after it is stored.
  */
 import type { Snapshot } from "../../config/snapshot.ts";
 import { readForm } from "../../http/body.ts";
@@ -44,35 +43,35 @@ export interface SignOutDeps {
 export interface SignOut {
   /** `/.gateway/sign_out`, GET and POST. */
   readonly handleSignOut: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
-  /** `/.gateway/signed_out`: where the provider sends the browser after it ended its own session. */
+  /** `/.gateway/signed_out`: landing page after the provider has ended its own session. */
   readonly handleSignedOut: (exchange: Exchange, snapshot: Snapshot) => void;
 }
 
 export function createSignOut(deps: SignOutDeps): SignOut {
   const secrets = deps.keys.sealer("provider-tokens");
 
-  /** @returns false when the provider could not be asked where it ends its own session */
+  /** @returns false if the provider could not be reached for its sign-out URL */
   const end = async (exchange: Exchange, snapshot: Snapshot, site: Site, principal: Principal): Promise<boolean> => {
     const { settings } = snapshot;
     const sessionId = principal.sid;
     const [record, refreshed] = await Promise.all([
-      // Only tells the provider which of its sessions ends: without it that asks the person.
+      // Only identifies the session at the provider. Without it, the provider asks the user.
       deps.records.sessions.get(sessionId).catch(() => undefined),
       deps.identities.providerTokens(principal.user.id).catch(() => undefined),
-      // At the same time, since it holds in this process even when the store is away.
+      // In parallel: it is effective in this process even while the store is unavailable.
       deps.revocations.revoke(`session:${sessionId}`),
     ]);
     const sealed = record?.value.idToken;
     const own = sealed === undefined ? undefined : secrets.open(sealed, `session ${sessionId}`)?.toString();
     const idToken = own === undefined ? undefined : newestOfSession(own, refreshed?.idToken ?? "");
     const landing = settings.signOutRedirectUrl ?? `${site.authenticateOrigin}/.gateway/signed_out`;
-    // Only the provider whose session it is hears of it: the ID token is no other one's business.
+    // Only the session's own provider is notified. The ID token must not go to another one.
     const provider = findProvider(settings, principal.user.id);
     const asked =
       provider &&
       (await deps.idp.endSessionUrl(provider, { idToken, returnTo: landing }).then(
         (url) => ({ url, isReached: true }),
-        // Signing out here must work while the provider is away.
+        // Signing out must work while the provider is unavailable.
         () => ({ url: undefined, isReached: false }),
       ));
     const next = asked?.url ?? settings.signOutRedirectUrl;
@@ -85,7 +84,7 @@ export function createSignOut(deps: SignOutDeps): SignOut {
       respondHtml(exchange, 200, signedOutPage(), headers);
       return asked?.isReached !== false;
     }
-    // A page that goes on by itself instead of a redirect: browsers hold a form's redirects to the form's own policy.
+    // A page that refreshes instead of a redirect: browsers apply the form's policy to redirects after it.
     respondHtml(exchange, 200, continuePage({ title: "Signed out", href: next }), [
       ...headers,
       "refresh",
@@ -94,21 +93,21 @@ export function createSignOut(deps: SignOutDeps): SignOut {
     return asked?.isReached !== false;
   };
 
-  /** Who signs out may want to sign in elsewhere. */
+  /** After a sign-out, the user may want another provider. */
   const forgetProvider = (exchange: Exchange, { settings: { cookie } }: Snapshot, site: Site): readonly string[] =>
     deps.cookies.readProvider(exchange, site, cookie) === undefined
       ? []
       : ["set-cookie", deps.cookies.setProvider(undefined, site, cookie)];
 
   /**
-   * The cookie opens nothing here, which does not say that it opens nothing elsewhere: a sign-out that the store did not
-   * take is known to this process alone, and who asks again must not be told that it is done.
+   * Handles an already invalid cookie. If the store did not accept an earlier sign-out, only this process knows it, so
+   * it must be stored before a repeated sign-out reports success.
    */
   const endAgain = async (exchange: Exchange, { settings }: Snapshot, site: Site, value: string): Promise<void> => {
     const handle = deps.cookies.openSession(value, site, settings.cookie);
     const key = handle && `session:${handle.sessionId}`;
     if (key === undefined) return;
-    // Known and not owed, the store has it; a link to this page writes nothing that the process does not owe.
+    // Revoked and not pending: it is stored. A GET writes only what this process has not stored yet.
     const isDone = deps.revocations.isRevoked([key]) || exchange.method !== "POST";
     if (deps.revocations.isOwed(key) || !isDone) await deps.revocations.revoke(key);
   };
@@ -120,7 +119,7 @@ export function createSignOut(deps: SignOutDeps): SignOut {
         const site = findSite(snapshot, exchange.host);
         if (!site)
           return respondError(exchange, 404, { code: "not-found", message: "There is nothing at this address." });
-        // Before anything else: a foreign page's POST comes without the cookie and must not make us clear it.
+        // First: a foreign page's POST arrives without the cookie and must not make us clear it.
         if (exchange.method === "POST" && !isFromOwnForm(exchange, site.origin)) return refuseForm(exchange);
         if (exchange.method !== "POST" && refuseScript(exchange)) return undefined;
         const { cookie } = snapshot.settings;

@@ -1,7 +1,9 @@
 /**
- * What a sign-in carries in addresses: the ticket that takes a browser to the authenticate host and back, and the `state` that
- * takes it to the provider and back. Both are sealed and hold everything that the next step needs, so a browser keeps only a
- * short proof of each sign-in it began (`identity/cookie.ts`), and a sign-in whose proof is gone still knows its way.
+ * Sealed state of a sign-in in URLs: the ticket, for the way to the authenticate host and back, and the `state`, for
+ * the way to the provider and back.
+ *
+ * Both contain everything that the next step needs. The browser stores only a short proof per sign-in
+ * (`identity/cookie.ts`), and a sign-in without its proof still knows its return address.
  */
 import type { Site } from "../sites.ts";
 import { callbackPath } from "./choose-provider.ts";
@@ -12,36 +14,36 @@ import type { SessionHandle } from "../cookie.ts";
 
 export interface Ticket {
   readonly signInId: string;
-  /** Host that the browser goes back to. */
+  /** Host to which the browser returns. */
   readonly host: string;
   /** Path and query on that host. */
   readonly returnTo: string;
   readonly expiresAt: number;
-  /** Names of the providers that help there; absent: all. */
+  /** Names of acceptable providers; absent: all. */
   readonly providers?: readonly string[];
   /** An existing session is not enough. */
   readonly isFresh?: true;
-  /** Signed in, and sent for tokens that outlive the provider's session. */
+  /** The user is signed in, and tokens that outlive the provider's session are requested. */
   readonly isOffline?: true;
-  /** How often this sign-in began again, because the browser could not prove that it began it. */
+  /** Number of restarts because the browser could not prove that it started the sign-in. */
   readonly restarts?: number;
-  /** On the way back: the session that the code stands for. */
+  /** On the return: the session of the code. */
   readonly session?: Pick<SessionHandle, "sessionId" | "userId">;
 }
 
-/** What the provider sends back unread. */
+/** Content of `state`, which the provider returns unread. */
 export interface ProviderStep {
-  /** Without `returnTo` where that waits in the store. */
+  /** Without `returnTo` if that is in the store. */
   readonly ticket: Omit<Ticket, "returnTo"> & Partial<Pick<Ticket, "returnTo">>;
-  /** The host of sign-in pages that it left from. */
+  /** The host of sign-in pages where it started. */
   readonly from: string;
-  /** Nonce and PKCE verifier are made from it. */
+  /** Nonce and PKCE verifier are derived from it. */
   readonly secret: string;
-  /** The only provider to which a code may go. `name` is absent for the first one. */
+  /** The only provider that may receive the code. `name` is absent for the first one. */
   readonly provider: { readonly name?: string; readonly url: string };
-  /** Present: the user shows again who they are, and this session continues if it is theirs. */
+  /** Present: the user authenticates again, and this session continues if it is theirs. */
   readonly fresh?: { readonly sessionId?: string };
-  /** Present: the session that goes on, whatever the provider answers (offline-step.ts). */
+  /** Present: the session that continues whatever the provider responds (offline-step.ts). */
   readonly offline?: Pick<SessionHandle, "sessionId" | "userId">;
   readonly expiresAt: number;
 }
@@ -51,17 +53,17 @@ export type TicketWay = "ticket" | "return";
 
 export interface SignInTickets {
   seal(ticket: Ticket, way?: TicketWay): string;
-  /** @returns undefined when forged or changed; past its end it still says where the user wanted to go */
+  /** @returns undefined if forged or changed; an expired ticket still contains the return address */
   open(text: string, way?: TicketWay): Ticket | undefined;
   sealState(step: ProviderStep): string;
-  /** @returns undefined when forged or changed; past its end it still says where the user wanted to go */
+  /** @returns undefined if forged or changed; an expired state still contains the return address */
   openState(text: string): ProviderStep | undefined;
   isOver(sealed: { readonly expiresAt: number }): boolean;
 }
 
 export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock }): SignInTickets {
   const sealer = deps.keys.sealer("sign-in-ticket");
-  /** "-2": tickets of earlier versions do not say where the user wanted to go. */
+  /** "-2": tickets of earlier versions have no return address. */
   const context = (way: TicketWay | "state"): string => `${way}-2`;
   const open = (text: string, way: TicketWay | "state"): unknown => {
     const bytes = sealer.open(text, context(way));
@@ -80,7 +82,7 @@ export function stepSecret(): string {
   return randomSecret();
 }
 
-/** The checks of one step (OpenID Connect nonce, RFC 7636 verifier): neither tells the other. */
+/** Checks of one step (OpenID Connect nonce, RFC 7636 verifier). Neither can be derived from the other. */
 export function checksOf({ secret }: Pick<ProviderStep, "secret">): {
   readonly nonce: string;
   readonly codeVerifier: string;

@@ -1,11 +1,11 @@
-/** External Tokens for the back ends of MCP client routes: minted with a request, good for the user's MCP servers. */
+/** External Tokens for back ends of MCP client routes: issued with a request, valid for the user's MCP servers. */
 import type { Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { applicationAudience, type ExternalTokens } from "../external-token.ts";
 import type { Principal } from "../principal.ts";
 import type { ApplicationTokens } from "../interfaces.ts";
 
-/** A token handed out has at least this share of its life left: four of five minutes by default. */
+/** Minimum remaining share of a token's lifetime: by default four of five minutes. */
 const SHARE_LEFT = 0.8;
 
 interface Minted {
@@ -21,11 +21,11 @@ export interface ApplicationTokenDeps {
 }
 
 /**
- * The token outlives neither session nor grant: those are looked up whenever it is used. Its own end may lie past
+ * The token is invalid without its session or grant, which are looked up at every use. Its own expiry may be later than
  * theirs, so that a back end always gets its four minutes.
  */
 export function createApplicationTokens(deps: ApplicationTokenDeps): ApplicationTokens {
-  /** By key of the route: several of one host may belong to several owners. */
+  /** By route key: routes of one host may have different owners. */
   const minted = new WeakMap<Principal, Map<string, Minted>>();
   return {
     mint(principal, route) {

@@ -1,6 +1,6 @@
 /**
- * The ES256 keys of the identity header: from `signing_key` (PEM), or derived from `shared_secret`, so that every
- * replica and every restart signs with the same key. The first signs; all are published, for rotation.
+ * ES256 keys of the identity header: from `signing_key` (PEM), or derived from `shared_secret`, so that every replica
+ * signs with the same key, also after restarts. The first signs; all are published, for rotation.
  */
 import { createECDH, createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 
@@ -14,12 +14,12 @@ export interface AssertionKey {
   readonly publicJwk: Readonly<Record<string, unknown>>;
 }
 
-/** Order of the P-256 group (FIPS 186-4 D.1.2.3); private keys lie in [1, order - 1]. */
+/** Order of the P-256 group (FIPS 186-4 D.1.2.3). Private keys are in [1, order - 1]. */
 const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
 /**
- * @param pems PEM private keys, first signs; [] = derive from the shared secrets
- * @throws GatewayError `assertion.signing-key` when a PEM is no P-256 private key
+ * @param pems PEM private keys, the first signs; []: derive from the shared secrets
+ * @throws GatewayError `assertion.signing-key` if a PEM is not a P-256 private key
  */
 export function loadAssertionKeys(pems: readonly string[], keys: Keys): readonly AssertionKey[] {
   if (pems.length > 0) return pems.map((pem, index) => describeKey(readPem(pem, index)));
@@ -45,7 +45,7 @@ function readPem(pem: string, index: number): KeyObject {
 }
 
 function deriveKey(seed: Buffer): KeyObject {
-  // 512 bits before the reduction, so that its bias is far below anything measurable (FIPS 186-4 B.4.1).
+  // 512 bits before the reduction make its bias negligible (FIPS 186-4 B.4.1).
   const wide = BigInt(`0x${createHash("sha512").update("gateform/p256").update(seed).digest("hex")}`);
   const scalar = (wide % (P256_ORDER - 1n)) + 1n;
   const d = Buffer.from(scalar.toString(16).padStart(64, "0"), "hex");
@@ -64,7 +64,7 @@ function deriveKey(seed: Buffer): KeyObject {
 
 function describeKey(privateKey: KeyObject): AssertionKey {
   const { kty, crv, x, y } = createPublicKey(privateKey).export({ format: "jwk" });
-  // Member order and spelling are the thumbprint's input (RFC 7638 §3.2).
+  // Order and names of the members affect the thumbprint (RFC 7638 §3.2).
   const kid = createHash("sha256").update(JSON.stringify({ crv, kty, x, y })).digest("base64url");
   return { privateKey, kid, publicJwk: { kty, crv, x, y, kid, alg: "ES256", use: "sig" } };
 }

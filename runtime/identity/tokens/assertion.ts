@@ -1,8 +1,8 @@
 /**
- * The signed identity header for upstreams: a short-lived ES256 JWT that says who makes the request.
+ * The signed identity header for upstreams: a short-lived ES256 JWT that identifies the user of a request.
  *
- * Promises: claims of the provider never stand in the place of our own, and make the JWT longer by `MAX_CLAIM_BYTES` at
- * most, since upstreams refuse requests with large heads.
+ * Promises: provider claims never replace our own, and add at most `MAX_CLAIM_BYTES` to the JWT, since upstreams reject
+ * large headers.
  */
 import { createHash, sign } from "node:crypto";
 
@@ -20,17 +20,17 @@ import type { Principal } from "../principal.ts";
 import type { Assertions } from "../interfaces.ts";
 
 const LIFETIME_SECONDS = 300;
-/** One signature costs some 25 µs: the same JWT serves all requests of a principal to a route for so long. */
+/** A signature costs some 25 µs, so one JWT serves all requests of a principal to a route for this time. */
 const REUSE_MS = 60_000;
-/** Of one principal, kept at a time. */
+/** Cached JWTs per principal. */
 const MAX_SIGNED = 256;
-/** Of the claims that `jwt_claims_headers` names, as JSON: a claim that does not fit beside those before it stays out. */
+/** Size limit of the claims in `jwt_claims_headers`, as JSON. A claim that exceeds the remaining space is omitted. */
 const MAX_CLAIM_BYTES = 4096;
 
 interface Signed {
   readonly jwt: string;
   readonly reuseUntilMs: number;
-  /** The settings under which it was made. */
+  /** The settings of the JWT. */
   readonly claimHeaders: ClaimHeaders;
 }
 
@@ -41,9 +41,9 @@ export interface AssertionDeps {
   /** The first signs. */
   readonly keys: readonly AssertionKey[];
   readonly clock: Clock;
-  /** `jwt_claims_headers` as it is now: the same object while it did not change. Default: none. */
+  /** Current `jwt_claims_headers`, the same object while unchanged. Default: none. */
   readonly claimHeaders?: () => ClaimHeaders;
-  /** A JWT was made without the user's groups: too many, or the identity provider left them out. */
+  /** A JWT was issued without the user's groups: too many, or omitted by the identity provider. */
   readonly onGroupsOmitted?: ((why: GroupsOmitted) => void) | undefined;
 }
 
@@ -52,8 +52,8 @@ export function createAssertions(deps: AssertionDeps): Assertions {
   const key = deps.keys[0];
   if (!key) throw new TypeError("no assertion key");
   const header = base64url(JSON.stringify({ alg: "ES256", typ: "JWT", kid: key.kid }));
-  // A principal object stands for one version of one identity: a change of claims makes a new one, and with it a new JWT.
-  // Within it by route; below a wildcard, where hosts are the client's choice, by host and route.
+  // A principal object represents one version of one identity: changed claims create a new principal, and so a new JWT.
+  // The inner key is the route. Below a wildcard, where clients choose the host, it is host and route.
   const signed = new WeakMap<Principal, Map<CompiledRoute | string, Signed>>();
 
   const mint = (principal: Principal, hostname: string, routeKey: string, claimHeaders: ClaimHeaders): string => {
@@ -72,13 +72,13 @@ export function createAssertions(deps: AssertionDeps): Assertions {
       name: user.name,
       ...groups,
       sid: principal.sid,
-      // Routes of one host share its audience: without this each upstream could pass as the gateway to the others.
+      // Routes of one host share its audience. Without this claim, each upstream could pose as the gateway to the others.
       gateway_route: routeKey,
       iat: now,
       exp: now + LIFETIME_SECONDS,
     };
     const input = `${header}.${base64url(JSON.stringify(claims))}`;
-    // ieee-p1363: JWS wants the two integers side by side, not DER (RFC 7518 §3.4).
+    // ieee-p1363: JWS requires two concatenated integers, not DER (RFC 7518 §3.4).
     const signature = sign("sha256", Buffer.from(input), { key: key.privateKey, dsaEncoding: "ieee-p1363" });
     return `${input}.${signature.toString("base64url")}`;
   };
@@ -90,16 +90,16 @@ export function createAssertions(deps: AssertionDeps): Assertions {
         byRoute = new Map();
         signed.set(principal, byRoute);
       }
-      const place = wildcardHost === undefined ? route : `${wildcardHost} ${route.key}`;
+      const cacheKey = wildcardHost === undefined ? route : `${wildcardHost} ${route.key}`;
       const now = clock.now();
-      const earlier = byRoute.get(place);
+      const earlier = byRoute.get(cacheKey);
       const claimHeaders = deps.claimHeaders?.() ?? NO_CLAIM_HEADERS;
       if (earlier?.claimHeaders === claimHeaders && now < earlier.reuseUntilMs) return earlier.jwt;
       const jwt = mint(principal, wildcardHost ?? route.hostname, route.key, claimHeaders);
-      // Anew and at the end, so that the first one is always the oldest.
-      byRoute.delete(place);
+      // Delete and append, so that the first entry is always the oldest.
+      byRoute.delete(cacheKey);
       if (byRoute.size >= MAX_SIGNED) byRoute.delete(byRoute.keys().next().value as CompiledRoute | string);
-      byRoute.set(place, { jwt, reuseUntilMs: now + REUSE_MS, claimHeaders });
+      byRoute.set(cacheKey, { jwt, reuseUntilMs: now + REUSE_MS, claimHeaders });
       return jwt;
     },
   };
@@ -107,7 +107,7 @@ export function createAssertions(deps: AssertionDeps): Assertions {
 
 const NO_CLAIM_HEADERS: ClaimHeaders = new Map();
 
-/** The user's claims that `jwt_claims_headers` names. */
+/** The user's claims listed in `jwt_claims_headers`. */
 function namedClaims({ user, sid }: Principal, claimHeaders: ClaimHeaders): Readonly<Record<string, unknown>> {
   const named: (readonly [string, unknown])[] = [];
   let left = MAX_CLAIM_BYTES;
@@ -122,7 +122,7 @@ function namedClaims({ user, sid }: Principal, claimHeaders: ClaimHeaders): Read
   return Object.fromEntries(named);
 }
 
-/** The public keys as upstreams fetch them, with the tag of this set. */
+/** The public keys for upstreams, with an ETag. */
 export function renderJwks(keys: readonly AssertionKey[]): { readonly body: string; readonly etag: string } {
   const body = JSON.stringify({ keys: keys.map((key) => key.publicJwk) });
   return { body, etag: `"${createHash("sha256").update(body).digest("base64url")}"` };

@@ -1,7 +1,7 @@
 /**
- * Tokens of the identity provider that callers present, with the provider's last answer about each.
+ * Identity provider tokens that callers present, with the cached verification result of each.
  *
- * Untrusted input: the tokens. The promises are in `program-credentials.ts`.
+ * Untrusted input: the tokens. `program-credentials.ts` has the promises.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshots } from "../../config/snapshot.ts";
@@ -18,18 +18,18 @@ import type { Revocations } from "../interfaces.ts";
 import type { AuthResult, Principal } from "../principal.ts";
 import type { IdpTokenResult, IdpTokens } from "../provider/idp-tokens.ts";
 
-/** So long the provider's word about a token holds: a token it takes back is worth nothing here after this. */
+/** Cache time of a verification: a token revoked at the provider becomes invalid here after this. */
 export const FRESH_MS = 60_000;
-/** So long a refused token is not asked about again. */
+/** A rejected token is not verified again within this time. */
 const REFUSED_MS = 10_000;
 const CACHE_ENTRIES = 10_000;
 /**
- * Questions to the provider under way about tokens that nobody vouched for yet, of all peers and of one; more tokens than
- * this wait for nobody. Those that were good before have as many of their own: strangers cannot take their turns.
+ * Concurrent verifications of unknown tokens, in total and per peer. Tokens beyond the limit are rejected immediately.
+ * Known tokens have their own limit of the same size, so unknown callers cannot exhaust it.
  */
 const MAX_QUESTIONS = 64;
 const MAX_QUESTIONS_OF_PEER = 16;
-/** About somebody whose access keeps ending. */
+/** Repetitions for a user whose access is revoked again and again. */
 const MAX_QUESTIONS_AGAIN = 3;
 
 export interface PresentedTokenDeps {
@@ -43,7 +43,7 @@ export interface PresentedTokenDeps {
 interface Entry extends Visited {
   readonly result: AuthResult;
   readonly askAgainAtMs: number;
-  /** When the question began. */
+  /** Start of the verification. */
   readonly epoch: number;
 }
 
@@ -59,8 +59,8 @@ export class PresentedTokens {
   readonly #pending = new Map<string, Promise<AuthResult>>();
   readonly #questions = createQuestions();
   readonly #presented = new WeakMap<Principal, Presented>();
-  /** What ended while questions are under way, for each of them. */
-  readonly #underWay = new Set<Set<string>>();
+  /** Keys revoked during each verification in progress. */
+  readonly #revokedMeanwhile = new Set<Set<string>>();
   #made = 0;
   readonly close: () => void;
 
@@ -69,14 +69,14 @@ export class PresentedTokens {
     this.#steady = steadyClock(deps.clock);
     this.close = deps.revocations.subscribe((key) => {
       if (!/^(user|oid):/.test(key)) return;
-      for (const ended of this.#underWay) ended.add(key);
+      for (const ended of this.#revokedMeanwhile) ended.add(key);
       const principals: Principal[] = [];
       this.#known.deleteWhere(({ result }) => {
         const isMeant = result.ok && result.principal.revocationKeys.includes(key);
         if (isMeant) principals.push(result.principal);
         return isMeant;
       });
-      // An answer of theirs may be about to begin.
+      // A response of theirs may be about to start.
       for (const {
         revocationKeys: [own = ""],
       } of principals)
@@ -89,10 +89,10 @@ export class PresentedTokens {
     return this.#presented.get(principal);
   }
 
-  /** @param peer who presents it; undefined when nobody does, and its principal is asked about again */
+  /** @param peer address of the caller; undefined to verify a principal's token again without a caller */
   verify(token: string, route: CompiledRoute, peer: string | undefined): AuthResult | Promise<AuthResult> {
     const { bearerTokenFormat: format, accessTokenAudiences: audiences } = route;
-    // Hashed, so that keys are short; format and audiences are part of the verdict.
+    // Hashed for short keys. The verdict also depends on format and audiences.
     const key = hashSecret(`${format} ${audiences.join(" ")} ${token}`);
     const entry = this.#known.get(key);
     if (entry && this.#steady.now() < entry.askAgainAtMs) {
@@ -127,7 +127,7 @@ export class PresentedTokens {
         return result;
       },
       (error: unknown) => {
-        // Nobody is let in on an old word: unlike a session, such a token has no record of ours behind it.
+        // Never accept a cached result: unlike a session, such a token has no record to revoke.
         this.#known.delete(key);
         this.#deps.log.warn({ reason: errorText(error) }, "cannot verify identity provider token");
         return refusal("unavailable");
@@ -141,14 +141,14 @@ export class PresentedTokens {
     return settled;
   }
 
-  /** Who may have been asked about before their access ended is asked about again. */
+  /** If the user's access was revoked during the verification, it is repeated. */
   async #verify(
     key: string,
     earlier: AuthResult | undefined,
     question: () => Promise<IdpTokenResult>,
   ): Promise<AuthResult> {
     const ended = new Set<string>();
-    this.#underWay.add(ended);
+    this.#revokedMeanwhile.add(ended);
     try {
       for (let attempt = 0; attempt < MAX_QUESTIONS_AGAIN; attempt += 1) {
         ended.clear();
@@ -157,7 +157,7 @@ export class PresentedTokens {
       }
       return refusal("revoked");
     } finally {
-      this.#underWay.delete(ended);
+      this.#revokedMeanwhile.delete(ended);
     }
   }
 
@@ -165,7 +165,7 @@ export class PresentedTokens {
     if (!idpResult.ok) return refusal(idpResult.reason);
     const { userId, profile, expiresAt } = idpResult;
     const user = { id: userId, ...profile, version: 1 };
-    // The same object while nothing changed, since assertions are remembered by it.
+    // The same object while nothing changes: assertions are cached by it.
     if (earlier?.ok && earlier.principal.expiresAt === expiresAt) {
       const { version, ...before } = earlier.principal.user;
       const { version: _, ...now } = user;
@@ -179,7 +179,7 @@ export class PresentedTokens {
         user,
         sid: key.slice(0, 22),
         expiresAt,
-        // Its own is another one each time: the same token may be good again.
+        // The principal's own key changes each time, since the same token may become valid again.
         revocationKeys: [
           `provider-token:${key}:${(this.#made += 1)}`,
           userTag(userId),
@@ -190,25 +190,25 @@ export class PresentedTokens {
   }
 }
 
-/** Who asks about tokens that were good before; no address is called so. */
+/** Limit key of known tokens. No peer address has this value. */
 const KNOWN = "known";
 
-/** Counts what is under way, for each who asks and for all strangers together. */
+/** Counts verifications in progress per peer, and for all unknown tokens together. */
 function createQuestions(): { begin(asker: string): boolean; end(asker: string): void } {
   const counts = new Map<string, number>();
-  let ofStrangers = 0;
+  let ofUnknown = 0;
   return {
     begin(asker) {
       const count = counts.get(asker) ?? 0;
       const isKnown = asker === KNOWN;
       if (count >= (isKnown ? MAX_QUESTIONS : MAX_QUESTIONS_OF_PEER)) return false;
-      if (!isKnown && ofStrangers >= MAX_QUESTIONS) return false;
-      if (!isKnown) ofStrangers += 1;
+      if (!isKnown && ofUnknown >= MAX_QUESTIONS) return false;
+      if (!isKnown) ofUnknown += 1;
       counts.set(asker, count + 1);
       return true;
     },
     end(asker) {
-      if (asker !== KNOWN) ofStrangers -= 1;
+      if (asker !== KNOWN) ofUnknown -= 1;
       const count = (counts.get(asker) ?? 0) - 1;
       if (count > 0) counts.set(asker, count);
       else counts.delete(asker);

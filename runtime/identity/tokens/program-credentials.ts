@@ -1,11 +1,11 @@
 /**
- * Credentials of programs on ordinary routes: the gateway's own tokens (service accounts, programmatic login) everywhere,
- * and tokens of the identity provider, or of a platform about its workloads, where `bearer_token_format` says so.
+ * Credentials of programs on ordinary routes: the gateway's own tokens (service accounts, programmatic login)
+ * everywhere, and tokens of the identity provider or a platform where `bearer_token_format` allows.
  *
- * Untrusted input: the headers. Promises: an External Token of an MCP client or of an application opens no ordinary
- * route; a program's token opens only the host it was made for; what the provider said of a token is believed for
- * `FRESH_MS` and never past the token's end; a revoked user is asked about again at once, also when the question was under
- * way. The provider is asked about one token once at a time, and about few tokens at once.
+ * Untrusted input: the headers. Promises: an External Token of an MCP client or an application is invalid on ordinary
+ * routes. A program's token is valid only on its host. A provider's verdict is cached for `FRESH_MS`, but never past
+ * the token's expiry. A revocation of the user causes a new verification immediately, even during one. Each token has
+ * at most one verification at a time, and the total is limited.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Exchange } from "../../http/exchange.ts";
@@ -19,14 +19,14 @@ import type { WorkloadCredentials } from "./workload-credentials.ts";
 
 export interface ProgramCredentialDeps extends PresentedTokenDeps {
   readonly authenticator: Pick<Authenticator, "bearer">;
-  /** Absent: tokens of platforms open nothing. */
+  /** Absent: platform tokens are not accepted. */
   readonly workloads?: WorkloadCredentials | undefined;
 }
 
 export interface ProviderTokenCredentials extends ProgramCredentials {
-  /** The token that a principal presented, for `${gateway.access_token}`; undefined for other principals. */
+  /** The token of a principal, for `${gateway.access_token}`; undefined for other kinds of principals. */
   presentedBy(principal: Principal): ProviderTokens | undefined;
-  /** Asks about the principal's token again when that is due. @returns undefined when it is worth nothing any more */
+  /** Verifies the principal's token again if that is due. @returns undefined if it is no longer valid */
   again(principal: Principal): Promise<Principal | undefined>;
   close(): void;
 }
@@ -61,7 +61,7 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     providerBearer(exchange, route) {
       const token = bearerOf(exchange.header("authorization"));
       if (token === undefined) return undefined;
-      // Our own tokens are told by their prefix and pass beside the provider's.
+      // Our own tokens have a prefix and are accepted in addition to the provider's.
       if (token.startsWith(EXTERNAL_TOKEN_PREFIX)) return ownToken(token, exchange);
       return route.bearerTokenFormat === "jwt"
         ? workloadToken(token, exchange, route)
@@ -70,7 +70,7 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     ownBearer(exchange) {
       const own = exchange.header("x-gateway-authorization");
       const authorization = own === undefined ? exchange.header("authorization") : undefined;
-      // Most requests without a cookie carry neither.
+      // The common case of requests without a cookie.
       if (own === undefined && authorization === undefined) return undefined;
       const token = own ?? bearerOf(authorization);
       return token?.startsWith(EXTERNAL_TOKEN_PREFIX) === true ? ownToken(token, exchange) : undefined;
@@ -90,21 +90,21 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
         : workload && (await deps.workloads?.principal(workload.token, workload.origin, workload.route));
       if (!result) return undefined;
       if (result.ok) return result.principal;
-      // A provider that is away ends nothing; the token has its own end.
+      // An unreachable provider revokes nothing. The token has its own expiry.
       return result.reason === "unavailable" ? principal : undefined;
     },
     close: () => presented.close(),
   };
 }
 
-/** Other External Tokens were given out for MCP servers, some of them to language models. */
+/** Other External Tokens were issued for MCP servers, and some are visible to language models. */
 function onlyPrograms(result: AuthResult): AuthResult {
   if (!result.ok) return result;
   const { kind } = result.principal;
   return kind === "service-account" || kind === "programmatic" ? result : refusal("wrong-kind");
 }
 
-/** RFC 6750 §2.1: the scheme knows no case. */
+/** RFC 6750 §2.1: the scheme is case-insensitive. */
 function bearerOf(authorization: string | undefined): string | undefined {
   return /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(authorization ?? "")?.[1];
 }

@@ -1,8 +1,7 @@
 /**
- * Service accounts: machines with a name, which call MCP servers without a person. An administrator makes and ends them.
+ * Service accounts: named accounts that call MCP servers without a user. Administrators create and delete them.
  *
- * Promise: what such a token may do is decided like a person's, by the same policy, per request, and recorded alike; the
- * token itself is kept nowhere.
+ * Promise: their requests are subject to the same policies and records as users' requests. The token is never stored.
  */
 import { randomHandle } from "../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
@@ -14,16 +13,16 @@ import { isServiceAccountName, serviceAccountUserId } from "../../shared/user-id
 import { createRecords, userTag, type ServiceAccountRecord } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
 
-/** Lists all of them. */
+/** Tag of all service accounts. */
 const ALL_TAG = "service-accounts";
 
 export interface NewServiceAccount {
   readonly name: string;
   readonly email: string;
   readonly groups: readonly string[];
-  /** Epoch seconds; absent = until it is revoked, for accounts behind a client. */
+  /** Epoch seconds; absent: until revoked, for accounts with a client. */
   readonly expiresAt?: number;
-  /** The client that gets tokens for it; without one `audience` is what its printed token will be good for. */
+  /** The client that gets tokens for the account. Without a client, `audience` is the audience of its printed token. */
   readonly clientId?: string;
   readonly audience?: string;
 }
@@ -81,7 +80,7 @@ export function pageServiceAccounts(
   );
 }
 
-/** Ends it everywhere: seen by every process within 2 s. */
+/** Revokes an account in every process within 2 s. */
 export function endServiceAccount(
   { revocations }: { readonly revocations: Pick<Revocations, "revoke"> },
   id: string,
@@ -89,7 +88,7 @@ export function endServiceAccount(
   return revocations.revoke(`service-account:${id}`);
 }
 
-/** The one token of an account without a client: printed once, kept nowhere. */
+/** The only token of an account without a client: printed once, never stored. */
 export function mintServiceAccountToken(
   externalTokens: ExternalTokens,
   account: { readonly id: string; readonly record: ServiceAccountRecord },
@@ -107,7 +106,7 @@ export function mintServiceAccountToken(
   });
 }
 
-/** What policies and records see. No provider's user has such an id, see shared/user-id.ts. */
+/** User for policies and records. No provider's user has such an id, see shared/user-id.ts. */
 export function serviceAccountUser({ name, email, groups }: ServiceAccountRecord): User {
   return { id: serviceAccountUserId(name), email, name, groups, claims: {}, version: 1 };
 }

@@ -1,9 +1,9 @@
 /**
- * Tokens of platforms on ordinary routes, where `bearer_token_format` is `jwt`: the same tokens and the same rules as at the
- * token endpoint, without an exchange, since no MCP client is in the way that would want one.
+ * Platform tokens on ordinary routes, where `bearer_token_format` is `jwt`. Tokens and rules are the same as at the
+ * token endpoint, without an exchange, which only MCP clients need.
  *
- * Untrusted input: the token. Promises: it counts where a rule of its issuer opens the route, under the rules in force at each
- * request, and never past its end; a refused one is looked at again after `REFUSED_MS`.
+ * Untrusted input: the token. Promises: it is accepted if an active rule of its issuer opens the route, checked at
+ * every request, and never past its expiry. A rejected token is checked again after `REFUSED_MS`.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshots } from "../../config/snapshot.ts";
@@ -20,7 +20,7 @@ import type { IssuerKeys } from "../../issuers/issuer-keys.ts";
 import { verifyWorkload, type Workload } from "../../issuers/workload-token.ts";
 import type { AuthResult, Principal } from "../principal.ts";
 
-/** So long a signature is not looked at again: keys that were withdrawn are good for no longer. */
+/** A signature is not verified again within this time: withdrawn keys become invalid after it. */
 const FRESH_MS = 60_000;
 const REFUSED_MS = 10_000;
 const CACHE_ENTRIES = 10_000;
@@ -33,13 +33,13 @@ export interface WorkloadCredentialDeps {
 }
 
 export interface WorkloadCredentials {
-  /** @param origin of the host where it is presented */
+  /** @param origin origin of the host where the token is presented */
   principal(token: string, origin: string, route: Pick<CompiledRoute, "base">): Promise<AuthResult> | AuthResult;
 }
 
 interface Verified {
   readonly result: AuthResult;
-  /** The configuration under which it was made. */
+  /** The configuration of the result. */
   readonly issuers: readonly TrustedIssuer[];
 }
 
@@ -56,13 +56,13 @@ export function createWorkloadCredentials(deps: WorkloadCredentialDeps): Workloa
   const verify = async (token: string, key: string, origin: string, base: string): Promise<Verified> => {
     const { settings } = deps.snapshots.current();
     const issuers = settings.identityIssuers;
-    const place = {
+    const presented = {
       entries: issuersFor(issuers, "workload", origin),
       audiences: [origin, `${origin}/`],
       now: epochSeconds(clock),
     };
-    const verified = await verifyWorkload(deps.issuerKeys, place, token);
-    // Reading keys takes a while: the rules of now decide.
+    const verified = await verifyWorkload(deps.issuerKeys, presented, token);
+    // Reading keys takes time: evaluate by the current rules.
     if (deps.snapshots.current().settings.identityIssuers !== issuers) return verify(token, key, origin, base);
     if (!verified.ok) {
       log.info({ reason: verified.detail }, "workload token rejected");
@@ -80,15 +80,15 @@ export function createWorkloadCredentials(deps: WorkloadCredentialDeps): Workloa
   };
 
   const remember = (key: string, { result, issuers }: Verified, earlier: Entry | undefined): AuthResult => {
-    // Nobody is let in, or refused, because keys could not be read a while ago.
+    // Unreadable keys yield no cached result, neither accepting nor rejecting.
     if (!result.ok && result.reason === "unavailable") {
       known.delete(key);
       return result;
     }
-    const kept = earlier && isSame(earlier.result, result) ? earlier.result : result;
+    const current = earlier && isSame(earlier.result, result) ? earlier.result : result;
     const askAgainAtMs = steady.now() + (result.ok ? FRESH_MS : REFUSED_MS);
-    known.set(key, { result: kept, issuers, askAgainAtMs, visited: false });
-    return kept;
+    known.set(key, { result: current, issuers, askAgainAtMs, visited: false });
+    return current;
   };
 
   return {
@@ -121,7 +121,7 @@ function principalOf(
   return { kind: "workload", user, sid: key.slice(0, 22), assertedBy, expiresAt, revocationKeys };
 }
 
-/** The same object while nothing changed, since assertions are remembered by it. */
+/** The same object while nothing changes: assertions are cached by it. */
 function isSame(earlier: AuthResult, now: AuthResult): boolean {
   if (!earlier.ok || !now.ok) return false;
   const { principal: before } = earlier;

@@ -1,4 +1,4 @@
-/** Keeps users whom a trusted issuer vouches for. */
+/** Stores users asserted by a trusted issuer. */
 import type { Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -12,10 +12,11 @@ import { assertedRecord, standsBeside, type AssertedUser } from "./asserted.ts";
 
 export interface AssertedUsers {
   /**
-   * The user, kept if they are not known yet. What a sign-in brought stays as it is.
+   * Returns the user, stored if new. Facts from a sign-in stay unchanged.
    *
-   * @returns undefined when the provider refused the user since it was said, or the id is another issuer's user
-   * @throws GatewayError `store.unavailable`, or `identity.conflict` when the record keeps changing
+   * @returns undefined if the provider rejected the user after the assertion, or the id belongs to another issuer's
+   *   user
+   * @throws GatewayError `store.unavailable`, or `identity.conflict` if the record keeps changing
    */
   record(asserted: AssertedUser): Promise<User | undefined>;
 }
@@ -53,7 +54,7 @@ export function createAssertedUsers({
           earlier !== undefined &&
           proof.holds(userId, earlier) &&
           standsBeside(earlier, asserted, clock.now(), settings.cookie.expirationSeconds);
-        // It must outlive the token that is about to be given.
+        // The record must outlive the token to be issued.
         const livesOn = (stored?.expiresAt ?? Infinity) > now + settings.lifetimes.accessToken;
         if (stays && livesOn) return userOf(earlier);
         if (earlier && !stays && mustEndFirst(earlier, asserted)) await revocations.revoke(userTag(userId));
@@ -70,7 +71,7 @@ export function createAssertedUsers({
   };
 }
 
-/** What ended with a refusal must not come back with the user, nor one issuer's user have what another's had. */
+/** Access that ended with a rejection must not return with the user, and an issuer's user must not inherit another's access. */
 function mustEndFirst({ refusedAt, accessToken, providerUrl }: IdentityRecord, { issuer }: AssertedUser): boolean {
   return refusedAt !== undefined || (accessToken === undefined && providerUrl !== issuer);
 }

@@ -1,4 +1,7 @@
-/** Users and workloads whom a trusted issuer vouches for without a sign-in: what is kept, and whether the trust still stands. */
+/**
+ * Users and workloads asserted by a trusted issuer without a sign-in: their stored facts, and checks that the trust
+ * still exists.
+ */
 import type { LiveSettings } from "../../config/compiled.ts";
 import { issuersFor, type IssuerUse, type TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 import { findProviderOf, type Providers } from "../../features/sign-in/providers.ts";
@@ -8,20 +11,20 @@ import { issuerOf } from "../claims-record.ts";
 import type { IdentityRecord } from "../identity-records.ts";
 import type { AssertedBy, Principal, User } from "../principal.ts";
 
-/** What an assertion says of its user. */
+/** Facts about the user in an assertion. */
 export interface AssertedUser {
   readonly userId: UserId;
   /** `iss`. */
   readonly issuer: string;
-  /** "" when there is none that the issuer may vouch for. */
+  /** "" if there is none, or the issuer may not assert it. */
   readonly email: string;
-  /** It says so; otherwise it is silent. */
+  /** True if the assertion says so. */
   readonly isEmailVerified: boolean;
   /** Epoch seconds. */
   readonly issuedAt: number;
 }
 
-/** Whether what an issuer gave access to would be given today. */
+/** Returns true if the current settings would grant the same access. */
 function isStillTrusted(
   settings: TrustSettings,
   assertedBy: AssertedBy,
@@ -34,18 +37,18 @@ function isStillTrusted(
   return entry.allowedClients === undefined || (clientId !== undefined && entry.allowedClients.has(clientId));
 }
 
-/** Whether who vouches for a caller would be believed today: the issuer of an assertion, or the provider of a sign-in. */
+/** Returns true if the current settings trust the issuer of an assertion, or the provider of a sign-in. */
 export function isStillVouchedFor(
   settings: TrustSettings & Providers,
   { assertedBy, user, clientId }: Vouched,
 ): boolean {
   if (assertedBy) return isStillTrusted(settings, assertedBy, user.id, clientId);
   const { issuer } = user;
-  // Under a name that is another issuer's now, the same subject is somebody else.
+  // If the name refers to another issuer now, the same subject is another user.
   return issuer === undefined || findProviderOf(settings, issuer.name)?.providerUrl === issuer.url;
 }
 
-/** Whether that has to be asked: nobody but the first provider vouches for most callers. */
+/** Returns true if the trust must be checked. Most callers belong to the first provider, which needs no check. */
 export function needsVoucher({ assertedBy, user }: Vouched): boolean {
   return assertedBy !== undefined || user.issuer !== undefined;
 }
@@ -55,7 +58,7 @@ type Vouched = Pick<Principal, "user"> & {
   readonly clientId?: string | undefined;
 };
 
-/** What is kept of who vouched for a workload. */
+/** Stored facts about the issuer that asserted a workload. */
 export function asserter(
   { name, issuer }: TrustedIssuer,
   origin: string,
@@ -65,9 +68,9 @@ export function asserter(
 }
 
 /**
- * A workload as policies and records see it: in the groups of its rules, and known by nothing else that its platform says.
+ * A workload for policies and records: in the groups of its rules, without any other claims of its platform.
  *
- * @returns undefined when one of the rules that let it in is gone, or says something else now
+ * @returns undefined if one of its rules was removed or changed
  */
 export function workloadUser(settings: TrustSettings, assertedBy: AssertedBy, userId: UserId): User | undefined {
   const rules = rulesInForce(settings, assertedBy, userId);
@@ -104,14 +107,14 @@ function findEntry(
   return entry?.issuer === issuer ? entry : undefined;
 }
 
-/** The record of a user who never signed in: no tokens; groups and claims that were not said are unknown. */
+/** Record of a user who never signed in: without tokens; groups and claims that were not asserted are unknown. */
 export function assertedRecord(
   { userId, issuer, email, isEmailVerified }: AssertedUser,
   nowMs: number,
   earlier: IdentityRecord | undefined,
 ): IdentityRecord {
   const name = issuerOf(userId);
-  // What the same provider once called them in all of its applications does not change, and its directory goes by it.
+  // The object id from the same provider never changes, and its directory uses it.
   const oid = earlier?.providerUrl === issuer ? earlier.claims["oid"] : undefined;
   return {
     userId,
@@ -135,8 +138,8 @@ export function assertedRecord(
 }
 
 /**
- * Whether a record goes on as it is. What a sign-in brought goes before what an assertion says, but not for ever: without a
- * refresh token nobody hears of changed groups, and the sessions that may still use them have their end.
+ * Returns true if an existing record takes precedence over an assertion. Facts from a sign-in do, but not forever:
+ * without a refresh token, group changes never arrive, and the sessions that may use them expire.
  */
 export function standsBeside(
   record: IdentityRecord,

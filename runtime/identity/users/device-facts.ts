@@ -1,8 +1,8 @@
 /**
- * What decisions read of devices that a session has proven.
+ * Facts about a session's proven devices, for decisions.
  *
- * Promise: a device counts only while its record is there, is this user's, and is the very registration that was proven;
- * what was known of it before a removal or a withdrawn approval counts nowhere, as soon as a process has learnt of that.
+ * Promise: a device counts only while its record exists, belongs to this user, and is the registration that was proven.
+ * Facts from before a removal or a withdrawn approval are invalid in every process that has learned of it.
  */
 import type { ProvenDevice } from "../principal.ts";
 import type { DeviceProof, DeviceRecord, SessionRecords } from "../identity-records.ts";
@@ -14,14 +14,14 @@ export interface DeviceFactsDeps {
 }
 
 /**
- * Key of the revocation feed for what is known of a device by now. It changes with each withdrawal, so that an approval
- * given again is not revoked with the one before.
+ * Revocation key of the current facts about a device. It changes with each withdrawal, so that a new approval is not
+ * revoked with the earlier one.
  */
 export function deviceKey({ id, withdrawals }: Pick<DeviceRecord, "id" | "withdrawals">): string {
   return `device:${id}.${withdrawals}`;
 }
 
-/** @returns undefined when none of them counts any more */
+/** @returns undefined if no device counts */
 export async function provenDevices(
   deps: DeviceFactsDeps,
   proofs: readonly DeviceProof[],
@@ -33,7 +33,7 @@ export async function provenDevices(
     const { id, type, approvedAt } = record.value;
     return [{ id, type, isApproved: approvedAt !== undefined, revocationKey: deviceKey(record.value) }];
   });
-  // After the reading, during which they may have come.
+  // Revocations may have arrived during the reading.
   const living = devices.filter(({ revocationKey }) => !deps.revocations.isRevoked([revocationKey]));
   return living.length === 0 ? undefined : living;
 }
@@ -52,7 +52,7 @@ export function sameDevices(
   );
 }
 
-/** True when something of what was known of these devices has been revoked. */
+/** Returns true if facts about one of these devices were revoked. */
 export function isOutdated(
   devices: readonly ProvenDevice[] | undefined,
   revocations: Pick<Revocations, "isRevoked">,

@@ -2,7 +2,7 @@ import type { Store } from "../../store/store.ts";
 import { storedFacts } from "../claims-record.ts";
 import { createRecords } from "../identity-records.ts";
 
-/** What people call each other by: the email where there is one. */
+/** Email addresses for display, by user id. */
 export async function emailsOf(store: Store, userIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const { identities } = createRecords(store);
   const found = await Promise.all([...new Set(userIds)].map(async (id) => [id, await identities.get(id)] as const));

@@ -1,4 +1,4 @@
-/** That this program wrote a user's record: who writes the store must not give a user another address or other groups. */
+/** Proof that the gateway wrote a user's record: write access to the store must not change a user's email or groups. */
 import { createHmac } from "node:crypto";
 
 import { canonicalJson } from "../../shared/canonical-json.ts";
@@ -7,18 +7,15 @@ import type { PutResult, StoredRecord } from "../../store/store.ts";
 import { identityTags, type IdentityRecord, type SessionRecords } from "../identity-records.ts";
 
 export interface IdentityProof {
-  /** The record with its proof, as it is stored. */
+  /** Returns the record with its proof, ready to store. */
   add(record: IdentityRecord): IdentityRecord;
-  /** Whether nothing of the record was changed since. @param userId whose record it was found as: another's holds for nobody */
+  /** Returns true if the record is unchanged. @param userId key of the record: a copy under another user's key is rejected */
   holds(userId: string, record: IdentityRecord): boolean;
-  /**
-   * "old": only an earlier shared secret says that nothing was changed, so the record must be stored again before that
-   * secret is removed.
-   */
+  /** "old": only an earlier shared secret verifies the proof. Store the record again before that secret is removed. */
   stateOf(userId: string, record: IdentityRecord): "changed" | "current" | "old";
 }
 
-/** Over the record as a whole. */
+/** The proof covers the whole record. */
 export function createIdentityProof(keys: Keys): IdentityProof {
   const secrets = keys.derive("identity-record");
   const proofs = (record: IdentityRecord): readonly Buffer[] => {
@@ -29,8 +26,8 @@ export function createIdentityProof(keys: Keys): IdentityProof {
   const stateOf: IdentityProof["stateOf"] = (userId, record) => {
     if (record.userId !== userId) return "changed";
     const shown = Buffer.from(record.proof ?? "", "base64url");
-    const place = proofs(record).findIndex((proof) => sameSecret(shown, proof));
-    return place === -1 ? "changed" : place === 0 ? "current" : "old";
+    const index = proofs(record).findIndex((proof) => sameSecret(shown, proof));
+    return index === -1 ? "changed" : index === 0 ? "current" : "old";
   };
   return {
     add: (record) => ({ ...record, proof: proofs(record)[0]?.toString("base64url") ?? "" }),
@@ -39,7 +36,7 @@ export function createIdentityProof(keys: Keys): IdentityProof {
   };
 }
 
-/** The user's record as it stands. @returns undefined when there is none, or it was changed by others */
+/** Returns the user's record. @returns undefined if there is none, or it was modified outside the gateway */
 export async function readProven(
   records: Pick<SessionRecords, "identities">,
   proof: IdentityProof,
@@ -55,7 +52,7 @@ export async function readProven(
   return renewed.ok ? { ...stored, version: renewed.version } : stored;
 }
 
-/** Stores it with its proof and its tags. */
+/** Stores the record with its proof and tags. */
 export function putProven(
   { identities }: Pick<SessionRecords, "identities">,
   proof: IdentityProof,

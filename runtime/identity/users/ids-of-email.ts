@@ -2,7 +2,7 @@ import { lowerAscii } from "../../shared/ascii.ts";
 import type { Store } from "../../store/store.ts";
 import { emailTag, type IdentityRecord } from "../identity-records.ts";
 
-/** Users who have an address, of all issuers that know somebody by it; those of today's records alone. */
+/** Users with an email address, of all issuers. Finds only records with a tag. */
 export async function idsOfEmail(store: Store, email: string): Promise<readonly string[]> {
   const tagged = await store.list<IdentityRecord>(emailTag(email));
   const wanted = lowerAscii(email);

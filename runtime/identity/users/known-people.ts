@@ -1,4 +1,4 @@
-/** People whom the store knows, as policies see them: for who asks what a policy would say of them. */
+/** Stored users as policies see them, for simulations. */
 import type { LiveSettings } from "../../config/compiled.ts";
 import type { UserFacts } from "../../policy/facts.ts";
 import { isShallow } from "../../shared/json/foreign-json.ts";
@@ -8,9 +8,9 @@ import { toUser } from "../claims-record.ts";
 import { createRecords, emailTag, type IdentityRecord } from "../identity-records.ts";
 
 export interface KnownPeople {
-  /** By id or e-mail address; several may have one address. @throws GatewayError `store.unavailable` */
+  /** Finds users by id or email address, which several may share. @throws GatewayError `store.unavailable` */
   find(named: string, settings: LiveSettings): Promise<readonly UserFacts[]>;
-  /** Some of them, no more than that. @throws GatewayError `store.unavailable` */
+  /** Some users, at most `most`. @throws GatewayError `store.unavailable` */
   list(most: number, settings: LiveSettings): Promise<readonly UserFacts[]>;
 }
 
@@ -21,7 +21,7 @@ export function createKnownPeople(store: Store): KnownPeople {
   const records = createRecords(store);
   const userOf = (record: IdentityRecord, settings: LiveSettings): UserFacts => {
     const { id, email, name, groups, claims, leftOut } = toUser(record, settings);
-    // Records of older programs may have deeper claims, which no comparison could read.
+    // Records of older versions may have claims too deep to compare.
     const deep = Object.keys(claims).filter((claim) => !isShallow(claims[claim]));
     if (deep.length === 0) return { id, email, name, groups, claims, ...(leftOut && { leftOut }) };
     const shallow = Object.fromEntries(Object.entries(claims).filter(([claim]) => !deep.includes(claim)));

@@ -1,4 +1,4 @@
-/** Living sessions, for the pages and commands that show and end them. */
+/** Active sessions, for pages and commands that show and end them. */
 import { listByPages, pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import { createRecords, SESSIONS_TAG, userTag, type SessionRecord } from "../identity-records.ts";
@@ -11,19 +11,19 @@ export interface LivingSession {
   readonly createdAt: number;
   /** Epoch seconds. */
   readonly expiresAt: number;
-  /** Ids of the devices that it has proven. */
+  /** Ids of proven devices. */
   readonly deviceIds: readonly string[];
 }
 
 const PREFIX = "session:";
 
-/** @param userId only this user's; everybody's when absent */
+/** @param userId only this user's sessions; absent: all users' */
 export async function listSessions(store: Store, userId?: string): Promise<readonly LivingSession[]> {
   const tag = userId === undefined ? SESSIONS_TAG : userTag(userId);
   return (await listByPages<SessionRecord>(store, PREFIX, tag)).map(toSession);
 }
 
-/** @param userId only this user's; all users' when undefined */
+/** @param userId only this user's sessions; undefined: all users' */
 export function pageSessions(
   store: Store,
   userId: string | undefined,
@@ -37,7 +37,7 @@ export async function findSession(store: Store, id: string): Promise<LivingSessi
   return record && toSession(record);
 }
 
-/** Ends it on every host: seen by every process within 2 s. */
+/** Ends a session in every process within 2 s. */
 export function endSession(
   { revocations }: { readonly revocations: Pick<Revocations, "revoke"> },
   id: string,

@@ -1,4 +1,4 @@
-/** What a refresh of a user at the identity provider came to. */
+/** Results of a refresh at the identity provider. */
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { TokenRefresh } from "../../shared/clock.ts";
@@ -8,7 +8,7 @@ export type RefreshResult = Awaited<ReturnType<Identities["refresh"]>>;
 
 export const REFUSED: RefreshResult = { ok: false, reason: "refused" };
 export const UNAVAILABLE: RefreshResult = { ok: false, reason: "unavailable" };
-/** The same for callers; metrics tell them apart (provider/provider-verdicts.ts). */
+/** Callers treat these like the results above; metrics distinguish them (provider/provider-verdicts.ts). */
 export const UNCONFIRMED: RefreshResult = { ...REFUSED };
 export const OUTAGE: RefreshResult = { ...UNAVAILABLE };
 
@@ -20,7 +20,7 @@ export function countedAs(result: RefreshResult): TokenRefresh["result"] {
 
 const MAX_WAIT_MS = 3000;
 
-/** A request does not wait longer than this for a provider that does not answer. */
+/** Maximum time that a request waits for an unresponsive provider. */
 export async function afterWaiting(): Promise<RefreshResult> {
   await delay(MAX_WAIT_MS, undefined, { ref: false });
   return UNAVAILABLE;

@@ -1,4 +1,4 @@
-/** What a signed-in person, and an application in front of them, can ask: who am I, and with which keys do you sign. */
+/** Endpoints of the signed-in user and of applications: account page, user claims, and signing keys. */
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import {
@@ -32,7 +32,7 @@ export interface UserEndpointDeps {
   readonly userSections: readonly UserSection[];
 }
 
-/** What another part shows on the page of a signed-in user. */
+/** Section of another part on the account page. */
 export type UserSection = (
   principal: Principal,
   snapshot: Snapshot,
@@ -41,15 +41,15 @@ export type UserSection = (
 ) => Promise<Html | undefined>;
 
 export interface UserEndpoints {
-  /** `/.gateway/`: the page of the signed-in user, on the authenticate host. */
+  /** `/.gateway/`: the account page, on the authenticate host. */
   readonly handlePage: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
-  /** `/.gateway/user`: the same for programs of this host, with all claims and never a token. */
+  /** `/.gateway/user`: the user's claims as JSON, for programs on this host. Never contains a token. */
   readonly handleJson: (exchange: Exchange) => Promise<void>;
   /** `/.well-known/gateway/jwks.json`. */
   readonly handleJwks: (exchange: Exchange) => void;
 }
 
-/** Upstreams learn a new key within this; keep the old one published longer when rotating. */
+/** Upstreams learn of a new key within this time. On rotation, publish the old one longer. */
 const JWKS_MAX_AGE_SECONDS = 60;
 
 export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {

@@ -1,7 +1,7 @@
 /**
- * A form of the user page, as it comes back: the steps that every such form takes before anything of it is done.
+ * Checks of every form on the account page, before its action.
  *
- * Untrusted input: the whole request. Promise: what is given on was sent from our own page, by the user it was shown to.
+ * Untrusted input: the whole request. Promise: an accepted form was sent from our own page, by the user who saw it.
  */
 import type { Snapshot } from "../../config/snapshot.ts";
 import { readForm } from "../../http/body.ts";
@@ -13,11 +13,11 @@ import type { AuthResult, Principal } from "../principal.ts";
 import { findSite, type Site } from "../sites.ts";
 
 export interface UserFormCheck {
-  /** For which the token in the form was made. */
+  /** Name of the form in its CSRF token. */
   readonly name: string;
   readonly maxBytes: number;
   readonly csrf: Pick<Csrf, "verify">;
-  /** Who sent it; asked once the form has been read. */
+  /** Called after the form has been read. */
   readonly principal: () => AuthResult | Promise<AuthResult>;
 }
 
@@ -26,10 +26,10 @@ export type UserForm =
   | { readonly ok: false; readonly reason: "not-here" | "foreign" | "unavailable" };
 
 export async function readUserForm(exchange: Exchange, snapshot: Snapshot, check: UserFormCheck): Promise<UserForm> {
-  // The page stands on the authenticate host alone.
+  // The page exists only on the authenticate host.
   const site = findSite(snapshot, exchange.host);
   if (!site?.authenticates) return { ok: false, reason: "not-here" };
-  // Another site's page must not be able to end anything.
+  // A foreign page must not be able to end anything.
   if (!isFromOwnForm(exchange, site.origin)) return FOREIGN;
   const form = await readForm(exchange, check.maxBytes);
   const who = await check.principal();

@@ -1,7 +1,7 @@
 /**
- * Asks the identity provider again about users whose claims are due, and ends the access of users it refuses.
+ * Checks users whose claims are due with the identity provider, and revokes the access of rejected users.
  *
- * The promises are in `identities.ts`.
+ * `identities.ts` has the promises.
  */
 import type { Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds, type Clock, type TokenRefresh } from "../../shared/clock.ts";
@@ -42,20 +42,20 @@ export interface IdentityDeps {
   readonly keys: Keys;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called after each question to the provider. */
+  /** Called after each provider request. */
   readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
 }
 
-/** Between two attempts while the provider is away. */
+/** Pause between attempts while the provider is unavailable. */
 const RETRY_MS = 30_000;
-/** Between two attempts to store what the provider gave: until then nobody else may use the old token. */
+/** Pause between attempts to store the provider's tokens. Until then, no other process may use the old token. */
 const RETRY_SAVE_MS = 1000;
-/** For another holder: longer than the longest exchange with a provider. */
+/** Maximum wait for another lease holder: longer than the longest exchange with a provider. */
 const LONGEST_WAIT_MS = 45_000;
 const LEASE_POLL_MS = 150;
 const MAX_CONFLICTS = 8;
 
-/** The records of users. */
+/** Access to the records of users. */
 export class KeptIdentities {
   readonly #deps: IdentityDeps;
   readonly #proof: IdentityProof;
@@ -67,7 +67,10 @@ export class KeptIdentities {
     this.tokenSeal = createTokenSeal(deps.keys);
   }
 
-  /** What signed in before subjects were checked may have the id of a machine or of another issuer's user: that is nobody. */
+  /**
+   * Before subjects were checked, a sign-in could get the id of a service account or of another issuer's user. Such
+   * records are ignored.
+   */
   async read(userId: string): Promise<StoredRecord<IdentityRecord> | undefined> {
     const parts = parseUserId(userId);
     if (parts?.kind !== "person") return undefined;
@@ -92,20 +95,20 @@ export class KeptIdentities {
 
 export class UserRefreshes {
   readonly #deps: IdentityDeps;
-  readonly #kept: KeptIdentities;
+  readonly #users: KeptIdentities;
   readonly #tell: TellIdentities;
-  readonly #standing: ProviderVerdicts;
+  readonly #verdicts: ProviderVerdicts;
   readonly #refreshes = createLeasedRefreshes<RefreshResult>();
-  /** Users about whom an unreachable provider is not asked again yet. */
+  /** Users whose provider was unreachable and is not asked again yet. */
   readonly #cooldowns: Cooldowns;
-  /** Answers of the provider that the store did not take, by the sealed refresh token they replace. */
+  /** Unsaved tokens of the provider, with the sealed refresh token that they replace. */
   readonly #unsaved = new Map<string, { readonly used: string | undefined; readonly tokens: ProviderTokenSet }>();
 
-  constructor(deps: IdentityDeps, kept: KeptIdentities, tell: TellIdentities) {
+  constructor(deps: IdentityDeps, users: KeptIdentities, tell: TellIdentities) {
     this.#deps = deps;
-    this.#kept = kept;
+    this.#users = users;
     this.#tell = tell;
-    this.#standing = createProviderVerdicts(deps.clock);
+    this.#verdicts = createProviderVerdicts(deps.clock);
     this.#cooldowns = createCooldowns(deps.clock);
   }
 
@@ -118,13 +121,13 @@ export class UserRefreshes {
     );
   }
 
-  /** Whether the provider of this user was unavailable a moment ago. */
+  /** Returns true if the provider of this user was unavailable a moment ago. */
   isPaused(userId: string): boolean {
     return this.#cooldowns.has(userId);
   }
 
   confirmed(providerUrl: string, userId: string): void {
-    this.#standing.confirmed(providerUrl, userId);
+    this.#verdicts.confirmed(providerUrl, userId);
     this.#cooldowns.end(userId);
   }
 
@@ -133,21 +136,21 @@ export class UserRefreshes {
   }
 
   async #refreshShared(userId: string): Promise<RefreshResult> {
-    const before = await this.#kept.read(userId);
+    const before = await this.#users.read(userId);
     if (!before || before.value.refusedAt !== undefined) return REFUSED;
     const settled = (stored: StoredRecord<IdentityRecord> | undefined): RefreshResult | undefined => {
       if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
-      // Another replica was faster: its answer is as new as ours would be.
+      // Another replica was faster, and its result is as new as ours would be.
       return stored.value.confirmations !== before.value.confirmations
-        ? { ok: true, user: this.#kept.userOf(stored.value) }
+        ? { ok: true, user: this.#users.userOf(stored.value) }
         : undefined;
     };
     const result = await this.#refreshes.underLease({
       lease: (ttlMs) => this.#deps.store.lease(`refresh-identity:${userId}`, ttlMs),
       waits: pollsUntil(performance.now() + LONGEST_WAIT_MS),
-      look: async () => settled(await this.#kept.read(userId)),
+      look: async () => settled(await this.#users.read(userId)),
       work: async () => {
-        const stored = await this.#kept.read(userId);
+        const stored = await this.#users.read(userId);
         if (!stored) return REFUSED;
         return settled(stored) ?? this.#timed(() => this.#askProvider(stored));
       },
@@ -163,11 +166,11 @@ export class UserRefreshes {
     return result;
   }
 
-  /** Under the lease. */
+  /** Requires the lease. */
   async #askProvider(stored: StoredRecord<IdentityRecord>): Promise<RefreshResult> {
     const { userId } = stored.value;
     const settings = providerOf(stored.value, this.#deps.snapshots.current().settings);
-    const refreshToken = this.#kept.tokenSeal.open(userId, "refresh", stored.value.refreshToken);
+    const refreshToken = this.#users.tokenSeal.open(userId, "refresh", stored.value.refreshToken);
     if (settings === undefined || refreshToken === undefined) return REFUSED;
     try {
       const used = stored.value.refreshToken;
@@ -176,10 +179,10 @@ export class UserRefreshes {
         waiting && waiting.used === used
           ? waiting.tokens
           : await this.#deps.idp.exchangeRefreshToken(settings, refreshToken);
-      // Before anything else may fail: the old refresh token may be dead from here on.
+      // Before anything else can fail: the old refresh token may be invalid from now on.
       this.#unsaved.set(userId, { used, tokens });
       const saved = await this.#save(stored, (earlier) =>
-        this.#kept.merge({ earlier, userId, tokens, profile: undefined }),
+        this.#users.merge({ earlier, userId, tokens, profile: undefined }),
       );
       this.#unsaved.delete(userId);
       const { profile } = await this.#deps.idp.readUser(settings, tokens, userId);
@@ -187,18 +190,18 @@ export class UserRefreshes {
         const before = storedFacts(earlier);
         const isWhole = profile === undefined || tokens.idClaims !== undefined;
         const facts = isWhole ? (profile ?? before) : withEarlierUnverified(profile, before);
-        return this.#kept.merge({ earlier, userId, tokens, profile: facts });
+        return this.#users.merge({ earlier, userId, tokens, profile: facts });
       });
       this.#tell.leftOut(saved.value, confirmed.value);
       this.confirmed(settings.providerUrl, userId);
-      return { ok: true, user: this.#kept.userOf(confirmed.value) };
+      return { ok: true, user: this.#users.userOf(confirmed.value) };
     } catch (error) {
       if (errorCode(error) === "identity.ended") {
         this.#unsaved.delete(userId);
         return REFUSED;
       }
       const limitMs = this.#deps.snapshots.current().settings.unconfirmedUserSeconds * 1000;
-      const verdict = this.#standing.failed(settings.providerUrl, userId, error, limitMs);
+      const verdict = this.#verdicts.failed(settings.providerUrl, userId, error, limitMs);
       if (verdict === "refused" || verdict === "unconfirmed")
         return await this.#refuse(stored, verdict, errorText(error));
       this.#cooldowns.begin(userId, this.#unsaved.has(userId) ? RETRY_SAVE_MS : RETRY_MS);
@@ -208,9 +211,9 @@ export class UserRefreshes {
   }
 
   /**
-   * Leaves what a sign-in wrote meanwhile: its tokens are newer than those asked for before it.
+   * Keeps the tokens of a concurrent sign-in: they are newer.
    *
-   * @throws GatewayError `identity.ended` when the user was ended meanwhile: what was forgotten stays forgotten
+   * @throws GatewayError `identity.ended` if the user's access was revoked meanwhile: it must not come back
    */
   async #save(
     from: StoredRecord<IdentityRecord>,
@@ -221,9 +224,9 @@ export class UserRefreshes {
       if (earlier === undefined)
         throw new GatewayError("identity.gone", "Cannot store a refreshed user: the record is gone");
       const value = next(earlier.value);
-      const result = await this.#kept.put(value, earlier.version);
+      const result = await this.#users.put(value, earlier.version);
       if (result.ok) return { ...earlier, value, version: result.version };
-      earlier = await this.#kept.read(from.value.userId);
+      earlier = await this.#users.read(from.value.userId);
       if (earlier?.value.refusedAt !== undefined)
         throw new GatewayError("identity.ended", "Cannot store a refreshed user: it was ended meanwhile");
       if (earlier && earlier.value.signIns !== from.value.signIns) return earlier;
@@ -237,18 +240,18 @@ export class UserRefreshes {
     reason: string,
   ): Promise<RefreshResult> {
     const { userId } = stored.value;
-    const current = await this.#kept.read(userId);
-    // A sign-in meanwhile brought a new token: what was refused was only the old one.
+    const current = await this.#users.read(userId);
+    // A concurrent sign-in brought a new token: only the old one was rejected.
     if (current && current.value.refusedAt === undefined && current.value.signIns !== stored.value.signIns) {
-      return { ok: true, user: this.#kept.userOf(current.value) };
+      return { ok: true, user: this.#users.userOf(current.value) };
     }
     this.#tell.ended(userId, verdict, reason);
     if (current) {
-      const result = await this.#kept.put(
+      const result = await this.#users.put(
         refusedRecord(current.value, epochSeconds(this.#deps.clock)),
         current.version,
       );
-      // Somebody wrote in this very moment: look again whether it was a sign-in.
+      // A concurrent write: check again whether it was a sign-in.
       if (!result.ok) return this.#refuse(stored, verdict, reason);
     }
     await this.#deps.revocations.revoke(userTag(userId));

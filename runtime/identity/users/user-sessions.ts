@@ -1,4 +1,4 @@
-/** What the user page says of the user's browsers, and the form with which a session elsewhere is ended. */
+/** The user's browser sessions on the account page, and the form that ends one of them. */
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { redirect } from "../../http/respond.ts";
@@ -53,7 +53,7 @@ export function createUserSessions(deps: UserSessionsDeps): UserSessions {
           principal: () => deps.authenticator.cookie(exchange),
         });
         if (!sent.ok) return refuseForm(exchange);
-        // Looked up among the user's own, so that nobody ends another's.
+        // Search only this user's sessions: a user cannot end another user's session.
         const own = await listSessions(deps.store, sent.principal.user.id);
         const chosen = own.find(({ id }) => id === sent.values.get("session"));
         if (chosen) await endSession(deps, chosen.id);

@@ -1,9 +1,9 @@
 /**
- * The Internal Token on its way to a request: synchronous and without the store while it is known and good (D24).
+ * Attaches the Internal Token to a request: synchronous and without the store while a valid token is cached (D24).
  *
- * Promises: what is known is forgotten when its user connects or disconnects, at any replica; it is read again in the
- * background every `SOFT_MS` and waited for after `HARD_MS` besides; a token is renewed in the background before it ends;
- * while the store is away, a token that has not ended goes on.
+ * Promises: cached tokens are dropped when their user connects or disconnects, on any replica. They are read again in
+ * the background every `SOFT_MS`, and before the request after `HARD_MS`. Tokens are renewed in the background before
+ * they expire. While the store is unavailable, cached tokens are used until they expire.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import { findRoute, type Snapshots } from "../../config/snapshot.ts";
@@ -17,25 +17,25 @@ import { canConnect, findTarget, type UpstreamTarget } from "./target.ts";
 import type { Held, Refused } from "./tokens/token-records.ts";
 import type { UpstreamTokenStore } from "./tokens/token-store.ts";
 
-/** What a request to an MCP server route gets. */
+/** Result for a request to an MCP server route. */
 export type Attachment =
-  /** The upstream gets no token from us. */
+  /** No token is sent to the upstream. */
   | { readonly kind: "nothing" }
   | { readonly kind: "token"; readonly accessToken: string; readonly authorization: string }
-  /** The user has to connect first: the request must not be sent. */
+  /** The user must connect first, and the request must not be sent. */
   | { readonly kind: "connect" }
-  /** The token has ended and cannot be renewed now. */
+  /** The token has expired and cannot be renewed now. */
   | { readonly kind: "unavailable" }
-  /** Nobody has to connect, and there is no token: see `Refused`. */
+  /** There is no token, and connecting would not help: see `Refused`. */
   | { readonly kind: Refused };
 
 export interface TokenAttacher {
   attach(userId: string, route: CompiledRoute): Attachment | Promise<Attachment>;
-  /** What is known of this user's connection has changed. */
+  /** Drops the cached result after a change of this user's connection. */
   forget(userId: string, target: UpstreamTarget): void;
 }
 
-/** Where tokens come from, whoever connected them. */
+/** Source of tokens, with or without user connection. */
 export type TokenSource = Pick<UpstreamTokenStore, "hold" | "replace">;
 
 export interface AttachDeps {
@@ -48,9 +48,9 @@ export interface AttachDeps {
 
 const SOFT_MS = 10_000;
 const HARD_MS = 20_000;
-/** A user who has no token is looked up at most so often: it may just have changed, at another replica. */
+/** Minimum interval between look-ups for a user without a token, whose connection may have changed on another replica. */
 const CONNECT_MS = 1_000;
-/** So long before its end a token is renewed, or half of its life before when that is less. */
+/** Tokens are renewed this long before they expire, or after half of their lifetime if that is later. */
 const RENEW_AHEAD_MS = 60_000;
 const CACHE_ENTRIES = 20_000;
 
@@ -71,7 +71,7 @@ const NONE: Held = { kind: "none" };
 export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
   const { changes, clock, log } = deps;
   const steady = steadyClock(clock);
-  /** By route and user: no key has to be built for a request. A new configuration brings new routes and so a new start. */
+  /** By route and user, so that no key is built per request. A new configuration has new routes and starts empty. */
   const caches = new WeakMap<CompiledRoute, BoundedCache<Entry>>();
   const pending = new WeakMap<Entry, Promise<Attachment>>();
   const firsts = new WeakMap<CompiledRoute, Map<string, Promise<Attachment>>>();
@@ -84,7 +84,7 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
 
   const remember = (target: UpstreamTarget, userId: string, known: Entry | undefined, loaded: Loaded): void => {
     const cache = cacheOf(target.route);
-    // Somebody connected or disconnected while the store was read: good for this request, but not to be remembered.
+    // A connection changed during the reading: use the result for this request only.
     if (loaded.attachment.kind === "unavailable" || loaded.epoch !== changes.epoch) {
       cache.delete(userId);
       return;
@@ -92,18 +92,18 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
     const now = clock.now();
     const isAsked = loaded.attachment.kind === "connect" || loaded.held.kind === "refused";
     const endsAtMs = isAsked ? now + CONNECT_MS : endOf(loaded.held);
-    const news = {
+    const update = {
       attachment: loaded.attachment,
       verifiedAtMs: steady.now(),
       readAtMs: now,
       endsAtMs,
       renewAtMs: renewalOf(loaded.held),
     };
-    if (known) Object.assign(known, news);
-    cache.set(userId, known ?? { ...news, visited: false });
+    if (known) Object.assign(known, update);
+    cache.set(userId, known ?? { ...update, visited: false });
   };
 
-  /** In the background: nobody waits for it, and a failure leaves what is known. */
+  /** In the background: no request waits for it, and a failure keeps the cached result. */
   const readAgain = (
     target: UpstreamTarget,
     userId: string,
@@ -115,7 +115,7 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
     const reading = load(deps, userId, target, renew)
       .then(
         (loaded) => {
-          // Renewing ahead of time failed: what is known is still good.
+          // An early renewal failed, but the cached token is still valid.
           if (loaded.attachment.kind === "unavailable" && clock.now() < entry.endsAtMs) {
             entry.readAtMs = clock.now() - SOFT_MS / 2;
             return entry.attachment;
@@ -148,7 +148,7 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
         },
         (error: unknown): Attachment => {
           log.warn({ route: target.route.key, reason: errorText(error) }, "cannot read upstream account");
-          // Where no token may be needed the upstream says so itself.
+          // A token may not be necessary: the upstream responds accordingly.
           return target.mode === "discovery" ? NOTHING : UNAVAILABLE;
         },
       )
@@ -168,11 +168,11 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
       const now = clock.now();
       if (entry && now < entry.endsAtMs) {
         const age = now - entry.readAtMs;
-        // Below zero where the clock was set back.
+        // Negative if the clock was set back.
         if (age >= 0 && age < SOFT_MS && now < entry.renewAtMs) return entry.attachment;
         const target = findTarget(route);
         if (!target) return NOTHING;
-        // Whoever waits does so for the store only: a slow server must not hold up a token that is still good.
+        // Wait only for the store: a slow server must not delay a request with a valid token.
         if (age < 0 || age >= HARD_MS) return readAgain(target, userId, entry, undefined);
         const { attachment } = entry;
         const renew = now >= entry.renewAtMs && attachment.kind === "token" ? attachment.accessToken : undefined;
@@ -189,7 +189,7 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
   };
 }
 
-/** @param renew an access token that should be replaced */
+/** @param renew access token to replace */
 async function load(
   { changes, snapshots, tokenStore }: AttachDeps,
   userId: string,
@@ -210,17 +210,17 @@ async function load(
   return { attachment: { kind: "token", accessToken, authorization: `Bearer ${accessToken}` }, held, epoch };
 }
 
-/** Static clients need a token. Others are let through: a need that metadata tells of may concern a part of the server. */
+/** Static clients need a token. Other requests are sent without: metadata may require a token for a part of the server only. */
 function withoutToken(target: UpstreamTarget): Attachment {
   return target.mode === "discovery" ? NOTHING : CONNECT;
 }
 
-/** Epoch milliseconds; no end for what has none. */
+/** Epoch milliseconds; infinite without an expiry. */
 function endOf(held: Held): number {
   return held.kind === "token" && held.expiresAt !== undefined ? held.expiresAt * 1000 : Number.POSITIVE_INFINITY;
 }
 
-/** When a token is renewed, epoch milliseconds. */
+/** Time of renewal in epoch milliseconds. */
 function renewalOf(held: Held): number {
   if (held.kind !== "token" || !held.canRefresh || held.expiresAt === undefined) return Number.POSITIVE_INFINITY;
   const lifeMs = Math.max(0, held.expiresAt - held.obtainedAt) * 1000;
@@ -230,6 +230,6 @@ function renewalOf(held: Held): number {
 interface Loaded {
   readonly attachment: Attachment;
   readonly held: Held;
-  /** Of the changes, when reading began. */
+  /** Epoch of the connection changes at the start of reading. */
   readonly epoch: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Connections that their users made or ended, as every process learns it: what is remembered of them is forgotten within
- * 2 s, so that nobody's token is sent after they have disconnected, and a token with more scope is used at once.
+ * Changes of users' connections, announced to every process: caches drop them within 2 s. So no token is sent after a
+ * disconnect, and a token with more scope is used immediately.
  */
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -11,22 +11,25 @@ import type { Store } from "../../store/store.ts";
 
 export const CONNECTION_FEED = "upstream-connections";
 
-/** Whose connection of which route. */
+/** User and route of a connection. */
 export interface ConnectionChange {
   readonly userId: string;
   readonly routeKey: string;
 }
 
 export interface ConnectionChanges {
-  /** Tells this process at once and the others through the feed. Never fails: what the store does not take is sent later. */
+  /**
+   * Applies the change in this process immediately and announces it through the feed. Never fails: entries that the
+   * store rejects are sent later.
+   */
   tell(change: ConnectionChange): Promise<void>;
   subscribe(listener: (change: ConnectionChange) => void): void;
-  /** Grows with every change: what was read from the store before one may not be remembered after it. */
+  /** Increases with every change. Results read from the store before a change must not be cached after it. */
   readonly epoch: number;
   close(): Promise<void>;
 }
 
-/** Longer than anything is remembered while the store cannot be read (attach-token.ts). */
+/** Longer than any cache lives while the store is unavailable (attach-token.ts). */
 const KEPT_SECONDS = 600;
 
 export function createConnectionChanges(deps: {

@@ -1,8 +1,8 @@
 /**
- * What the upstream side keeps, under which keys, for how long.
+ * Stored records of the upstream side, with their keys and lifetimes.
  *
  * Promise: Internal Tokens, registered client secrets and PKCE verifiers are sealed with the record's own key as
- * associated data; states are hashed; the `client_secret` of a route stands nowhere here.
+ * associated data. States are hashed. The `client_secret` of a route is never stored.
  */
 import { canonicalJson } from "../../shared/canonical-json.ts";
 import { hashSecret } from "../../shared/keys.ts";
@@ -10,17 +10,17 @@ import type { UserId } from "../../shared/user-id.ts";
 import { firstFormats } from "../../store/formats.ts";
 import type { UpstreamTarget } from "./target.ts";
 
-/** Which server gave something, and how it is reached again. */
+/** The server that issued a token, and its endpoints. */
 export interface ServerReference {
-  /** Absent for endpoints of the configuration. */
+  /** Absent for configured endpoints. */
   readonly issuer?: string;
   readonly tokenEndpoint: string;
   readonly revocationEndpoint?: string;
 }
 
-/** As whom we speak to it. */
+/** Our client identity at that server. */
 export interface ClientReference {
-  /** route: id and secret of the configuration. document: our client ID metadata document. registered: dynamic. */
+  /** route: id and secret of the configuration. document: our client ID metadata document. registered: dynamic registration. */
   readonly kind: "route" | "document" | "registered";
   readonly clientId: string;
   readonly authMethod: TokenAuthMethod;
@@ -30,7 +30,7 @@ export interface ClientReference {
 
 export type TokenAuthMethod = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
 
-/** `vault:<hash>`: the Internal Token of one user at one upstream. Tags `user:<id>`. */
+/** `vault:<hash>`: the Internal Token of one user at one upstream. Tag: `user:<id>`. */
 export interface UpstreamTokenRecord {
   readonly schema: 1;
   readonly userId: UserId;
@@ -39,29 +39,29 @@ export interface UpstreamTokenRecord {
   readonly client: ClientReference;
   /** Value of the `resource` parameter, the same in every request (RFC 8707). */
   readonly resource: string;
-  /** Sealed {access, refresh}; absent when the connection ended. */
+  /** Sealed {access, refresh}; absent if the connection has ended. */
   readonly tokens?: string;
   readonly canRefresh: boolean;
-  /** Epoch seconds; absent when the server named none. */
+  /** Epoch seconds; absent if the server sent none. */
   readonly expiresAt?: number;
-  /** What the token is good for, as far as known. */
+  /** Granted scopes, as far as known. */
   readonly scopes: readonly string[];
-  /** Asked for by the upstream beyond `scopes`: the next flow asks for both. */
+  /** Scopes that the upstream requires beyond `scopes`. The next flow requests both. */
   readonly wantedScopes: readonly string[];
-  /** Flows begun because of `wantedScopes`, since `stepUpsFrom`. */
+  /** Flows started for `wantedScopes`, since `stepUpsFrom`. */
   readonly stepUps: number;
   /** Epoch seconds. */
   readonly stepUpsFrom: number;
-  /** The user has to connect again: why. */
+  /** Reason why the user has to connect again. */
   readonly ended?: "refused" | "expired";
-  /** Epoch seconds of the last answer of the server. */
+  /** Epoch seconds of the server's last response. */
   readonly obtainedAt: number;
 }
 
 /**
- * `upstream-need:<hash>`: whether the upstream of a route wants a token from its users. Tags `upstream-route:<key>`.
+ * `upstream-need:<hash>`: whether the upstream of a route requires a token from its users. Tag: `upstream-route:<key>`.
  *
- * It concerns all users, so no single response makes one: see `proof`.
+ * It affects all users, so a single response never creates one: see `proof`.
  */
 export interface NeedRecord {
   readonly schema: 1;
@@ -70,39 +70,39 @@ export interface NeedRecord {
   /** The upstream itself has responded with a challenge; otherwise only metadata was found. */
   readonly challenged: boolean;
   /**
-   * Where it is needed, how that is known. metadata: documents at the upstream say so. challenge: there are none, and a second
-   * request was challenged as well. Without a proof the record counts as absent.
+   * Proof that a token is required. metadata: documents at the upstream. challenge: there are no documents, and a
+   * second request was challenged as well. Without a proof the record counts as absent.
    */
   readonly proof?: "metadata" | "challenge";
-  /** Named by the challenge that discovery confirmed. */
+  /** URL in the challenge that discovery confirmed. */
   readonly resourceMetadata?: string;
   /** Epoch seconds. */
   readonly learnedAt?: number;
 }
 
 /**
- * `upstream-sent:<hash>`: this user's request was refused, and the user was sent to connect the upstream. Tags `user:<id>`,
- * `upstream-route:<key>`.
+ * `upstream-sent:<hash>`: this user's request was rejected, and the user was asked to connect the upstream. Tags:
+ * `user:<id>`, `upstream-route:<key>`.
  */
 export interface SentRecord {
   readonly schema: 1;
   readonly routeKey: string;
-  /** What the refused request needs. */
+  /** Scope that the rejected request needs. */
   readonly scope?: string;
 }
 
-/** `upstream-flow:<hash of state>`: a flow that is under way in somebody's browser. Taken once. */
+/** `upstream-flow:<hash of state>`: a flow in progress in a browser. Used once. */
 export interface FlowRecord {
   readonly schema: 1;
   readonly userId: UserId;
-  /** The browser session that began it. */
+  /** The browser session that started it. */
   readonly sessionId: string;
   readonly host: string;
   readonly routeKey: string;
   readonly generation: string;
   readonly upstreamUrl: string;
   readonly server: ServerReference;
-  /** The server promises `iss` (RFC 9207). */
+  /** The server always sends `iss` (RFC 9207). */
   readonly sendsIssuer: boolean;
   readonly client: ClientReference;
   readonly resource: string;
@@ -113,31 +113,34 @@ export interface FlowRecord {
   readonly journey: ConnectFlow;
 }
 
-/** Where the browser goes when all is connected. */
+/** A browser flow through several upstreams. */
 export interface ConnectFlow {
-  /** Checked when the journey began. */
+  /** Checked at the start of the flow. */
   readonly returnTo: string;
-  /** Routes that are still to be connected, by key, the one under way first. */
+  /** Keys of the routes still to connect, the current one first. */
   readonly routes: readonly string[];
-  /** What stands on buttons that lead back: "the application", "your page". */
+  /** Text of links that lead back: "the application", "your page". */
   readonly back: string;
-  /** An application's `redirect_url`: it is told with `connect_error` when an upstream was not connected. */
+  /** `returnTo` is an application's `redirect_url`, which gets failures as `connect_error`. */
   readonly tellsErrors?: true;
-  /** Nobody asked for it: an upstream that cannot be connected and has refused nothing is left as it is. */
+  /** The user did not request it: skip an upstream that cannot be connected and has rejected nothing. */
   readonly isOptional?: true;
 }
 
-/** `upstream-client:<hash>`: which of our dynamic registrations at one issuer a host of ours uses for new flows. */
+/** `upstream-client:<hash>`: the dynamic registration that a host uses for new flows at an issuer. */
 export interface CurrentRegistrationRecord {
   readonly schema: 1;
   readonly issuer: string;
   /** Key of the registration. */
   readonly registration: string;
-  /** Flows begun since one came back: a server that has forgotten us shows its own page and sends nobody back. */
+  /**
+   * Flows started since the last return. A server that deleted the registration shows an error page and never redirects
+   * back.
+   */
   readonly unanswered: number;
 }
 
-/** `upstream-client:<hash>` too: one dynamic registration; tokens obtained through it need it as long as they live. */
+/** Also `upstream-client:<hash>`: one dynamic registration. Tokens obtained through it depend on it. */
 export interface RegistrationRecord {
   readonly schema: 1;
   readonly issuer: string;
@@ -147,19 +150,19 @@ export interface RegistrationRecord {
   /** Sealed. */
   readonly clientSecret?: string;
   readonly authMethod: TokenAuthMethod;
-  /** Epoch seconds; absent = no end. */
+  /** Epoch seconds; absent: no expiry. */
   readonly secretExpiresAt?: number;
   readonly registeredAt: number;
 }
 
-/** `upstream-client:<hash>` too: the issuer that the configured client of a route belongs to. */
+/** Also `upstream-client:<hash>`: the issuer of a route's configured client. */
 export interface BoundIssuerRecord {
   readonly schema: 1;
   /** Sealed. */
   readonly boundIssuer: string;
 }
 
-/** The schema that each kind is written in, and how older ones are brought up to date; see store/formats.ts. */
+/** Schema of each kind of record, and migrations of older ones; see store/formats.ts. */
 export const UPSTREAM_FORMATS = firstFormats([
   "vault",
   "upstream-need",
@@ -168,25 +171,25 @@ export const UPSTREAM_FORMATS = firstFormats([
   "upstream-client",
 ]);
 
-/** A flow must come back within this. */
+/** Maximum duration of a flow. */
 export const FLOW_SECONDS = 600;
-/** From the last refresh; a token that nobody uses for so long is forgotten. */
+/** After the last refresh. An unused token is then deleted. */
 export const VAULT_SECONDS = 180 * 24 * 3600;
 export const REGISTRATION_SECONDS = 180 * 24 * 3600;
-/** From the registration until a flow comes back: abandoned flows must not leave registrations for long. */
+/** From the registration to the first return: registrations of abandoned flows must not stay for long. */
 export const UNUSED_REGISTRATION_SECONDS = 24 * 3600;
-/** From the last use: a route that is not used for so long is probably gone. */
+/** After the last use: a route that is unused for this long is probably gone. */
 export const BOUND_ISSUER_SECONDS = 400 * 24 * 3600;
-/** Metadata is read again after this; so is what says that there is no need, which a confirmed 401 replaces immediately. */
+/** Metadata is read again after this time. So is a record of "not required", which a confirmed 401 replaces immediately. */
 export const NEED_SECONDS = 24 * 3600;
 /** A challenge without metadata is weak evidence. */
 export const CHALLENGED_SECONDS = 3600;
-/** A client that got our challenge refreshes its token right away, and then must come to the authorization endpoint. */
+/** A client that gets our challenge refreshes its token immediately, and must then come to the authorization endpoint. */
 export const SENT_SECONDS = 600;
 
 /**
- * What the secrets of a connection are sealed for, beside their key: nobody who writes the store can send them elsewhere.
- * As text; canonical, since the store may turn members around.
+ * Context for sealing a connection's secrets, in addition to their key: write access to the store cannot redirect them.
+ * Canonical text, since the store may reorder members.
  */
 export function bindingOf({
   server,
@@ -196,7 +199,7 @@ export function bindingOf({
   return canonicalJson([server, client, resource]);
 }
 
-/** The same of a flow, with whose it is and where it goes on. */
+/** Seal context of a flow, which also covers its user and its destination. */
 export function flowContext(key: string, flow: FlowRecord): string {
   const { userId, sessionId, host, routeKey, generation, upstreamUrl, redirectUri, sendsIssuer, journey } = flow;
   const whose = [userId, sessionId, host, routeKey, generation, upstreamUrl, redirectUri, sendsIssuer, journey];
@@ -216,7 +219,7 @@ export function sentKey(userId: string, target: UpstreamTarget): string {
   return `upstream-sent:${hashSecret(JSON.stringify([userId, target.route.key, target.url]))}`;
 }
 
-/** Lists what was learned about the upstream of a route. */
+/** Tag of learned facts about a route's upstream. */
 export function upstreamRouteTag(routeKey: string): string {
   return `upstream-route:${routeKey}`;
 }
@@ -225,7 +228,7 @@ export function flowKey(state: string): string {
   return `upstream-flow:${hashSecret(state)}`;
 }
 
-/** Registrations are per issuer, since another one must not learn the secret, and per host, whose callback they name. */
+/** Registrations are per issuer, since no other issuer may learn the secret, and per host, which their callback names. */
 export function currentRegistrationKey(issuer: string, origin: string): string {
   return `upstream-client:${hashSecret(JSON.stringify([issuer, origin]))}`;
 }
@@ -234,12 +237,12 @@ export function registrationKey(issuer: string, origin: string, clientId: string
   return `upstream-client:${hashSecret(JSON.stringify([issuer, origin, clientId]))}`;
 }
 
-/** Not by upstream: the client stays the same if the route leads elsewhere. */
+/** Without the upstream: the client stays the same if the route leads elsewhere. */
 export function boundIssuerKey({ route, oauth }: UpstreamTarget): string {
   return `upstream-client:${hashSecret(JSON.stringify(["bound-issuer", route.key, oauth?.clientId ?? null]))}`;
 }
 
-/** Lists what a user has connected. */
+/** Tag of a user's connections. */
 export function upstreamTokenTag(userId: string): string {
   return `user:${userId}`;
 }

@@ -1,4 +1,4 @@
-/** What is stored about the needs of upstreams. */
+/** Stored facts about upstreams that require tokens. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { errorText } from "../../shared/errors.ts";
@@ -16,7 +16,10 @@ export interface KnownNeedDeps {
 
 export class KnownNeeds {
   readonly #deps: KnownNeedDeps;
-  /** Known by a challenge only: a response without a token contradicts it. Looked up for such responses, so no store is read. */
+  /**
+   * Routes whose need is known only from a challenge, which a response without a token contradicts. In memory, so that
+   * no such response needs the store.
+   */
   readonly isDoubtful = new WeakSet<CompiledRoute>();
 
   constructor(deps: KnownNeedDeps) {
@@ -30,18 +33,18 @@ export class KnownNeeds {
     return known;
   }
 
-  async keep(target: UpstreamTarget, news: Omit<NeedRecord, "schema" | "routeKey">): Promise<void> {
+  async keep(target: UpstreamTarget, facts: Omit<NeedRecord, "schema" | "routeKey">): Promise<void> {
     const now = epochSeconds(this.#deps.clock);
-    const record: NeedRecord = { schema: 1, routeKey: target.route.key, learnedAt: now, ...news };
-    const seconds = news.proof === "challenge" ? CHALLENGED_SECONDS : NEED_SECONDS;
+    const record: NeedRecord = { schema: 1, routeKey: target.route.key, learnedAt: now, ...facts };
+    const seconds = facts.proof === "challenge" ? CHALLENGED_SECONDS : NEED_SECONDS;
     await this.#deps.store.put(needKey(target), record, {
       expiresAt: now + seconds,
       tags: [upstreamRouteTag(target.route.key)],
     });
-    if (news.proof === "challenge") this.isDoubtful.add(target.route);
+    if (facts.proof === "challenge") this.isDoubtful.add(target.route);
   }
 
-  /** What cannot be written now is found out again by the next one who asks. */
+  /** A failed write is harmless: the next request finds out again. */
   tryKeep(target: UpstreamTarget, writing: Promise<unknown>): Promise<unknown> {
     return writing.catch((error: unknown) =>
       this.#deps.log.warn(
@@ -51,7 +54,7 @@ export class KnownNeeds {
     );
   }
 
-  /** A response without a token contradicts what only a challenge said, and with it whoever was sent to connect. */
+  /** A response without a token contradicts a mere challenge. Deletes the need and the users' connect requests. */
   async forgetDoubtful(target: UpstreamTarget): Promise<void> {
     this.isDoubtful.delete(target.route);
     // Another process may have found a proof since.

@@ -1,4 +1,4 @@
-/** What was learned about upstreams, for operators: to view it, and to have it learned again. */
+/** Learned facts about upstreams, for operators: view and reset. */
 import { everyPage } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
 import { upstreamRouteTag, type NeedRecord } from "./connection-records.ts";
@@ -18,12 +18,15 @@ export async function findNeed(store: Pick<Store, "list">, routeKey: string): Pr
   return records.filter(({ key }) => key.startsWith(PREFIX)).map(({ value }) => value)[0];
 }
 
-/** With who was sent to connect it. Processes read it anew each time, so nothing has to be told. @returns whether there was anything */
+/**
+ * Deletes what was learned, including users' connect requests. Processes read it each time, so no announcement is
+ * needed. @returns true if there was anything
+ */
 export async function forgetNeed(store: Pick<Store, "deleteByTag">, routeKey: string): Promise<boolean> {
   return (await store.deleteByTag(upstreamRouteTag(routeKey))) > 0;
 }
 
-/** For administrators: "wants a token (its metadata say so)". */
+/** Text for administrators, such as "wants a token (its metadata say so)". */
 export function needText({ needed, proof }: NeedRecord): string {
   if (!needed) return "wants no token of its users";
   return proof === "metadata"
@@ -31,7 +34,7 @@ export function needText({ needed, proof }: NeedRecord): string {
     : "wants a token of its users: it refused two requests without one, and has no metadata";
 }
 
-/** Older programs wrote what a single response said. */
+/** Older versions stored conclusions from a single response. */
 function isProven({ needed, proof }: NeedRecord): boolean {
   return !needed || proof !== undefined;
 }

@@ -1,4 +1,4 @@
-/** What users have connected, for the pages that show it: never a token. */
+/** Users' connections for the pages that show them, without tokens. */
 import { findRoute, type Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
@@ -6,7 +6,7 @@ import type { Store, StoredRecord } from "../../store/store.ts";
 import { upstreamTokenKey, upstreamTokenTag, type UpstreamTokenRecord } from "./connection-records.ts";
 import { findTarget } from "./target.ts";
 
-/** ended: the user has to connect again. stale: made for an upstream or a client that the route no longer has. */
+/** ended: the user has to connect again. stale: for an upstream or a client that the route no longer has. */
 export type ConnectionState = "connected" | "expired" | "ended" | "stale";
 
 export interface UpstreamConnection {
@@ -14,37 +14,37 @@ export interface UpstreamConnection {
   readonly userId: string;
   readonly routeKey: string;
   readonly state: ConnectionState;
-  /** Why the server's last answer ended it. */
+  /** Reason why the connection ended. */
   readonly ended?: "refused" | "expired";
   /** Host of the authorization server. */
   readonly server: string;
   readonly scopes: readonly string[];
-  /** Epoch seconds of the last answer of the server. */
+  /** Epoch seconds of the server's last response. */
   readonly obtainedAt: number;
-  /** Of the token; absent when the server named none. */
+  /** Expiry of the token; absent if the server sent none. */
   readonly expiresAt?: number;
   readonly canRefresh: boolean;
 }
 
 export interface ConnectionCount {
   readonly connected: number;
-  /** Those whose users have to connect again. */
+  /** Connections whose users have to connect again. */
   readonly ended: number;
 }
 
 export interface ConnectionCounts {
   readonly byRoute: ReadonlyMap<string, ConnectionCount>;
-  /** There are more than were counted. */
+  /** The count is incomplete. */
   readonly isCut: boolean;
 }
 
 export interface Connections {
   page(userId: string, page: PageRequest): Promise<PageOf<UpstreamConnection>>;
-  /** As it was some seconds ago. */
+  /** Cached for some seconds. */
   counts(): Promise<ConnectionCounts>;
 }
 
-/** So many are counted; those beyond cost nobody anything. */
+/** Maximum number counted, to bound the cost. */
 const MAX_COUNTED = 5_000;
 const PAGE = 500;
 const COUNTED_FOR_MS = 15_000;
@@ -58,7 +58,7 @@ export function createConnections(deps: {
   const { store, snapshots, clock } = deps;
   let last: { readonly atMs: number; readonly counts: Promise<ConnectionCounts> } | undefined;
 
-  /** Key that this user's connection of this route has now. */
+  /** Key of this user's connection of this route under the current configuration. */
   const keyNow = (userId: string, routeKey: string): string | undefined => {
     const route = findRoute(snapshots.current(), routeKey);
     const target = route && findTarget(route);
@@ -111,7 +111,7 @@ interface ListDeps {
   readonly clock: Clock;
 }
 
-/** Whether they are stale is not known here. @param userId only this user's; all users' when undefined */
+/** Does not detect stale connections. @param userId only this user's connections; undefined: all users' */
 export function pageConnections(
   { store, clock }: ListDeps,
   userId: string | undefined,
@@ -123,7 +123,7 @@ export function pageConnections(
   );
 }
 
-/** The same of one. */
+/** Likewise for a single connection. */
 export async function findConnection({ store, clock }: ListDeps, id: string): Promise<UpstreamConnection | undefined> {
   const record = await store.get<UpstreamTokenRecord>(PREFIX + id);
   return record && toConnection(record, clock);

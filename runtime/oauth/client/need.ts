@@ -1,10 +1,11 @@
 /**
- * Whether the upstream of a route wants a token from its users (D19), and who was sent to connect it.
+ * Finds out whether the upstream of a route requires a token from its users (D19), and records which users were asked
+ * to connect it.
  *
- * Untrusted input: every response of the upstream. Promises: a single response is never stored as a fact about all users. What is
- * stored has a proof (see `NeedRecord`), ends by itself, and is deleted by what contradicts it: a later response without a
- * token where only a challenge was known, or a discovery that fails. A user has to connect before a refresh only if a
- * request of this user was refused.
+ * Untrusted input: every response of the upstream. Promises: a single response is never stored as a fact about all
+ * users. Stored facts have a proof (see `NeedRecord`) and expire. They are deleted when contradicted: by a response
+ * without a token if only a challenge was known, or by a failed discovery. A user must connect before a refresh only if
+ * a request of this user was rejected.
  */
 import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
 import type { Snapshots } from "../../config/snapshot.ts";
@@ -44,17 +45,17 @@ export interface NeedDeps extends DiscoverDeps {
   readonly snapshots: Snapshots;
   readonly clock: Clock;
   readonly log: Log;
-  /** Longest wait for what `look` says. */
+  /** Maximum wait of `look`. */
   readonly lookMs?: number | undefined;
 }
 
-/** "unanswered": it is not known, since the server did not respond. */
+/** "unanswered": unknown, since the server did not respond. */
 export type Need = "needed" | "not-needed" | "unanswered";
 
 export interface NeedOptions {
-  /** The fixed addresses of old servers will do; absent: only if the upstream responds with a challenge. */
+  /** Accept the fixed endpoints of old servers. Absent: only if the upstream responds with a challenge. */
   readonly isChallenged?: boolean;
-  /** What the authorization server must offer; absent: codes. */
+  /** Grant type that the authorization server must support. Default: codes. */
   readonly grantType?: string;
 }
 
@@ -64,33 +65,36 @@ export type ServerFound = DiscoverResult<Discovered & { readonly challengedScope
 export type Confirmation = "confirmed" | "refuted" | "unavailable";
 
 export interface Needs {
-  /** Known, or found out by asking, once and for at most six seconds; several servers are asked at the same time. */
+  /** Returns the known need, or probes the server once, for at most six seconds. Several servers are probed in parallel. */
   look(target: UpstreamTarget): Promise<Need>;
-  /** Finds the authorization server, with what the upstream's own challenge says now. Keeps what that proves. */
+  /** Finds the authorization server with the upstream's current challenge. Stores what that proves. */
   discover(target: UpstreamTarget, options: NeedOptions): Promise<ServerFound>;
-  /** The upstream refused a request that had no token. */
+  /** Call after the upstream rejected a request without a token. */
   confirm(target: UpstreamTarget, reading: ChallengeReading): Promise<Confirmation>;
-  /** The upstream let a request pass that had no token. */
+  /** Call after the upstream accepted a request without a token. */
   passed(route: CompiledRoute): void;
-  /** This user's request was refused, and the user is asked to connect. */
+  /** Records that this user's request was rejected and the user is asked to connect. */
   send(userId: string, target: UpstreamTarget, scope: string | undefined): Promise<void>;
-  /** The same, as long as it counts. */
+  /** Returns the record of `send` until it expires. */
   wasSent(userId: string, target: UpstreamTarget): Promise<SentRecord | undefined>;
 }
 
-/** A server on a busy machine takes seconds for its first response, and may name others to ask. */
+/** A server on a busy host takes seconds for its first response, and may name others to query. */
 const [PROBE_MS, LOOK_MS] = [5_000, 6_000];
 const SILENT: ReadonlySet<SafeRefusal> = new Set(["unreachable", "timeout", "unresolved"]);
-/** After a probe without a response the next one is not before. */
+/** Pause after a probe without a response. */
 const PROBE_AGAIN_MS = 60_000;
-/** So long the outcome of a 401 stands for the next ones that say the same: a server that refuses all requests must not cost a discovery each. */
-const JUDGED_MS = 10_000;
-/** Metadata that could not be read may be there in a moment. */
+/**
+ * Cache time for the result of a 401 with the same content: a server that rejects all requests must not cause a
+ * discovery each time.
+ */
+const EVALUATED_MS = 10_000;
+/** Unreadable metadata may be available shortly. */
 const UNREAD_MS = 1_000;
-/** So many different ones are judged of a server at a time. One without a challenge must not silence one that names metadata. */
-const MAX_JUDGED = 4;
+/** Maximum different 401s evaluated per server at a time. One without a challenge must not suppress one that names metadata. */
+const MAX_EVALUATED = 4;
 
-interface Judged {
+interface Evaluated {
   readonly outcome: Promise<Confirmation>;
   untilMs: number;
 }
@@ -99,7 +103,7 @@ export function createNeeds(deps: NeedDeps): Needs {
   const { store, clock, lookMs = LOOK_MS } = deps;
   const steady = steadyClock(clock);
   const needs = new KnownNeeds(deps);
-  // By target: a new configuration has new ones, and begins without these.
+  // By target: a new configuration has new targets and starts empty.
   const probing = new WeakMap<UpstreamTarget, Promise<Need>>();
   const probed = new WeakMap<UpstreamTarget, { readonly need: Need; readonly untilMs: number }>();
   const noteProbed = (target: UpstreamTarget, need: Need): Need => {
@@ -122,7 +126,7 @@ export function createNeeds(deps: NeedDeps): Needs {
       await needs.keep(target, { needed: false, challenged: false });
       return "not-needed";
     }
-    // Silence and unusable documents prove nothing: nothing is stored, and nobody waits for the next try soon.
+    // No response and unusable documents prove nothing. Nothing is stored, and the next probe is delayed.
     return noteProbed(target, answer === "silent" ? "unanswered" : "not-needed");
   };
 
@@ -137,7 +141,7 @@ export function createNeeds(deps: NeedDeps): Needs {
       return "confirmed";
     }
     if (found.failure === "unavailable") return "unavailable";
-    // Without any metadata a server may have the fixed addresses of MCP 2025-03-26: if it asks for a token a second time.
+    // A server without any metadata may have the fixed endpoints of MCP 2025-03-26, if it challenges a second request.
     if (found.failure === "not-found" && challenge && challengeOf(await askForChallenge(deps, target, settings))) {
       await needs.tryKeep(target, needs.keep(target, { needed: true, challenged: true, proof: "challenge" }));
       return "confirmed";
@@ -145,20 +149,20 @@ export function createNeeds(deps: NeedDeps): Needs {
     return "refuted";
   };
 
-  const judge = createJudge(steady, confirmByAsking);
+  const evaluate = createEvaluator(steady, confirmByAsking);
   const confirm: Needs["confirm"] = async (target, reading) => {
     const named = reading.kind === "bearer" ? reading.challenge.resourceMetadata : undefined;
     const known = await needs.find(target);
     if (known?.needed === true && (named === undefined || named === known.resourceMetadata)) return "confirmed";
-    const outcome = await judge(target, reading, known?.needed === true);
-    // One odd challenge is no proof against what was proven either.
+    const outcome = await evaluate(target, reading, known?.needed === true);
+    // A single odd challenge does not disprove a proven need either.
     return known?.needed === true ? "confirmed" : outcome;
   };
 
   return {
     confirm,
     async look(target) {
-      // The operator says so by naming a client.
+      // The operator configured a client, so a token is required.
       if (target.mode !== "discovery") return "needed";
       const known = await needs.find(target);
       if (known) return known.needed ? "needed" : "not-needed";
@@ -171,7 +175,7 @@ export function createNeeds(deps: NeedDeps): Needs {
         running = probe(target, settings).finally(() => probing.delete(target));
         probing.set(target, running);
       }
-      // What is found out later is in the store, and goes before.
+      // A later result is stored, and takes precedence.
       return within(lookMs, running, () => noteProbed(target, "unanswered"));
     },
     async discover(target, options) {
@@ -194,7 +198,7 @@ export function createNeeds(deps: NeedDeps): Needs {
         }
         return { ok: true, value: { ...found.value, challengedScope: challenge?.scope } };
       }
-      // What is known leads nowhere, so the next one begins anew. A server that is unavailable proves nothing.
+      // The known need leads nowhere, so start again. An unavailable server proves nothing.
       if (found.failure !== "unavailable" && known) {
         await needs.tryKeep(target, store.delete(needKey(target)));
         noteProbed(target, "not-needed");
@@ -216,14 +220,14 @@ export function createNeeds(deps: NeedDeps): Needs {
   };
 }
 
-/** What the upstream responds to a request without a token. */
+/** Returns the upstream's response to a request without a token. */
 async function askForChallenge(
   { fetch }: NeedDeps,
   target: UpstreamTarget,
   settings: LiveSettings,
 ): Promise<ChallengeAnswer> {
   if (!matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname)) return undefined;
-  // A ping changes nothing and opens no session. Not GET, which many servers do not know at this address.
+  // A ping changes nothing and opens no session. Many servers do not support GET at this URL.
   const answer = await fetch({
     url: target.url,
     target: { kind: "upstream", domains: settings.mcpAllowedAsMetadataDomains, reach: target.reach },
@@ -240,30 +244,30 @@ async function askForChallenge(
   return reading.kind === "bearer" ? reading.challenge : undefined;
 }
 
-/** Each reading once, and a few of them. What names nothing and what names metadata are different questions. */
-function createJudge(
+/** Evaluates each distinct 401 once, up to a limit. With and without metadata are different cases. */
+function createEvaluator(
   steady: Clock,
   confirmByAsking: (target: UpstreamTarget, reading: ChallengeReading) => Promise<Confirmation>,
 ): (target: UpstreamTarget, reading: ChallengeReading, isKnown: boolean) => Promise<Confirmation> {
-  /** By what the 401 said; without an end while it is being found out. */
-  const judged = new WeakMap<UpstreamTarget, Map<string, Judged>>();
+  /** By content of the 401; without expiry while the evaluation runs. */
+  const evaluated = new WeakMap<UpstreamTarget, Map<string, Evaluated>>();
   return (target, reading, isKnown) => {
-    let all = judged.get(target);
-    if (!all) judged.set(target, (all = new Map()));
+    let all = evaluated.get(target);
+    if (!all) evaluated.set(target, (all = new Map()));
     for (const [key, { untilMs }] of all) if (untilMs <= steady.now()) all.delete(key);
     const named = reading.kind === "bearer" ? reading.challenge.resourceMetadata : undefined;
     const key = `${reading.kind} ${named ?? ""}`;
     const before = all.get(key);
     if (before) return before.outcome;
-    if (all.size >= MAX_JUDGED) return Promise.resolve("refuted");
-    const entry: Judged = { outcome: confirmByAsking(target, reading), untilMs: Number.POSITIVE_INFINITY };
+    if (all.size >= MAX_EVALUATED) return Promise.resolve("refuted");
+    const entry: Evaluated = { outcome: confirmByAsking(target, reading), untilMs: Number.POSITIVE_INFINITY };
     all.set(key, entry);
     const settle = (keptMs: number): void => {
       entry.untilMs = steady.now() + keptMs;
     };
-    // What is confirmed is in the store, unless the store had another answer already.
+    // A confirmed need is in the store, unless the store already had another result.
     entry.outcome.then(
-      (outcome) => settle(outcome === "unavailable" ? UNREAD_MS : outcome === "refuted" || isKnown ? JUDGED_MS : 0),
+      (outcome) => settle(outcome === "unavailable" ? UNREAD_MS : outcome === "refuted" || isKnown ? EVALUATED_MS : 0),
       () => settle(0),
     );
     return entry.outcome;

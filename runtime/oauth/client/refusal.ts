@@ -1,8 +1,8 @@
 /**
- * What follows when an upstream answers 401, or 403 for want of scope: one refresh, then the user is asked to connect.
+ * Handles an upstream's 401, or 403 for missing scope: one refresh, then the user is asked to connect.
  *
- * Promises: a request is sent at most twice; a refused token is not tried again; an upstream that keeps asking for more
- * scope is answered a few times only.
+ * Promises: a request is sent at most twice. A rejected token is not tried again. Repeated demands for more scope are
+ * limited.
  */
 import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
@@ -16,33 +16,33 @@ import type { DirectTokens } from "./direct/direct-tokens.ts";
 import type { Held, Refused } from "./tokens/token-records.ts";
 import type { UpstreamTokenStore } from "./tokens/token-store.ts";
 
-/** An answer of an upstream, as far as it may be about authorization. */
+/** Response of an upstream that may concern authorization. */
 export interface RefusedAnswer {
   readonly status: number;
   readonly wwwAuthenticate: string | readonly string[] | undefined;
-  /** The Internal Token that was sent. */
+  /** The Internal Token of the request. */
   readonly accessToken: string | undefined;
-  /** The route's settings sent an Authorization header of their own. */
+  /** The route's settings sent their own Authorization header. */
   readonly hasOwnAuthorization: boolean;
 }
 
 export type RefusalOutcome =
   | { readonly kind: "retry"; readonly accessToken: string; readonly authorization: string }
-  /** The user has to connect, first or again. */
+  /** The user has to connect, or connect again. */
   | { readonly kind: "connect" }
   /** Connecting again would not help. */
   | { readonly kind: "forbidden" }
-  /** Nothing at the upstream says that a user could sign in: only its operator can change the 401. */
+  /** The upstream has no sign-in for users. Only its operator can fix the 401. */
   | { readonly kind: "unresolvable" }
   | { readonly kind: "unavailable" }
   | { readonly kind: Refused };
 
 export interface RefusalHandler {
-  /** Whether this answer is ours to handle; all others pass to the client unchanged. */
+  /** Returns true if this response must be handled here. All others pass to the client unchanged. */
   concerns(route: CompiledRoute, settings: LiveSettings, answer: RefusedAnswer): boolean;
-  /** @param attempt 1 for the first sending */
+  /** @param attempt 1 for the first attempt */
   handle(userId: string, route: CompiledRoute, answer: RefusedAnswer, attempt: number): Promise<RefusalOutcome>;
-  /** The upstream let a request pass that had no token. */
+  /** Call after the upstream accepted a request without a token. */
   passed(route: CompiledRoute): void;
 }
 
@@ -66,7 +66,7 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
     return CONNECT;
   };
 
-  /** A token that nobody connected: a fresh one, once. What it is for is configured, so that asking for more helps nobody. */
+  /** Handles a token without user connection: one fresh token. Its scope is configured, so requesting more is useless. */
   const decideDirect = async (
     userId: string,
     target: UpstreamTarget,
@@ -90,13 +90,13 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
     if (target.direct) return decideDirect(userId, target, answer, attempt);
 
     if (answer.status === 403) {
-      const wanted = await tokenStore.wantScopes(userId, target, scopeSet(challenge.scope));
-      log.info({ route: route.key, user: userId, outcome: wanted }, "upstream requires more scopes");
-      return wanted === "connect" ? connect(userId, target, challenge.scope) : FORBIDDEN;
+      const stepUp = await tokenStore.wantScopes(userId, target, scopeSet(challenge.scope));
+      log.info({ route: route.key, user: userId, outcome: stepUp }, "upstream requires more scopes");
+      return stepUp === "connect" ? connect(userId, target, challenge.scope) : FORBIDDEN;
     }
 
     if (accessToken !== undefined && attempt > 1) {
-      // Fresh and refused all the same: only the user can change something.
+      // A fresh token was rejected: only the user can help.
       await tokenStore.end(userId, target, "refused", accessToken);
       return connect(userId, target, challenge.scope);
     }
@@ -106,7 +106,7 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
         : await tokenStore.replace(userId, target, accessToken, true);
     const outcome = outcomeOf(held, accessToken);
     if (outcome !== CONNECT) return outcome;
-    // Who had a token has proven that a sign-in helps. A 401 to a request without one may be a mistake of the server.
+    // A user who had a token proves that a sign-in helps. A 401 without a token may be a mistake of the server.
     if (accessToken === undefined && target.mode === "discovery") {
       const confirmation = await needs.confirm(target, reading);
       if (confirmation !== "confirmed") return confirmation === "refuted" ? UNRESOLVABLE : UNAVAILABLE;
@@ -125,7 +125,7 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
         return answer.accessToken !== undefined && isForScope;
       }
       if (answer.accessToken !== undefined) return true;
-      // A configured credential that is refused, or another scheme, is between the operator and the upstream.
+      // A rejected configured credential, or another scheme, concerns only operator and upstream.
       return !answer.hasOwnAuthorization && reading.kind !== "other";
     },
     async handle(userId, route, answer, attempt) {
@@ -140,7 +140,7 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
   };
 }
 
-/** @param refused the token that the upstream would not take */
+/** @param refused token that the upstream rejected */
 function outcomeOf(held: Held, refused: string | undefined): RefusalOutcome {
   switch (held.kind) {
     case "none":

@@ -1,4 +1,4 @@
-/** What of an MCP server route the upstream OAuth needs to know, worked out once per configuration. */
+/** Facts about an MCP server route for upstream OAuth, computed once per configuration. */
 import { isIP } from "node:net";
 
 import { matchesDomain } from "../../settings/domains.ts";
@@ -10,10 +10,10 @@ import { hashSecret } from "../../shared/keys.ts";
 import { bareHost } from "../../shared/net/bare-host.ts";
 
 /**
- * Which credentials are used where (test/requirements.ts, "Upstream OAuth adaptation").
+ * Source of credentials and endpoints (test/requirements.ts, "Upstream OAuth adaptation").
  *
- * static: id and endpoints of the route, nothing is discovered. credentials: the route's id at discovered endpoints.
- * discovery: endpoints are discovered and the gateway is its own client.
+ * static: id and endpoints of the route, without discovery. credentials: the route's id at discovered endpoints.
+ * discovery: endpoints are discovered, and the gateway is its own client.
  */
 export type CredentialMode = "static" | "credentials" | "discovery";
 
@@ -22,21 +22,21 @@ export interface UpstreamTarget {
   readonly server: McpServer;
   readonly mode: CredentialMode;
   readonly oauth: UpstreamOAuth | undefined;
-  /** Tokens are got without anybody connecting an account. */
+  /** Tokens need no user connection. */
   readonly direct: DirectGrant | undefined;
-  /** Address of the upstream's MCP endpoint: first `to` and `mcp.server.path`, no trailing slash. */
+  /** URL of the upstream's MCP endpoint: first `to` and `mcp.server.path`, no trailing slash. */
   readonly url: string;
   /** Host name of `url`. */
   readonly hostname: string;
-  /** Where its owner's addresses may lead; absent: anywhere. */
+  /** Allowed addresses of the route's owner; absent: all. */
   readonly reach: UpstreamReach | undefined;
-  /** Changes with the client that the route configures: tokens of another client are never sent. */
+  /** Changes with the route's configured client: tokens of another client are never sent. */
   readonly generation: string;
 }
 
 const known = new WeakMap<CompiledRoute, UpstreamTarget>();
 
-/** @returns undefined for routes that are no MCP server routes */
+/** @returns undefined if the route is not an MCP server route */
 export function findTarget(route: CompiledRoute): UpstreamTarget | undefined {
   const { mcp } = route;
   if (mcp?.kind !== "server") return undefined;
@@ -48,14 +48,14 @@ export function findTarget(route: CompiledRoute): UpstreamTarget | undefined {
   return target;
 }
 
-/** The route as the configuration in force has it: its secrets may have changed since a request came in. */
+/** The route in the active configuration: its secrets may have changed during the request. */
 export function currentRoute(snapshots: Snapshots, { route }: UpstreamTarget): CompiledRoute {
   return findRoute(snapshots.current(), route.key) ?? route;
 }
 
 function makeTarget(route: CompiledRoute, server: McpServer): UpstreamTarget {
   const oauth = server.upstreamOAuth;
-  // The first one stands for its replicas. Another host is another party: users connect again before it gets their tokens.
+  // The first upstream represents its replicas. Another host is another party: users connect again before it gets their tokens.
   const first = route.to[0];
   if (!first) throw new TypeError("a route needs an upstream");
   return {
@@ -67,14 +67,14 @@ function makeTarget(route: CompiledRoute, server: McpServer): UpstreamTarget {
     url: first.origin + first.basePath + server.path,
     hostname: new URL(first.origin).hostname,
     reach: first.connect?.reach,
-    // Not the secret, which rotates, and not the scopes: a token with others is still a token.
+    // Without the secret, which rotates, and the scopes: tokens with other scopes stay valid.
     generation: hashSecret(
       JSON.stringify([oauth?.clientId, oauth?.endpoint, ...directParts(oauth), ...otherHosts(route.to)]),
     ).slice(0, 16),
   };
 }
 
-/** Hosts other than that of the first, sorted. IP addresses next to an IP address are its replicas (Endpoints of Kubernetes). */
+/** Hosts that differ from the first, sorted. Further IP addresses are replicas of a first IP address (Kubernetes Endpoints). */
 function otherHosts(upstreams: CompiledRoute["to"]): readonly string[] {
   const hosts = new Set(upstreams.map(({ origin }) => new URL(origin).hostname));
   const [first = ""] = hosts;
@@ -90,7 +90,7 @@ function modeOf(oauth: UpstreamOAuth | undefined): CredentialMode {
   return oauth?.clientId === undefined && !oauth?.direct ? "discovery" : "credentials";
 }
 
-/** Nobody has to agree to another token: it is for exactly what is configured. */
+/** No user consents to such tokens, so a change of any of this only needs a new token. */
 function directParts(oauth: UpstreamOAuth | undefined): readonly unknown[] {
   if (!oauth?.direct) return [];
   const { direct } = oauth;
@@ -98,12 +98,12 @@ function directParts(oauth: UpstreamOAuth | undefined): readonly unknown[] {
   return [direct.kind, resource, oauth.scopes, ...(direct.kind === "id_jag" ? [direct.scopes] : [])];
 }
 
-/** What is sent as `resource`, of what tokens are bound to. */
+/** Value of the `resource` parameter, for tokens bound to `resource`. */
 export function sentResource({ oauth }: UpstreamTarget, resource: string): string | undefined {
   return oauth?.sendsResource === false ? undefined : resource;
 }
 
-/** Whether somebody could ever be connected: without it a 401 of the upstream is none of our business. */
+/** Returns true if a user could ever connect. Otherwise a 401 of the upstream is passed on. */
 export function canConnect(target: UpstreamTarget, settings: LiveSettings): boolean {
   if (target.mode === "static") return true;
   const { mcpAllowedAsMetadataDomains: domains } = settings;
@@ -114,7 +114,7 @@ export function canConnect(target: UpstreamTarget, settings: LiveSettings): bool
   );
 }
 
-/** Where upstream authorization servers send the browser back to (test/requirements.ts, "Endpoints"). */
+/** Redirect URI for upstream authorization servers (test/requirements.ts, "Endpoints"). */
 export const CALLBACK_PATH = "/.gateway/mcp/client/oauth/callback";
 export const CONNECT_PATH = "/.gateway/mcp/connect";
 export const CLIENT_DOCUMENT_PATH = "/.gateway/mcp/client/metadata.json";

@@ -1,11 +1,9 @@
 /**
- * The gateway as an OAuth client toward upstream services: Internal Tokens come, are kept, sent and go.
+ * The gateway as an OAuth client toward upstream services: obtains, stores, sends and revokes Internal Tokens.
  *
- * The files beside: target and need (which route wants what), discover and metadata (where its authorization server is),
- * client-choice, register and client-document (who we are there), flow, journey and connect (the user's way),
- * guarded-oauth and token-endpoint (requests of ours), tokens/ (what users connected), direct/ (what nobody has to connect),
- * attach-token and refusal (requests of
- * others), changes (what replicas tell each other), records (what is kept).
+ * Files: target and need (requirements of routes), discovery/ (authorization servers), connect/ (client identity, the
+ * user's flow, requests to token endpoints), tokens/ (users' connections), direct/ (tokens without user connection),
+ * attach-token and refusal (proxied requests), changes (announcements to replicas), connection-records (stored data).
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshots } from "../../config/snapshot.ts";
@@ -51,19 +49,19 @@ export interface UpstreamDeps {
   readonly csrf: Csrf;
   /** ID-JAGs of users, from their identity provider. */
   readonly idJags: IdJags;
-  /** As the authorization server compares them. */
+  /** Compares resources like the authorization server. */
   readonly findServers: FindServers;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "find">;
   readonly fetch: SafeFetch;
-  /** http and loopback are accepted in discovery. */
+  /** Allows http and loopback in discovery. */
   readonly development: boolean;
   readonly log: Log;
   readonly clock: Clock;
-  /** Stands for the address of our client ID metadata document; for tests, whose gateway has no https address. */
+  /** Overrides the URL of our client ID metadata document, for tests without an https address. */
   readonly clientDocumentUrl?: string | undefined;
   readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
-  /** Longest wait for servers that are asked whether they need a token; for tests. */
+  /** Maximum wait for servers that are probed for their need of a token; for tests. */
   readonly lookMs?: number | undefined;
 }
 
@@ -71,18 +69,21 @@ export interface UpstreamModule extends Closable {
   readonly endpoints: readonly Endpoint[];
   readonly tokens: TokenAttacher;
   readonly refusals: RefusalHandler;
-  /** What the list of servers says (D19): true when the user has completed the flow, or none is needed. */
+  /** State in the list of servers (D19): true if the user has completed the flow, or none is needed. */
   isConnected(user: Pick<User, "id">, route: CompiledRoute): Promise<boolean>;
   stateOf(userId: string, route: CompiledRoute): Promise<ConnectionState>;
-  /** The part of the user page about MCP servers. */
+  /** Section of the account page about MCP servers. */
   readonly userSection: UserSection;
-  /** Whether the user has a flow to complete before these routes work. Never true for an upstream that cannot be connected. */
+  /**
+   * Returns true if the user has a flow to complete before these routes work. Never true for an upstream that cannot be
+   * connected.
+   */
   mustConnect(userId: string, routes: readonly CompiledRoute[]): Promise<boolean>;
   /**
-   * Where a browser connects what is missing of these routes of one host, and comes back.
+   * URL where a browser connects the missing upstreams of these routes of one host, and then returns.
    *
-   * @param returnTo address of our own, already checked
-   * @returns undefined when nothing is missing
+   * @param returnTo URL of our own, already checked
+   * @returns undefined if nothing is missing
    */
   connectUrl(
     principal: Principal,
@@ -90,20 +91,20 @@ export interface UpstreamModule extends Closable {
     returnTo: string,
     back: string,
   ): Promise<string | undefined>;
-  /** Keys of those whose server did not respond when it was asked whether it needs a token. */
+  /** Keys of routes whose server did not respond to a probe. */
   unanswered(routes: readonly CompiledRoute[]): Promise<ReadonlySet<string>>;
   /**
-   * Forgets the user's tokens and revokes them at the upstream.
+   * Deletes the user's tokens and revokes them at the upstream.
    *
-   * @param by who does it for the user
-   * @returns whether there were any
+   * @param by who disconnects on behalf of the user
+   * @returns true if there were any
    */
   disconnect(userId: string, route: CompiledRoute, by?: string): Promise<boolean>;
-  /** What users have connected. */
+  /** Users' connections. */
   readonly connections: Connections;
 }
 
-/** So long a flow that could not be begun is not asked for again by refused refreshes. */
+/** A flow that could not start is not requested again by rejected refreshes within this time. */
 const FAILED_MS = 60_000;
 
 export function createUpstream(deps: UpstreamDeps): UpstreamModule {
@@ -127,11 +128,11 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     log,
   });
   const refusals = createRefusalHandler({ tokenStore, directTokens, needs, attacher: tokens, log });
-  /** Nothing is asked of the upstream of a blocked route, nor for it. */
+  /** Requests of a blocked route cause no requests to its upstream or authorization server. */
   const isBlocked = (route: CompiledRoute): boolean => deps.blocks?.find({ routeKey: route.key }) !== undefined;
   const flows = createFlows({ ...deps, clients, needs, tokenStore, isBlocked });
   const tickets = createTickets(deps);
-  /** Upstream → until when its flows count as failing. */
+  /** Upstream → time until which its flows count as failing. */
   const failing = new Map<string, number>();
 
   const { isMissing, missingOf, canBeConnected, targetsOf } = createMissing(deps, { needs, tokenStore, isBlocked });
@@ -198,7 +199,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
       for (const route of routes) {
         const target = findTarget(route);
         if (!target || steady.now() < (failing.get(needKey(target)) ?? 0)) continue;
-        // Such an upstream may serve this user without a token: the client keeps its access until a request is refused.
+        // Such an upstream may serve this user without a token. The client keeps its access until a request is rejected.
         if (target.mode === "discovery" && !(await needs.wasSent(userId, target))) continue;
         if (canBeConnected(target) && (await isMissing(userId, target))) return true;
       }
@@ -224,25 +225,25 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   };
 }
 
-/** What users have to connect. */
+/** Upstreams that users have to connect. */
 function createMissing(
   { snapshots, clock }: UpstreamDeps,
   { needs, tokenStore, isBlocked }: Pick<FlowDeps, "needs" | "tokenStore" | "isBlocked">,
 ) {
-  /** Whether the user has something to connect there, as far as is known. */
+  /** Returns true if the user is known to have something to connect there. */
   const isMissing = async (userId: string, target: UpstreamTarget): Promise<boolean> => {
-    // There is nothing that a user could agree to.
+    // Direct grants need no user consent.
     if (target.direct) return false;
     if ((await needs.look(target)) !== "needed" && !(await needs.wasSent(userId, target))) return false;
     const record = await tokenStore.find(userId, target);
     return !isUsable(record, clock) || (record?.wantedScopes.length ?? 0) > 0;
   };
-  /** At the same time: servers that do not respond keep the user waiting once, not one after the other. */
+  /** In parallel: unresponsive servers delay the user only once. */
   const missingOf = async (userId: string, targets: readonly UpstreamTarget[]): Promise<Set<UpstreamTarget>> => {
     const found = await Promise.all(targets.map((target) => isMissing(userId, target)));
     return new Set(targets.filter((_, index) => found[index]));
   };
-  /** Where something can be done about it. */
+  /** Returns true if the user can connect the upstream. */
   const canBeConnected = (target: UpstreamTarget): boolean =>
     canConnect(target, snapshots.current().settings) && !isBlocked(target.route);
   const targetsOf = (routes: readonly CompiledRoute[]): readonly UpstreamTarget[] =>
@@ -253,7 +254,7 @@ function createMissing(
   return { isMissing, missingOf, canBeConnected, targetsOf };
 }
 
-/** A token that lives, or one that can be renewed. */
+/** A valid token, or a renewable one. */
 function isUsable(record: UpstreamTokenRecord | undefined, clock: Clock): boolean {
   if (!record || record.ended !== undefined || record.tokens === undefined) return false;
   return record.canRefresh || record.expiresAt === undefined || record.expiresAt * 1000 > clock.now();

@@ -1,4 +1,4 @@
-/** What the user page says of MCP servers, and the form with which users end a connection. */
+/** MCP servers on the account page, and the form that disconnects one. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import { findRoute, type Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
@@ -20,13 +20,13 @@ export const DISCONNECT_PATH = "/.gateway/mcp/disconnect";
 
 export type ConnectionState = "connected" | "disconnected" | "not-needed";
 
-/** @returns undefined when there is nothing to say */
+/** @returns undefined if there is nothing to show */
 export type UserSection = (principal: Principal, snapshot: Snapshot, host: string) => Promise<Html | undefined>;
 
 export interface UserSectionDeps {
   readonly browser: BrowserSessions;
   readonly csrf: Csrf;
-  /** Blocked servers are not shown. */
+  /** Blocked servers are hidden. */
   readonly blocks?: Pick<Blocks, "find"> | undefined;
   readonly tickets: ConnectTickets;
   stateOf(userId: string, route: CompiledRoute): Promise<ConnectionState>;
@@ -40,7 +40,7 @@ const FAILURES = { "not-here": "not-here", foreign: "foreign-form", unavailable:
 
 export function createUserSection(deps: UserSectionDeps): {
   readonly render: UserSection;
-  /** `POST /.gateway/mcp/disconnect`, from the user page. */
+  /** `POST /.gateway/mcp/disconnect`, from the account page. */
   disconnectByForm(exchange: Exchange, snapshot: Snapshot): Promise<void>;
 } {
   return {

@@ -1,10 +1,10 @@
 /**
- * The 401 of an MCP server route for a person who opened its address in a browser: a page instead of JSON.
+ * The 401 of an MCP server route for a user who opened its URL in a browser: a page instead of JSON.
  *
- * Promises: no MCP client is taken for a person. Clients of every revision accept `text/event-stream` for GET, or say
- * nothing; what does not clearly come from a window is a program. Status and challenge are the same for both, so that a
- * client that is mistaken for a browser still begins to sign in (MCP authorization; RFC 9728 §5.1).
- * The page tells what the metadata of the resource (RFC 9728) tells everybody, `support_url`, and nothing more.
+ * Promises: no MCP client gets the page. Clients of every revision accept `text/event-stream` for GET, or send no
+ * Accept header; anything that is not clearly a browser window counts as a program. Status and challenge are the same
+ * for both, so a client mistaken for a browser still starts to sign in (MCP authorization; RFC 9728 §5.1). The page
+ * shows only public resource metadata (RFC 9728) and `support_url`.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
@@ -15,7 +15,7 @@ import { isNavigation } from "../../identity/csrf.ts";
 import { mcpAddressPage } from "../../pages/mcp-address.ts";
 import { isMcpServerRoute } from "./find-issuer.ts";
 
-/** Windows send none of them when they are led to an address. */
+/** Browser windows send none of these headers on navigation. */
 const SENT_BY_PROGRAMS = [
   "authorization",
   "origin",
@@ -30,9 +30,9 @@ const SENT_BY_PROGRAMS = [
 const TYPES_OF_PROGRAMS = new Set(["application/json", "text/event-stream"]);
 
 /**
- * @param code what the JSON answer has as `error`
- * @param headers of the refusal, its challenge among them; flat
- * @returns false when no person asks, and nothing was answered
+ * @param code value of `error` in the JSON response
+ * @param headers headers of the 401, including its challenge; flat
+ * @returns false if the caller is not a browser window, and no response was sent
  */
 export function showAddress(
   exchange: Exchange,
@@ -58,7 +58,7 @@ function isBrowserVisit(exchange: Exchange): boolean {
   return types.includes("text/html") && !types.some((type) => TYPES_OF_PROGRAMS.has(type));
 }
 
-/** Media types by name, without those of quality 0 (RFC 9110 §12.5.1). */
+/** Media types, without those of quality 0 (RFC 9110 §12.5.1). */
 function acceptedTypes(accept = ""): readonly string[] {
   return accept
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** OAuth refusals in their wire forms: JSON at the token-like endpoints, a page or a redirect at the authorization endpoint. */
+/** OAuth errors in their wire forms: JSON at token endpoints, a page or a redirect at the authorization endpoint. */
 import type { CodeWith, ErrorCode, StatusOf, ErrorParts } from "../../http/codes.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { acceptsHtml, redirect, respondAgainLater, respondError, respondJson } from "../../http/respond.ts";
@@ -25,16 +25,16 @@ export type OAuthErrorCode =
   | "request_not_supported"
   | "request_uri_not_supported";
 
-/** A refusal: what the client is told, and what only the log is told. */
+/** An error: its public part for the client, and details for the log. */
 export interface OAuthRefusal<Code extends OAuthErrorCode = OAuthErrorCode> {
   readonly error: Code;
-  /** Generic; safe on the wire. ASCII without quotes and backslash (RFC 6749 §5.2). */
+  /** Generic and public. ASCII without quotes and backslash (RFC 6749 §5.2). */
   readonly description: string;
-  /** Exact reason for the operator; never a secret. */
+  /** Exact reason for the log; never a secret. */
   readonly detail?: string;
-  /** Where it is not what the code says by itself. */
+  /** Overrides the status of the code. */
   readonly status?: number;
-  /** When to come back; stands in `Retry-After`. */
+  /** Value of `Retry-After`. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -56,21 +56,21 @@ export function withStatus({ refusal }: Refused, status: number): Refused {
   return { ok: false, refusal: { ...refusal, status } };
 }
 
-/** One peer asks too often. */
+/** Error for a peer with too many requests. */
 export function tooMany(retryAfterSeconds: number, detail: string): Refused {
   const { refusal } = refuse("temporarily_unavailable", "Too many requests, please try again later", detail);
   return { ok: false, refusal: { ...refusal, status: 429, retryAfterSeconds } };
 }
 
 /**
- * A block stands in the way. `access_denied`, as RFC 8628 §3.5 has it at the token endpoint: clients drop what they hold
- * at `invalid_grant` and `invalid_client`, and this must work again once the block is lifted.
+ * Error for a block: `access_denied`, as RFC 8628 §3.5 uses it at the token endpoint. Clients drop their tokens at
+ * `invalid_grant` and `invalid_client`, but these must work again after the block.
  */
 export function refuseBlocked({ kind }: Block): Refused {
   return refuse("access_denied", "Access is blocked at the moment", `blocked: ${kind}`);
 }
 
-/** The same where no redirect URI is to be trusted with it. */
+/** Page for a block if no redirect URI can be trusted. */
 export const BLOCKED_PAGE: RefusalPage = {
   status: 403,
   code: BLOCKED,
@@ -85,7 +85,7 @@ export function pass<T>(value: T): { ok: true; value: T } {
 /** "The authorization server MUST include … Cache-Control: no-store in any response containing tokens" (RFC 6749 §5.1). */
 export const NO_STORE_HEADERS = ["cache-control", "no-store", "pragma", "no-cache"] as const;
 
-/** A refusal as RFC 6749 §5.2 and RFC 7591 §3.2.2 write it. */
+/** JSON error of RFC 6749 §5.2 and RFC 7591 §3.2.2. */
 export function respondRefusal(exchange: Exchange, refusal: OAuthRefusal, headers: readonly string[] = []): void {
   const { error, description, status = statusOf(error) } = refusal;
   const waitSeconds = refusal.retryAfterSeconds ?? (error === "temporarily_unavailable" ? 5 : undefined);
@@ -102,32 +102,32 @@ function statusOf(error: OAuthErrorCode): number {
   return error === "server_error" ? 500 : 400;
 }
 
-/** Where a refusal is told to the client. */
+/** Destination of an error redirect. */
 export interface RefusalTarget {
   readonly redirectUri: string;
   readonly state?: string | undefined;
   readonly issuer: string;
 }
 
-/** Sends the refusal to a validated redirect URI (RFC 6749 §4.1.2.1). */
+/** Redirects an error to a validated redirect URI (RFC 6749 §4.1.2.1). */
 export function redirectRefusal(exchange: Exchange, to: RefusalTarget, refusal: OAuthRefusal): void {
   // 303 after our own form: the browser must not send the form on to the client.
   const status = exchange.method === "POST" ? 303 : 302;
   redirect(exchange, status, refusalAddress(to, refusal), ["referrer-policy", "no-referrer"]);
 }
 
-/** The redirect URI with the refusal, and `iss` (RFC 9207 §2). */
+/** The redirect URI with the error and `iss` (RFC 9207 §2). */
 export function refusalAddress(to: RefusalTarget, refusal: OAuthRefusal): string {
   const { error, description: error_description } = refusal;
   return withAnswer(to.redirectUri, { error, error_description, state: to.state, iss: to.issuer });
 }
 
-/** Status and code as they go together. */
+/** Matching pairs of status and code. */
 export type RefusalPage = {
   [Code in ErrorCode]: ErrorParts<Code> & { readonly status: StatusOf<Code> };
 }[ErrorCode];
 
-/** A refusal that must not leave for a redirect URI, because none is trusted: a page, or JSON for programs. */
+/** Error without a trusted redirect URI: a page, or JSON for programs. */
 export function respondPage(exchange: Exchange, parts: RefusalPage): void {
   if (!acceptsHtml(exchange)) {
     const details = parts.details ? { details: Object.fromEntries(parts.details) } : {};
@@ -142,7 +142,7 @@ export function respondPage(exchange: Exchange, parts: RefusalPage): void {
   respondError(exchange, parts.status, parts);
 }
 
-/** The address is none of an issuer's: MCP is off, or no MCP server route lives on this host. */
+/** This host is not an issuer: MCP is off, or the host has no MCP server route. */
 export function respondNotFound(exchange: Exchange): void {
   respondJson(exchange, 404, {
     error: "not_found" satisfies CodeWith<404>,
@@ -151,7 +151,7 @@ export function respondNotFound(exchange: Exchange): void {
   });
 }
 
-/** The store cannot be read or written: nothing was decided, nothing consumed, try again. */
+/** The store is unavailable: nothing was decided or consumed, so the client can retry. */
 export function respondUnavailable(exchange: Exchange): void {
   if (acceptsHtml(exchange)) {
     return respondAgainLater(exchange, {

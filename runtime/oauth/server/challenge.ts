@@ -1,4 +1,4 @@
-/** The `WWW-Authenticate` value on an MCP server route: of a 401, how a client finds out where to sign in; of a 403, what it has to ask for. */
+/** The `WWW-Authenticate` value of an MCP server route. For a 401: where to sign in. For a 403: the required scopes. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { AuthFailureReason } from "../../identity/principal.ts";
 import { isMcpServerRoute, resourcePath } from "./find-issuer.ts";
@@ -6,12 +6,12 @@ import { protectedResourceUrl } from "./metadata.ts";
 import { DEFAULT_SCOPE } from "./scope.ts";
 
 /**
- * insufficient-scope: the token is good, and more has to be asked for.
- * not-connected: the token is good, but its user has to connect the upstream, which the authorization endpoint does.
+ * insufficient-scope: the token is valid, but needs more scope. not-connected: the token is valid, but its user must
+ * connect the upstream at the authorization endpoint.
  */
 export type ChallengeReason = AuthFailureReason | "not-connected" | "insufficient-scope";
 
-/** Generic on the wire, exact in the log. */
+/** Generic for clients; the log has the exact reason. */
 const DESCRIPTIONS: Readonly<Record<ChallengeReason, string>> = {
   missing: "",
   malformed: "The access token is not valid",
@@ -27,12 +27,12 @@ const DESCRIPTIONS: Readonly<Record<ChallengeReason, string>> = {
 };
 
 /**
- * One line, Bearer only, every value quoted, and no other parameter whose name ends in "scope" or "error": the SDKs look
- * for these words with an unanchored expression.
+ * One line, Bearer only, every value quoted, and no other parameter whose name ends in "scope" or "error": the SDKs
+ * search for these with an unanchored expression.
  *
- * @param requestPath path of the request, when known: a client that was given the route's base is sent to metadata about
- *   the base, since it would refuse metadata about a longer path
- * @param toolScopes of insufficient-scope: what the operation needs
+ * @param requestPath path of the request, if known. A client that was configured with the route's base gets metadata
+ *   about the base, since it would reject metadata about a longer path
+ * @param toolScopes for insufficient-scope: scopes that the operation needs
  * @see RFC 6750 §3, RFC 9728 §5.1
  */
 export function challenge(
@@ -50,7 +50,7 @@ export function challenge(
   }
   parameters.push(
     `resource_metadata="${protectedResourceUrl(origin, metadataPath(route, requestPath))}"`,
-    // All that the operation needs, also what the token has (MCP authorization, "Scope Challenge Handling").
+    // All scopes of the operation, including those that the token has (MCP authorization, "Scope Challenge Handling").
     `scope="${[DEFAULT_SCOPE, ...toolScopes].join(" ")}"`,
   );
   return `Bearer ${parameters.join(", ")}`;

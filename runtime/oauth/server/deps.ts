@@ -1,4 +1,4 @@
-/** What the authorization server is given: the rest of the gateway, as narrow as it needs it. */
+/** Dependencies of the authorization server on the rest of the gateway, as narrow as possible. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshots } from "../../config/snapshot.ts";
 import type { Keys } from "../../shared/keys.ts";
@@ -14,29 +14,29 @@ import type { Authenticator, BrowserSessions, Csrf, Identities, Revocations } fr
 import type { Store } from "../../store/store.ts";
 import type { FetchDocument } from "./clients/remote-document.ts";
 
-/** The part of session/ that this part asks. */
+/** The used part of identity/. */
 export interface IssuerSession {
   readonly identities: Identities;
   readonly assertedUsers: AssertedUsers;
   readonly csrf: Csrf;
   readonly revocations: Revocations;
   readonly externalTokens: ExternalTokens;
-  /** As routes ask it: who is blocked is found, and refused afterwards. */
+  /** Finds blocked callers as well, like on routes: they are denied afterwards. */
   readonly callers: Pick<Authenticator, "bearer">;
   readonly browser: BrowserSessions;
-  /** By the records of now. */
+  /** Checks against the current records. */
   readonly current: CurrentPrincipal;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "size" | "find">;
 }
 
-/** The upstream side, as far as an authorization needs it: first logins connect the upstream too. */
+/** The upstream side, as far as an authorization needs it: first sign-ins also connect the upstream. */
 export interface UpstreamStep {
   /**
-   * Where the browser connects what is missing for these routes; it comes back to `returnTo`.
+   * URL where a browser connects the missing upstreams of these routes, and then returns to `returnTo`.
    *
-   * @param back what stands on a button that leads back without having connected
-   * @returns undefined when nothing is missing
+   * @param back text of a button that leads back without connecting
+   * @returns undefined if nothing is missing
    */
   connectUrl(
     principal: Principal,
@@ -44,9 +44,9 @@ export interface UpstreamStep {
     returnTo: string,
     back: string,
   ): Promise<string | undefined>;
-  /** Keys of those whose server did not respond when it was asked whether it needs a token; asked for some seconds at most. */
+  /** Keys of routes whose server did not respond to a probe for its need of a token. Takes some seconds at most. */
   unanswered(routes: readonly CompiledRoute[]): Promise<ReadonlySet<string>>;
-  /** Whether tokens for these routes would open nothing until the user has connected. */
+  /** Returns true if tokens for these routes are useless until the user has connected. */
   mustConnect(userId: string, routes: readonly CompiledRoute[]): Promise<boolean>;
 }
 
@@ -57,10 +57,10 @@ export interface IssuerDeps {
   readonly keys: Keys;
   readonly log: Log;
   readonly clock: Clock;
-  /** Absent = no upstream is ever connected. */
+  /** Absent: no upstream is ever connected. */
   readonly upstream?: UpstreamStep | undefined;
   /** Absent: assertions of issuers are never accepted. */
   readonly issuerKeys?: IssuerKeys | undefined;
-  /** Reads documents about clients; while it is absent, URL client ids are off and the metadata says so. */
+  /** Reads documents about clients. Absent: URL client ids are off, and the metadata says so. */
   readonly fetchClientDocument?: FetchDocument;
 }

@@ -1,7 +1,7 @@
 /**
- * Which issuer a host is, which routes it protects, and what a `resource` parameter means there.
+ * Issuers: their hosts, the routes that they protect, and the meaning of a `resource` parameter.
  *
- * Every host with an MCP server route is one issuer; its identifier is the origin, without path and trailing slash.
+ * Every host with an MCP server route is one issuer. Its identifier is the origin, without path and trailing slash.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { McpServer } from "../../features/mcp/compiled.ts";
@@ -19,15 +19,15 @@ export interface Issuer {
   readonly routes: readonly McpServerRoute[];
 }
 
-/** Issuers by host, made once per snapshot. */
+/** Issuers by host, created once per snapshot. */
 const known = new WeakMap<Snapshot, ReadonlyMap<string, Issuer>>();
 
-/** The issuer of a Host header; undefined where MCP is off or no MCP server route lives there. */
+/** Returns the issuer of a Host header; undefined if MCP is off or the host has no MCP server route. */
 export function findIssuer(snapshot: Snapshot, host: string): Issuer | undefined {
   return issuersOf(snapshot).get(host);
 }
 
-/** The issuer with this identifier, as stored in a record. */
+/** Returns the issuer with this identifier, which records store. */
 export function findIssuerByOrigin(snapshot: Snapshot, origin: string): Issuer | undefined {
   for (const issuer of issuersOf(snapshot).values()) if (issuer.origin === origin) return issuer;
   return undefined;
@@ -53,12 +53,12 @@ function groupByHost(routes: readonly CompiledRoute[]): ReadonlyMap<string, Issu
   return issuers;
 }
 
-/** Who may vouch for users at this issuer with an ID-JAG. */
+/** Issuers that may assert users at this issuer with an ID-JAG. */
 export function idJagIssuers({ settings }: Snapshot, { origin }: Issuer): readonly TrustedIssuer[] {
   return issuersFor(settings.identityIssuers, "id_jag", origin);
 }
 
-/** Who may vouch for jobs, pods and machines at this issuer. */
+/** Issuers that may assert jobs, pods and machines at this issuer. */
 export function workloadIssuers({ settings }: Snapshot, { origin }: Issuer): readonly TrustedIssuer[] {
   return issuersFor(settings.identityIssuers, "workload", origin);
 }
@@ -67,15 +67,15 @@ export function isMcpServerRoute(route: CompiledRoute): route is McpServerRoute 
   return route.mcp?.kind === "server";
 }
 
-/** A protected resource below an issuer: its identifier and the route behind it. */
+/** A protected resource below an issuer: its identifier and its route. */
 export interface ProtectedResource {
   readonly resource: string;
   readonly route: McpServerRoute;
 }
 
 /**
- * The protected resource with this path, for metadata: a route's resource, or the route's base (a client that was given
- * the base would refuse metadata about a longer path).
+ * Finds the protected resource with this path, for metadata: a route's resource, or the route's base (a client
+ * configured with the base would reject metadata about a longer path).
  *
  * @param path "" or "/x", one trailing slash is ignored
  */
@@ -90,19 +90,19 @@ export function findResourceByPath(issuer: Issuer, path: string): ProtectedResou
   return undefined;
 }
 
-/** Path of a route's resource; "" when it is the bare origin. */
+/** Path of a route's resource; "" for the bare origin. */
 export function resourcePath(route: McpServerRoute): string {
   return trimSlash(route.mcp.resource.slice(route.origin.length));
 }
 
 /**
- * What tokens are good for when a client names this `resource` (RFC 8707 §2).
+ * Returns the audience of tokens for a client's `resource` (RFC 8707 §2).
  *
- * Compared after lower-casing scheme and host, dropping the default port and one trailing slash, because clients differ
- * in exactly these. The bare origin stands for the one route of the host, else for the host.
+ * Compared after lower-casing scheme and host, and dropping the default port and one trailing slash, because clients
+ * differ in exactly these. The bare origin means the only route of the host, else the host.
  *
- * @param resource undefined when the client sent none
- * @returns the audience of the tokens; undefined when the target is none of ours (`invalid_target`)
+ * @param resource undefined if the client sent none
+ * @returns undefined if the target is not ours (`invalid_target`)
  */
 export function findAudience(issuer: Issuer, resource: string | undefined): string | undefined {
   if (resource === undefined) return defaultAudience(issuer);
@@ -116,7 +116,7 @@ export function findAudience(issuer: Issuer, resource: string | undefined): stri
   return trimSlash(url.pathname) === "" ? defaultAudience(issuer) : undefined;
 }
 
-/** One server's resource; undefined for what stands for the whole host, too. */
+/** Returns the resource of a single server; undefined if the parameter means the whole host. */
 export function findServer(issuer: Issuer, resource: string): string | undefined {
   const audience = findAudience(issuer, resource);
   return audience === issuer.origin && !issuer.routes.some((route) => route.mcp.resource === audience)
@@ -124,19 +124,19 @@ export function findServer(issuer: Issuer, resource: string): string | undefined
     : audience;
 }
 
-/** The routes that a stored audience still reaches under the configuration in force; [] when none. */
+/** Routes of a stored audience under the active configuration; [] if none. */
 export function routesOfAudience(issuer: Issuer, audience: string): readonly McpServerRoute[] {
   return audience === issuer.origin ? issuer.routes : issuer.routes.filter((route) => route.mcp.resource === audience);
 }
 
-/** The routes of a host that a `resource` names, compared as `findAudience` does; [] when none. */
+/** Routes of a host that match a `resource`, compared like in `findAudience`; [] if none. */
 export function findServers(snapshot: Snapshot, host: string, resource: string): readonly McpServerRoute[] {
   const issuer = findIssuer(snapshot, host);
   const audience = issuer && findAudience(issuer, resource);
   return issuer === undefined || audience === undefined ? [] : routesOfAudience(issuer, audience);
 }
 
-/** The least that works: the only route of the host, or the host when there are several. */
+/** The smallest useful audience: the only route of the host, or the host if there are several. */
 function defaultAudience(issuer: Issuer): string {
   const [only, ...others] = issuer.routes;
   return only && others.length === 0 ? only.mcp.resource : issuer.origin;

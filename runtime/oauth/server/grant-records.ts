@@ -1,8 +1,8 @@
 /**
- * What the authorization server keeps, under which keys, for how long.
+ * Stored records of the authorization server, with their keys and lifetimes.
  *
- * Promise: no code, token or client secret is stored in a form that could be used; codes, refresh tokens and secrets are
- * SHA-256 hashes of 256 random bits, the replay answer is sealed with a key that only the old token gives.
+ * Promise: no code, token or client secret is stored in a usable form. Codes, refresh tokens and secrets are SHA-256
+ * hashes of 256 random bits. The replay response is sealed with a key derived from the old token.
  */
 import type { JSONWebKeySet } from "jose";
 
@@ -12,10 +12,10 @@ import type { UserId } from "../../shared/user-id.ts";
 import { firstFormats } from "../../store/formats.ts";
 import type { PutOptions, StoredRecord, Store } from "../../store/store.ts";
 
-/** How a client proves itself at the token endpoint (RFC 7591 §2). */
+/** Client authentication method at the token endpoint (RFC 7591 §2). */
 export type AuthMethod = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
 
-/** A client's metadata as we registered it: wire spelling, normalised (client-metadata.ts). */
+/** Registered client metadata: wire names, normalised (client-metadata.ts). */
 export interface ClientMetadata {
   readonly redirect_uris: readonly string[];
   readonly token_endpoint_auth_method: AuthMethod;
@@ -37,38 +37,38 @@ export interface ClientMetadata {
 }
 
 /**
- * `client:<id>`: one registered client. A dynamic registration that nobody approved ends after a day, else a week after its last
- * grant could end; one that an administrator made ends only by being revoked.
+ * `client:<id>`: one registered client. A dynamic registration without consent expires after a day, otherwise a week
+ * after its last grant could end. A client created by an administrator must be revoked.
  */
 export interface ClientRecord {
   readonly schema: 1;
-  /** The issuer it registered with; it is nobody's client elsewhere. */
+  /** Its issuer. Other issuers do not know the client. */
   readonly issuer: string;
   readonly metadata: ClientMetadata;
-  /** Only of confidential clients. */
+  /** For confidential clients only. */
   readonly secretHash?: string;
   /** Epoch seconds. */
   readonly issuedAt: number;
-  /** Epoch seconds of the last approval or token; absent while it never was used. */
+  /** Epoch seconds of the last consent or token; absent if never used. */
   readonly usedAt?: number;
-  /** An administrator made it, and vouches for it. */
+  /** Created and trusted by an administrator. */
   readonly preRegistered?: true;
-  /** The service account that it may get tokens for by itself (client credentials). */
+  /** Service account for which the client may get tokens (client credentials). */
   readonly accountId?: string;
 }
 
 /**
- * A validated authorization request that waits for the user, for ten minutes: sealed in an address (request-state.ts), or
- * in a record when it is too long for that.
+ * A validated authorization request that waits for the user, for ten minutes: sealed in a URL (request-state.ts), or in
+ * a record if it is too long.
  */
 export interface AuthorizationRequestRecord {
   readonly schema: 1;
   readonly issuer: string;
   readonly clientId: string;
   readonly metadataHash: string;
-  /** Where the answer goes. */
+  /** Destination of the response. */
   readonly redirectUri: string;
-  /** Whether the client named it, in which case it must repeat it at the token endpoint. */
+  /** True if the client sent it, and so must repeat it at the token endpoint. */
   readonly redirectUriSent: boolean;
   readonly state?: string;
   /** S256. */
@@ -76,44 +76,47 @@ export interface AuthorizationRequestRecord {
   /** A route's resource, or the issuer's origin. */
   readonly audience: string;
   readonly scope: string;
-  /** `prompt=consent`: ask again even when an earlier approval is remembered. */
+  /** `prompt=consent`: ask again, even if a consent is remembered. */
   readonly askAgain: boolean;
-  /** Somebody approved and was sent to connect the upstream; when they come back they are not asked again. */
+  /** The user has consented and went to connect the upstream. After the return they are not asked again. */
   readonly approvedBy?: { readonly userId: UserId; readonly sid: string };
 }
 
-/** `authz-request:<id>`: a request that is too long for an address. */
+/** `authz-request:<id>`: a request too long for a URL. */
 export interface StoredRequestRecord {
   readonly schema: 1;
-  /** Absent in what earlier versions wrote: none of those is waited for. */
+  /** Absent in records of earlier versions, none of which is still pending. */
   readonly sealed?: string;
 }
 
-/** `authz-answer:<hash>`: a sealed authorization request that was answered; lives as long as its text could come back. */
+/** `authz-answer:<hash>`: marks a sealed authorization request as answered. Lives as long as its text could come back. */
 export interface AnsweredRecord {
   readonly schema: 1;
 }
 
-/** `code:<hash>`: an authorization code. Good for `lifetimes.authorizationCode`, kept longer to notice a replay. */
+/** `code:<hash>`: an authorization code. Valid for `lifetimes.authorizationCode`, stored longer to detect a replay. */
 export interface CodeRecord extends Omit<
   AuthorizationRequestRecord,
   "metadataHash" | "state" | "askAgain" | "approvedBy"
 > {
   readonly userId: UserId;
-  /** The grant that the exchange creates; chosen beforehand so that a replay knows what to end. */
+  /** Id of the future grant, chosen in advance so that a replay can revoke it. */
   readonly grantId: string;
   /** Epoch seconds. */
   readonly expiresAt: number;
-  /** End of the browser session that approved; the grant's session begins with it. */
+  /** End of the browser session that consented. The grant's session initially has the same end. */
   readonly sessionExpiresAt: number;
   readonly used: boolean;
   /** Epoch milliseconds. */
   readonly usedAtMs?: number;
-  /** Set by programs of before 2026-11-23 that saw it a second time, and read by them. */
+  /** Set by versions before 2026-11-23 for a replayed code, and read by them. */
   readonly replayed: boolean;
 }
 
-/** `grant:<id>`: one user's authorization of one client, with its refresh family. Tags `grants`, `user:<id>`, `client:<id>`. */
+/**
+ * `grant:<id>`: one user's authorization of one client, with its refresh tokens. Tags: `grants`, `user:<id>`,
+ * `client:<id>`.
+ */
 export interface GrantRecord {
   readonly schema: 1;
   readonly issuer: string;
@@ -124,19 +127,19 @@ export interface GrantRecord {
   readonly scope: string;
   /** Epoch seconds. */
   readonly createdAt: number;
-  /** Epoch seconds. Past it the session is re-created from the provider before new tokens are given. */
+  /** Epoch seconds. After it, the session is re-created from the provider before new tokens are issued. */
   readonly sessionExpiresAt: number;
-  /** Epoch seconds; end whatever is refreshed, by `refresh_token_absolute_lifetime` as it was at the last token. */
+  /** Epoch seconds; the end despite refreshes, by `refresh_token_absolute_lifetime` at the time of the last token. */
   readonly endsAt?: number;
-  /** A trusted issuer's assertion stood in the place of sign-in and consent; such a grant is never refreshed. */
+  /** A trusted issuer's assertion replaced sign-in and consent. Such a grant is never refreshed. */
   readonly assertedBy?: AssertedBy & { readonly jtiHash: string };
-  /** Absent when the client may not refresh. */
+  /** Absent if the client cannot refresh. */
   readonly refresh?: RefreshFamily;
 }
 
-/** The one refresh token in force and the few just rotated. */
+/** The active refresh token and the recently rotated ones. */
 export interface RefreshFamily {
-  /** Number of the token in force. */
+  /** Number of the active token. */
   readonly generation: number;
   readonly hash: string;
   /** Rotated within the replay window, oldest first. */
@@ -148,27 +151,27 @@ export interface RotatedToken {
   readonly hash: string;
   /** Epoch seconds by the store's clock. */
   readonly rotatedAt: number;
-  /** The answer that was given, sealed with a key derived from the old token. */
+  /** The response at the rotation, sealed with a key derived from the old token. */
   readonly answer: string;
 }
 
-/** `consent:<hash>`: a user's remembered approval. Tags `user:<id>`, `client:<id>`. */
+/** `consent:<hash>`: a user's remembered consent. Tags: `user:<id>`, `client:<id>`. */
 export interface ConsentRecord {
   readonly schema: 1;
   readonly userId: UserId;
   readonly clientId: string;
-  /** As the page called it; for the page where it can be withdrawn. */
+  /** Name shown on the consent page, for the page that withdraws it. */
   readonly clientName?: string;
   readonly audience: string;
   readonly metadataHash: string;
   readonly scope: string;
-  /** That this program wrote the scope; absent in what earlier versions wrote, which approves nothing. */
+  /** Proof that the gateway wrote the scope. Records of earlier versions have none and are invalid. */
   readonly proof?: string;
   /** Epoch seconds. */
   readonly grantedAt: number;
 }
 
-/** The schema that each kind is written in, and how older ones are brought up to date; see store/formats.ts. */
+/** Schema of each kind of record, and migrations of older ones; see store/formats.ts. */
 export const ISSUER_FORMATS = firstFormats([
   "client",
   "authz-request",
@@ -181,14 +184,14 @@ export const ISSUER_FORMATS = firstFormats([
   "workload-assertion",
 ]);
 
-/** From its registration to its first approval: strangers may register, and most who do for nothing never come back. */
+/** From registration to first consent. Any caller may register, and most unused registrations never return. */
 export const CLIENT_NEVER_USED_SECONDS = 24 * 3600;
 export const CLIENT_UNUSED_SECONDS = 7 * 24 * 3600;
 export const AUTHORIZATION_REQUEST_SECONDS = 600;
-/** How long a used or expired code is remembered, so that its replay is noticed. */
+/** Time for which a used or expired code is stored to detect its replay. */
 export const CODE_REMEMBERED_SECONDS = 900;
 export const CONSENT_SECONDS = 365 * 24 * 3600;
-/** Within it a repeated refresh gets the same answer; after it the repeat ends the family (OAuth 2.1 §4.3.1). */
+/** A repeated refresh within this window gets the same response; after it, the repeat revokes the tokens (OAuth 2.1 §4.3.1). */
 export const REPLAY_WINDOW_SECONDS = 30;
 
 export const clientKey = (id: string): string => `client:${id}`;
@@ -201,33 +204,33 @@ export const idJagKey = (hash: string): string => `id-jag:${hash}`;
 export const workloadAssertionKey = (hash: string): string => `workload-assertion:${hash}`;
 export const consentKey = (hash: string): string => `consent:${hash}`;
 
-/** Lists all registrations. */
+/** Tag of all registrations. */
 export const CLIENTS_TAG = "clients";
 
 export function clientTags(clientId: string): readonly string[] {
   return [CLIENTS_TAG, `client:${clientId}`];
 }
 
-/** Lists all grants. */
+/** Tag of all grants. */
 export const GRANTS_TAG = "grants";
 
-/** Everything that ends with a user or a client carries their tags. */
+/** Tags of everything that is revoked with its user or client. */
 export function ownerTags(record: { readonly userId: string; readonly clientId: string }): readonly string[] {
   return [userTag(record.userId), `client:${record.clientId}`];
 }
 
-/** Put options that change the value only, and only when nobody else did. */
+/** Put options that change only the value, and only if the record is unchanged. */
 export function keeping(record: StoredRecord<unknown>): PutOptions {
   const { version, tags, expiresAt } = record;
   return { ifVersion: version, tags, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
-/** A new one. @param expiresAt epoch seconds; from then on it is nobody's */
+/** Stores a new grant. @param expiresAt epoch seconds */
 export async function storeGrant(store: Store, id: string, grant: GrantRecord, expiresAt: number): Promise<void> {
   await store.put(grantKey(id), grant, { ifVersion: 0, expiresAt, tags: [GRANTS_TAG, ...ownerTags(grant)] });
 }
 
-/** The grant, or undefined once it ended. */
+/** Returns the grant, or undefined after its end. */
 export function findGrant(store: Store, id: string): Promise<StoredRecord<GrantRecord> | undefined> {
   return store.get<GrantRecord>(grantKey(id));
 }

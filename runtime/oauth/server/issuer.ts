@@ -1,9 +1,8 @@
 /**
- * The authorization server toward MCP clients (OAuth 2.1): every host with an MCP server route is one issuer.
+ * The authorization server for MCP clients (OAuth 2.1): every host with an MCP server route is one issuer.
  *
- * The files beside: metadata and challenge (how clients find us), register and client* (who they are), authorize and
- * consent (the person decides), token, grant-code, grant-refresh and revoke (tokens come and go), introspection (what they
- * are now), records (what is kept).
+ * Files: metadata and challenge (discovery), clients/ (registration and authentication), authorize/ (request and
+ * consent), grants/ (tokens), revoke, introspection/ (state of tokens), grant-records (stored data).
  */
 import type { Snapshot } from "../../config/snapshot.ts";
 import { endpointOverStore, type Endpoint } from "../../http/endpoint.ts";
@@ -41,29 +40,30 @@ import { endByForm, renderUserSection } from "./user-section.ts";
 
 export interface IssuerModule extends Closable {
   readonly endpoints: readonly Endpoint[];
-  /** What the user page says of applications; undefined when there is nothing to say. */
+  /** Applications on the account page; undefined if there are none. */
   userSection(principal: Principal, snapshot: Snapshot): Promise<Html | undefined>;
   /**
    * The `WWW-Authenticate` value of a 401 on an MCP server route.
    *
-   * @param requestPath path of the request, so that clients given the route's base find metadata about the base
+   * @param requestPath path of the request, so that clients configured with the route's base get metadata about the
+   *   base
    */
   challenge: typeof challenge;
-  /** That 401 as a page, for a person who opened the address in a browser; see address-page.ts. */
+  /** That 401 as a page, for a user who opened the URL in a browser; see address-page.ts. */
   readonly showAddress: typeof showAddress;
 }
 
 /**
- * Registrations one peer may make at once, and then one every two seconds: offices and clouds share an address.
+ * Limit for registrations per peer: a burst, then one every two seconds, since offices and clouds share an address.
  *
- * Behind a load balancer all clients are one peer, since nothing that a client can write tells them apart: then this
- * bounds the process, at 1,800 an hour after the first 60, and an honest client that meets it is told when to come back.
- * Each process counts for itself: together they admit so many times more.
+ * Behind a load balancer all clients are one peer, because client-controlled values cannot distinguish them. Then this
+ * limits the process to 1,800 an hour after the first 60, and a legitimate client gets the time after which to retry.
+ * Each process has its own limit.
  */
 const REGISTRATIONS = { peer: { burst: 60, perSecond: 0.5 }, all: { burst: 2000, perSecond: 1 } };
-/** Authorization requests too long for an address: what waits of them for ten minutes stays below 2,500 records. */
+/** Limits authorization requests too long for a URL to about 2,500 records, which live for ten minutes. */
 const LONG_REQUESTS = { peer: { burst: 30, perSecond: 0.1 }, all: { burst: 1000, perSecond: 2 } };
-/** Assertions of one peer that prove nothing. Honest clients behind its address are told to come back in a second. */
+/** Invalid assertions per peer. Legitimate clients behind the same address may retry after a second. */
 const FAILED_PROOFS = { burst: 60, perSecond: 2 };
 
 export function createIssuer(deps: IssuerDeps): IssuerModule {
@@ -99,7 +99,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
       endpoint(["POST"], REGISTER_PATH, true, (exchange, snapshot) =>
         register({ ...common, rateLimit }, exchange, snapshot),
       ),
-      // No CORS on the two that a person navigates: a script has no business there.
+      // No CORS on the two pages: scripts must not use them.
       endpoint(["GET"], AUTHORIZE_PATH, false, (exchange, snapshot) => authorize(common, exchange, snapshot)),
       endpoint(["GET"], CONSENT_PATH, false, (exchange, snapshot) => showConsent(common, exchange, snapshot)),
       endpoint(["POST"], CONSENT_PATH, false, (exchange, snapshot) => decideConsent(common, exchange, snapshot)),

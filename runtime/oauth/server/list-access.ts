@@ -1,4 +1,4 @@
-/** What users let clients do, for the pages and commands that show and end it: grants and remembered approvals. */
+/** Users' grants and remembered consents, for pages and commands that show and revoke them. */
 import type { Log } from "../../shared/log.ts";
 import { userTag } from "../../identity/identity-records.ts";
 import type { Revocations } from "../../identity/interfaces.ts";
@@ -9,7 +9,7 @@ import { findGrant, GRANTS_TAG, type ConsentRecord, type GrantRecord } from "./g
 
 export interface LivingGrant extends Omit<GrantRecord, "schema" | "issuer" | "refresh"> {
   readonly id: string;
-  /** Epoch seconds; put off with each refresh. */
+  /** Epoch seconds; extended by each refresh. */
   readonly expiresAt: number;
 }
 
@@ -39,7 +39,7 @@ export async function listGrants(store: Store, { userId, clientId }: AccessFilte
   return records.filter(({ value }) => clientId === undefined || value.clientId === clientId).map(toGrant);
 }
 
-/** With both filters a page may have fewer than its limit. */
+/** With both filters, a page may have fewer entries than its limit. */
 export async function pageGrants(
   store: Store,
   { userId, clientId }: AccessFilter,
@@ -59,7 +59,7 @@ export async function listConsents(store: Store, userId: string): Promise<readon
   return records.filter(({ key }) => key.startsWith(CONSENT)).map(toConsent);
 }
 
-/** @param userId only this user's; all users' when undefined */
+/** @param userId only this user's consents; undefined: all users' */
 export function pageConsents(
   store: Store,
   userId: string | undefined,
@@ -68,23 +68,23 @@ export function pageConsents(
   return pageOf(store, { prefix: CONSENT, tag: userId === undefined ? undefined : userTag(userId) }, page, toConsent);
 }
 
-/** @param key as `LivingConsent` has it */
+/** @param key key from `LivingConsent` */
 export async function findConsent(store: Store, key: string): Promise<LivingConsent | undefined> {
   const record = key.startsWith(CONSENT) ? await store.get<ConsentRecord>(key) : undefined;
   return record && toConsent(record);
 }
 
 /**
- * Ends a grant and forgets the approval behind it, so that the client has to ask again.
+ * Revokes a grant and deletes its consent, so that the client must ask again.
  *
- * @param userId only when it is this user's
- * @returns false when there is no such grant
+ * @param userId only if the grant belongs to this user
+ * @returns false if the grant does not exist
  */
 export async function endAccess(deps: AccessDeps, grantId: string, reason: string, userId?: string): Promise<boolean> {
   const grant = await findGrant(deps.store, grantId);
   if (!grant || (userId !== undefined && grant.value.userId !== userId)) return false;
   const { clientId, audience } = grant.value;
-  // The grant last: as long as it is there, who was told of a failure can ask again.
+  // The grant last: while it exists, a failed call can be repeated.
   for (const consent of await listConsents(deps.store, grant.value.userId)) {
     if (consent.clientId === clientId && consent.audience === audience) await deps.store.delete(consent.key);
   }
@@ -92,7 +92,7 @@ export async function endAccess(deps: AccessDeps, grantId: string, reason: strin
   return true;
 }
 
-/** Forgets one approval; grants made under it go on. @returns false when this user has none under this key */
+/** Deletes one consent; its grants continue. @returns false if the user has no such consent */
 export async function withdrawConsent(store: Store, userId: string, key: string): Promise<boolean> {
   const consents = await listConsents(store, userId);
   return consents.some((consent) => consent.key === key) && store.delete(key);

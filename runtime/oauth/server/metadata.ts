@@ -1,6 +1,6 @@
 /**
- * The documents by which clients find us: authorization server metadata (RFC 8414, and under the OpenID name that some
- * clients try instead) and protected resource metadata (RFC 9728). Readable by anybody; they say nothing about users.
+ * Discovery documents for clients: authorization server metadata (RFC 8414, also under the OpenID name that some
+ * clients use) and protected resource metadata (RFC 9728). Public, without information about users.
  */
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
@@ -22,7 +22,7 @@ export const REGISTER_PATH = "/.gateway/mcp/register";
 export const REVOKE_PATH = "/.gateway/mcp/revoke";
 export const INTROSPECT_PATH = "/.gateway/mcp/introspect";
 export const CONSENT_PATH = "/.gateway/mcp/consent";
-/** Where the user page sends what a user ends. */
+/** Form endpoint of the account page for revocations. */
 export const ACCESS_PATH = "/.gateway/mcp/access";
 
 /** RFC 7523 §2.1. */
@@ -30,12 +30,12 @@ export const JWT_BEARER_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 /** @see draft-ietf-oauth-identity-assertion-authz-grant, "Authorization Server Metadata" */
 const ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
 
-/** Everywhere; what an issuer's configuration adds is `JWT_BEARER_GRANT`. */
+/** Grant types of every issuer. A configured issuer may add `JWT_BEARER_GRANT`. */
 export const GRANT_TYPES_SUPPORTED: readonly string[] = ["authorization_code", "refresh_token", "client_credentials"];
 
-/** What this process is able to do, whatever is configured. */
+/** Capabilities of this process, regardless of the configuration. */
 export interface Abilities {
-  /** URL client ids can be read at all. */
+  /** Documents of URL client ids can be read. */
   readonly canFetchDocuments: boolean;
   /** Assertions of trusted issuers can be checked. */
   readonly canVerify: boolean;
@@ -54,7 +54,7 @@ export function metadataEndpoints(abilities: Abilities): readonly Endpoint[] {
     (prefix: string, complete: (issuer: Issuer, snapshot: Snapshot) => object) =>
     (exchange: Exchange, snapshot: Snapshot): void => {
       const issuer = findIssuer(snapshot, exchange.host);
-      // The path a client inserted or appended must be one of ours (RFC 8414 §3.1); clients try all forms.
+      // A path that the client inserted or appended must be ours (RFC 8414 §3.1). Clients try all forms.
       const path =
         prefix === "" ? exchange.path.slice(0, -OPENID_CONFIGURATION.length) : exchange.path.slice(prefix.length);
       if (!issuer || !isKnownPath(issuer, path)) return respondNotFound(exchange);
@@ -71,7 +71,7 @@ export function metadataEndpoints(abilities: Abilities): readonly Endpoint[] {
   return [
     document(`${AUTHORIZATION_SERVER}/*`, serverMetadata(AUTHORIZATION_SERVER, oauth)),
     document(`${OPENID_CONFIGURATION}/*`, serverMetadata(OPENID_CONFIGURATION, openid)),
-    // Appended to the path of a route, as OpenID Connect Discovery §4 does it.
+    // Appended to a route's path, as in OpenID Connect Discovery §4.
     document(`*${OPENID_CONFIGURATION}`, serverMetadata("", openid)),
     document(`${PROTECTED_RESOURCE}/*`, protectedResource),
   ];
@@ -81,7 +81,7 @@ function isKnownPath(issuer: Issuer, path: string): boolean {
   return path === "" || path === "/" || findResourceByPath(issuer, path) !== undefined;
 }
 
-/** RFC 8414 §2. Byte-equal `issuer` whatever form of the address was asked: it is what `iss` and clients compare. */
+/** RFC 8414 §2. `issuer` is byte-equal for every form of the URL, since clients compare it with `iss`. */
 export function authorizationServerMetadata(
   issuer: Issuer,
   snapshot: Snapshot,
@@ -101,23 +101,26 @@ export function authorizationServerMetadata(
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
     grant_types_supported: acceptsAssertions ? [...GRANT_TYPES_SUPPORTED, JWT_BEARER_GRANT] : GRANT_TYPES_SUPPORTED,
-    // Without a word about whose: which companies are customers is nobody's business.
+    // Without names of issuers: they would reveal which companies are customers.
     ...(acceptsIdJag ? { authorization_grant_profiles_supported: [ID_JAG_PROFILE] } : {}),
     token_endpoint_auth_methods_supported: authMethods,
     token_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
     revocation_endpoint_auth_methods_supported: authMethods,
     revocation_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
-    // Not for clients that have nothing to prove.
+    // Not for public clients.
     introspection_endpoint_auth_methods_supported: authMethods.filter((method) => method !== "none"),
     introspection_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
-    // Clients MUST refuse when it is absent (MCP authorization, PKCE).
+    // Clients MUST refuse if it is absent (MCP authorization, PKCE).
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: canFetchDocuments && snapshot.settings.mcpAllowedClientIdDomains.length > 0,
   };
 }
 
-/** What OpenID Connect Discovery §3 requires besides; we issue no ID tokens, but clients refuse a document without these. */
+/**
+ * Members that OpenID Connect Discovery §3 also requires. We issue no ID tokens, but clients reject a document without
+ * these.
+ */
 function openidMembers(issuer: Issuer): object {
   return {
     jwks_uri: `${issuer.origin}/.well-known/gateway/jwks.json`,
@@ -127,26 +130,26 @@ function openidMembers(issuer: Issuer): object {
 }
 
 /**
- * RFC 9728 §3: the path after the well-known name is the path of the resource, and `resource` "MUST be identical" to the
- * identifier that the address was made from (RFC 8414 §3.3).
+ * RFC 9728 §3: the path after the well-known name is the path of the resource, and `resource` "MUST be identical" to
+ * the identifier in the URL (RFC 8414 §3.3).
  */
 function protectedResource(exchange: Exchange, snapshot: Snapshot): void {
   const issuer = findIssuer(snapshot, exchange.host);
   const found = issuer && findResourceByPath(issuer, exchange.path.slice(PROTECTED_RESOURCE.length));
   if (!found) return respondNotFound(exchange);
   respondJson(exchange, 200, {
-    // The sealed address of an old client's messages is no resource of its own.
+    // The sealed URL of an old client's messages is not a resource of its own.
     resource: namesMessageAddress(exchange.query) ? found.route.mcp.resource : found.resource,
     resource_name: found.route.name,
     authorization_servers: [issuer.origin],
     bearer_methods_supported: ["header"],
-    // Without offline_access: a resource has no use for refresh tokens (MCP authorization, 2026-07-28).
-    // Clients begin with what the challenge of a 401 names, which is `mcp` alone.
+    // Without offline_access: a resource does not use refresh tokens (MCP authorization, 2026-07-28). Clients start
+    // with the scope in the challenge of a 401, which is only `mcp`.
     scopes_supported: scopesSupported([found.route]),
   });
 }
 
-/** Where the metadata of a resource with this path is. @param path "" or "/x" */
+/** URL of the metadata of a resource with this path. @param path "" or "/x" */
 export function protectedResourceUrl(origin: string, path: string): string {
   return origin + PROTECTED_RESOURCE + path;
 }

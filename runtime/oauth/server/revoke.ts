@@ -1,4 +1,4 @@
-/** The revocation endpoint (RFC 7009): a client gives its tokens back, and the grant behind them ends. */
+/** The revocation endpoint (RFC 7009): a client returns its tokens, which revokes their grant. */
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { respondBytes } from "../../http/respond.ts";
@@ -30,28 +30,28 @@ export async function revoke(deps: RevokeDeps, exchange: Exchange, snapshot: Sna
     respondClientRefusal(endpoint, refusal);
   };
 
-  // The client must prove itself, as at the token endpoint (RFC 7009 §2.1).
+  // The client must authenticate, as at the token endpoint (RFC 7009 §2.1).
   const form = await readClientForm(exchange);
   if (!form.ok) return answerRefusal(form.refusal);
   const client = await proveClient(deps, endpoint, form.value);
   if (!client.ok) return answerRefusal(client.refusal);
 
-  // The hint only speeds a search up that we do not need (RFC 7009 §2.1), so it is not read.
+  // The hint is ignored: it only speeds up a search that we do not need (RFC 7009 §2.1).
   const token = form.value.get("token");
   if (token === undefined || token === "") return answerRefusal(refuse("invalid_request", "token is missing").refusal);
 
-  // A machine's token ends by itself within minutes, and no grant stands behind it (RFC 7009 §2.2.1).
+  // A service account's token expires within minutes and has no grant (RFC 7009 §2.2.1).
   if (isMachineToken(deps, client.value, token)) {
     return answerRefusal(refuse("unsupported_token_type", "Tokens of client credentials end by themselves").refusal);
   }
 
-  // Only the client that a token was issued to may end it. An unknown token is not an error (RFC 7009 §2.2).
+  // Only the client of a token may revoke it. An unknown token is not an error (RFC 7009 §2.2).
   const grantId = findGrantId(deps, issuer, client.value, token);
   if (grantId !== undefined) await endGrant(deps, grantId, "revoked by the client");
   respondBytes(exchange, 200, ["x-request-id", exchange.id, "content-length", "0", ...NO_STORE_HEADERS]);
 }
 
-/** The grant behind a refresh token or an access token; "MAY revoke the respective refresh token as well" (RFC 7009 §2.1). */
+/** Finds the grant of a refresh or access token. "MAY revoke the respective refresh token as well" (RFC 7009 §2.1). */
 function findGrantId(deps: RevokeDeps, issuer: Issuer, client: Client, token: string): string | undefined {
   const refresh = openRefreshToken(deps.keys, { issuer: issuer.origin, clientId: client.id }, token);
   if (refresh) return refresh.grantId;
@@ -61,7 +61,7 @@ function findGrantId(deps: RevokeDeps, issuer: Issuer, client: Client, token: st
     : undefined;
 }
 
-/** Kinds of tokens that have a grant of their own behind them. */
+/** Kinds of tokens with a grant of their own. */
 const GRANTED: ReadonlySet<string> = new Set(["grant", "workload"]);
 
 function isMachineToken(deps: RevokeDeps, client: Client, token: string): boolean {

@@ -1,9 +1,9 @@
 /**
- * Scopes. Every token has `mcp`: what a client may do with it is decided per request by the route's policy. Beside it there
- * are those that routes ask for their tools (`mcp.server.tool_scopes`).
+ * Scopes. Every token has `mcp`, whose rights the route's policy decides per request. Routes may require further scopes
+ * for their tools (`mcp.server.tool_scopes`).
  *
- * Unknown scopes are not refused: clients ask for what other servers taught them ("openid profile"). They get the known
- * part, and the answer says which (RFC 6749 §3.3).
+ * Unknown scopes are not rejected: clients request what other servers support ("openid profile"). They get the known
+ * ones, and the response lists them (RFC 6749 §3.3).
  */
 import type { McpServerRoute } from "./find-issuer.ts";
 
@@ -11,13 +11,13 @@ export const DEFAULT_SCOPE = "mcp";
 
 type Scoped = Pick<McpServerRoute, "mcp">;
 
-/** What clients may ask for where these routes are, `mcp` first. */
+/** Scopes that clients may request for these routes, `mcp` first. */
 export function scopesSupported(routes: readonly Scoped[]): readonly string[] {
   const ofTools = routes.flatMap(({ mcp }) => [...(mcp.toolScopes?.tools.keys() ?? [])]);
   return [DEFAULT_SCOPE, ...new Set(ofTools.sort())];
 }
 
-/** The scope to grant for a requested one: `mcp`, and of the others what there is. */
+/** Scope to grant: `mcp`, and the requested scopes that exist. */
 export function grantedScope(requested: string | undefined, routes: readonly Scoped[]): string {
   const asked = new Set(requested?.split(" "));
   return scopesSupported(routes)
@@ -25,18 +25,18 @@ export function grantedScope(requested: string | undefined, routes: readonly Sco
     .join(" ");
 }
 
-/** True when every token of `scope` is in `granted`. */
+/** Returns true if `granted` contains every token of `scope`. */
 export function coversScope(granted: string, scope: string): boolean {
   const have = new Set(granted.split(" "));
   return scope.split(" ").every((token) => have.has(token));
 }
 
-/** Both. */
+/** The union. */
 export function joinScopes(one: string, other: string): string {
   return [...new Set([...one.split(" "), ...other.split(" ")])].join(" ");
 }
 
-/** Those for tools, as tokens carry them. */
+/** The tool scopes, as tokens contain them. */
 export function toolScopesIn(scope: string): { readonly scopes?: readonly string[] } {
   const scopes = scope.split(" ").filter((each) => each !== DEFAULT_SCOPE);
   return scopes.length === 0 ? {} : { scopes };

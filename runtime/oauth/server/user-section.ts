@@ -1,4 +1,4 @@
-/** What the user page says of applications, and the form with which users end their access or withdraw an approval. */
+/** Applications on the account page, and the form with which users revoke access or withdraw a consent. */
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { redirect } from "../../http/respond.ts";
@@ -20,7 +20,7 @@ export interface UserSectionDeps extends AccessDeps {
   readonly session: Pick<IssuerSession, "browser" | "csrf">;
 }
 
-/** @returns undefined when no application ever asked for anything */
+/** @returns undefined if the user has no grants and no consents */
 export async function renderUserSection(deps: UserSectionDeps, principal: Principal): Promise<Html | undefined> {
   const userId = principal.user.id;
   const [grants, consents] = await Promise.all([listGrants(deps.store, { userId }), listConsents(deps.store, userId)]);
@@ -47,7 +47,7 @@ export async function renderUserSection(deps: UserSectionDeps, principal: Princi
   );
 }
 
-/** `POST /.gateway/mcp/access`: nobody can end what is another's, since everything is looked up under the user's own tag. */
+/** `POST /.gateway/mcp/access`. Look-ups use the user's own tag, so a user cannot revoke another user's access. */
 export async function endByForm(deps: UserSectionDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
   const { browser, csrf } = deps.session;
   const sent = await readUserForm(exchange, snapshot, {

@@ -1,6 +1,6 @@
 /**
- * As whom we speak to an upstream's authorization server: the route's own client, our client ID metadata document, or a
- * dynamic registration (MCP authorization, "Client Registration Approaches": in this order).
+ * Chooses the client identity toward an upstream's authorization server: the route's own client, our client ID metadata
+ * document, or a dynamic registration, in this order (MCP authorization, "Client Registration Approaches").
  */
 import type { CompiledRoute, LiveSettings } from "../../../config/compiled.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
@@ -33,15 +33,15 @@ export interface ClientChoiceDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly issuers: BoundIssuers;
-  /** Stands for our document's address; for tests, whose gateway has no https address. */
+  /** Overrides the URL of our document, for tests without an https address. */
   readonly clientDocumentUrl?: string | undefined;
 }
 
-/** After so many flows in a row that nobody came back from, the registration is taken for forgotten. */
+/** After this many consecutive flows without a return, the registration counts as deleted by the server. */
 const MAX_UNANSWERED = 5;
-/** A younger one that was never used is not replaced: who abandons flows must not use up what the server registers. */
+/** A younger unused registration is not replaced: abandoned flows must not exhaust the server's registrations. */
 const MIN_AGE_SECONDS = 600;
-/** The server does not register us now, and a registration is there. */
+/** Pause after a failed registration if an older one exists. */
 const RETRY_MS = 10 * 60_000;
 
 export type ClientChoice =
@@ -51,18 +51,18 @@ export type ClientChoice =
 export interface ClientChooser {
   choose(target: UpstreamTarget, server: AuthorizationServer, settings: LiveSettings): Promise<ClientChoice>;
   /**
-   * What proves the client, as it is now: of the route, or of the registration.
+   * Returns the current credentials of the route or the registration.
    *
-   * @param client absent: an assertion of the route proves the gateway
+   * @param client absent: an assertion of the route authenticates the gateway
    */
   credentialsOf(
     client: ClientReference | undefined,
     route: CompiledRoute,
     server: ServerReference,
   ): Promise<Pick<Asking, "clientSecret" | "clientKey" | "boundIssuer">>;
-  /** A flow of this client came back, so the server knows it. */
+  /** Call after a flow of this client returned: the server knows the client. */
   answered(client: ClientReference): Promise<void>;
-  /** The server does not know this registration any more: the next flow registers anew. */
+  /** Call if the server no longer knows this registration: the next flow registers again. */
   forget(client: ClientReference): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
   const registering = new Map<string, Promise<ClientChoice>>();
   const refused = createCooldowns(deps.clock);
 
-  /** The registration for a new flow: the current one while it is good, else a new one. */
+  /** Returns the registration for a new flow: the current one while valid, otherwise a new one. */
   const forFlow = async (
     target: UpstreamTarget,
     server: AuthorizationServer,
@@ -84,9 +84,9 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
     const now = epochSeconds(deps.clock);
     const currentKey = currentRegistrationKey(issuer, route.origin);
     const current = await deps.store.get<CurrentRegistrationRecord>(currentKey);
-    // Not kept alive by being looked at: only a flow that comes back does that.
+    // Reading does not extend its lifetime; only a returning flow does.
     const stored = current && (await deps.store.get<RegistrationRecord>(current.value.registration));
-    // Its key says of which issuer and host it is; the pointer alone could be changed.
+    // The key determines issuer and host, since the pointer alone could be modified.
     const isOurs =
       stored && registrationKey(issuer, route.origin, stored.value.clientId) === current?.value.registration;
     const known = isOurs ? stored.value : undefined;
@@ -111,7 +111,7 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
     const answer = await askForRegistration(deps, target, server, settings);
     if (!answer.ok) {
       refused.begin(currentKey, RETRY_MS);
-      // Abandoned flows are no proof that it is forgotten.
+      // Abandoned flows do not prove that the server deleted it.
       return (await useKnown()) ?? answer;
     }
     const key = registrationKey(issuer, route.origin, answer.clientId);
@@ -127,7 +127,7 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
     };
     await keep(deps, key, record, UNUSED_REGISTRATION_SECONDS);
     const next: CurrentRegistrationRecord = { schema: 1, issuer, registration: key, unanswered: 1 };
-    // Another replica may have been faster; both registrations work.
+    // Another replica may have been faster. Both registrations work.
     await deps.store.put(currentKey, next, { ifVersion: current?.version ?? 0, expiresAt });
     const about = { route: route.key, issuer, method: answer.authMethod };
     deps.log.info({ ...about }, "registered with upstream authorization server");
@@ -179,7 +179,7 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
 
     async forget(client) {
       if (client.registration === undefined) return;
-      // It stays: tokens of other users need it, and new flows where the server registers no other one.
+      // The record stays: other users' tokens need it, as do new flows if the server rejects another registration.
       await change(deps, client, (current) => ({ ...current, unanswered: MAX_UNANSWERED }));
       deps.log.warn({ client: client.clientId }, "upstream client registration lost");
     },
@@ -195,7 +195,7 @@ function keep(
   return store.put(key, record, { expiresAt: epochSeconds(clock) + seconds });
 }
 
-/** The registration under this key, kept alive since it is used. */
+/** Reads a registration and extends its lifetime, since it is used. */
 async function read(deps: ClientChoiceDeps, key: string): Promise<RegistrationRecord | undefined> {
   const stored = await deps.store.get<RegistrationRecord>(key);
   const left = (stored?.expiresAt ?? 0) - epochSeconds(deps.clock);
@@ -225,8 +225,9 @@ function isYoung({ value, expiresAt }: StoredRecord<RegistrationRecord>, now: nu
 }
 
 /**
- * What another server registers would go to the token endpoint of the issuer that names it: a client that the issuer could
- * not get itself where registration is for our network only. Whether it promises `iss` changes nothing of that.
+ * Rejects a registration endpoint of another server. A client registered there would be sent to this issuer's token
+ * endpoint: the issuer could get a client that it could not register itself, such as in our private network. `iss`
+ * support does not prevent that.
  */
 function foreignRegistration({ server: { authorizationServerUrl } }: UpstreamTarget, server: AuthorizationServer) {
   const { issuer = "", tokenEndpoint, registrationEndpoint = tokenEndpoint } = server;
@@ -239,7 +240,7 @@ function referenceOf(record: RegistrationRecord, key: string): ClientReference {
   return { kind: "registered", clientId: record.clientId, authMethod: record.authMethod, registration: key };
 }
 
-/** Of the route's own client. */
+/** Authentication method of the route's own client. */
 function methodOf(target: UpstreamTarget, server: AuthorizationServer): TokenAuthMethod {
   if (target.oauth?.clientKey) return "private_key_jwt";
   return target.oauth?.clientSecret === undefined ? "none" : (styleOf(target) ?? chooseAuthMethod(server, false));

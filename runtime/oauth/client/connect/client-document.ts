@@ -1,7 +1,7 @@
 /**
- * Our client ID metadata document: who we are toward upstream authorization servers that read it.
+ * Our client ID metadata document, for upstream authorization servers that support such documents.
  *
- * One per host, since its callback is on the host; only where some route is its own client.
+ * One per host, since the callback is on the host. Served only if some route uses it.
  */
 import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Exchange } from "../../../http/exchange.ts";

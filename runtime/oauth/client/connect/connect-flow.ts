@@ -1,8 +1,8 @@
 /**
- * A browser's way through the upstreams it has to connect, and back to where it came from.
+ * Browser flow that connects several upstreams and returns to its origin.
  *
- * Tickets carry a journey from a page of another host of ours to the host of the routes. Promise: a ticket is made by us,
- * for one user, and opens for ten minutes; where it leads back to was checked when it was made.
+ * Tickets carry a flow from a page on another of our hosts to the host of the routes. Promise: a ticket is sealed by
+ * the gateway for one user and valid for ten minutes. Its return address was checked when it was created.
  */
 import type { CompiledRoute } from "../../../config/compiled.ts";
 import type { Snapshot } from "../../../config/snapshot.ts";
@@ -13,7 +13,7 @@ import { FLOW_SECONDS, type ConnectFlow } from "../connection-records.ts";
 import { CONNECT_PATH } from "../target.ts";
 
 export interface ConnectTickets {
-  /** Address on the routes' host that begins, or begins again, this journey for this user. */
+  /** URL on the routes' host that starts or restarts this flow for this user. */
   url(origin: string, userId: string, journey: ConnectFlow): string;
   open(ticket: string, userId: string): ConnectFlow | undefined;
 }
@@ -45,18 +45,18 @@ export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock
 /**
  * Checks the `redirect_url` of a connect request.
  *
- * It must have the host (and port) of an MCP client route whose application may call one of the servers, and https unless
- * that route itself is plain http in development: anything else would make us an open redirector.
+ * It must have the host (and port) of an MCP client route whose application may call one of the servers, with https
+ * unless that route is plain http in development. Otherwise the gateway would be an open redirector.
  *
- * @param servers that the user is to connect
- * @returns the address as it is to be written, or undefined
+ * @param servers servers to connect
+ * @returns the normalized URL, or undefined
  */
 export function allowedConnectRedirect(
   text: string | undefined,
   snapshot: Snapshot,
   servers: readonly CompiledRoute[],
 ): string | undefined {
-  // Browsers read a backslash as a slash and drop control characters, so those would say another host than they show.
+  // Browsers read a backslash as a slash and drop control characters, so the URL would lead elsewhere than it seems.
   if (text === undefined || /[\\\s\p{Cc}]/u.test(text) || !/^https?:\/\//i.test(text) || !URL.canParse(text))
     return undefined;
   const url = new URL(text);
@@ -67,14 +67,14 @@ export function allowedConnectRedirect(
 }
 
 /**
- * Where a journey leads back to after a failure: an application learns which one.
+ * Return address after a failure, which tells an application the cause.
  *
- * @param failure one of our own words, never text of others
+ * @param failure one of our own codes, never external text
  */
 export function wayBack({ returnTo, tellsErrors }: ConnectFlow, failure: string): string {
   if (tellsErrors !== true) return returnTo;
   const url = new URL(returnTo);
-  // Of an earlier attempt, when an application names the address that it was called with. Else the query stays as written.
+  // Remove the result of an earlier attempt, if the application reuses its URL. Otherwise the query stays unchanged.
   if (url.searchParams.has("connect_error")) url.searchParams.delete("connect_error");
   url.search = `${url.search === "" ? "?" : `${url.search}&`}connect_error=${failure}`;
   return url.href;

@@ -1,8 +1,8 @@
 /**
- * The two addresses a browser meets on the host of MCP server routes: connect (there) and callback (and back).
+ * Endpoints for browsers on the host of MCP server routes: connect (to the upstream) and callback (back).
  *
- * Untrusted input: both queries. Promises: nobody is sent to an address that was not checked; a signed-in user whom policy
- * lets in connects for themselves only; every failure is a page that says what to do.
+ * Untrusted input: both queries. Promises: redirects lead only to checked addresses. Users connect only for themselves,
+ * after sign-in and policy check. Every failure is a page with instructions.
  *
  * @see test/requirements.ts, "Endpoints"
  */
@@ -23,7 +23,7 @@ import { allowedConnectRedirect, wayBack, type ConnectTickets } from "./connect-
 import type { ConnectFlow } from "../connection-records.ts";
 import { findTarget, type UpstreamTarget } from "../target.ts";
 
-/** The MCP server routes of a host that a client's `resource` names. */
+/** Finds the MCP server routes of a host for a client's `resource`. */
 export type FindServers = (snapshot: Snapshot, host: string, resource: string) => readonly CompiledRoute[];
 
 export interface ConnectDeps {
@@ -33,26 +33,26 @@ export interface ConnectDeps {
   readonly attacher: TokenAttacher;
   readonly findServers: FindServers;
   readonly isBlocked: (route: CompiledRoute) => boolean;
-  /** Those that this user has to connect. */
+  /** Upstreams that this user has to connect. */
   readonly missing: (userId: string, targets: readonly UpstreamTarget[]) => Promise<ReadonlySet<UpstreamTarget>>;
-  /** The upstream lets nothing of this user pass without a token, as far as is known. */
+  /** Returns true if the upstream is known to reject this user's requests without a token. */
   readonly wasRefused: (userId: string, target: UpstreamTarget) => Promise<boolean>;
-  /** A flow could not be begun: nobody is sent here again for a while. */
+  /** Records that a flow could not start: users are not sent here again for a while. */
   readonly noteFailure: (target: UpstreamTarget) => void;
   readonly log: Log;
 }
 
 /** `GET /.gateway/mcp/connect?redirect_url=…`, optionally with `resource`, or with a ticket of ours. */
 export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
-  // Only where MCP servers are.
+  // Only on hosts with MCP servers.
   const routes = serverRoutes(snapshot, exchange.host);
   if (routes.length === 0) return respondFailure(exchange, "not-here");
 
-  // Where to go afterwards is validated before anybody is sent anywhere.
+  // Validate the return address before any redirect.
   const query = parseQuery(exchange.query);
   if (!query.ok) return respondFailure(exchange, "bad-request");
   const ticket = query.values.get("ticket");
-  // One server of the host, when it is named, else all of them.
+  // One server of the host if it is named, otherwise all.
   const resource = query.values.get("resource");
   const named = resource === undefined ? routes : deps.findServers(snapshot, exchange.host, resource);
   const redirectUrl = query.values.get("redirect_url");
@@ -61,7 +61,7 @@ export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: S
   const asked = returnTo === undefined ? undefined : connectFlowOf(returnTo, named);
   if (named.length === 0) return respondFailure(exchange, "unknown-server", asked);
 
-  // Somebody must be signed in.
+  // A signed-in user is required.
   const who = await deps.browser.principal(exchange, snapshot);
   if (!who.ok && who.reason === "unavailable") return respondFailure(exchange, "store-unavailable");
   if (!who.ok) return deps.browser.requireSignIn(exchange, snapshot);
@@ -70,7 +70,7 @@ export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: S
   const journey = ticket === undefined ? asked : deps.tickets.open(ticket, principal.user.id);
   if (!journey) return respondFailure(exchange, "bad-ticket");
 
-  // As in the list of servers: who can send nothing there has nothing to connect.
+  // As in the list of servers: a user without access has nothing to connect.
   const allowed = routes.filter(
     (route) => journey.routes.includes(route.key) && mayReachSomething(route.policy, principal.user),
   );
@@ -78,10 +78,10 @@ export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: S
   const open = allowed.filter((route) => !deps.isBlocked(route));
   if (open.length === 0) return respondFailure(exchange, "blocked", journey);
   const way = { exchange, snapshot, principal, journey: { ...journey, routes: open.map(({ key }) => key) } };
-  await goOn(deps, way);
+  await continueFlow(deps, way);
 }
 
-/** @param returnTo an application's address, already validated */
+/** @param returnTo an application's URL, already validated */
 function connectFlowOf(returnTo: string, routes: readonly CompiledRoute[]): ConnectFlow {
   return { returnTo, routes: routes.map(({ key }) => key), back: "Back to the application", tellsErrors: true };
 }
@@ -92,7 +92,8 @@ export async function callback(deps: ConnectDeps, exchange: Exchange, snapshot: 
   const query = parseQuery(exchange.query);
   if (!query.ok) return respondFailure(exchange, "bad-request");
 
-  // The session that began it must be here; a strict cookie comes only with a navigation of our own (RFC 6265bis §5.2).
+  // The session that started the flow must be here. Browsers send a strict cookie only with a navigation of our own
+  // (RFC 6265bis §5.2).
   const who = await deps.browser.principal(exchange, snapshot);
   if (!who.ok && who.reason === "unavailable") return respondFailure(exchange, "store-unavailable");
   if (!who.ok) {
@@ -108,7 +109,7 @@ export async function callback(deps: ConnectDeps, exchange: Exchange, snapshot: 
   deps.attacher.forget(result.flow.userId, result.target);
   const { journey, routeKey } = result.flow;
   const rest = journey.routes.filter((key) => key !== routeKey);
-  await goOn(deps, { exchange, snapshot, principal: who.principal, journey: { ...journey, routes: rest } });
+  await continueFlow(deps, { exchange, snapshot, principal: who.principal, journey: { ...journey, routes: rest } });
 }
 
 interface Travelling {
@@ -118,8 +119,8 @@ interface Travelling {
   readonly journey: ConnectFlow;
 }
 
-/** To the next upstream that has to be connected, or back. */
-async function goOn(deps: ConnectDeps, { exchange, snapshot, principal, journey }: Travelling): Promise<void> {
+/** Continues with the next upstream to connect, or returns. */
+async function continueFlow(deps: ConnectDeps, { exchange, snapshot, principal, journey }: Travelling): Promise<void> {
   const ways = journey.routes.flatMap((key, index) => {
     const route = snapshot.routes.find((each) => each.key === key && each.host === exchange.host);
     const target = route && !deps.isBlocked(route) ? findTarget(route) : undefined;
@@ -140,10 +141,10 @@ async function goOn(deps: ConnectDeps, { exchange, snapshot, principal, journey 
       "cannot connect upstream account",
     );
     const failure = failureOf(begun.failure);
-    // The upstream may serve this user all the same: whether it does, the first request shows.
+    // The upstream may serve this user without a token. The first request shows it.
     const mayGoOn = journey.isOptional === true && failure === "not-set-up";
     if (mayGoOn && !(await deps.wasRefused(principal.user.id, target))) continue;
-    // Nobody has left yet: an application says it in its own words, and knows what to do without this server.
+    // The user has not left yet: the application gets the cause and handles it in its own way.
     if (journey.tellsErrors === true) return redirect(exchange, 302, wayBack(journey, failure), NO_REFERRER);
     return respondConnectFailure(exchange, target.route.name, failure, wayOf(deps, principal, route, rest, failure));
   }
@@ -162,7 +163,7 @@ function respondIncomplete(
   respondConnectFailure(exchange, route.name, failure, wayOf(deps, principal, route, journey, failure), code);
 }
 
-/** What a person can do after a failure: again, or back. */
+/** Links after a failure: retry or return. */
 function wayOf(
   deps: ConnectDeps,
   principal: Principal,
@@ -181,7 +182,7 @@ function failureOf(failure: Extract<BeginResult, { ok: false }>["failure"]) {
   return failure === "unavailable" || failure === "issuer-changed" ? failure : "not-set-up";
 }
 
-/** The same address again, from a page of this host. */
+/** Reloads the same URL from a page of this host. */
 function continueHere(exchange: Exchange): void {
   const here = exchange.path + exchange.query;
   respondHtml(exchange, 200, continuePage({ title: "Almost there", href: here }), ["refresh", `0;url=${here}`]);
@@ -191,5 +192,5 @@ function serverRoutes(snapshot: Snapshot, host: string): readonly CompiledRoute[
   return snapshot.routes.filter((route) => route.host === host && route.mcp?.kind === "server");
 }
 
-/** The query of this address holds a code or a state. */
+/** The query contains a code or a state. */
 const NO_REFERRER = ["referrer-policy", "no-referrer"] as const;

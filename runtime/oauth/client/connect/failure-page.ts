@@ -1,4 +1,4 @@
-/** What a person is told when an upstream could not be connected: what happened, and what they can do. */
+/** Error pages for upstreams that could not be connected: the cause, and what the user can do. */
 import type { ErrorCode, StatusOf } from "../../../http/codes.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { acceptsHtml, AGAIN_LATER, respondError } from "../../../http/respond.ts";
@@ -6,7 +6,7 @@ import type { CompleteFailure } from "./flow.ts";
 import { wayBack } from "./connect-flow.ts";
 import type { ConnectFlow } from "../connection-records.ts";
 
-/** What stands behind "upstream." in codes. */
+/** Part of an error code after "upstream.". */
 type FailureWord = ErrorCode extends infer Code ? (Code extends `upstream.${infer Word}` ? Word : never) : never;
 
 interface FailureText<Failure extends FailureWord = FailureWord> {
@@ -70,7 +70,7 @@ const REQUESTS = {
 
 export type RequestFailure = keyof typeof REQUESTS;
 
-/** @param journey where the person came from, once that is known to be a good address */
+/** @param journey the flow, once its return address is known to be valid */
 export function respondFailure(exchange: Exchange, failure: RequestFailure, journey?: ConnectFlow): void {
   const { status, title, message } = REQUESTS[failure];
   const headers = status === 503 ? AGAIN_LATER : [];
@@ -78,7 +78,7 @@ export function respondFailure(exchange: Exchange, failure: RequestFailure, jour
   tell(exchange, `upstream.${failure}`, { status, title, message, canRetry: status === 503 }, links, headers);
 }
 
-/** Where somebody can go from a failure. */
+/** Links on an error page. */
 export interface Way {
   readonly again: string | undefined;
   readonly back: string;
@@ -87,7 +87,7 @@ export interface Way {
 
 export type ConnectFailure = Exclude<CompleteFailure, "unknown" | "foreign"> | BeginFailure;
 
-/** Before a user has left. */
+/** Failures before the user was redirected. */
 type BeginFailure = "issuer-changed" | "not-set-up";
 
 const CONNECTING: {
@@ -139,7 +139,7 @@ const CONNECTING: {
   },
 };
 
-/** @param code error code that the authorization server gave */
+/** @param code error code from the authorization server */
 export function respondConnectFailure(
   exchange: Exchange,
   name: string,
@@ -174,7 +174,7 @@ function tell(
   details?: readonly (readonly [string, string])[],
 ): void {
   const parts = { code, ...text, links, ...(details ? { details } : {}) };
-  // Pages have a policy of their own.
+  // HTML pages set their own policy.
   const referrer = acceptsHtml(exchange) ? [] : ["referrer-policy", "no-referrer"];
   respondError(exchange, status, parts, [...headers, ...referrer]);
 }

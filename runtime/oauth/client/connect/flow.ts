@@ -1,10 +1,9 @@
 /**
- * One authorization code flow at an upstream's authorization server: begun for a user and browser session, completed by the
- * same (OAuth 2.1 §4.1, RFC 7636, RFC 8707, RFC 9207).
+ * One authorization code flow at an upstream's authorization server, started and completed by the same user and browser
+ * session (OAuth 2.1 §4.1, RFC 7636, RFC 8707, RFC 9207).
  *
- * Untrusted input: everything that the browser brings back, and every answer of the server. Promises: each state works
- * once, for the session that began it; the issuer is checked before a code is sent anywhere; what was obtained is stored
- * before the browser goes on.
+ * Untrusted input: everything from the browser, and every response of the server. Promises: each state works once, in
+ * its own session. The issuer is checked before a code is sent. Tokens are stored before the browser continues.
  */
 import * as oauth from "oauth4webapi";
 
@@ -39,29 +38,29 @@ export type BeginResult =
       readonly ok: false;
       readonly failure: DiscoverFailure | "no-client";
       readonly detail: string;
-      /** It says nothing about the upstream. */
+      /** A limit of this user, not a failure of the upstream. */
       readonly isOfUser?: true;
     };
 
 export type CompleteFailure =
-  /** Nobody knows this state: used, too old, or never given. */
+  /** Unknown state: used, expired or never issued. */
   | "unknown"
-  /** Begun by another user, in another browser session, or on another host. */
+  /** Started by another user, in another browser session, or on another host. */
   | "foreign"
   /** The route is blocked. */
   | "blocked"
-  /** The route is gone or configured otherwise by now. */
+  /** The route was removed or changed meanwhile. */
   | "changed"
-  /** `iss` is wrong or missing: somebody may be mixing servers up. Nothing of the answer is shown. */
+  /** `iss` is wrong or missing, possibly a mix-up attack. The response is not shown. */
   | "wrong-issuer"
-  /** The user, or the server in their name, said no. */
+  /** The user, or the server on their behalf, declined. */
   | "denied"
-  /** The server answered with another error, or with nothing usable. */
+  /** The server returned another error, or an unusable response. */
   | "answered-error"
   | "code-refused"
-  /** It does not accept the client that the route configures, or our document. */
+  /** The server rejects the route's configured client, or our document. */
   | "client-refused"
-  /** It no longer knows our registration. The next attempt registers again. */
+  /** The server no longer knows our registration. The next attempt registers again. */
   | "client-forgotten"
   | "unavailable";
 
@@ -70,15 +69,15 @@ export type CompleteResult =
   | {
       readonly ok: false;
       readonly failure: CompleteFailure;
-      /** Of the flow, once it is known to belong to this browser. */
+      /** The flow, once it is known to belong to this browser. */
       readonly journey?: ConnectFlow;
-      /** Error code of the server, when it is one. */
+      /** Error code of the server, if it sent one. */
       readonly code?: string;
       readonly detail: string;
     };
 
 export interface Flows {
-  /** @returns the address of the server that the browser should go to */
+  /** @returns URL of the server for the redirect */
   begin(
     principal: Principal,
     target: UpstreamTarget,
@@ -93,12 +92,12 @@ export interface Flows {
   ): Promise<CompleteResult>;
 }
 
-/** Enough for every server of a large host, and for going back in the browser. */
+/** Enough for every server of a large host, and for "back" in the browser. */
 const ABANDONED = { burst: 40, perSecond: 0.1 };
 
 export function createFlows(deps: FlowDeps): Flows {
   const sealer = deps.keys.sealer("vault");
-  /** Flows that a user began and did not come back from. */
+  /** Flows that a user started without returning. */
   const abandoned = createRateLimit(deps, ABANDONED.burst, ABANDONED.perSecond);
 
   return {
@@ -156,25 +155,26 @@ export function createFlows(deps: FlowDeps): Flows {
     },
 
     async complete(principal, host, parameters, snapshot) {
-      // The state must be one of ours; taken, so that it works once whatever comes of it.
+      // The state must be ours. It is deleted, so that it works once whatever the result.
       const state = parameters.get("state");
       const taken = state === undefined ? undefined : await deps.store.take<FlowRecord>(flowKey(state));
       if (state === undefined || !taken) return fail("unknown", "state is not known");
       const flow = taken.value;
       abandoned.giveBack(flow.userId);
 
-      // The same person in the same browser, where it began: or somebody else's account would be connected (RFC 6749 §10.12).
+      // Same user, browser and host as at the start. Otherwise an attacker could connect their own account to the user
+      // (RFC 6749 §10.12).
       if (flow.userId !== principal.user.id || flow.sessionId !== principal.sid || flow.host !== host) {
         return fail("foreign", "the flow belongs to another session");
       }
       const { journey } = flow;
 
-      // As it was stored: whoever writes the store must not choose where the code goes.
+      // The seal covers the record: write access to the store must not determine where the code is sent.
       const verifier = sealer.open(flow.verifier, flowContext(taken.key, flow))?.toString();
       if (verifier === undefined)
         return fail("unknown", "the record of the flow was changed, or is of an earlier version");
 
-      // The route must still mean the same upstream and client.
+      // The route must still have the same upstream and client.
       const route = findRoute(snapshot, flow.routeKey);
       const target = route && findTarget(route);
       if (!route || !target || target.url !== flow.upstreamUrl || target.generation !== flow.generation) {
@@ -182,7 +182,7 @@ export function createFlows(deps: FlowDeps): Flows {
       }
       if (deps.isBlocked(route)) return fail("blocked", "the route is blocked", journey);
 
-      // The answer must come from the server that was asked (RFC 9207 §2.4), before anything else of it is believed.
+      // Check the issuer of the response (RFC 9207 §2.4) before using anything else in it.
       const answer = readAnswer(flow, state, parameters);
       await deps.clients.answered(flow.client);
       if (!answer.ok) return { ...fail(answer.failure, answer.detail, journey), ...answer.code };
@@ -207,7 +207,7 @@ export function createFlows(deps: FlowDeps): Flows {
         const code = result.code === undefined ? {} : { code: result.code };
         return { ...fail(isForgotten ? "client-forgotten" : ofCode, result.detail, journey), ...code };
       }
-      // Before the browser goes on: a token that only this process knew would be lost with it.
+      // Before the browser continues: a token known only to this process could be lost.
       await deps.tokenStore.keep(flow, target, result.tokens);
       const about = { route: route.key, user: flow.userId, issuer: flow.server.issuer, scopes: flow.scopes };
       deps.log.info({ ...about }, "upstream account connected");
@@ -218,7 +218,7 @@ export function createFlows(deps: FlowDeps): Flows {
 
 async function findServer(deps: FlowDeps, target: UpstreamTarget, userId: string): Promise<Found> {
   const known = await deps.tokenStore.find(userId, target);
-  // Asked for more: what is held must be asked for again, or it would be lost (MCP authorization, step-up).
+  // A step-up must request the current scopes again, or they would be lost (MCP authorization, step-up).
   const held = known && known.wantedScopes.length > 0 ? joinScopes(known.scopes, known.wantedScopes) : [];
   const configured = target.oauth?.scopes ?? [];
   const endpoint = target.oauth?.endpoint;
@@ -231,7 +231,7 @@ async function findServer(deps: FlowDeps, target: UpstreamTarget, userId: string
   const found = await deps.needs.discover(target, isChallenged ? { isChallenged } : {});
   if (!found.ok) return found;
   const { server, resource, resourceScopes, challengedScope } = found.value;
-  // What the user's own request was refused for comes before what any request is.
+  // The scope from the user's own rejected request takes precedence over a general one.
   const challenged = scopeSet(sent?.scope ?? challengedScope);
   const scopes = chooseScopes({ configured, challenged, ofResource: resourceScopes, ofServer: server.scopes, held });
   return { ok: true, server, resource, scopes };
@@ -252,7 +252,7 @@ function authorizationUrl(
   parameters: Readonly<Record<string, string | undefined>>,
 ): string {
   const url = new URL(server.authorizationEndpoint);
-  // First the operator's, then ours: nothing of the protocol can be changed from outside.
+  // The operator's parameters first, then ours: protocol parameters cannot be overridden.
   for (const [name, value] of target.oauth?.authorizationUrlParams ?? []) url.searchParams.set(name, value);
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) url.searchParams.set(name, value);
   return url.href;
@@ -269,7 +269,7 @@ type Answer =
 
 function readAnswer(flow: FlowRecord, state: string, parameters: ReadonlyMap<string, string>): Answer {
   const query = new URLSearchParams([...parameters]);
-  // Endpoints of the configuration name no issuer, so there is nothing to compare with.
+  // Configured endpoints have no issuer to compare with.
   if (flow.server.issuer === undefined) query.delete("iss");
   const server: oauth.AuthorizationServer = {
     issuer: flow.server.issuer ?? new URL(flow.server.tokenEndpoint).origin,

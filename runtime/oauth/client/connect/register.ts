@@ -1,4 +1,4 @@
-/** Dynamic registration of the gateway at an upstream's authorization server (RFC 7591), and what we say of ourselves. */
+/** Dynamic registration of the gateway at an upstream's authorization server (RFC 7591), and the gateway's client metadata. */
 import * as oauth from "oauth4webapi";
 
 import type { CompiledRoute, LiveSettings } from "../../../config/compiled.ts";
@@ -12,10 +12,10 @@ import { isRecord } from "../../../shared/is-record.ts";
 import { oauthRefusalText } from "../../../shared/http/oauth-error.ts";
 import { UPSTREAM_SETTINGS } from "./upstream-settings.ts";
 
-/** What a server gave us. */
+/** Result of a registration. */
 export interface Registered extends Pick<RegistrationRecord, "clientId" | "authMethod" | "secretExpiresAt"> {
   readonly ok: true;
-  /** As it came. */
+  /** In plain text, as received. */
   readonly clientSecret?: string;
 }
 
@@ -47,7 +47,8 @@ export async function askForRegistration(
 }
 
 /**
- * RFC 7591 §3.2.1, with what servers in use make of it: 200 for 201, and secrets without `client_secret_expires_at`.
+ * Parses a registration response (RFC 7591 §3.2.1). Tolerates 200 instead of 201, and secrets without
+ * `client_secret_expires_at`, as real servers send them.
  */
 function readRegistration(
   issuer: string,
@@ -77,7 +78,7 @@ function readRegistration(
   };
 }
 
-/** What we say of ourselves, in registrations and in our document. */
+/** The gateway's client metadata, for registrations and our document. */
 export function clientMetadata(route: CompiledRoute) {
   return {
     client_name: `${route.name} (MCP gateway)`,
@@ -85,12 +86,12 @@ export function clientMetadata(route: CompiledRoute) {
     redirect_uris: [callbackUrl(route)],
     grant_types: ["authorization_code", "refresh_token"],
     response_types: ["code"],
-    // MCP 2026-07-28: registrations MUST say which kind of application this is.
+    // MCP 2026-07-28: registrations MUST state the application type.
     application_type: "web",
   };
 }
 
-/** The first that the server knows; without a word from it the default of RFC 8414 §2. */
+/** Chooses the first method that the server supports. Default: RFC 8414 §2. */
 export function chooseAuthMethod(server: AuthorizationServer, mayBePublic: boolean): TokenAuthMethod {
   const offered = server.tokenAuthMethods;
   if (offered === undefined || offered.includes("client_secret_basic")) return "client_secret_basic";

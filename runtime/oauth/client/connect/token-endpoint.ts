@@ -1,8 +1,8 @@
 /**
- * Requests to upstream token and revocation endpoints, and what their answers mean.
+ * Requests to upstream token and revocation endpoints, and classification of their responses.
  *
- * Untrusted input: every answer. Promises: nothing of an answer leaves this file except its error, as text for the log, and
- * tokens that are valid in a header; a grant is dropped only for an error that says so, never in doubt.
+ * Untrusted input: every response. Promises: only errors, as text for the log, and tokens that are valid in a header
+ * leave this file. A grant is dropped only for an error that says so, never in doubt.
  */
 import * as oauth from "oauth4webapi";
 
@@ -23,42 +23,42 @@ import { UPSTREAM_SETTINGS } from "./upstream-settings.ts";
 export interface TokenSet {
   readonly accessToken: string;
   readonly refreshToken?: string;
-  /** Epoch seconds; absent when the server named none. */
+  /** Epoch seconds; absent if the server sent none. */
   readonly expiresAt?: number;
-  /** Absent when the server named none: then what was asked for. */
+  /** Absent if the server sent none: then the requested scopes. */
   readonly scopes?: readonly string[];
 }
 
 export type TokenFailure =
-  /** The grant is worth nothing any more, whoever asks. */
+  /** The grant is invalid for every client. */
   | "refused"
-  /** The server does not know us, or not with this secret. */
+  /** The server rejects our client or its secret. */
   | "client-refused"
-  /** It answered with an error that neither the user nor time changes: `invalid_request`. Nothing is known of the grant. */
+  /** An error that neither user nor time can fix, such as `invalid_request`. The grant may be valid. */
   | "answered-error"
-  /** Nothing is known: try again. */
+  /** Unknown: try again. */
   | "unavailable";
 
 export type TokenResult =
   | { readonly ok: true; readonly tokens: TokenSet }
-  /** `detail` is for the log, with the setting to change where it is known. @param code the server's error, when it is one */
+  /** `detail` is for the log, with the setting to change if known. `code` is the server's error code, if any. */
   | { readonly ok: false; readonly failure: TokenFailure; readonly detail: string; readonly code?: string };
 
-/** Who asks, with the secret read just now. */
+/** Context of a request, with the current secret. */
 export interface Asking {
   readonly server: ServerReference;
-  /** Absent: the grant itself says who asks, and the server knows no client. */
+  /** Absent: the grant itself identifies the caller, and the server has no client. */
   readonly client: ClientReference | undefined;
   readonly clientSecret: string | undefined;
   /** For `private_key_jwt`. */
   readonly clientKey?: ClientKey | undefined;
-  /** The only issuer that these credentials may go to; undefined for endpoints of the configuration. */
+  /** The only issuer that may get these credentials; undefined for configured endpoints. */
   readonly boundIssuer: string | undefined;
-  /** undefined: is not sent. */
+  /** undefined: not sent. */
   readonly resource: string | undefined;
-  /** Address of the upstream that the token is for: its own origin may speak its own scheme. */
+  /** URL of the token's upstream. Endpoints at its own origin may use its scheme. */
   readonly upstreamUrl: string;
-  /** As the route of that upstream has it. */
+  /** From the upstream's route. */
   readonly reach?: UpstreamReach | undefined;
   readonly settings: LiveSettings;
 }
@@ -88,7 +88,7 @@ export function exchangeRefreshToken(
   return requestTokens(deps, asking, "refresh_token", { refresh_token: refreshToken });
 }
 
-/** A grant without a browser. @param parameters beside `grant_type` and `resource` */
+/** Requests a token by a grant without a browser. @param parameters in addition to `grant_type` and `resource` */
 export function exchangeDirect(
   deps: TokenEndpointDeps,
   asking: Asking,
@@ -98,7 +98,10 @@ export function exchangeDirect(
   return requestTokens(deps, asking, grantType, parameters);
 }
 
-/** Best effort: the server may not revoke, and the token is forgotten here in any case. @returns whether it confirmed */
+/**
+ * Best effort: the server may not support revocation, and the token is deleted here in any case. @returns true if the
+ * server confirmed
+ */
 export async function revokeToken(
   deps: TokenEndpointDeps,
   asking: Asking,
@@ -159,15 +162,15 @@ async function requestTokens(
   }
 }
 
-/** Ten years: what is longer is a mistake, and the store takes no such time. */
+/** Ten years. Longer lifetimes are mistakes, and the store does not accept them. */
 const MAX_LIFETIME_SECONDS = 10 * 365 * 24 * 3600;
 
-/** b64token of RFC 6750 §2.1, and the other visible characters that some servers use. */
+/** b64token of RFC 6750 §2.1, and other visible characters that some servers use. */
 function isHeaderToken(token: string): boolean {
   return token.length <= 32_768 && /^[\x21-\x7e]+$/.test(token);
 }
 
-/** Codes that say: never again with this grant (RFC 6749 §5.2, RFC 8707 §2). */
+/** Errors that make the grant permanently invalid (RFC 6749 §5.2, RFC 8707 §2). */
 const PERMANENT = new Set([
   "invalid_grant",
   "invalid_scope",
@@ -178,7 +181,7 @@ const PERMANENT = new Set([
 const ABOUT_CLIENT = new Set(["invalid_client", "unauthorized_client"]);
 const ABOUT_REQUEST = new Set(["invalid_request", "invalid_dpop_proof", "use_dpop_nonce"]);
 
-/** What some servers quote in their errors. */
+/** Secrets that some servers quote in their errors. */
 function secretsOf(parameters: Readonly<Record<string, string>>): readonly (string | undefined)[] {
   return ["code", "code_verifier", "refresh_token", "assertion"].map((name) => parameters[name]);
 }
@@ -190,7 +193,7 @@ function failureResult(error: unknown, status: number, sent: readonly (string | 
     const word = /^[a-z_]{1,40}$/.test(code) ? { code } : {};
     return { ...refuse(failureOf(code, status), detail), ...word };
   }
-  // An error page of a proxy, a truncated answer, a host that is away: nothing is known of the grant.
+  // A proxy's error page, a truncated response or an unreachable host say nothing about the grant.
   const what =
     error instanceof FetchRefused
       ? error.message
@@ -208,8 +211,8 @@ function failureOf(code: string, status: number): TokenFailure {
 }
 
 /**
- * Why nothing may be sent. The operator must still list the issuer, and the credentials must be for it; endpoints of the
- * configuration are the operator's own words.
+ * Reason why nothing may be sent. The operator must still allow the issuer, and the credentials must belong to it.
+ * Configured endpoints are allowed by the operator.
  */
 function whyNot({ server: { issuer }, boundIssuer, settings }: Asking): string | undefined {
   if (issuer === undefined) return boundIssuer === undefined ? undefined : "the server has no issuer";
@@ -226,7 +229,7 @@ function serverOf({ server }: Asking): oauth.AuthorizationServer {
   };
 }
 
-/** The library wants a name; without a client it is sent nowhere. */
+/** The library requires a name. Without a client it is never sent. */
 function clientOf({ client }: Asking): oauth.Client {
   return { client_id: client?.clientId ?? "none" };
 }
@@ -239,8 +242,8 @@ function authOf({ client, clientSecret, clientKey }: Asking): oauth.ClientAuth {
 }
 
 /**
- * HTTP Basic with both parts form-encoded (RFC 6749 §2.3.1), and no character more than that asks for: servers that do not
- * decode still understand identifiers of letters, digits, "-", "." and "_", which nearly all are.
+ * HTTP Basic with both parts form-encoded (RFC 6749 §2.3.1), encoding only the necessary characters: servers that do
+ * not decode still accept identifiers of letters, digits, "-", "." and "_", which nearly all are.
  */
 function basicAuth(clientSecret: string): oauth.ClientAuth {
   return (_server, client, _body, headers) => {
@@ -253,7 +256,7 @@ function formEncode(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }
 
-/** @param endpoint that is asked: where it may be follows from its own address, not from another endpoint's */
+/** @param endpoint URL of the request. Its own origin determines the restrictions, not that of another endpoint */
 function oneCall(fetch: SafeFetch, asking: Asking, endpoint: string) {
   let status = 0;
   const target = endpointTarget(asking.server, endpoint, asking);

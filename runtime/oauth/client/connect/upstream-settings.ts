@@ -1,4 +1,4 @@
-/** What an operator can change when an upstream's authorization server does not accept the gateway. */
+/** Settings to check if an upstream's authorization server rejects the gateway. */
 import type { OAuthSettings } from "../../../shared/http/oauth-error.ts";
 
 export const UPSTREAM_SETTINGS: OAuthSettings = {

@@ -1,9 +1,10 @@
 /**
- * Asks an upstream's authorization server for a token that nobody connects: by an ID-JAG for a user, by a token of the
- * gateway's platform, or as a client of its own.
+ * Requests a token that needs no user connection: by an ID-JAG for a user, by a token of the gateway's platform, or
+ * with its own client credentials.
  *
- * Untrusted input: every answer. Promises: a user's ID token goes to the identity provider alone, an assertion to the
- * authorization server of its audience alone, which is the issuer that the route's client belongs to; a server that refuses is asked once more at most, with a fresh ID-JAG.
+ * Untrusted input: every response. Promises: a user's ID token goes only to the identity provider. An assertion goes
+ * only to the authorization server of its audience, which is the issuer of the route's client. After a rejection there
+ * is at most one more attempt, with a fresh ID-JAG.
  */
 import { decodeJwt } from "jose";
 
@@ -29,7 +30,7 @@ export interface AskGrantDeps extends FindAccessDeps, TokenEndpointDeps {
   readonly snapshots: Snapshots;
   readonly clients: ClientChooser;
   readonly idJags: IdJags;
-  /** Called after each question. */
+  /** Called after each request. */
   readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
 }
 
@@ -44,7 +45,7 @@ export type Granted =
   /** `detail` is for the log. */
   | { readonly ok: false; readonly why: Refused | "unavailable"; readonly detail: string };
 
-/** @param userId whom an ID-JAG is for; no matter for the others */
+/** @param userId user of an ID-JAG; unused for other grants */
 export type AskGrant = (userId: string, target: UpstreamTarget, direct: DirectGrant) => Promise<Granted>;
 
 const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -53,7 +54,7 @@ const CLIENT_CREDENTIALS = "client_credentials";
 export function createAskGrant(deps: AskGrantDeps): AskGrant {
   const access = createAccessFinder(deps);
 
-  /** With what proves us as the configuration in force has it. */
+  /** Includes the current credentials from the active configuration. */
   const askingOf = async (
     target: UpstreamTarget,
     server: ServerReference,
@@ -103,15 +104,15 @@ export function createAskGrant(deps: AskGrantDeps): AskGrant {
         break;
       }
       case "id_jag": {
-        // By its own metadata, which was read at this very address: nobody else is sent the assertion.
+        // From the server's own metadata, read at this very URL: no other server gets the assertion.
         const audience = server.issuer ?? "";
-        const wanted = { audience, resource, scopes: direct.scopes, clientId: client?.clientId ?? "" };
+        const request = { audience, resource, scopes: direct.scopes, clientId: client?.clientId ?? "" };
         const presentFresh = async (): Promise<TokenResult | Extract<Granted, { ok: false }>> => {
-          const answer = await deps.idJags.request(userId, wanted);
+          const answer = await deps.idJags.request(userId, request);
           return answer.ok ? present({ assertion: answer.idJag }) : refuse(answer.reason, answer.detail);
         };
         let presented = await presentFresh();
-        // Each works once: it may have been used up by a request whose answer was lost.
+        // Each ID-JAG works once, and a request with a lost response may have used it.
         if (isInvalidGrant(presented)) presented = await presentFresh();
         if ("why" in presented) return presented;
         if (isInvalidGrant(presented))
@@ -142,8 +143,8 @@ export function createAskGrant(deps: AskGrantDeps): AskGrant {
 }
 
 /**
- * Whether the token of a platform names this server as its audience (RFC 7523 §3). Where the endpoint is configured the
- * operator has chosen both, and no issuer is known.
+ * Returns true if a platform token names this server as its audience (RFC 7523 §3). For configured endpoints no issuer
+ * is known, and the operator has chosen both.
  */
 function isFor(assertion: string, { issuer, tokenEndpoint }: ServerReference): boolean {
   if (issuer === undefined) return true;

@@ -1,10 +1,10 @@
 /**
- * Tokens that nobody connects (`id_jag`, `workload`, `client_credentials`): got when a request needs one, renewed before
- * their end, dropped when the upstream refuses them.
+ * Tokens that need no user connection (`id_jag`, `workload`, `client_credentials`): requested on demand, renewed before
+ * they expire, dropped if the upstream rejects them.
  *
- * Promises: one question per user and route, or per route, at a time; those of users are stored sealed and asked for once
- * across replicas, those of a route live in this process alone; after a refusal nobody is asked again for `REFUSED_MS`,
- * unless the user has signed in since; a server that is away costs nobody a token that is still good.
+ * Promises: one request per user and route, or per route, at a time. Users' tokens are stored sealed and shared by the
+ * replicas; a route's token stays in this process. After a rejection there is no request for `REFUSED_MS`, unless the
+ * user has signed in since. An unreachable server never invalidates a valid token.
  */
 import type { DirectGrant } from "../../../features/mcp/compiled.ts";
 import { errorText } from "../../../shared/errors.ts";
@@ -37,15 +37,15 @@ export interface DirectTokensDeps extends AskGrantDeps {
 }
 
 const REFUSED_MS = 30_000;
-/** Of a token whose server names no end. */
+/** Lifetime of a token without a stated expiry. */
 const DEFAULT_SECONDS = 300;
 const CACHE_ENTRIES = 20_000;
 
-/** Why nobody is asked. */
+/** Pause between requests, with its reason. */
 interface Pause extends Visited {
   readonly held: Held;
   readonly untilMs: number;
-  /** Of the user, when it began. */
+  /** The user's number of sign-ins at the start of the pause. */
   readonly signIns: number;
 }
 
@@ -55,7 +55,7 @@ interface RouteToken extends Visited {
   readonly expiresAt: number;
 }
 
-/** For targets with a direct grant; see `UpstreamTokenStore` for `hold` and `replace`. */
+/** For targets with a direct grant. See `UpstreamTokenStore` for `hold` and `replace`. */
 export class DirectTokens {
   readonly #deps: DirectTokensDeps;
   readonly #steady: Clock;
@@ -102,14 +102,14 @@ export class DirectTokens {
     return now?.kind === "token" ? now : this.replace(userId, target, "", false);
   }
 
-  /** The upstream does not take a fresh token either. */
+  /** Call if the upstream rejects a fresh token as well. */
   async giveUp(userId: string, target: UpstreamTarget, accessToken: string): Promise<void> {
     const { direct } = target;
     if (!direct) return;
     const key = keyOf(userId, target, direct);
     this.#tellRefusal(userId, target, "misconfigured", "the upstream refuses a fresh token");
     await this.#pause(key, userId, isOfUser(direct), "misconfigured");
-    // Only no other one is requested for a while: what one request got is no fact about the others.
+    // A route's token stays, but no other is requested for a while: one rejected request says nothing about the others.
     if (!isOfUser(direct)) return;
     const stored = await this.#records.read(key);
     if (stored && this.#records.open(key, stored.value)?.access === accessToken)
@@ -120,7 +120,7 @@ export class DirectTokens {
     return this.#refreshes.close();
   }
 
-  /** What is known without asking anybody. */
+  /** Result of a pause, without a request. */
   async #paused(key: string, userId: string, isUsers: boolean): Promise<Held | undefined> {
     const known = this.#pauses.get(key);
     if (!known || this.#steady.now() >= known.untilMs) return undefined;
@@ -149,7 +149,7 @@ export class DirectTokens {
     return now.kind === "token" ? { ...now, canRefresh: true } : now;
   }
 
-  /** Under the lease. @param stored what is to be replaced */
+  /** Requires the lease. @param stored record to replace */
   async #askForUser(
     key: string,
     userId: string,
@@ -167,9 +167,9 @@ export class DirectTokens {
       const { why, detail } = granted.ok ? { why: "misconfigured" as const, detail: "there is no client" } : granted;
       this.#tellRefusal(userId, target, why, detail);
       const result = await this.#pause(key, userId, true, why);
-      // Neither a server that is away nor a mistake of the operator takes away what is still good.
+      // An unreachable server or an operator's mistake does not invalidate a valid token.
       if (isGood && why !== "denied" && why !== "sign-in") return this.#heldOf(key, stored.value);
-      // Who may not have another one keeps none.
+      // A user who may not get a new token loses the old one.
       if (stored && why !== "unavailable") await this.#deps.store.delete(key, { ifVersion: stored.version });
       return result;
     }
@@ -193,7 +193,7 @@ export class DirectTokens {
       obtainedAt: now,
     };
     this.#pauses.delete(key);
-    // Whoever wrote meanwhile has a token that is as new.
+    // A concurrent request stored a token that is as new.
     if (expiresAt > now) await this.#records.put(key, record, stored?.version ?? 0, expiresAt);
     return this.#heldOf(key, record);
   }
@@ -250,8 +250,8 @@ export class DirectTokens {
     }
     if (granted) this.#tellRefusal(userId, target, granted.why, granted.detail);
     const result = granted ? await this.#pause(key, userId, false, granted.why) : (wait ?? UNAVAILABLE);
-    // Neither a server that is away nor a mistake of the operator takes away what is still good.
-    // Nor does a request that the upstream refuses whatever its token: the token is of all users of the route.
+    // An unreachable server or an operator's mistake does not invalidate a valid token. Nor does a request that the
+    // upstream rejects regardless of its token, since all users of the route share the token.
     return known && !isRefused ? heldOfRoute(known) : result;
   }
 

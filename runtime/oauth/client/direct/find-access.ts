@@ -1,4 +1,4 @@
-/** Where a direct grant is presented, and for which resource: as configured, or discovered and remembered for a while. */
+/** Authorization server and resource of a direct grant: configured, or discovered and cached for a while. */
 import { steadyClock, type Clock } from "../../../shared/clock.ts";
 import { type AuthorizationServer, configuredServer } from "../discovery/metadata.ts";
 import type { Needs } from "../need.ts";
@@ -16,14 +16,14 @@ export type Access =
 
 export interface AccessFinder {
   find(target: UpstreamTarget, grantType: string): Promise<Access>;
-  /** Asks again next time: what it said does not work. */
+  /** Discards the cached result, which does not work. */
   forget(target: UpstreamTarget): void;
 }
 
 const KNOWN_MS = 5 * 60_000;
 
 export function createAccessFinder(deps: FindAccessDeps): AccessFinder {
-  /** A new configuration brings new targets. */
+  /** A new configuration has new targets. */
   const known = new WeakMap<UpstreamTarget, { readonly access: Promise<Access>; readonly untilMs: number }>();
 
   const clock = steadyClock(deps.clock);
@@ -32,7 +32,7 @@ export function createAccessFinder(deps: FindAccessDeps): AccessFinder {
     const resource = target.oauth?.resource;
     const endpoint = target.oauth?.endpoint;
     if (endpoint) return { ok: true, server: configuredServer(endpoint), resource: resource ?? target.url };
-    // Without metadata nobody says who the server is: the fixed addresses of old servers are for people who consent.
+    // Without metadata the server is unknown: the fixed endpoints of old servers are only for users who consent.
     const found = await deps.needs.discover(target, { isChallenged: false, grantType });
     if (!found.ok) {
       const { failure } = found;

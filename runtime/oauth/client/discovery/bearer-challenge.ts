@@ -1,25 +1,25 @@
-/** The `WWW-Authenticate` header of an upstream's 401 or 403, as far as OAuth goes (RFC 9110 §11.6.1, RFC 6750 §3). */
+/** The `WWW-Authenticate` header of an upstream's 401 or 403, as far as OAuth needs it (RFC 9110 §11.6.1, RFC 6750 §3). */
 
 export interface BearerChallenge {
   /** "invalid_token", "insufficient_scope", … */
   readonly error?: string;
   readonly scope?: string;
-  /** RFC 9728 §5.1. Whoever wrote the answer wrote this too: nothing is fetched before it is checked. */
+  /** RFC 9728 §5.1. Untrusted, like the whole response: checked before anything is fetched. */
   readonly resourceMetadata?: string;
 }
 
-/** What an upstream asks for. `other`: it wants another scheme only, so OAuth would not help. */
+/** Challenge of an upstream. `other`: only other schemes, so OAuth would not help. */
 export type ChallengeReading =
   | { readonly kind: "none" }
   | { readonly kind: "other" }
   | { readonly kind: "bearer"; readonly challenge: BearerChallenge };
 
-/** Longer headers are read up to here. */
+/** Longer headers are truncated. */
 const MAX_CHARACTERS = 8_192;
 const TOKEN = /[!#$%&'*+.^_`|~0-9A-Za-z-]+/y;
 const TOKEN68 = /[A-Za-z0-9._~+/-]+=*/y;
 
-/** @param value one header, or all of them; undefined when there was none */
+/** @param value one header or all of them; undefined: none */
 export function readChallenge(value: string | readonly string[] | undefined): ChallengeReading {
   if (value === undefined) return { kind: "none" };
   const text = (typeof value === "string" ? value : value.join(", ")).slice(0, MAX_CHARACTERS);
@@ -44,7 +44,7 @@ interface Challenge {
   readonly parameters: Map<string, string>;
 }
 
-/** Reads as far as the header makes sense; what comes after a mistake is not guessed at. */
+/** Parses up to the first error. The rest is ignored. */
 function parseChallenges(text: string): readonly Challenge[] {
   const challenges: Challenge[] = [];
   let at = 0;
@@ -69,7 +69,7 @@ function parseChallenges(text: string): readonly Challenge[] {
       skip(" \t");
       const value = text[at] === '"' ? takeQuoted() : take(TOKEN);
       if (value === undefined) return challenges;
-      // A name that stands twice has no single meaning: the first one counts, the header's author put it first.
+      // Duplicate parameters are ambiguous. The first one counts.
       if (!current.parameters.has(word.toLowerCase())) current.parameters.set(word.toLowerCase(), value);
       continue;
     }
@@ -103,7 +103,7 @@ function parseChallenges(text: string): readonly Challenge[] {
   }
 }
 
-/** What a server responds to a question without a token. "passed": it lets it pass; "silent": nothing; undefined: neither of all this. */
+/** Response to a request without a token. "passed": accepted; "silent": no response; undefined: anything else. */
 export type ChallengeAnswer = BearerChallenge | "passed" | "silent" | undefined;
 
 export function challengeOf(answer: ChallengeAnswer): BearerChallenge | undefined {

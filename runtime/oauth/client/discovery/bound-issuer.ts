@@ -1,6 +1,6 @@
 /**
- * The authorization server that a route's configured client belongs to (MCP authorization, SEP-2352): its secrets and
- * assertions go to this issuer only.
+ * The authorization server of a route's configured client (MCP authorization, SEP-2352): its secrets and assertions go
+ * to this issuer only.
  *
  * Untrusted input: the issuer that the upstream's metadata names. `authorization_server_url` decides; without it the
  * first issuer that was used is recorded. Promise: later metadata cannot change the issuer.
@@ -22,13 +22,13 @@ export interface BoundIssuersDeps {
 export interface BoundIssuers {
   /** @returns undefined if the route has no client of its own, its endpoints are configured, or no issuer was used yet */
   find(target: UpstreamTarget): Promise<string | undefined>;
-  /** Records the issuer if none was used yet. @returns as `find` does, afterwards */
+  /** Records the issuer if none was used yet. @returns the result of `find` afterwards */
   bind(target: UpstreamTarget, issuer: string): Promise<string | undefined>;
 }
 
 export function createBoundIssuers(deps: BoundIssuersDeps): BoundIssuers {
   const { store, clock, log } = deps;
-  // Otherwise an attacker that can write the store could choose the issuer.
+  // Sealed: otherwise an attacker with write access to the store could choose the issuer.
   const sealer = deps.keys.sealer("vault");
 
   const put = (key: string, issuer: string, ifVersion: number) => {
@@ -38,7 +38,7 @@ export function createBoundIssuers(deps: BoundIssuersDeps): BoundIssuers {
 
   const read = async (key: string): Promise<{ readonly issuer: string | undefined; readonly version: number }> => {
     const stored = await store.get<BoundIssuerRecord>(key);
-    // A seal that does not open is as good as a deleted record: the shared secret was replaced.
+    // A seal that does not open counts as a deleted record: the shared secret was replaced.
     const issuer = stored && sealer.open(stored.value.boundIssuer, key)?.toString();
     const left = (stored?.expiresAt ?? 0) - epochSeconds(clock);
     if (stored && issuer !== undefined && left < BOUND_ISSUER_SECONDS / 2) await put(key, issuer, stored.version);

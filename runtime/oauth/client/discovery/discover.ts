@@ -1,9 +1,9 @@
 /**
- * Finds the authorization server of an upstream: protected resource metadata (RFC 9728), then server metadata (RFC 8414,
- * OpenID Connect Discovery), in the exact orders of MCP authorization.
+ * Finds the authorization server of an upstream: protected resource metadata (RFC 9728), then server metadata (RFC
+ * 8414, OpenID Connect Discovery), in the exact orders of MCP authorization.
  *
- * Untrusted input: the upstream's challenge and every document. Promises: no host is contacted that
- * `mcp_allowed_as_metadata_domains` does not list; metadata about another resource or issuer is refused, not passed over.
+ * Untrusted input: the upstream's challenge and every document. Promises: only hosts in
+ * `mcp_allowed_as_metadata_domains` are contacted. Metadata about another resource or issuer is rejected, not skipped.
  */
 import type { LiveSettings } from "../../../config/compiled.ts";
 import { matchesDomain } from "../../../settings/domains.ts";
@@ -26,7 +26,7 @@ import type { UpstreamTarget } from "../target.ts";
 
 export interface DiscoverDeps {
   readonly fetch: SafeFetch;
-  /** http is accepted. */
+  /** Allows http. */
   readonly development: boolean;
 }
 
@@ -36,20 +36,20 @@ export interface Discovered {
   readonly resource: string;
   /** `scopes_supported` of the protected resource. */
   readonly resourceScopes: readonly string[];
-  /** No document says so: these are the fixed addresses of MCP 2025-03-26. */
+  /** Without any document: the fixed endpoints of MCP 2025-03-26. */
   readonly isAssumed?: true;
 }
 
 export type DiscoverFailure =
-  /** Nothing there says that OAuth is needed. */
+  /** No sign that OAuth is required. */
   | "not-found"
-  /** A host is not listed, or its address may not be contacted. */
+  /** A host is not listed, or its address must not be contacted. */
   | "not-allowed"
-  /** A document says what it must not say. */
+  /** A document has invalid content. */
   | "invalid"
-  /** Another issuer than the one that the configured client of the route belongs to. */
+  /** Another issuer than that of the route's configured client. */
   | "issuer-changed"
-  /** Somebody did not answer: try later. */
+  /** A server did not respond: try later. */
   | "unavailable";
 
 export type DiscoverResult<T> =
@@ -59,11 +59,11 @@ export type DiscoverResult<T> =
 export interface DiscoverOptions {
   /** `resource_metadata` of the upstream's challenge. */
   readonly resourceMetadata?: string | undefined;
-  /** The upstream has asked for a token, so somebody must be there to give one. */
+  /** The upstream requires a token, so an authorization server must exist. */
   readonly isChallenged: boolean;
-  /** What the authorization server must offer; absent: codes. */
+  /** Grant type that the authorization server must support. Default: codes. */
   readonly grantType?: string;
-  /** The only issuer that may be used; absent: the upstream chooses. */
+  /** The only acceptable issuer; absent: the upstream chooses. */
   readonly issuer?: string | undefined;
 }
 
@@ -82,7 +82,7 @@ export async function discover(
     if (!server.ok) return server.failure === "not-found" ? { ...server, failure: "invalid" } : server;
     return pass({ server: server.value, resource: found.value.resource, resourceScopes: found.value.scopes });
   }
-  // Metadata about another resource is an attack or a mistake: asking somewhere else would hide it.
+  // Metadata about another resource is an attack or a mistake. A fallback would hide it.
   if (found.failure === "invalid") return found;
 
   const without = { resource: target.url, resourceScopes: [] };
@@ -101,7 +101,7 @@ export async function discover(
   return pass({ ...without, server: defaultServer(target.url), isAssumed: true });
 }
 
-/** The protected resource metadata of an upstream; also tells whether it needs OAuth at all. */
+/** Protected resource metadata of an upstream. Also shows whether it requires OAuth at all. */
 export async function findProtectedResource(
   deps: DiscoverDeps,
   target: UpstreamTarget,
@@ -132,13 +132,13 @@ async function firstDocument<T>(
       return parsed.ok ? pass(parsed.value) : refuse("invalid", parsed.detail);
     }
     if (document.failure !== "not-found") last = document;
-    // A host that is away now may have a document: its absence elsewhere proves nothing.
+    // An unreachable host may have a document, so this is not "not found".
     if (document.failure === "unavailable") return document;
   }
   return last;
 }
 
-/** The first authorization server that may be contacted; the resource lists equals (RFC 9728 §7.6). */
+/** Returns the first authorization server that may be contacted. The listed ones are equal (RFC 9728 §7.6). */
 function chooseIssuer(found: ProtectedResource, settings: LiveSettings): DiscoverResult<string> {
   const { mcpAllowedAsMetadataDomains: domains } = settings;
   const usable = found.authorizationServers.find(
@@ -151,7 +151,7 @@ function chooseIssuer(found: ProtectedResource, settings: LiveSettings): Discove
   return refuse("not-allowed", `mcp_allowed_as_metadata_domains does not list ${JSON.stringify(hosts.slice(0, 5))}`);
 }
 
-/** Only the issuer that the configured client belongs to. */
+/** Accepts only the issuer of the configured client. */
 function expectIssuer(found: ProtectedResource, issuer: string): DiscoverResult<string> {
   if (found.authorizationServers.some((named) => isSameIssuer(named, issuer))) return pass(issuer);
   const named = JSON.stringify(found.authorizationServers.slice(0, 5)).slice(0, 500);
@@ -177,7 +177,7 @@ async function findServer(
   );
 }
 
-/** `to` may be plain http in the operator's own network, and then its own authorization server is too. */
+/** `to` may be plain http in the operator's own network. Then so may its own authorization server. */
 function isUpstreamOrigin(url: string, target: UpstreamTarget): boolean {
   return new URL(url).origin === new URL(target.url).origin;
 }
@@ -224,7 +224,7 @@ async function fetchDocument(
   if (answer.status >= 500 || answer.status === 429) return refuse("unavailable", `${host} answered ${answer.status}`);
   if (answer.status !== 200) return refuse("not-found", `${host} answered ${answer.status}`);
   const document = parseForeignJson(answer.body);
-  // Applications answer every unknown path with their start page, or with JSON of their own.
+  // Many applications respond to unknown paths with their start page, or with JSON of their own.
   if (!isMetadata(document)) return refuse("not-found", `${host} answered with something else than metadata`);
   return pass(document);
 }

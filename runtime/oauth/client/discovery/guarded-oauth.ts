@@ -1,7 +1,7 @@
 /**
  * oauth4webapi's requests through the guarded fetch.
  *
- * Promise: of an answer only status, media type and body come through; ID tokens do not.
+ * Promise: only status, media type and body of a response reach the library, without ID tokens.
  */
 import * as oauth from "oauth4webapi";
 
@@ -13,13 +13,13 @@ import { isRecord } from "../../../shared/is-record.ts";
 
 export class FetchRefused extends Error {}
 
-/** What oauth4webapi sends: forms and JSON text. */
+/** Request bodies of oauth4webapi: forms and JSON text. */
 type RequestBody = URLSearchParams | string | null;
 
-/** oauth4webapi's requests through the guarded fetch. */
+/** Options that send oauth4webapi's requests through the guarded fetch. */
 export function guardedOptions(fetch: SafeFetch, target: FetchTarget, seen: (status: number) => void) {
   return {
-    // The guarded fetch checks schemes by itself, knowing who named the address.
+    // The guarded fetch checks schemes separately, depending on the source of the URL.
     [oauth.allowInsecureRequests]: true,
     [oauth.customFetch]: async (
       url: string,
@@ -35,7 +35,7 @@ export function guardedOptions(fetch: SafeFetch, target: FetchTarget, seen: (sta
       });
       if (!answer.ok) throw new FetchRefused(`${answer.reason}: ${answer.detail}`);
       seen(answer.status);
-      // Only what is read: a challenge header would hide the error code in the body, and cookies are nobody's here.
+      // Only the necessary header: a challenge would make the library ignore the error in the body, and cookies are unused.
       const type = answer.headers["content-type"];
       const isEmpty = answer.status === 204 || answer.body.length === 0;
       return new Response(isEmpty ? null : withoutIdToken(answer.body), {
@@ -46,7 +46,7 @@ export function guardedOptions(fetch: SafeFetch, target: FetchTarget, seen: (sta
   };
 }
 
-/** An ID token says who the user is over there, which is none of our business: it is neither checked nor kept. */
+/** An ID token describes the user at the upstream, which is irrelevant here. It is neither checked nor stored. */
 function withoutIdToken(body: Buffer): Buffer<ArrayBuffer> | string {
   const parsed = parseForeignJson(body);
   if (!isRecord(parsed) || !("id_token" in parsed)) return Buffer.from(body);
@@ -54,7 +54,7 @@ function withoutIdToken(body: Buffer): Buffer<ArrayBuffer> | string {
   return JSON.stringify(rest);
 }
 
-/** What is asked of an endpoint's address, by who named it. */
+/** Restrictions on an endpoint's URL, depending on its source. */
 export function endpointTarget(
   server: { readonly issuer?: string | undefined },
   endpoint: string,

@@ -1,8 +1,8 @@
 /**
- * Metadata of protected resources and authorization servers: where it stands, and what of it is believed.
+ * Metadata of protected resources and authorization servers: their URLs and validation.
  *
- * Untrusted input: the documents. Promise: what comes out has the right owner (`issuer`, `resource`), endpoints that are
- * addresses of a network, and PKCE with S256.
+ * Untrusted input: the documents. Promise: accepted metadata has the right owner (`issuer`, `resource`), network URLs
+ * as endpoints, and PKCE with S256.
  */
 import { isRecord, type Members } from "../../../shared/is-record.ts";
 import { trimSlash } from "../../../shared/http/trim-slash.ts";
@@ -10,21 +10,21 @@ import type { ServerReference } from "../connection-records.ts";
 
 export const AUTHORIZATION_CODE = "authorization_code";
 
-/** What we use of an authorization server. */
+/** The used metadata of an authorization server. */
 export interface AuthorizationServer {
-  /** As the metadata has it; undefined for endpoints of the configuration. */
+  /** From the metadata; undefined for configured endpoints. */
   readonly issuer: string | undefined;
-  /** "" where only grants without a browser are wanted and the server has none. */
+  /** "" if only grants without a browser are needed and the server has none. */
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
   readonly registrationEndpoint?: string;
   readonly revocationEndpoint?: string;
   readonly scopes: readonly string[];
-  /** undefined when the metadata does not say: then `client_secret_basic` (RFC 8414 §2). */
+  /** undefined if the metadata has none: then `client_secret_basic` (RFC 8414 §2). */
   readonly tokenAuthMethods: readonly string[] | undefined;
-  /** It promises `iss` in its answers (RFC 9207 §3). */
+  /** The server always sends `iss` in its responses (RFC 9207 §3). */
   readonly sendsIssuer: boolean;
-  /** It reads client ID metadata documents. */
+  /** The server supports client ID metadata documents. */
   readonly readsClientDocuments: boolean;
 }
 
@@ -36,10 +36,10 @@ export interface ProtectedResource {
 
 export type MetadataReading<T> =
   | { readonly ok: true; readonly value: T }
-  /** `detail` is for the log and for administrators: what the document says wrongly, no secret in it. */
+  /** `detail` is for the log and administrators: the invalid content, without secrets. */
   | { readonly ok: false; readonly detail: string };
 
-/** In the order of RFC 9728 §3.1 as MCP has it: with the path first, then at the root. */
+/** In the order of RFC 9728 §3.1, as MCP specifies: first with the path, then at the root. */
 export function resourceMetadataUrls(url: string): readonly string[] {
   const { origin, pathname } = new URL(url);
   const path = trimSlash(pathname);
@@ -58,14 +58,14 @@ export function serverMetadataUrls(issuer: string): readonly string[] {
 }
 
 /**
- * Whether a document says anything that protected resource metadata says. Applications answer every path with JSON of
- * their own ("not found", a JSON-RPC error): such a document is none, while one that says it wrongly must not be passed over.
+ * Returns true if a document has a member of protected resource metadata. Applications respond to every path with JSON
+ * of their own ("not found", a JSON-RPC error): such a document is skipped, while invalid metadata must be reported.
  */
 export function saysResource(document: unknown): boolean {
   return hasSome(document, ["resource", "authorization_servers"]);
 }
 
-/** The same of authorization server metadata. */
+/** Likewise for authorization server metadata. */
 export function saysServer(document: unknown): boolean {
   return hasSome(document, ["issuer", "authorization_endpoint", "token_endpoint"]);
 }
@@ -74,7 +74,7 @@ function hasSome(document: unknown, members: readonly string[]): boolean {
   return isRecord(document) && members.some((name) => document[name] !== undefined);
 }
 
-/** @param upstreamUrl whose metadata this must be */
+/** @param upstreamUrl upstream that the metadata must describe */
 export function parseProtectedResource(document: unknown, upstreamUrl: string): MetadataReading<ProtectedResource> {
   if (!isRecord(document)) return bad("the protected resource metadata is no JSON object");
   const { resource } = document;
@@ -88,7 +88,7 @@ export function parseProtectedResource(document: unknown, upstreamUrl: string): 
   return { ok: true, value: { resource, authorizationServers, scopes: textList(document, "scopes_supported") } };
 }
 
-/** True when the resource is the upstream or a part of its path by whole segments, at the same origin. */
+/** Returns true if the resource is the upstream or a prefix of its path in whole segments, at the same origin. */
 function coversUpstream(resource: string, upstreamUrl: string): boolean {
   if (!URL.canParse(resource) || resource.includes("#")) return false;
   const named = new URL(resource);
@@ -102,9 +102,9 @@ function coversUpstream(resource: string, upstreamUrl: string): boolean {
 }
 
 /**
- * @param development http endpoints are accepted
- * @param grantType what the server must offer: codes need an authorization endpoint and PKCE besides
- * @param isNamed the operator has named this issuer for the route
+ * @param development allows http endpoints
+ * @param grantType grant that the server must support; codes also need an authorization endpoint and PKCE
+ * @param isNamed the operator has configured this issuer for the route
  */
 export function parseServerMetadata(
   document: unknown,
@@ -114,7 +114,7 @@ export function parseServerMetadata(
   isNamed = false,
 ): MetadataReading<AuthorizationServer> {
   if (!isRecord(document)) return bad("the authorization server metadata is no JSON object");
-  // RFC 8414 §3.3: the issuer MUST be identical to the one asked for, or the data MUST NOT be used.
+  // RFC 8414 §3.3: the issuer MUST be identical to the one requested, or the data MUST NOT be used.
   const stated = document["issuer"];
   if (typeof stated !== "string" || !isSameIssuer(stated, issuer)) {
     return bad(`the metadata of ${quote(issuer)} is of issuer ${quote(String(stated))}`);
@@ -172,20 +172,21 @@ export function parseServerMetadata(
 }
 
 /**
- * Metadata that name the authorization endpoint of another server and their own token endpoint get its codes (mix-up, RFC 9700
- * §4.4). A server that promises `iss` may use several origins, because a code of another server is then rejected.
+ * Returns true if an endpoint is at the issuer's origin. Metadata with another server's authorization endpoint and its
+ * own token endpoint would get that server's codes (mix-up, RFC 9700 §4.4). A server that promises `iss` may use
+ * several origins, because a code of another server is then rejected.
  */
 export function isAtOrigin(address: string, issuer: string): boolean {
   return new URL(address).origin === new URL(issuer).origin;
 }
 
-/** @param without what would have made it right */
+/** @param without missing feature that would allow it */
 export function originProblem(issuer: string, address: string, without = ""): string {
   const where = `${quote(issuer)} has an endpoint at another origin, ${quote(new URL(address).origin)}`;
   return `${where}${without}: set "authorization_server_url" if that is intended`;
 }
 
-/** The endpoints of MCP 2025-03-26 for servers without any metadata: fixed paths at the origin of the MCP server. */
+/** Endpoints of MCP 2025-03-26 for servers without any metadata: fixed paths at the MCP server's origin. */
 export function defaultServer(upstreamUrl: string): AuthorizationServer {
   const { origin } = new URL(upstreamUrl);
   return {
@@ -200,7 +201,7 @@ export function defaultServer(upstreamUrl: string): AuthorizationServer {
   };
 }
 
-/** Endpoints of the configuration. */
+/** Endpoints from the configuration. */
 export function configuredServer(endpoint: {
   readonly authUrl: string;
   readonly tokenUrl: string;
@@ -216,7 +217,7 @@ export function configuredServer(endpoint: {
   };
 }
 
-/** What is kept of a server that gave something. */
+/** Stored facts about a server that issued a token. */
 export function referenceOf(server: AuthorizationServer): ServerReference {
   return {
     ...(server.issuer === undefined ? {} : { issuer: server.issuer }),
@@ -225,14 +226,14 @@ export function referenceOf(server: AuthorizationServer): ServerReference {
   };
 }
 
-/** Addresses that a browser may be sent to and a token request may go to: never a script, never a fragment. */
+/** Returns true for URLs that are safe for browser redirects and token requests: no script, no fragment. */
 export function isEndpoint(text: string, development: boolean): boolean {
   if (!URL.canParse(text) || text.includes("#")) return false;
   const { protocol, username, password } = new URL(text);
   return username === "" && password === "" && (protocol === "https:" || (development && protocol === "http:"));
 }
 
-/** Identical text; "https://h" and "https://h/" are two spellings of one URI (RFC 3986 §6.2.3) and both are in use. */
+/** Compares issuers as text, except that "https://h" equals "https://h/" (RFC 3986 §6.2.3): both are in use. */
 export function isSameIssuer(stated: string, asked: string): boolean {
   if (stated === asked) return true;
   const isBareOrigin = (text: string): boolean => URL.canParse(text) && trimSlash(text) === new URL(text).origin;
@@ -249,7 +250,7 @@ function textList(document: Members, name: string): readonly string[] {
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
 }
 
-/** Text of others in our log: shortened, control characters escaped. */
+/** External text for our log: shortened, with escaped control characters. */
 function quote(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }

@@ -1,25 +1,25 @@
-/** Vault records as the store keeps them: sealed on the way in, opened on the way out. */
+/** Stored upstream tokens: sealed when written, opened when read. */
 import { hashSecret, type Keys } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import type { PutResult, Store, StoredRecord } from "../../../store/store.ts";
 import { bindingOf, VAULT_SECONDS, upstreamTokenTag, type UpstreamTokenRecord } from "../connection-records.ts";
 
-/** What is sealed in a record. */
+/** Sealed content of a record. */
 export interface SealedTokens {
   readonly access: string;
   readonly refresh?: string;
-  /** To which server, as which client: see `bindingOf`. Absent in what earlier versions sealed. */
+  /** Server and client of the tokens: see `bindingOf`. Absent in seals of earlier versions. */
   readonly bound?: string;
 }
 
 export type StoredUpstreamTokens = StoredRecord<UpstreamTokenRecord>;
 
-/** A token that may be sent, or why there is none. */
+/** A usable token, or the reason why there is none. */
 export type Held =
   | {
       readonly kind: "token";
       readonly accessToken: string;
-      /** Epoch seconds; absent = no end known. */
+      /** Epoch seconds; absent: no known expiry. */
       readonly expiresAt?: number;
       /** Epoch seconds. */
       readonly obtainedAt: number;
@@ -27,14 +27,14 @@ export type Held =
     }
   /** The user has not connected, or has to connect again. */
   | { readonly kind: "none" }
-  /** The server cannot be asked now, and what we have has expired. */
+  /** The server is unreachable, and our token has expired. */
   | { readonly kind: "unavailable" }
-  /** Of direct grants; `misconfigured` also of connections. */
+  /** For direct grants; `misconfigured` also for connections. */
   | { readonly kind: "refused"; readonly why: Refused };
 
 /**
- * denied: this user may not. sign-in: after a new sign-in, perhaps. misconfigured: the operator has to change something.
- * issuer-changed: the operator has to confirm the issuer.
+ * denied: this user has no permission. sign-in: may succeed after a new sign-in. misconfigured: the operator must
+ * change something. issuer-changed: the operator must confirm the issuer.
  */
 export type Refused = "denied" | "sign-in" | "misconfigured" | "issuer-changed";
 
@@ -45,8 +45,8 @@ export const MISCONFIGURED: Held = { kind: "refused", why: "misconfigured" };
 export interface UpstreamTokenRecords {
   readonly read: (key: string) => Promise<StoredUpstreamTokens | undefined>;
   /**
-   * @param ifVersion absent = whatever is there
-   * @param expiresAt of the record, epoch seconds; absent = while it is used
+   * @param ifVersion absent: any version
+   * @param expiresAt expiry of the record in epoch seconds; absent: extended while it is used
    */
   readonly put: (
     key: string,
@@ -54,17 +54,17 @@ export interface UpstreamTokenRecords {
     ifVersion?: number,
     expiresAt?: number,
   ) => Promise<PutResult>;
-  /** @param record where they go, and as whose */
+  /** @param record server, client and resource of the tokens */
   readonly seal: (
     key: string,
     tokens: SealedTokens,
     record: Pick<UpstreamTokenRecord, "server" | "client" | "resource">,
   ) => string;
-  /** @returns undefined when the connection ended, the seal is not ours, or the record leads elsewhere than it did */
+  /** @returns undefined if the connection ended, the seal is not ours, or the record was changed to another destination */
   readonly open: (key: string, record: UpstreamTokenRecord) => SealedTokens | undefined;
   readonly held: (key: string, record: UpstreamTokenRecord) => Held;
   readonly isExpired: (record: UpstreamTokenRecord) => boolean;
-  /** Drops the tokens; the user has to connect again. */
+  /** Drops the tokens. The user has to connect again. */
   readonly end: (
     key: string,
     stored: StoredUpstreamTokens,

@@ -1,9 +1,9 @@
 /**
- * Refreshes of Internal Tokens: one per connection at a time, in this process and across replicas.
+ * Refreshes of Internal Tokens: one per connection at a time, across all replicas.
  *
- * Promises: what the server answered is stored before anybody uses it; a server that cannot be asked costs nobody a token;
- * a refusal ends the connection once. When the answer of a rotating server was lost with its process, the old refresh
- * token is tried once more, and its refusal ends the connection.
+ * Promises: new tokens are stored before they are used. An unreachable server never invalidates a token. A rejection
+ * ends the connection once. If the response of a rotating server was lost with its process, the old refresh token is
+ * tried once more, and a rejection ends the connection.
  */
 import { errorText, GatewayError } from "../../../shared/errors.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
@@ -34,31 +34,31 @@ export interface RefreshDeps {
   readonly fetch: SafeFetch;
   readonly clock: Clock;
   readonly log: Log;
-  /** How a server is asked about this connection, with the secret as it is now; undefined while the server is not known. */
+  /** Context of a request about this connection, with the current secret; undefined while the server is unknown. */
   readonly asking: (
     target: UpstreamTarget,
     record: UpstreamTokenRecord,
     tokens: SealedTokens,
   ) => Promise<Asking | undefined>;
-  /** Called after each question to a server. */
+  /** Called after each request to a server. */
   readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
 }
 
 export interface Refresher {
-  /** See `Vault.replace`. */
+  /** See `UpstreamTokenStore.replace`. */
   readonly replace: (userId: string, target: UpstreamTarget, accessToken: string, isRefused: boolean) => Promise<Held>;
-  /** A new flow brought tokens: the server is asked at once when they end. */
+  /** Call after a new flow stored tokens: clears the pause, so that the server is asked as soon as they expire. */
   reset(key: string): void;
   close(): Promise<void>;
 }
 
 const LEASE_POLL_MS = 50;
 const MAX_POLL_MS = 500;
-/** Refreshes of one route at once: a thousand connections that end in one second must not time each other out. */
+/** Concurrent refreshes of one route: a thousand connections that expire in one second must not time each other out. */
 export const AT_ONCE = 32;
-/** A caller waits no longer for another holder. */
+/** Maximum wait for another lease holder. */
 export const WAIT_MS = 15_000;
-/** Between two attempts while the server is away. */
+/** Pause between attempts while the server is unavailable. */
 export const RETRY_MS = 2_000;
 const MAX_CONFLICTS = 5;
 
@@ -66,16 +66,16 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   const { store, clock, log } = deps;
   const { read, seal, open, held, isExpired, end } = deps.records;
   const refreshes = createLeasedRefreshes<Held>();
-  /** Records for which an absent server is not asked again yet. */
+  /** Connections whose unreachable server is not asked again yet. */
   const cooldowns = createCooldowns(clock);
-  /** Those of them whose server responded that it does not accept the gateway. */
+  /** Those of them whose server rejects the gateway's client. */
   const misconfigured = createCooldowns(clock);
   const withoutToken = (key: string): Held => (misconfigured.has(key) ? MISCONFIGURED : UNAVAILABLE);
-  /** Fresh tokens that the store did not take: lost with the process, but not before. */
+  /** New tokens that could not be stored: lost if the process ends, but not before. */
   const unsaved = new Map<string, { readonly stored: StoredUpstreamTokens; readonly next: UpstreamTokenRecord }>();
   const turns = createRefreshTurns();
 
-  /** Under the lease. */
+  /** Requires the lease. */
   const askServer = async (
     key: string,
     target: UpstreamTarget,
@@ -86,9 +86,9 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     const { result, server } = await ask(deps, target, record, tokens);
     if (result.ok) {
       const { accessToken, refreshToken, expiresAt, scopes } = result.tokens;
-      // "The authorization server MAY issue a new refresh token": without one the old one stays good (RFC 6749 §6).
+      // "The authorization server MAY issue a new refresh token": without one, the old one stays valid (RFC 6749 §6).
       const refresh = refreshToken ?? tokens.refresh;
-      // As it was asked: what an earlier version stored is bound from here on.
+      // Bound to the server of this request: records of earlier versions had no binding.
       const { expiresAt: _old, ...rest } = { ...record, server };
       const next: UpstreamTokenRecord = {
         ...rest,
@@ -98,7 +98,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
         scopes: scopes ?? record.scopes,
         obtainedAt: epochSeconds(clock),
       };
-      // Before anybody uses it: the old one may be dead from here on. If the store is away, it is tried again.
+      // Before use: the old token may be invalid from now on. If the store is unavailable, this is retried.
       unsaved.set(key, { stored, next });
       const saved = await saveRefreshed(deps.records, key, stored, next);
       unsaved.delete(key);
@@ -108,7 +108,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     const isOurs =
       result.failure === "answered-error" || (result.failure === "client-refused" && record.client.kind === "route");
     if (result.failure === "unavailable" || isOurs) {
-      // A wrong secret is the operator's to correct; it must not cost every user the connection.
+      // The operator must correct a wrong secret. It must not end the users' connections.
       const fields = { route: record.routeKey, reason: result.detail };
       if (isOurs) log.error({ ...fields }, "cannot refresh upstream token, route settings rejected");
       else log.warn({ ...fields }, "cannot refresh upstream token, server unavailable");
@@ -133,7 +133,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
       if (!stored || stored.value.ended !== undefined) return NONE;
       const tokens = open(key, stored.value);
       if (!tokens) return NONE;
-      // Somebody was faster: their answer is as new as ours would be.
+      // Another replica was faster, and its result is as new as ours would be.
       return tokens.access !== accessToken && !isExpired(stored.value) ? held(key, stored.value) : undefined;
     };
     const work = async (): Promise<Held> => {
@@ -197,14 +197,14 @@ async function ask(
   deps.onRefresh?.({
     of: "upstream",
     route: record.routeKey,
-    // A wrong secret of ours is no refusal of the user's connection.
+    // A wrong secret of ours does not count as a rejection of the user's connection.
     result: result.ok ? "ok" : result.failure === "refused" ? "refused" : "unavailable",
     tookMs: performance.now() - startedMs,
   });
   return { result, server: asks?.server ?? record.server };
 }
 
-/** Leaves what a flow wrote meanwhile: its tokens are newer. */
+/** Keeps the tokens of a concurrent flow: they are newer. */
 async function saveRefreshed(
   { read, put, held }: UpstreamTokenRecords,
   key: string,
@@ -215,17 +215,17 @@ async function saveRefreshed(
   for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
     if ((await put(key, next, version)).ok) return held(key, next);
     const current = await read(key);
-    // Disconnected meanwhile: the fresh tokens are nobody's.
+    // Disconnected meanwhile: discard the new tokens.
     if (!current) return NONE;
     if (current.value.tokens !== stored.value.tokens) return held(key, current.value);
-    // Only notes about scopes have changed.
+    // Only the scope fields have changed.
     next = { ...next, wantedScopes: current.value.wantedScopes, stepUps: current.value.stepUps };
     version = current.version;
   }
   throw new GatewayError("vault.conflict", "Cannot store a refreshed upstream token: the record keeps changing");
 }
 
-/** A server that hangs delays neither the users of another route nor those of another owner. */
+/** A hanging server must not delay users of another route or of another owner. */
 export function createRefreshTurns(): { take<T>(target: UpstreamTarget, work: () => Promise<T>): Promise<T> } {
   const owners = new Map<string, FairLimiter>();
   return {

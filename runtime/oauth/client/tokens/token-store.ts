@@ -1,10 +1,10 @@
 /**
  * The Internal Tokens: one per user, route, upstream and configured client (D17).
  *
- * Promises: one refresh per connection at a time, in this process and across replicas; what the server answered is stored
- * before anybody uses it; a server that cannot be asked costs nobody a token; a refusal ends the connection once. The
- * secret of the client is read anew for each request. When the answer of a rotating server was lost, the old refresh token
- * is tried once more, and its refusal ends the connection.
+ * Promises: one refresh per connection at a time, across all replicas. New tokens are stored before they are used. An
+ * unreachable server never invalidates a token. A rejection ends the connection once. The client's secret is read for
+ * each request. If the response of a rotating server was lost, the old refresh token is tried once more, and a
+ * rejection ends the connection.
  */
 import type { Snapshots } from "../../../config/snapshot.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -35,28 +35,28 @@ export interface UpstreamTokenStoreDeps extends Omit<RefreshDeps, "records" | "a
 export type StepUp = "connect" | "exhausted";
 
 export interface UpstreamTokenStore {
-  /** The token as it stands, refreshed first when it has expired. @throws GatewayError `store.unavailable` */
+  /** Returns the current token, refreshed first if it has expired. @throws GatewayError `store.unavailable` */
   hold(userId: string, target: UpstreamTarget): Promise<Held>;
   /**
-   * A token in place of this one: refreshed now, unless somebody did so already.
+   * Returns a token that replaces this one: refreshed now, unless that was done already.
    *
-   * @param isRefused the upstream would not take it, so it is no answer
+   * @param isRefused the upstream rejected the token, so it must not be returned
    */
   replace(userId: string, target: UpstreamTarget, accessToken: string, isRefused: boolean): Promise<Held>;
   find(userId: string, target: UpstreamTarget): Promise<UpstreamTokenRecord | undefined>;
-  /** Stores what a completed flow brought. */
+  /** Stores the tokens of a completed flow. */
   keep(flow: FlowRecord, target: UpstreamTarget, tokens: TokenSet): Promise<void>;
-  /** The user has to connect again. */
+  /** Ends the connection: the user has to connect again. */
   end(userId: string, target: UpstreamTarget, why: "refused" | "expired", accessToken?: string): Promise<void>;
-  /** The upstream wants more scope. `exhausted`: it has asked too often, another flow would not help. */
+  /** Records that the upstream requires more scope. `exhausted`: too many demands, another flow would not help. */
   wantScopes(userId: string, target: UpstreamTarget, scopes: readonly string[]): Promise<StepUp>;
-  /** Forgets the tokens here first, then revokes them at the server. @returns whether there were any */
+  /** Deletes the tokens here first, then revokes them at the server. @returns true if there were any */
   disconnect(userId: string, target: UpstreamTarget, by?: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
 const MAX_CONFLICTS = 5;
-/** MCP authorization, "Scope Challenge Handling": clients SHOULD limit retries. With the first flow these are three. */
+/** MCP authorization, "Scope Challenge Handling": clients SHOULD limit retries. With the first flow there are three. */
 const MAX_STEP_UPS = 2;
 const STEP_UP_SECONDS = 3600;
 
@@ -114,7 +114,7 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
           canRefresh: refreshToken !== undefined,
           ...(expiresAt === undefined ? {} : { expiresAt }),
           scopes: scopes ?? flow.scopes,
-          // The user has been asked for them just now, whatever came of it.
+          // The flow just requested them, whatever the result.
           wantedScopes: [],
           stepUps: earlier?.value.stepUps ?? 0,
           stepUpsFrom: earlier?.value.stepUpsFrom ?? epochSeconds(clock),
@@ -132,13 +132,13 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
       const key = upstreamTokenKey(userId, target);
       const stored = await read(key);
       if (!stored || stored.value.ended !== undefined) return;
-      // A newer token than the one in question is not touched.
+      // A newer token stays.
       if (accessToken !== undefined && open(key, stored.value)?.access !== accessToken) return;
       await end(key, stored, why);
     },
     async wantScopes(userId, target, scopes) {
       const key = upstreamTokenKey(userId, target);
-      // Without a name for what is missing, asking again would bring the same token.
+      // Without names of missing scopes, a new flow would bring the same token.
       if (scopes.length === 0) return "exhausted";
       for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
         const stored = await read(key);
@@ -148,7 +148,7 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
         const isNewRound = record.stepUpsFrom + STEP_UP_SECONDS <= now;
         const stepUps = isNewRound ? 0 : record.stepUps;
         if (stepUps >= MAX_STEP_UPS) return "exhausted";
-        // The token stays: what it may do it still may. Only the next flow asks for more.
+        // The token stays valid for its scopes. Only the next flow requests more.
         const next: UpstreamTokenRecord = {
           ...record,
           wantedScopes: joinScopes(record.wantedScopes, scopes),
@@ -162,7 +162,7 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
     async disconnect(userId, target, by) {
       const key = upstreamTokenKey(userId, target);
       const taken = await store.take<UpstreamTokenRecord>(key);
-      // Before the server is asked, which may take its time: from here on nobody sends the token.
+      // Before the slow request to the server: from now on no process sends the token.
       if (taken) await deps.changes.tell({ userId, routeKey: target.route.key });
       const tokens = taken && open(key, taken.value);
       if (!taken || !tokens) return taken !== undefined;
@@ -181,7 +181,7 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
   };
 }
 
-/** Earlier versions did not seal where tokens go: that is found again. */
+/** Earlier versions did not seal the server: it is discovered again. */
 async function serverOf(
   needs: UpstreamTokenStoreDeps["needs"],
   target: UpstreamTarget,
@@ -192,7 +192,7 @@ async function serverOf(
   const endpoint = target.oauth?.endpoint;
   if (target.mode === "static" && endpoint) return referenceOf(configuredServer(endpoint));
   const found = await needs.discover(target, { isChallenged: true });
-  // The upstream may name another one by now, which must not get what this one gave.
+  // The upstream may name another server now, which must not get tokens of the original one.
   const isSame = found.ok && isSameIssuer(found.value.server.issuer ?? "", record.server.issuer ?? "");
   return isSame ? referenceOf(found.value.server) : undefined;
 }

@@ -1,9 +1,9 @@
 /**
- * The authorization endpoint (OAuth 2.1 §4.1.1): checks the request, keeps it, and sends the browser to the consent page.
+ * The authorization endpoint (OAuth 2.1 §4.1.1): checks and stores the request, and redirects to the consent page.
  *
- * Untrusted input: the whole query, and whoever made the browser send it. Promises: until client and redirect URI are
- * known to belong together, a refusal is a page; only then do refusals travel to the redirect URI. Nobody can register a
- * client to make links that begin with our name and lead elsewhere.
+ * Untrusted input: the whole query, and its source. Promises: errors are shown as a page until client and redirect URI
+ * are known to match, and only then redirected. A registered client cannot misuse our host name for redirects to other
+ * sites.
  */
 import type { Snapshot } from "../../../config/snapshot.ts";
 import type { CodeWith } from "../../../http/codes.ts";
@@ -61,7 +61,7 @@ export async function authorize(deps: AuthorizeDeps, exchange: Exchange, snapsho
   if (!query.ok) return refusePage(badRequest("The authorization request cannot be read"), query.reason);
   const parameters = withoutEmpty(query.values);
 
-  // The client must be known here, or be a permitted document.
+  // The client must be registered, or be a permitted document.
   const clientId = parameters.get("client_id");
   if (clientId === undefined) return refusePage(badRequest("The authorization request names no client"), "client_id");
   const lookup = await findClient(deps.clients, issuer, snapshot, clientId, exchange.remoteAddress);
@@ -69,7 +69,7 @@ export async function authorize(deps: AuthorizeDeps, exchange: Exchange, snapsho
   const { client } = lookup;
   if (deps.session.blocks?.find({ clientId })) return refusePage(BLOCKED_PAGE, "blocked: client");
 
-  // The redirect URI must be the client's own, or the answer would go to a stranger (OAuth 2.1 §4.1.1, §7.12).
+  // The redirect URI must belong to the client, or the response would go to another party (OAuth 2.1 §4.1.1, §7.12).
   const redirectUri = findRedirectUri(client, parameters.get("redirect_uri"));
   if (redirectUri === undefined) {
     return refusePage(
@@ -78,7 +78,7 @@ export async function authorize(deps: AuthorizeDeps, exchange: Exchange, snapsho
     );
   }
 
-  // From here on the client may learn what is wrong.
+  // From here on, errors are sent to the client.
   const request = parseRequest(parameters, issuer, client, redirectUri);
   if (!request.ok) {
     const { refusal } = request;
@@ -91,7 +91,7 @@ export async function authorize(deps: AuthorizeDeps, exchange: Exchange, snapsho
     return respondPage(exchange, refusalPage(target, refusal));
   }
 
-  // The checked request goes with the browser while the person signs in and decides.
+  // The checked request stays with the browser during sign-in and consent.
   const text = await deps.requests.keep(request.value, exchange.remoteAddress);
   if (text === undefined) return refusePage(TOO_MANY, "too many long requests wait");
   const pages = findSite(snapshot, issuer.host)?.authenticateOrigin ?? issuer.origin;
@@ -103,7 +103,7 @@ function withoutEmpty(parameters: Parameters): Parameters {
   return new Map([...parameters].filter(([, value]) => value !== ""));
 }
 
-/** The requested one when it is registered; the registered one when there is only one and none was requested. */
+/** Returns the requested URI if it is registered, or the only registered one if none was requested. */
 function findRedirectUri(client: Client, requested: string | undefined): string | undefined {
   const registered = client.metadata.redirect_uris;
   if (requested !== undefined) return matchesRedirectUri(registered, requested) ? requested : undefined;
@@ -111,17 +111,18 @@ function findRedirectUri(client: Client, requested: string | undefined): string 
 }
 
 /**
- * Whether a refusal may lead a browser away before anybody signed in: to the user's own machine, or to a client that
- * somebody vouches for. To others "the authorization server MUST always authenticate the user first" (RFC 9700 §4.11.2).
+ * Returns true if an error may redirect the browser before sign-in: to the user's own computer, or to a client with a
+ * document or pre-registration. For others, "the authorization server MUST always authenticate the user first" (RFC
+ * 9700 §4.11.2).
  */
 function mayRedirectUnseen(client: Client, redirectUri: string): boolean {
   return isLoopbackRedirectUri(redirectUri) || client.documentHost !== undefined || client.preRegistered;
 }
 
-/** What may be wrong with a request, as far as its client may learn it. */
+/** Error codes that the client may learn. */
 type ShownCode = Extract<OAuthErrorCode, CodeWith<400>>;
 
-/** The person decides whether to go where the client wants the answer. */
+/** The user decides whether to go to the client's redirect URI. */
 function refusalPage(target: RefusalTarget, refusal: OAuthRefusal<ShownCode>): RefusalPage {
   return {
     ...badRequest(`The application asked in a way that cannot be answered (${refusal.description})`),
@@ -131,14 +132,14 @@ function refusalPage(target: RefusalTarget, refusal: OAuthRefusal<ShownCode>): R
   };
 }
 
-/** Each check in the order of its RFC; the first that fails is the answer. */
+/** Checks in the order of their RFCs. The first failure is the response. */
 function parseRequest(
   parameters: Parameters,
   issuer: Issuer,
   client: Client,
   redirectUri: string,
 ): StepResult<AuthorizationRequestRecord, ShownCode> {
-  // Signed requests would carry parameters that we did not check (OpenID Connect Core §6).
+  // Signed requests would contain parameters that we did not check (OpenID Connect Core §6).
   if (parameters.has("request")) return refuse("request_not_supported", "The request parameter is not supported");
   if (parameters.has("request_uri"))
     return refuse("request_uri_not_supported", "The request_uri parameter is not supported");
@@ -153,12 +154,12 @@ function parseRequest(
     return refuse("unauthorized_client", "The client is not registered for this grant type");
   }
 
-  // RFC 6749 Appendix A.5 allows printable ASCII; some clients send more, but never control characters.
+  // RFC 6749 Appendix A.5 allows printable ASCII. Some clients send more, but never control characters.
   const state = parameters.get("state");
   if (state !== undefined && safeState(parameters) === undefined)
     return refuse("invalid_request", "state has characters that cannot be sent back");
 
-  // OAuth 2.1 §4.1.1: the challenge is REQUIRED; an absent method means "plain" (RFC 7636 §4.3), which protects nothing.
+  // OAuth 2.1 §4.1.1: the challenge is REQUIRED. An absent method means "plain" (RFC 7636 §4.3), which protects nothing.
   const codeChallenge = parameters.get("code_challenge");
   if (codeChallenge === undefined) return refuse("invalid_request", "code_challenge is missing");
   if (parameters.get("code_challenge_method") !== "S256")
@@ -166,11 +167,11 @@ function parseRequest(
   if (!isCodeChallenge(codeChallenge))
     return refuse("invalid_request", "code_challenge must be a SHA-256 hash in base64url");
 
-  // RFC 8707 §2: a target that is none of ours is refused; a missing one has a default.
+  // RFC 8707 §2: unknown targets are rejected; a missing one has a default.
   const audience = findAudience(issuer, parameters.get("resource"));
   if (audience === undefined) return refuse("invalid_target", "resource must be an MCP server of this issuer");
 
-  // We always may have to ask the person, so a request that forbids it cannot be met (OpenID Connect Core §3.1.2.1).
+  // User interaction may always be necessary, so a request that forbids it fails (OpenID Connect Core §3.1.2.1).
   const prompt = parameters.get("prompt")?.split(" ") ?? [];
   if (prompt.includes("none")) return refuse("interaction_required", "The user must be asked");
 
@@ -189,13 +190,13 @@ function parseRequest(
   });
 }
 
-/** The state, when it can be sent back as it came. */
+/** Returns the state if it can be sent back unchanged. */
 function safeState(parameters: Parameters): string | undefined {
   const state = parameters.get("state");
   return state !== undefined && state.length <= 4096 && !/\p{Cc}/u.test(state) ? state : undefined;
 }
 
-/** Said only of requests that are too long to travel by themselves. */
+/** Only for requests that are too long for a URL. */
 const TOO_MANY: RefusalPage = {
   status: 429,
   code: "too_many_requests",

@@ -1,9 +1,9 @@
 /**
- * The consent page's endpoint, on the host of sign-in pages: who is signed in decides about a waiting request.
+ * Endpoint of the consent page, on the host of sign-in pages: the signed-in user decides about a pending request.
  *
- * Untrusted input: the request (sealed by us, but a link may be sent to a victim), the form. Promises: no code without
- * an approval by this very user for this client, resource and metadata; an approval comes from our own page (Origin,
- * Fetch Metadata, a token bound to session and request); each waiting request is answered once.
+ * Untrusted input: the request (sealed by us, but its link may be sent to a victim) and the form. Promises: a code
+ * requires consent by this very user for this client, resource and metadata. Consent comes from our own page (Origin,
+ * Fetch Metadata, a token bound to session and request). Each request is answered once.
  */
 import type { Snapshot } from "../../../config/snapshot.ts";
 import { readForm } from "../../../http/body.ts";
@@ -47,16 +47,16 @@ export interface ConsentDeps {
   readonly log: Log;
 }
 
-/** GET: asks, or answers at once when the same was approved before. */
+/** GET: shows the page, or responds immediately if the user consented before. */
 export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
-  // The page stands only where people sign in.
+  // The page exists only on hosts of sign-in pages.
   const site = findPageSite(exchange, snapshot);
   if (!site) return respondNotFound(exchange);
 
-  // Whoever reads the page can answer for its user: no script of the host gets it.
+  // A reader of the page could answer for its user, so scripts of the host must not get it.
   if (refuseScript(exchange)) return undefined;
 
-  // A request must be waiting under this id.
+  // A request with this id must be pending.
   const query = parseQuery(exchange.query);
   const waiting = await findWaiting(
     deps,
@@ -68,7 +68,7 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
   if (!waiting) return respondOver(exchange);
   if (deps.session.blocks?.find({ clientId: waiting.client.id })) return respondPage(exchange, BLOCKED_PAGE);
 
-  // Somebody must be signed in.
+  // A signed-in user is required.
   const who = await deps.session.browser.principal(exchange, snapshot);
   if (!who.ok && who.reason === "unavailable") return respondUnavailable(exchange);
   const policies = waiting.routes.map(({ policy }) => policy);
@@ -78,11 +78,11 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
   }
   const { principal } = who;
 
-  // Whose provider cannot help there is asked to sign in where one can.
+  // A user of an unsuitable provider is asked to sign in with another one.
   const providers = otherProviders(snapshot.settings, policies, principal);
   if (providers) return deps.session.browser.requireSignIn(exchange, snapshot, { providers, isSignedIn: true });
 
-  // Who can reach nothing there is told so, rather than given tokens that open nothing.
+  // A user without access gets a page instead of useless tokens.
   if (!mayReach(waiting, principal)) {
     deps.log.info(
       { request: exchange.id, user: principal.user.id, client: waiting.client.id },
@@ -93,21 +93,21 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
     return respondHtml(exchange, NO_ACCESS_STATUS, page, formHeaders(waiting));
   }
 
-  // A grant outlives the provider's session: so must the tokens by which the user is confirmed.
+  // A grant outlives the provider's session, so it needs provider tokens that do so too.
   if (await deps.session.browser.lacksOffline?.(principal.user.id))
     return deps.session.browser.requireSignIn(exchange, snapshot, { isOffline: true });
 
-  // Who approved just now is back from connecting the upstream, or went on without.
+  // The user has just consented and returns from connecting the upstream, or continued without.
   const { approvedBy } = waiting.request;
   if (approvedBy?.userId === principal.user.id && approvedBy.sid === principal.sid) {
     return issue(deps, exchange, snapshot, waiting, principal);
   }
 
-  // What this user approved before for this client, resource and metadata is not asked again.
+  // Not asked again: the user consented before for this client, resource and metadata.
   if (await isRemembered(deps, waiting, principal)) return approve(deps, exchange, snapshot, waiting, principal);
 
   const { client, request } = waiting;
-  // Found out here, and not waited for again once the user has approved.
+  // Probed here, so that the user need not wait after consenting.
   const silent = await deps.upstream?.unanswered(reachableOf(waiting, principal));
   const page = consentPage({
     ...commonParts(deps, waiting, principal, silent),
@@ -120,18 +120,18 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
   respondHtml(exchange, 200, page, formHeaders(waiting));
 }
 
-/** As the settings of the routes name them. */
+/** Tool names from the settings of the routes. */
 function toolsOf(scope: string, routes: readonly McpServerRoute[]): readonly string[] {
   return [...new Set(routes.flatMap(({ mcp }) => mcp.toolScopes?.tools.get(scope) ?? []))];
 }
 
 /** POST: the decision. */
 export async function decideConsent(deps: ConsentDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
-  // The page stands only where people sign in.
+  // The page exists only on hosts of sign-in pages.
   const site = findPageSite(exchange, snapshot);
   if (!site) return respondNotFound(exchange);
 
-  // Another site's page must not be able to decide.
+  // A foreign page must not be able to decide.
   if (!isFromOwnForm(exchange, site.origin)) return respondForeign(exchange);
 
   // The form must be ours and complete.
@@ -142,7 +142,7 @@ export async function decideConsent(deps: ConsentDeps, exchange: Exchange, snaps
   if (!waiting) return respondOver(exchange);
   if (deps.session.blocks?.find({ clientId: waiting.client.id })) return respondPage(exchange, BLOCKED_PAGE);
 
-  // The same person must still be signed in, and the form must have been made for that session and request.
+  // The same user must still be signed in, and the form must belong to this session and request.
   const who = await deps.session.browser.principal(exchange, snapshot);
   if (!who.ok && who.reason === "unavailable") return respondUnavailable(exchange);
   if (!who.ok) return redirect(exchange, 303, `${site.origin}${CONSENT_PATH}?request=${waiting.text}`);
@@ -150,7 +150,7 @@ export async function decideConsent(deps: ConsentDeps, exchange: Exchange, snaps
   if (!deps.session.csrf.verify(principal, formName(waiting.id), form.values.get("csrf_token") ?? ""))
     return respondForeign(exchange);
 
-  // Policy may have changed since the page was shown.
+  // The policy may have changed since the page was shown.
   const allowed = mayReach(waiting, principal);
   if (decision === "deny" || !allowed) {
     // "The resource owner or authorization server denied the request" (RFC 6749 §4.1.2.1).
@@ -167,13 +167,13 @@ export async function decideConsent(deps: ConsentDeps, exchange: Exchange, snaps
   await approve(deps, exchange, snapshot, waiting, principal);
 }
 
-/** The host of sign-in pages, or undefined when this is none. */
+/** Returns the site of sign-in pages, or undefined on other hosts. */
 function findPageSite(exchange: Exchange, snapshot: Snapshot): Site | undefined {
   const site = findSite(snapshot, exchange.host);
   return site?.authenticates === true ? site : undefined;
 }
 
-/** Has the upstream connected first, where that is missing; then issues the code. */
+/** Connects missing upstreams first, then issues the code. */
 async function approve(
   deps: ConsentDeps,
   exchange: Exchange,
@@ -191,11 +191,11 @@ async function approve(
     "Continue without it",
   );
   if (connectUrl === undefined) return issue(deps, exchange, snapshot, waiting, principal);
-  // Approval before anybody is sent to a third party, and remembered with the request (MCP, "Confused deputy").
+  // Consent is stored with the request before the redirect to a third party (MCP, "Confused deputy").
   if (!(await deps.requests.noteApproval(waiting, approver))) return respondOver(exchange);
   const headers = ["referrer-policy", "no-referrer"];
   if (exchange.method !== "POST") return redirect(exchange, 302, connectUrl, headers);
-  // Not a redirect: browsers hold a form's redirects to the page's form-action, and where this way leads is not known yet.
+  // Not a redirect: browsers apply the page's form-action to redirects, and the destination is not known yet.
   respondHtml(exchange, 200, continuePage({ title: "Connecting the upstream service", href: connectUrl }), [
     ...headers,
     "refresh",
@@ -203,7 +203,7 @@ async function approve(
   ]);
 }
 
-/** Takes the request, so that it is answered once, and sends the code to the client (OAuth 2.1 §4.1.2, RFC 9207 §2). */
+/** Deletes the request, so that it is answered once, and sends the code to the client (OAuth 2.1 §4.1.2, RFC 9207 §2). */
 async function issue(
   deps: ConsentDeps,
   exchange: Exchange,
@@ -216,7 +216,7 @@ async function issue(
   const { lifetimes } = snapshot.settings;
   const approval = { userId: principal.user.id, sessionExpiresAt: principal.expiresAt };
   const code = await issueCode(deps, waiting.request, approval, lifetimes.authorizationCode);
-  // Once it can be found by whoever ends codes, so that one of the two sees the other.
+  // Check again now that a revocation can find the code: one of the two must see the other.
   if (!(await deps.session.current(principal))) {
     await deps.store.delete(codeKey(hashSecret(code)));
     return redirectRefusal(exchange, waiting.request, refuse("access_denied", "The user was signed out").refusal);
@@ -232,7 +232,7 @@ async function issue(
   ]);
 }
 
-/** As the grant will have it, see `createGrant`. */
+/** Same as in the grant, see `createGrant`. */
 function accessLength(deps: ConsentDeps, snapshot: Snapshot, client: Client, principal: Principal): AccessLength {
   const { refreshToken: idleSeconds, refreshTokenAbsolute: totalSeconds } = snapshot.settings.lifetimes;
   if (client.metadata.grant_types.includes("refresh_token")) return { kind: "while-used", idleSeconds, totalSeconds };
@@ -256,14 +256,14 @@ function commonParts(deps: ConsentDeps, waiting: Waiting, principal: Principal, 
   };
 }
 
-/** A token for one request is no token for another. */
+/** The token of one request is invalid for another. */
 function formName(requestId: string): string {
   return `consent ${requestId}`;
 }
 
 /**
- * Browsers hold every redirect after a form to `form-action`. Clients redirect on to their own pages ("signed in, you may
- * close this window"), so https is allowed beside the redirect URI's source; the page itself holds nothing to steal.
+ * Browsers apply `form-action` to every redirect after a form. Clients redirect on to their own pages ("signed in, you
+ * may close this window"), so https is allowed in addition to the redirect URI's source. The page contains no secret.
  */
 function formHeaders(waiting: Waiting): readonly string[] {
   const source = redirectSource(waiting.request.redirectUri);

@@ -1,9 +1,9 @@
 /**
- * A checked authorization request while its person signs in and decides: sealed into the `request` parameter, so that
- * strangers who only ask leave nothing behind. One too long for an address waits in the store instead, a few at a time.
+ * A checked authorization request during sign-in and consent, sealed into the `request` parameter, so that
+ * unauthenticated requests leave no records. Requests too long for a URL are stored instead, within a limit.
  *
- * Untrusted input: the parameter. Promises: it is ours and unchanged, ends after ten minutes, and is answered once; only
- * an answer, which takes somebody signed in, writes.
+ * Untrusted input: the parameter. Promises: a request is ours, unchanged, valid for ten minutes and answered once. Only
+ * an answer, which requires a signed-in user, writes to the store.
  */
 import { hashSecret, randomSecret, type Keys } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
@@ -19,10 +19,10 @@ import {
 } from "../grant-records.ts";
 import type { UserId } from "../../../shared/user-id.ts";
 
-/** Who approved; see `AuthorizationRequestRecord.approvedBy`. */
+/** The consenting user; see `AuthorizationRequestRecord.approvedBy`. */
 export type Approver = NonNullable<AuthorizationRequestRecord["approvedBy"]>;
 
-/** A request that waits. */
+/** A pending request. */
 export interface FoundRequest {
   /** Value of the `request` parameter. */
   readonly text: string;
@@ -32,15 +32,15 @@ export interface FoundRequest {
 }
 
 export interface RequestStates {
-  /** @returns value of the `request` parameter; undefined when too many long ones wait already */
+  /** @returns value of the `request` parameter; undefined if too many long ones are stored */
   keep(request: AuthorizationRequestRecord, peer: string): Promise<string | undefined>;
-  /** @returns undefined when it is none of ours, is over, or was answered */
+  /** @returns undefined if the text is not ours, expired or already answered */
   find(text: string): Promise<FoundRequest | undefined>;
-  /** The value under which the request goes on once somebody approved it. */
+  /** Returns the parameter value of the request after consent. */
   approved(found: FoundRequest, by: Approver): string;
-  /** Before that value is given away. @returns false when the request is over or somebody else approved it */
+  /** Stores the consent before that value is used. @returns false if the request has expired or another user consented */
   noteApproval(found: FoundRequest, by: Approver): Promise<boolean>;
-  /** Takes the right to answer. Of several callers exactly one gets it. */
+  /** Claims the right to answer. Of several callers exactly one gets it. */
   answer(found: FoundRequest): Promise<boolean>;
 }
 
@@ -48,16 +48,16 @@ export interface RequestStateDeps {
   readonly store: Store;
   readonly keys: Keys;
   readonly clock: Clock;
-  /** Of what strangers may leave in the store. */
+  /** Limit for records of unauthenticated requests. */
   readonly limit: RateLimiter;
 }
 
-/** With the sign-in around it the address stays below what browsers, proxies and cookies take. */
+/** With the sign-in around it, the URL stays below the limits of browsers, proxies and cookies. */
 const MAX_SEALED_CHARACTERS = 1200;
 const CONTEXT = "authorization request";
 const STORED_ID = /^[A-Za-z0-9_-]{43}$/;
 
-/** Without names: it travels in addresses. */
+/** A tuple without names, to keep URLs short. */
 type Wire = readonly [
   id: string,
   expiresAt: number,
@@ -79,7 +79,7 @@ export function createRequestStates({ store, keys, clock, limit }: RequestStateD
   const end = (): number => epochSeconds(clock) + AUTHORIZATION_REQUEST_SECONDS;
   const seal = (id: string, request: AuthorizationRequestRecord): string =>
     sealer.seal(JSON.stringify(toWire(id, end(), request)), CONTEXT);
-  /** Sealed at rest too: whoever writes the store must not choose where the answer goes, or who approved. */
+  /** Sealed in the store as well: write access must not determine the redirect URI or the consenting user. */
   const stored = (id: string, request: AuthorizationRequestRecord): StoredRequestRecord => ({
     schema: 1,
     sealed: seal(id, request),
@@ -114,7 +114,7 @@ export function createRequestStates({ store, keys, clock, limit }: RequestStateD
       return { text, id, request };
     },
 
-    // A fresh ten minutes: signing in elsewhere takes its time.
+    // Valid for another ten minutes, since connecting takes time.
     approved: (found, by) => (isStored(found) ? found.text : seal(found.id, { ...found.request, approvedBy: by })),
 
     async noteApproval(found, by) {
@@ -134,7 +134,7 @@ export function createRequestStates({ store, keys, clock, limit }: RequestStateD
     async answer(found) {
       if (isStored(found)) return (await store.take(authorizationRequestKey(found.id))) !== undefined;
       const answered: AnsweredRecord = { schema: 1 };
-      // Longer than any text of this request that was given away before; after it none is.
+      // Longer than any issued text of this request. None is issued afterwards.
       const expiresAt = end() + 60;
       return (await store.put(answeredKey(hashSecret(found.id)), answered, { ifVersion: 0, expiresAt })).ok;
     },

@@ -1,4 +1,4 @@
-/** An authorization request that waits for a person, and what that person approved before. */
+/** A pending authorization request, and the user's remembered consents. */
 import { createHmac } from "node:crypto";
 
 import type { Snapshot } from "../../../config/snapshot.ts";
@@ -23,14 +23,14 @@ export interface WaitingDeps {
   readonly clock: Clock;
 }
 
-/** A waiting request with everything that is known about it now. */
+/** A pending request with its current client and routes. */
 export interface Waiting extends FoundRequest {
   readonly client: Client;
-  /** Routes that the tokens would be good for; at least one. */
+  /** Routes of the tokens, at least one. */
   readonly routes: readonly McpServerRoute[];
 }
 
-/** The request of this parameter, when it still means what it meant when it was checked. */
+/** Returns the request of this parameter if client, metadata and routes are still the same. */
 export async function findWaiting(
   deps: WaitingDeps,
   site: Site,
@@ -42,11 +42,11 @@ export async function findWaiting(
   if (!found) return undefined;
   const { request } = found;
   const issuer = findIssuerByOrigin(snapshot, request.issuer);
-  // Without an authenticate service every host shows its own pages, and only its own.
+  // Without an authenticate service, every host shows only its own pages.
   if (!issuer || findSite(snapshot, issuer.host)?.authenticateOrigin !== site.origin) return undefined;
   const routes = routesOfAudience(issuer, request.audience);
   const lookup = await findClient(deps.clients, issuer, snapshot, request.clientId, peer);
-  // Other metadata may mean another redirect URI or another name than was checked.
+  // Changed metadata may have another redirect URI or name than the checked one.
   if (routes.length === 0 || !lookup.ok || lookup.client.metadataHash !== request.metadataHash) return undefined;
   return { ...found, client: lookup.client, routes };
 }
@@ -56,9 +56,8 @@ export function mayReach(waiting: Waiting, principal: Principal): boolean {
 }
 
 /**
- * One approval covers one user, client, resource and version of the client's metadata. With each secret, the current one
- * first: whoever writes the store does not know under which key an approval of somebody else would be found, nor what
- * proves more scope in it.
+ * Store keys of a remembered consent for one user, client, resource and metadata version, for each secret, the current
+ * one first. Keys and scope proofs are MACs: write access to the store must not allow forging a consent or its scope.
  */
 function consentPlaces({ keys }: WaitingDeps, waiting: Waiting, principal: Principal) {
   const { clientId, audience, metadataHash } = waiting.request;
@@ -85,7 +84,7 @@ async function findConsent(
 export async function isRemembered(deps: WaitingDeps, waiting: Waiting, principal: Principal): Promise<boolean> {
   const { request, client } = waiting;
   if (request.askAgain) return false;
-  // A document's client id is public, so any program on the machine can use it with a loopback address: "SHOULD NOT
+  // A document's client id is public, so any program on the computer can use it with a loopback address: "SHOULD NOT
   // process repeat requests automatically" (RFC 8252 §8.6).
   if (client.documentHost !== undefined && isLoopbackRedirectUri(request.redirectUri)) return false;
   const consent = await findConsent(deps, waiting, principal);
@@ -94,11 +93,11 @@ export async function isRemembered(deps: WaitingDeps, waiting: Waiting, principa
 
 export async function remember(deps: WaitingDeps, waiting: Waiting, principal: Principal): Promise<void> {
   const { clientId, audience, metadataHash, scope } = waiting.request;
-  const [place] = consentPlaces(deps, waiting, principal);
-  if (!place) return;
+  const [current] = consentPlaces(deps, waiting, principal);
+  if (!current) return;
   const earlier = await findConsent(deps, waiting, principal);
   const now = epochSeconds(deps.clock);
-  // What was approved before stays approved, when a client asks for one thing after the other.
+  // Earlier consent stays valid if a client requests scopes one at a time.
   const joined = earlier ? joinScopes(earlier.scope, scope) : scope;
   const consent: ConsentRecord = {
     schema: 1,
@@ -108,10 +107,10 @@ export async function remember(deps: WaitingDeps, waiting: Waiting, principal: P
     audience,
     metadataHash,
     scope: joined,
-    proof: place.proofOf(joined),
+    proof: current.proofOf(joined),
     grantedAt: now,
   };
-  await deps.store.put(place.key, consent, {
+  await deps.store.put(current.key, consent, {
     expiresAt: now + CONSENT_SECONDS,
     tags: ownerTags(consent),
   });

@@ -1,7 +1,8 @@
 /**
- * `private_key_jwt`: a client proves itself with a signed statement instead of a secret (RFC 7523 §3).
+ * `private_key_jwt`: a client authenticates with a signed statement instead of a secret (RFC 7523 §3).
  *
- * Untrusted input: the assertion. Promises: it counts only when a key of this client signed it, for us alone, and once.
+ * Untrusted input: the assertion. Promises: it must be signed with a key of this client, for our audience only, and
+ * works once.
  */
 import { createLocalJWKSet, decodeJwt, errors, jwtVerify, type JSONWebKeySet, type JWTPayload } from "jose";
 
@@ -17,32 +18,32 @@ import { SIGNING_ALGORITHMS } from "../../../shared/key-set.ts";
 import type { Client } from "./client.ts";
 import { assertionKey } from "../grant-records.ts";
 
-/** The only `client_assertion_type` there is (RFC 7523 §2.2). */
+/** The only defined `client_assertion_type` (RFC 7523 §2.2). */
 export const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 const MAX_ASSERTION_CHARACTERS = 8192;
 const CLOCK_SKEW_SECONDS = 30;
-/** An assertion is made for one request; one that is good for longer is better copied than kept. */
+/** An assertion is made for one request. A longer validity mainly helps attackers who copy it. */
 const MAX_LIFE_SECONDS = 3600;
 
 export interface ClientAssertionDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly clientKeys: ClientKeys;
-  /** Assertions of one peer for one client that are not good. */
+  /** Limits invalid assertions per peer and client. */
   readonly failedProofs: FailureLimit;
 }
 
 export interface AssertionPlace {
-  /** What it may be addressed to: our issuer identifier, or the endpoint it was sent to. */
+  /** Accepted audiences: our issuer identifier, or the endpoint of the request. */
   readonly audiences: readonly string[];
   /** `mcp_allowed_client_id_domains`. */
   readonly documentDomains: readonly DomainPattern[];
-  /** Address of whoever sent it. */
+  /** Address of the sender. */
   readonly peer: string;
 }
 
-/** Who an assertion says it is from, before anything of it is believed. */
+/** Returns the claimed client of an unverified assertion. */
 export function assertedClientId(assertion: string): StepResult<string> {
   if (assertion.length > MAX_ASSERTION_CHARACTERS) return failed("too long");
   let subject: unknown;
@@ -52,24 +53,24 @@ export function assertedClientId(assertion: string): StepResult<string> {
     return failed("not a JWT");
   }
   if (subject === undefined) return failed("no sub");
-  // Of text by its standard (RFC 7519 §4.1.2): a malformed request rather than a failed proof.
+  // `sub` must be text (RFC 7519 §4.1.2): a malformed request rather than a failed authentication.
   return typeof subject === "string" ? pass(subject) : withStatus(failed("sub is not text"), 400);
 }
 
-/** The client, when the assertion is good. What is not is counted against the peer: verifying costs more than signing. */
+/** Verifies an assertion and returns its client. Failures count against the peer: verifying costs more than signing. */
 export async function verifyAssertion(
   deps: ClientAssertionDeps,
   client: Client,
   assertion: string,
-  place: AssertionPlace,
+  context: AssertionPlace,
 ): Promise<StepResult<Client>> {
-  // Of each client apart: behind a balancer that hides addresses all are one peer, and a stranger's client is not another's.
-  const prover = `${networkOf(place.peer)} ${hashSecret(client.id)}`;
+  // Per client: behind a load balancer that hides addresses all callers are one peer, and one client must not block another.
+  const prover = `${networkOf(context.peer)} ${hashSecret(client.id)}`;
   const waitSeconds = deps.failedProofs.take(prover);
   if (waitSeconds > 0) return tooMany(waitSeconds, "too many failed assertions of one peer");
   let counts = false;
   try {
-    const proven = await verifyGood(deps, client, assertion, place);
+    const proven = await verifyGood(deps, client, assertion, context);
     counts = !proven.ok && proven.refusal.error === "invalid_client";
     return proven;
   } finally {
@@ -81,17 +82,17 @@ async function verifyGood(
   deps: ClientAssertionDeps,
   client: Client,
   assertion: string,
-  place: AssertionPlace,
+  context: AssertionPlace,
 ): Promise<StepResult<Client>> {
   // A key of this client must have signed it.
-  const verified = await verifySignature(deps, client, assertion, place);
+  const verified = await verifySignature(deps, client, assertion, context);
   if (!verified.ok) return verified;
   const { aud, jti, exp = 0 } = verified.value;
 
-  // It must be for us alone: what others may present too, they could present here (RFC 7523 §3, 3).
+  // Our audience only: other audiences could present the assertion here (RFC 7523 §3, 3).
   if (Array.isArray(aud) && aud.length !== 1) return failed("several audiences");
 
-  // It must end soon.
+  // The validity must be short.
   const now = epochSeconds(deps.clock);
   if (exp - now > MAX_LIFE_SECONDS + CLOCK_SKEW_SECONDS) return failed("good for more than an hour");
 
@@ -100,7 +101,7 @@ async function verifyGood(
   const noted = await deps.store.put(
     assertionKey(hashSecret(JSON.stringify([client.id, jti]))),
     { schema: 1 },
-    // Ends may lie between seconds (RFC 7519 §2, NumericDate).
+    // `exp` may have a fraction (RFC 7519 §2, NumericDate).
     { ifVersion: 0, expiresAt: Math.ceil(exp) + CLOCK_SKEW_SECONDS + 1 },
   );
   return noted.ok ? pass(client) : failed("jti used before");
@@ -120,7 +121,7 @@ async function verifySignature(
     try {
       return pass(await verifyWith(keys.value, assertion, client.id, audiences, askedAtMs));
     } catch (error) {
-      // A client that changed its key publishes the new one before it signs with it: look once more.
+      // A client publishes a new key before using it: read the keys once more.
       const isUnknownKey = error instanceof errors.JWKSNoMatchingKey && client.metadata.jwks === undefined;
       if (isUnknownKey && !isRetry) continue;
       return failed(reasonOf(error));
@@ -137,7 +138,7 @@ async function verifyWith(
   nowMs: number,
 ): Promise<JWTPayload> {
   const options = {
-    // Never what the header alone says: "none" and HMACs are not on the list.
+    // The header alone decides nothing: "none" and HMACs are not on the list.
     algorithms: [...SIGNING_ALGORITHMS],
     // "iss" and "sub" MUST be the client_id of the OAuth client (RFC 7523 §3, 1 and 2B).
     issuer: clientId,
@@ -151,7 +152,7 @@ async function verifyWith(
 }
 
 function reasonOf(error: unknown): string {
-  // Trying them in turn would let anybody choose how much work an assertion is.
+  // Trying several keys would let the caller choose how much work one assertion causes.
   if (error instanceof errors.JWKSMultipleMatchingKeys) return "several keys fit, must name one by kid";
   return error instanceof errors.JOSEError ? `${error.code} ${error.message}` : "not a JWT of a usable key";
 }

@@ -2,8 +2,8 @@
  * Client authentication at the token, revocation and introspection endpoints: `none`, `client_secret_basic`,
  * `client_secret_post`, `private_key_jwt`.
  *
- * Untrusted input: header and form. Promise: a client with a secret or a key never passes without it; secrets are
- * compared as hashes in constant time; the answer does not tell an unknown client from a wrong secret.
+ * Untrusted input: header and form. Promise: a client with a secret or a key must present it. Secrets are compared as
+ * hashes in constant time. The response does not distinguish an unknown client from a wrong secret.
  */
 
 import type { Snapshot } from "../../../config/snapshot.ts";
@@ -23,13 +23,13 @@ import type { Issuer } from "../find-issuer.ts";
 
 export interface ClientCredentials {
   readonly clientId: string;
-  /** Undefined when the client sent none. */
+  /** Undefined if the client sent none. */
   readonly secret: string | undefined;
-  /** A signed statement, instead of a secret. */
+  /** A signed statement instead of a secret. */
   readonly assertion?: string;
 }
 
-/** What the request says about its client; refused when it says it in two ways. */
+/** Reads the client's credentials. Rejects a request with two methods. */
 export function readCredentials(exchange: Exchange, form: ReadonlyMap<string, string>): StepResult<ClientCredentials> {
   const formId = form.get("client_id") || undefined;
   const formSecret = form.get("client_secret") || undefined;
@@ -47,7 +47,7 @@ export function readCredentials(exchange: Exchange, form: ReadonlyMap<string, st
   return pass({ clientId: basic.clientId, secret: basic.secret === "" ? undefined : basic.secret });
 }
 
-/** RFC 7521 §4.2: `client_id` is optional beside an assertion, and must agree with it. */
+/** RFC 7521 §4.2: `client_id` is optional with an assertion, and must match it. */
 function readAssertion(exchange: Exchange, form: ReadonlyMap<string, string>): StepResult<ClientCredentials> {
   const assertion = form.get("client_assertion") ?? "";
   if (form.get("client_assertion_type") !== ASSERTION_TYPE)
@@ -61,35 +61,35 @@ function readAssertion(exchange: Exchange, form: ReadonlyMap<string, string>): S
   return pass({ clientId: asserted.value, secret: undefined, assertion });
 }
 
-/** Where a client proves itself, and so what its assertion may be addressed to. */
+/** Context of a client's authentication: peer, and accepted audiences of its assertion. */
 export function proofPlace(exchange: Exchange, issuer: Issuer, path: string, snapshot: Snapshot): AssertionPlace {
   return {
-    // The issuer identifier is the value that RFC 7523bis wants; clients in use name the endpoint (RFC 7523 §3, 3).
+    // RFC 7523bis requires the issuer identifier; existing clients use the endpoint (RFC 7523 §3, 3).
     audiences: [issuer.origin, issuer.origin + path],
     documentDomains: snapshot.settings.mcpAllowedClientIdDomains,
     peer: exchange.remoteAddress,
   };
 }
 
-/** The client, once it proved what its registration demands. */
+/** Returns the client if it authenticates as its registration requires. */
 export async function authenticateClient(
   deps: ClientAssertionDeps,
   credentials: ClientCredentials,
   lookup: ClientLookup,
-  place: AssertionPlace,
+  context: AssertionPlace,
 ): Promise<StepResult<Client>> {
-  // Not the client's fault: one that hears invalid_client forgets its credentials.
+  // Not the client's fault: after invalid_client, clients delete their credentials.
   if (!lookup.ok && lookup.reason === "document-unavailable")
     return refuse("temporarily_unavailable", "The client cannot be identified right now", clientRefusalText(lookup));
   if (!lookup.ok) return refuse("invalid_client", "Client authentication failed", clientRefusalText(lookup));
   if (credentials.assertion !== undefined) {
     if (lookup.client.metadata.token_endpoint_auth_method.startsWith("client_secret_"))
       return refuse("invalid_client", "Client authentication failed", "assertion from a client with a secret");
-    return verifyAssertion(deps, lookup.client, credentials.assertion, place);
+    return verifyAssertion(deps, lookup.client, credentials.assertion, context);
   }
   const { client } = lookup;
   if (client.isPublic) {
-    // A secret from a client that has none is a mix-up that should be seen, not passed over.
+    // A secret from a public client is a mistake that must be visible.
     return credentials.secret === undefined
       ? pass(client)
       : refuse("invalid_client", "Client authentication failed", "secret from a public client");
@@ -97,7 +97,7 @@ export async function authenticateClient(
   if (credentials.secret === undefined || client.secretHash === undefined) {
     return refuse("invalid_client", "Client authentication failed", "no secret");
   }
-  // Header and form carry the same secret and clients mix them up, so the registered one of the two is not insisted on.
+  // Header and form carry the same secret, and clients confuse the two methods, so both are accepted.
   return sameSecret(hashSecret(credentials.secret), client.secretHash)
     ? pass(client)
     : refuse("invalid_client", "Client authentication failed", "wrong secret");

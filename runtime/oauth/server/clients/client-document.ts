@@ -1,8 +1,8 @@
 /**
- * Client ID metadata documents: a client whose id is the https URL of a document about itself. Pure rules, no fetching.
+ * Client ID metadata documents: the client id is the https URL of a document about the client. Pure rules, no fetching.
  *
- * Untrusted input: URL and document. Promise: an id is compared as plain text everywhere and never normalised; a
- * document speaks only for the URL it was read from.
+ * Untrusted input: URL and document. Promise: ids are compared as plain text and never normalised. A document describes
+ * only the client with its own URL.
  *
  * @see draft-ietf-oauth-client-id-metadata-document (−00, which MCP 2026-07-28 cites), §3 and §4
  */
@@ -15,12 +15,12 @@ export type ClientIdUrlProblem = "too-long" | "malformed" | "path" | "dot-segmen
 
 const MAX_CLIENT_ID_CHARACTERS = 512;
 
-/** True for ids that name a document. Ids we make ourselves never begin so. */
+/** Returns true for ids that name a document. Ids that we issue never start with https. */
 export function isClientIdUrl(clientId: string): boolean {
   return clientId.startsWith("https://");
 }
 
-/** The host of a client id URL, for the allowlist and for the consent page; or why it is no such URL. */
+/** Returns the host of a client id URL, for the allowlist and the consent page, or the problem of the URL. */
 export function parseClientIdUrl(
   clientId: string,
 ): { ok: true; host: string } | { ok: false; reason: ClientIdUrlProblem } {
@@ -35,12 +35,12 @@ export function parseClientIdUrl(
   if (authority === "" || authority.includes("@")) return { ok: false, reason: "credentials" };
   // "MUST contain a path component"
   if (segments.length === 0 || (segments.length === 1 && segments[0] === "")) return { ok: false, reason: "path" };
-  // "MUST NOT contain single-dot or double-dot path segments"; their encoded forms mean the same to URL parsers.
+  // "MUST NOT contain single-dot or double-dot path segments". URL parsers treat their encoded forms alike.
   if (segments.some((segment) => /^(\.|%2e){1,2}$/i.test(segment))) return { ok: false, reason: "dot-segment" };
   return { ok: true, host: new URL(clientId).hostname };
 }
 
-/** The metadata that a document states about the client with this id. */
+/** Parses the metadata in a document about the client with this id. */
 export function parseClientDocument(
   clientId: string,
   document: unknown,
@@ -53,7 +53,7 @@ export function parseClientDocument(
   // MCP authorization: MUST include at least client_id, client_name and redirect_uris.
   if (typeof document["client_name"] !== "string")
     return refuse("invalid_client", "The document must state a client_name");
-  // "MUST NOT include … client_secret, client_secret_expires_at": a public document keeps no secret.
+  // "MUST NOT include … client_secret, client_secret_expires_at": a public document cannot contain a secret.
   if ("client_secret" in document || "client_secret_expires_at" in document) {
     return refuse("invalid_client", "The document must not contain a client_secret");
   }
@@ -68,10 +68,10 @@ export function parseClientDocument(
 }
 
 /**
- * `none`, also where a document prefers to sign but lists `none` among what it supports: its signature is verified when
- * it gives one. `private_key_jwt` where it only signs.
+ * Returns `none`, also if a document prefers to sign but supports `none`: a signature is verified if the client sends
+ * one. Returns `private_key_jwt` if it always signs.
  *
- * @returns undefined when it can only authenticate in ways we do not know, or by a shared secret, which is forbidden
+ * @returns undefined if it supports only unknown methods, or shared secrets, which are forbidden
  */
 function authMethodOf(members: Readonly<Record<string, unknown>>): "none" | "private_key_jwt" | undefined {
   const preferred = members["token_endpoint_auth_method"] ?? "none";

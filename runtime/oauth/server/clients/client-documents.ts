@@ -1,4 +1,4 @@
-/** Client ID metadata documents as we know them now: read when they must be, checked under the settings in force. */
+/** Client ID metadata documents: fetched when due, and checked under the active settings. */
 import type { StepResult } from "../answer.ts";
 import { parseClientDocument } from "./client-document.ts";
 import type { MetadataRules } from "./client-metadata.ts";
@@ -7,9 +7,9 @@ import type { RemoteDocuments } from "./remote-document.ts";
 
 export interface ClientDocuments {
   /**
-   * The metadata of an id whose host is among the allowed ones.
+   * Returns the metadata for an id whose host is allowed.
    *
-   * @param peer address of whoever names it, whose budget it takes
+   * @param peer address of the caller, whose budget is charged
    */
   read(clientId: string, rules: MetadataRules, peer?: string): Promise<StepResult<ClientMetadata>>;
 }

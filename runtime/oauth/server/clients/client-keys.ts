@@ -1,9 +1,9 @@
 /**
- * The public keys of clients that sign (`private_key_jwt`): as their metadata states them, or as they publish them.
+ * Public keys of clients that sign (`private_key_jwt`), from their metadata or from a published key set.
  *
- * Untrusted input: metadata and published key sets. Promise: a key is used only when it passes today's rules
- * (key-set.ts), registered ones too; a key set is read only from hosts on `mcp_allowed_client_id_domains`, for registered
- * clients too.
+ * Untrusted input: metadata and published key sets. Promise: a key is used only if it passes the current rules
+ * (key-set.ts). Key sets are read only from hosts in `mcp_allowed_client_id_domains`. Both also apply to registered
+ * clients.
  */
 import type { JSONWebKeySet } from "jose";
 
@@ -15,7 +15,7 @@ import type { RemoteDocuments } from "./remote-document.ts";
 
 const MAX_ADDRESS_CHARACTERS = 2048;
 
-/** True for an address from which a client's keys may be read. */
+/** Returns true for a URL from which a client's keys may be read. */
 export function isKeySetAddress(value: unknown, domains: readonly DomainPattern[]): value is string {
   if (typeof value !== "string" || value.length > MAX_ADDRESS_CHARACTERS || !URL.canParse(value)) return false;
   const url = new URL(value);
@@ -26,10 +26,10 @@ export function isKeySetAddress(value: unknown, domains: readonly DomainPattern[
 
 export interface ClientKeys {
   /**
-   * The keys of a client.
+   * Returns the keys of a client.
    *
-   * @param peer address of whoever signs with them, whose budget a reading takes
-   * @param newerThanMs epoch milliseconds: published keys that were read earlier may be asked for again
+   * @param peer address of the caller, whose budget is charged for a fetch
+   * @param newerThanMs epoch milliseconds: published keys read before this may be fetched again
    */
   read(
     metadata: ClientMetadata,
@@ -40,14 +40,14 @@ export interface ClientKeys {
 }
 
 export function createClientKeys(deps: {
-  /** Absent = only keys that stand in the metadata can be used. */
+  /** Absent: only keys in the metadata can be used. */
   readonly documents: RemoteDocuments | undefined;
 }): ClientKeys {
   return {
     async read(metadata, domains, peer, newerThanMs) {
       const { jwks, jwks_uri: address } = metadata;
       if (jwks !== undefined) return usable(jwks);
-      // Checked again: the list may have changed since the client was registered.
+      // Checked again: the list may have changed since the registration.
       if (!deps.documents || !isKeySetAddress(address, domains)) return refuse(...NO_KEYS, "no keys that may be read");
       const read = await deps.documents.read(address, {
         allowed: domains,
@@ -62,7 +62,7 @@ export function createClientKeys(deps: {
 
 const NO_KEYS = ["invalid_client", "Client authentication failed"] as const;
 
-/** What a set has for us. Bad keys beside good ones are passed over: they may be for somebody who wants them so. */
+/** Returns the usable keys of a set. Others are skipped: they may be meant for other servers. */
 function usable(set: unknown): StepResult<JSONWebKeySet> {
   const parsed = parseKeySet(set);
   if (!parsed.ok) return refuse(...NO_KEYS, `the key set ${parsed.problem}`);

@@ -1,10 +1,10 @@
 /**
  * Client metadata as clients send it → as we register it.
  *
- * Untrusted input: the whole document. Promises: what is registered is what we will honour, and it is returned; members
- * we do not know are dropped ("The authorization server MUST ignore any client metadata sent by the client that it does
- * not understand", RFC 7591 §2); of several redirect URIs the usable ones remain, because one custom scheme in the list
- * must not lock a whole product out.
+ * Untrusted input: the whole document. Promises: registered values are honoured, and returned to the client. Unknown
+ * members are dropped ("The authorization server MUST ignore any client metadata sent by the client that it does not
+ * understand", RFC 7591 §2). Unusable redirect URIs are dropped if others remain: one custom scheme in the list must
+ * not exclude a whole product.
  */
 import type { DomainPattern } from "../../../settings/domains.ts";
 import { hashSecret } from "../../../shared/keys.ts";
@@ -24,18 +24,18 @@ const AUTH_METHODS: readonly string[] = ["none", "client_secret_basic", "client_
 const GRANT_TYPES: readonly string[] = ["authorization_code", "refresh_token"];
 
 export interface MetadataRules {
-  /** Exact redirect URIs with private-use schemes that the operator permits. */
+  /** Exact redirect URIs with private-use schemes that the operator allows. */
   readonly allowedPrivateUris: readonly string[];
-  /** Where documents about clients may be read: `mcp_allowed_client_id_domains`. */
+  /** Allowed hosts of client documents: `mcp_allowed_client_id_domains`. */
   readonly documentDomains: readonly DomainPattern[];
 }
 
 export interface RegistrationRules extends MetadataRules {
-  /** What an absent `token_endpoint_auth_method` means: "client_secret_basic" (RFC 7591 §2), "none" for documents. */
+  /** Default of `token_endpoint_auth_method`: "client_secret_basic" (RFC 7591 §2), "none" for documents. */
   readonly defaultAuthMethod: AuthMethod;
 }
 
-/** The metadata to register, or the refusal of RFC 7591 §3.2.2. */
+/** Returns the metadata to register, or the error of RFC 7591 §3.2.2. */
 export function parseClientMetadata(value: unknown, rules: RegistrationRules): StepResult<ClientMetadata> {
   if (!isRecord(value)) return refuse("invalid_client_metadata", "The client metadata must be a JSON object");
   const redirectUris = parseRedirectUris(value["redirect_uris"], rules);
@@ -66,7 +66,7 @@ export function parseClientMetadata(value: unknown, rules: RegistrationRules): S
   });
 }
 
-/** Ends remembered consent when it changes: what the user was shown, and where answers may go. */
+/** Hash of what the consent page shows and where responses go. A change invalidates remembered consents. */
 export function hashMetadata(metadata: ClientMetadata): string {
   const { client_name, client_uri, redirect_uris, token_endpoint_auth_method } = metadata;
   return hashSecret(
@@ -90,7 +90,7 @@ function parseRedirectUris(value: unknown, rules: MetadataRules): StepResult<rea
   );
 }
 
-/** Keys are kept whatever the method: a client that may come without proof may still give one. */
+/** Keys are stored for every method: a client with the method `none` may still send an assertion. */
 function parseKeys(
   value: Readonly<Record<string, unknown>>,
   rules: MetadataRules,
@@ -103,7 +103,7 @@ function parseKeys(
   if (written !== undefined) return parseWrittenKeys(written, signs);
   if (address === undefined) return pass({});
   if (isKeySetAddress(address, rules.documentDomains)) return pass({ jwks_uri: address });
-  // Of no use to a client that does not sign, so no reason to lock it out.
+  // Useless for a client that does not sign, but no reason to reject it.
   return signs
     ? refuse("invalid_client_metadata", "jwks_uri must be an https address on a permitted client ID document domain")
     : pass({});
@@ -119,7 +119,7 @@ function parseWrittenKeys(written: unknown, signs: boolean): StepResult<Pick<Cli
     : pass({});
 }
 
-/** Absent means both of ours: nearly every client refreshes, and says nothing. */
+/** Absent means both: nearly every client refreshes without saying so. */
 function parseGrantTypes(value: unknown): StepResult<readonly string[]> {
   if (value === undefined) return pass(GRANT_TYPES);
   if (!isTextList(value) || !value.includes("authorization_code")) {
@@ -128,7 +128,7 @@ function parseGrantTypes(value: unknown): StepResult<readonly string[]> {
   return pass(GRANT_TYPES.filter((type) => value.includes(type)));
 }
 
-/** Members for people. Each is kept only in a form that is safe to show; the others are dropped. */
+/** Members for display. Values that are not safe to show are dropped. */
 function descriptiveMembers(value: Readonly<Record<string, unknown>>): Partial<ClientMetadata> {
   const contacts = value["contacts"];
   const type = value["application_type"];
@@ -164,7 +164,7 @@ function webMember(value: Readonly<Record<string, unknown>>, name: string): Reco
   return /^https?:$/.test(new URL(text).protocol) ? { [name]: text } : {};
 }
 
-/** One line of text without control characters and without marks that reorder what is shown after them. */
+/** Returns true for one line of text without control characters and marks that reorder the following text. */
 function isLine(text: string, maxCharacters: number): boolean {
   return (
     text !== "" &&

@@ -1,8 +1,8 @@
-/** What a person reads when the application they come from is not accepted. */
+/** Error pages and log texts for clients that are not accepted. */
 import type { RefusalPage } from "../answer.ts";
 import type { ClientRefusal } from "./client.ts";
 
-/** Why a client is not accepted, exactly, for the log: with what DNS, TLS or the document said. */
+/** Exact reason for the log, including errors of DNS, TLS or the document. */
 export function clientRefusalText(refusal: ClientRefusal): string {
   switch (refusal.reason) {
     case "unknown":
@@ -20,7 +20,7 @@ export function clientRefusalText(refusal: ClientRefusal): string {
   return refusal satisfies never;
 }
 
-/** Why a client is not accepted. The attempted id is shown, so that the person can pass it on to an administrator. */
+/** Error page for a client that is not accepted. Shows the client id, so that the user can tell an administrator. */
 export function clientRefusalPage(refusal: ClientRefusal, clientId: string): RefusalPage {
   const details = [["Client ID", clientId.length > 512 ? `${clientId.slice(0, 512)}…` : clientId]] as const;
   switch (refusal.reason) {

@@ -1,5 +1,5 @@
 /**
- * What the endpoints have in common at which a client proves itself: token (RFC 6749 §3.2), revocation (RFC 7009 §2.1) and
+ * Common parts of the endpoints with client authentication: token (RFC 6749 §3.2), revocation (RFC 7009 §2.1) and
  * introspection (RFC 7662 §2.1).
  */
 import type { Snapshot } from "../../../config/snapshot.ts";
@@ -14,7 +14,7 @@ import { findClient, type Client, type ClientDeps } from "./client.ts";
 
 const MAX_FORM_BYTES = 16_384;
 
-/** Where a client proves itself. */
+/** Endpoint with client authentication, and its request. */
 export interface ClientEndpoint {
   readonly exchange: Exchange;
   readonly snapshot: Snapshot;
@@ -22,7 +22,7 @@ export interface ClientEndpoint {
   readonly path: string;
 }
 
-/** The form must be readable and name nothing twice (RFC 6749 §3.2). */
+/** Reads the form. It must be valid and without duplicate parameters (RFC 6749 §3.2). */
 export async function readClientForm(exchange: Exchange, maxBytes = MAX_FORM_BYTES): Promise<StepResult<Parameters>> {
   const form = await readForm(exchange, maxBytes);
   return form.ok
@@ -30,7 +30,7 @@ export async function readClientForm(exchange: Exchange, maxBytes = MAX_FORM_BYT
     : refuse("invalid_request", "The request must be one form without repeated parameters", form.reason);
 }
 
-/** The client that a form names, once it proved itself as it registered (RFC 6749 §3.2.1). */
+/** Returns the client of a form if it authenticates as registered (RFC 6749 §3.2.1). */
 export async function proveClient(
   deps: ClientAssertionDeps & { readonly clients: ClientDeps },
   { exchange, snapshot, issuer, path }: ClientEndpoint,

@@ -1,4 +1,4 @@
-/** Who a client id is: a client registered with this issuer, or a client ID metadata document. */
+/** Looks up a client by id: a client registered with this issuer, or a client ID metadata document. */
 import type { Snapshot } from "../../../config/snapshot.ts";
 import { matchesDomain } from "../../../settings/domains.ts";
 import { randomSecret } from "../../../shared/keys.ts";
@@ -14,28 +14,28 @@ export interface Client {
   readonly id: string;
   readonly metadata: ClientMetadata;
   readonly metadataHash: string;
-  /** Nothing to prove: anybody may claim to be it (RFC 6749 §2.1). */
+  /** The client has no credentials: any caller may claim its id (RFC 6749 §2.1). */
   readonly isPublic: boolean;
   readonly secretHash: string | undefined;
-  /** Host that vouches for the metadata; undefined for registrations, whose names nobody vouches for. */
+  /** Host of the client's document, which verifies its metadata. Undefined for registrations, whose names are unverified. */
   readonly documentHost: string | undefined;
-  /** Epoch seconds of the last use of a registration; see `keepClient`. */
+  /** Epoch seconds of the registration's last use; see `keepClient`. */
   readonly usedAt: number | undefined;
-  /** An administrator made it: it does not end by itself. */
+  /** Created by an administrator: never expires. */
   readonly preRegistered: boolean;
-  /** Whose tokens it may get by itself. */
+  /** Service account whose tokens the client may get. */
   readonly accountId: string | undefined;
 }
 
 export type ClientRefusal =
-  /** Never registered here, or the registration ended. */
+  /** Never registered here, or the registration has expired. */
   | { readonly reason: "unknown" }
   | { readonly reason: "malformed-url"; readonly detail: string }
   | { readonly reason: "domain-not-allowed"; readonly host: string }
-  /** Allowed by the list, but this gateway cannot read documents. */
+  /** The host is allowed, but this gateway cannot read documents. */
   | { readonly reason: "documents-off" }
   | { readonly reason: "document-refused"; readonly description: string; readonly detail: string | undefined }
-  /** Its host is away, or we asked it too often just now. */
+  /** Its host is unavailable, or our request limit is exhausted. */
   | { readonly reason: "document-unavailable"; readonly detail: string | undefined };
 
 export type ClientLookup = { readonly ok: true; readonly client: Client } | ({ readonly ok: false } & ClientRefusal);
@@ -43,23 +43,23 @@ export type ClientLookup = { readonly ok: true; readonly client: Client } | ({ r
 export interface ClientDeps {
   readonly store: Store;
   readonly clock: Clock;
-  /** Absent = URL ids are off. */
+  /** Absent: URL ids are off. */
   readonly documents: ClientDocuments | undefined;
 }
 
-/** Ids we make: `gwc_` and 22 characters. What looks otherwise is never looked up. */
+/** Format of our ids: `gwc_` and 22 characters. Other ids are never looked up. */
 const OWN_ID = /^gwc_[A-Za-z0-9_-]{22}$/;
 
 export function newClientId(): string {
   return `gwc_${randomSecret(16)}`;
 }
 
-/** Secret scanners find leaked ones by the prefix. */
+/** The prefix lets secret scanners find leaked secrets. */
 export function newClientSecret(): string {
   return `gws_${randomSecret()}`;
 }
 
-/** @param peer address of whoever names the client, whose budget the reading of a document takes */
+/** @param peer address of the caller, whose budget is charged for a document */
 export async function findClient(
   deps: ClientDeps,
   issuer: Issuer,
@@ -75,7 +75,7 @@ export async function findClient(
 async function findRegistered(deps: ClientDeps, issuer: Issuer, clientId: string): Promise<ClientLookup> {
   if (!OWN_ID.test(clientId)) return { ok: false, reason: "unknown" };
   const record = await deps.store.get<ClientRecord>(clientKey(clientId));
-  // A registration belongs to the issuer it was made with (MCP 2026-07-28: credentials are bound to the issuer).
+  // A registration belongs to its issuer (MCP 2026-07-28: credentials are bound to the issuer).
   if (!record || record.value.issuer !== issuer.origin) return { ok: false, reason: "unknown" };
   const { metadata, secretHash } = record.value;
   return {
@@ -104,7 +104,7 @@ async function findByDocument(
   if (!url.ok) return { ok: false, reason: "malformed-url", detail: url.reason };
   const { mcpAllowedClientIdDomains: documentDomains, mcpAllowedPrivateRedirectUris: allowedPrivateUris } =
     snapshot.settings;
-  // The list is asked first: nothing is fetched from a host that is not on it.
+  // Check the list first: nothing is fetched from other hosts.
   if (!matchesDomain(documentDomains, url.host)) return { ok: false, reason: "domain-not-allowed", host: url.host };
   if (!deps.documents) return { ok: false, reason: "documents-off" };
   const read = await deps.documents.read(clientId, { documentDomains, allowedPrivateUris }, peer);
@@ -129,10 +129,7 @@ async function findByDocument(
   };
 }
 
-/**
- * Puts off the end of a registration that is in use. Written at most once a day: the record only has to outlive the
- * grants made under it.
- */
+/** Extends the lifetime of a registration in use. Written at most once a day: the record only has to outlive its grants. */
 export async function keepClient(
   deps: Pick<ClientDeps, "store" | "clock">,
   client: Client,
@@ -143,7 +140,7 @@ export async function keepClient(
   if (client.documentHost !== undefined || client.preRegistered || usedLately) return;
   const record = await deps.store.get<ClientRecord>(clientKey(client.id));
   if (!record) return;
-  // A conflict means that somebody else did the same just now.
+  // On conflict, another process wrote the same value.
   await deps.store.put(clientKey(client.id), { ...record.value, usedAt: now } satisfies ClientRecord, {
     ifVersion: record.version,
     expiresAt: now + refreshSeconds + CLIENT_UNUSED_SECONDS,

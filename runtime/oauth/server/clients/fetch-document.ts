@@ -1,4 +1,4 @@
-/** The guarded fetch (D18) as the reader of documents about clients: what counts as an answer, and how long it is fresh. */
+/** Reads documents about clients through the guarded fetch (D18): accepted responses, and their freshness. */
 import { CLIENT_DOCUMENT_BYTES, type SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import type { FetchDocument, FetchedDocument } from "./remote-document.ts";
 import { parseForeignJson } from "../../../shared/json/foreign-json.ts";
@@ -11,7 +11,7 @@ export function createFetchDocument(deps: { readonly fetch: SafeFetch }): FetchD
   return async (url, domains) => {
     const answer = await deps.fetch({
       url,
-      // Never private, also when the host is listed by its exact name: these documents are for the whole internet.
+      // Never private addresses, even if the host is listed by its exact name: these documents are for the whole internet.
       target: { kind: "listed", domains, private: "never" },
       headers: { accept: KEY_SET_TYPES },
       maxBytes: CLIENT_DOCUMENT_BYTES,
@@ -36,8 +36,8 @@ function isJson(contentType: string | undefined): boolean {
 }
 
 /**
- * How long an answer is fresh: `max-age` less the time it spent in other caches, else `Expires` (RFC 9111 §4.2.1).
- * Exported for its tests.
+ * Returns how long a response is fresh: `max-age` minus its age in other caches, else `Expires` (RFC 9111 §4.2.1).
+ * Exported for tests.
  */
 export function freshness(
   headers: Readonly<Record<string, string>>,
@@ -56,7 +56,7 @@ export function freshness(
     if (seconds !== undefined) return { maxAgeSeconds: Math.max(0, Number(seconds) - age), ...mustRevalidate };
   }
   if (headers["expires"] === undefined) return mustRevalidate;
-  // "0" and other non-dates mean expired already (RFC 9111 §5.3).
+  // "0" and other invalid dates mean already expired (RFC 9111 §5.3).
   const lifeMs = Date.parse(headers["expires"]) - Date.parse(headers["date"] ?? "");
   return {
     maxAgeSeconds: Number.isFinite(lifeMs) ? Math.max(0, Math.floor(lifeMs / 1000) - age) : 0,

@@ -1,7 +1,7 @@
 /**
- * Clients that an administrator makes: applications with a fixed id, and machines that get tokens by themselves.
+ * Clients created by an administrator: applications with a fixed id, and services with their own tokens.
  *
- * They belong to one issuer like every registration, do not end by themselves, and are vouched for by whoever made them.
+ * They belong to one issuer like every registration, but do not expire, and their metadata is trusted.
  */
 import type { JSONWebKeySet } from "jose";
 
@@ -21,17 +21,17 @@ import { DEFAULT_SCOPE } from "../scope.ts";
 
 export interface NewClient {
   readonly name: string;
-  /** Origin of the MCP servers it is for: "https://mcp.example.com". */
+  /** Origin of its MCP servers: "https://mcp.example.com". */
   readonly issuer: string;
-  /** Of an application that signs people in. */
+  /** Redirect URIs of an application that signs users in. */
   readonly redirectUris?: readonly string[];
-  /** Set for a client that gets tokens by itself, as the service account of the same name. */
+  /** Present for a client that gets tokens for itself, as the service account of the same name. */
   readonly machine?: { readonly email: string; readonly groups: readonly string[] };
-  /** Comes with assertions of trusted issuers (ID-JAGs): needs no way back from a browser. */
+  /** Presents assertions of trusted issuers (ID-JAGs), so it needs no redirect URI. */
   readonly presentsIdJags?: boolean;
-  /** An application that can keep no secret. */
+  /** An application that cannot keep a secret. */
   readonly isPublic?: boolean;
-  /** Public keys with which it signs, instead of a secret. */
+  /** Public keys for its signatures, instead of a secret. */
   readonly jwks?: JSONWebKeySet;
   readonly jwksUri?: string;
 }
@@ -49,31 +49,31 @@ export type CreateClient =
   | {
       readonly ok: true;
       readonly clientId: string;
-      /** Shown once; only its hash is kept. */
+      /** Shown once; only its hash is stored. */
       readonly secret?: string;
       readonly accountId?: string;
     }
   | { readonly ok: false; readonly problem: string };
 
-export async function createClient(deps: PreRegistrationDeps, wanted: NewClient): Promise<CreateClient> {
-  const problem = problemOf(deps, wanted);
+export async function createClient(deps: PreRegistrationDeps, request: NewClient): Promise<CreateClient> {
+  const problem = problemOf(deps, request);
   if (problem !== undefined) return { ok: false, problem };
-  const { name, issuer, redirectUris = [], machine, jwks, jwksUri } = wanted;
+  const { name, issuer, redirectUris = [], machine, jwks, jwksUri } = request;
   const clientId = newClientId();
 
-  // The account first: without it the client could do nothing, and its name must be free.
+  // The account first: without it the client is useless, and its name must be free.
   const account = machine && (await createServiceAccount(deps, { name, ...machine, clientId }));
   if (account?.ok === false) return { ok: false, problem: NAME_PROBLEMS[account.reason](name) };
 
   const signs = jwks !== undefined || jwksUri !== undefined;
-  const secret = signs || wanted.isPublic === true ? undefined : newClientSecret();
+  const secret = signs || request.isPublic === true ? undefined : newClientSecret();
   const metadata: ClientMetadata = {
     redirect_uris: redirectUris,
     token_endpoint_auth_method: signs ? "private_key_jwt" : secret === undefined ? "none" : "client_secret_basic",
     grant_types: [
       ...(redirectUris.length > 0 ? ["authorization_code", "refresh_token"] : []),
       ...(machine ? ["client_credentials"] : []),
-      ...(wanted.presentsIdJags === true ? [JWT_BEARER_GRANT] : []),
+      ...(request.presentsIdJags === true ? [JWT_BEARER_GRANT] : []),
     ],
     response_types: redirectUris.length > 0 ? ["code"] : [],
     scope: DEFAULT_SCOPE,
@@ -99,8 +99,8 @@ export async function createClient(deps: PreRegistrationDeps, wanted: NewClient)
   };
 }
 
-function problemOf(deps: PreRegistrationDeps, wanted: NewClient): string | undefined {
-  const { issuer, redirectUris = [], machine, presentsIdJags = false, isPublic = false, jwksUri } = wanted;
+function problemOf(deps: PreRegistrationDeps, request: NewClient): string | undefined {
+  const { issuer, redirectUris = [], machine, presentsIdJags = false, isPublic = false, jwksUri } = request;
   if (!URL.canParse(issuer) || new URL(issuer).origin !== issuer)
     return `issuer is ${JSON.stringify(issuer)}, must be an origin such as "https://mcp.example.com"`;
   if (redirectUris.length === 0 && !machine && !presentsIdJags)
@@ -121,12 +121,12 @@ const NAME_PROBLEMS: Readonly<Record<"name" | "taken", (name: string) => string>
   taken: (name) => `name ${JSON.stringify(name)} is taken by another service account`,
 };
 
-/** Ends a client with everything under it, registered by itself or by an administrator: seen by every process within 2 s. */
+/** Revokes a client, registered or created by an administrator, with everything under it, in every process within 2 s. */
 export async function endClient(
   deps: { readonly store: Store; readonly revocations: Pick<Revocations, "revoke"> },
   clientId: string,
 ): Promise<boolean> {
-  // First, so that nothing new begins while the rest ends.
+  // First, so that nothing new starts during the revocation.
   const existed = await deps.store.delete(clientKey(clientId));
   await deps.revocations.revoke(`client:${clientId}`);
   return existed;

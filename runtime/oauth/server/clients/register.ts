@@ -1,7 +1,8 @@
 /**
- * Dynamic client registration (RFC 7591): how most MCP clients introduce themselves.
+ * Dynamic client registration (RFC 7591), which most MCP clients use.
  *
- * Open to everybody by nature, so: bounded body, a rate limit per peer, and registrations that nobody uses end.
+ * Open to all callers by nature. Therefore the body is bounded, each peer is rate limited, and unused registrations
+ * expire.
  */
 import type { Snapshot } from "../../../config/snapshot.ts";
 import { hasNoContentCoding, readBody } from "../../../http/body.ts";
@@ -39,10 +40,10 @@ export async function register(deps: RegisterDeps, exchange: Exchange, snapshot:
   const issuer = findIssuer(snapshot, exchange.host);
   if (!issuer) return respondNotFound(exchange);
 
-  // The operator may want to know every client.
+  // The operator may allow only known clients.
   if (!snapshot.settings.mcpDynamicRegistration) return respondTurnedOff(exchange);
 
-  // One peer may not fill the store.
+  // A single peer must not fill the store.
   const waitSeconds = deps.rateLimit.take(exchange.remoteAddress);
   if (waitSeconds > 0) return respondTooMany(exchange, waitSeconds);
 
@@ -50,7 +51,7 @@ export async function register(deps: RegisterDeps, exchange: Exchange, snapshot:
   const body = await readJson(exchange);
   if (!body.ok) return respondRefusal(exchange, body.refusal);
 
-  // The metadata must leave something we can honour (RFC 7591 §2).
+  // The metadata must contain something that we support (RFC 7591 §2).
   const metadata = parseClientMetadata(body.value, {
     allowedPrivateUris: snapshot.settings.mcpAllowedPrivateRedirectUris,
     documentDomains: snapshot.settings.mcpAllowedClientIdDomains,
@@ -64,7 +65,7 @@ export async function register(deps: RegisterDeps, exchange: Exchange, snapshot:
     return respondRefusal(exchange, metadata.refusal);
   }
 
-  // The client gets an id, and a secret only when it can keep one (RFC 7591 §3.2.1).
+  // The client gets an id, and a secret only if it can keep one (RFC 7591 §3.2.1).
   const issued = issueClient(metadata.value, issuer.origin, epochSeconds(deps.clock));
   await deps.store.put(clientKey(issued.id), issued.record, {
     ifVersion: 0,
@@ -76,7 +77,7 @@ export async function register(deps: RegisterDeps, exchange: Exchange, snapshot:
     "client registered",
   );
 
-  // What was registered is returned, which may be less than what was asked (RFC 7591 §3.2.1).
+  // Return the registered metadata, which may be less than requested (RFC 7591 §3.2.1).
   respondJson(exchange, 201, issued.answer, [...NO_STORE_HEADERS]);
 }
 
@@ -112,7 +113,7 @@ function issueClient(
     answer: {
       client_id: id,
       client_id_issued_at: issuedAt,
-      // 0 = does not expire; required whenever a secret is issued (RFC 7591 §3.2.1).
+      // 0: does not expire; required whenever a secret is issued (RFC 7591 §3.2.1).
       ...(secret === undefined ? {} : { client_secret: secret, client_secret_expires_at: 0 }),
       ...metadata,
     },

@@ -1,4 +1,4 @@
-/** The access token of a grant: for which audience, until when. */
+/** The access token of a grant: its audience and expiry. */
 import type { ExternalTokens } from "../../../identity/external-token.ts";
 import { pass, refuse, type StepResult } from "../answer.ts";
 import { findAudience, routesOfAudience } from "../find-issuer.ts";
@@ -9,7 +9,7 @@ import type { TokenRequest } from "./token-request.ts";
 
 export type MintedAccessToken = Pick<TokenAnswer, "accessToken" | "accessExpiresAt" | "audience">;
 
-/** A token for `audience` under a grant, which never outlives the grant or its session. */
+/** Issues a token for `audience`, which never outlives the grant or its session. */
 export function mintAccessToken(
   externalTokens: ExternalTokens,
   request: TokenRequest,
@@ -35,8 +35,8 @@ export function mintAccessToken(
 }
 
 /**
- * The audience for this request: what was granted, or a part of it that the client names ("the client … can request a
- * token with a restricted set", RFC 8707 §2.2). What leads nowhere any more is refused.
+ * Returns the audience of a request: the granted one, or a part of it that the client names ("the client … can request
+ * a token with a restricted set", RFC 8707 §2.2). Rejects audiences without routes.
  */
 export function chooseAudience(request: TokenRequest, granted: string): StepResult<string> {
   if (routesOfAudience(request.issuer, granted).length === 0) {

@@ -1,8 +1,8 @@
 /**
- * `grant_type=client_credentials` (OAuth 2.1 §4.2): a machine gets an access token for its own service account.
+ * `grant_type=client_credentials` (OAuth 2.1 §4.2): a service gets an access token for its own service account.
  *
- * Promise: only clients that an administrator made for it get one; there is no refresh token, since the client can ask
- * again; what the token may do is decided by policy, like a person's.
+ * Promise: only for clients that an administrator created for this. There is no refresh token, since the client can
+ * request another token. Policy limits the token like a user's.
  */
 import { createRecords } from "../../../identity/identity-records.ts";
 import { mintServiceAccountToken, serviceAccountUser } from "../../../identity/tokens/service-accounts.ts";
@@ -19,7 +19,7 @@ export async function grantToClient(deps: TokenDeps, request: TokenRequest): Pro
   if (client.isPublic || client.accountId === undefined)
     return refuse("unauthorized_client", "The client is not registered for this grant type");
 
-  // The account must not have ended.
+  // The account must still exist.
   const id = client.accountId;
   const account = await createRecords(deps.store).serviceAccounts.get(id);
   if (!account || deps.session.revocations.isRevoked([`service-account:${id}`]))
@@ -28,7 +28,7 @@ export async function grantToClient(deps: TokenDeps, request: TokenRequest): Pro
   const block = deps.session.blocks?.find({ user: serviceAccountUser(account.value) });
   if (block) return refuseBlocked(block);
 
-  // RFC 8707 §2: a target that is none of ours is refused; a missing one has a default.
+  // RFC 8707 §2: unknown targets are rejected; a missing one has a default.
   const audience = findAudience(issuer, form.get("resource"));
   if (audience === undefined) return refuse("invalid_target", "resource must be an MCP server of this issuer");
 

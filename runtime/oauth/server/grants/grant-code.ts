@@ -1,10 +1,10 @@
 /**
- * `grant_type=authorization_code` (OAuth 2.1 §4.1.3): a code becomes a grant and its first tokens, once.
+ * `grant_type=authorization_code` (OAuth 2.1 §4.1.3): exchanges a code for a grant and its first tokens, once.
  *
- * Promises: of several requests with one code one gets tokens. When another comes afterwards they end: "If a second valid
- * token request is made with the same authorization code as a previously successful token request, the authorization
- * server MUST deny the request and SHOULD revoke (when possible) all … tokens previously issued based on that
- * authorization code" (OAuth 2.1 §4.1.3). What came at the same time is denied and revokes nothing: none had succeeded.
+ * Promises: of several requests with one code, one gets tokens. A later request revokes them: "If a second valid token
+ * request is made with the same authorization code as a previously successful token request, the authorization server
+ * MUST deny the request and SHOULD revoke (when possible) all … tokens previously issued based on that authorization
+ * code" (OAuth 2.1 §4.1.3). A concurrent request is rejected and revokes nothing, since none had succeeded.
  */
 import { hashSecret } from "../../../shared/keys.ts";
 import type { StoredRecord } from "../../../store/store.ts";
@@ -30,41 +30,41 @@ export async function exchangeCode(deps: TokenDeps, request: TokenRequest): Prom
   if (code.value.issuer !== request.issuer.origin || code.value.clientId !== request.client.id)
     return badCode("of another client");
 
-  // It must not have been used: whoever comes second may have stolen it, or been stolen from.
+  // It must be unused: the sender of a second request may be a thief, or a victim.
   if (code.value.used) {
     if (await cameAfter(deps, request, code.value)) await endGrant(deps, code.value.grantId, "code replayed");
     return badCode("used before");
   }
 
-  // It must be young.
+  // It must not be expired.
   if (code.value.expiresAt <= request.now) return badCode("expired");
 
-  // The redirect URI must be repeated as it was sent (RFC 6749 §4.1.3).
+  // The redirect URI must be the same as in the request (RFC 6749 §4.1.3).
   const redirectUri = request.form.get("redirect_uri");
   if ((redirectUri !== undefined || code.value.redirectUriSent) && redirectUri !== code.value.redirectUri) {
     return badCode("other redirect_uri");
   }
 
-  // The verifier must be the one behind the challenge (RFC 7636 §4.6).
+  // The verifier must match the challenge (RFC 7636 §4.6).
   const verifier = request.form.get("code_verifier");
   if (verifier === undefined) return badCode("no code_verifier");
   if (!isCodeVerifier(verifier))
     return refuse("invalid_request", "code_verifier must have 43 to 128 unreserved characters");
   if (!matchesChallenge(verifier, code.value.codeChallenge)) return badCode("wrong code_verifier");
 
-  // The target must be what was approved, or a part of it.
+  // The target must be the approved one, or a part of it.
   const audience = chooseAudience(request, code.value.audience);
   if (!audience.ok) return audience;
 
-  // The user must still exist, and the session that approved must not have ended.
+  // The user and the session that consented must still exist.
   const user = await deps.session.identities.find(code.value.userId);
   if (!user || code.value.sessionExpiresAt <= request.now) return badCode("user or session gone");
 
-  // Nothing is consumed where a block stands in the way.
+  // A block must not consume the code.
   const block = deps.session.blocks?.find({ user, grantId: code.value.grantId });
   if (block) return refuseBlocked(block);
 
-  // From here the code is used, and by this request alone.
+  // From here on the code is used, by this request only.
   const marked = await deps.store.put(
     codeKey(hashSecret(text)),
     { ...code.value, used: true, usedAtMs: deps.clock.now() } satisfies CodeRecord,
@@ -98,10 +98,10 @@ async function createGrant(
     ...endOf(now, lifetimes),
     ...(refreshToken === undefined ? {} : { refresh: { generation: 1, hash: hashSecret(refreshToken), rotated: [] } }),
   };
-  // Without a refresh token nothing is left once the session ended.
+  // Without a refresh token, the grant ends with its session.
   const keptUntil = refreshToken === undefined ? sessionExpiresAt : now + lifetimes.refreshToken;
   await storeGrant(deps.store, grantId, grant, Math.min(keptUntil, grant.endsAt ?? Infinity));
-  // Its user or client may have been revoked since our mark, when there was no grant yet that could end with them.
+  // The user or client may have been revoked since the code was marked, when no grant existed yet.
   const after = await deps.store.get<CodeRecord>(code.key);
   if (after?.value.replayed !== false) {
     await endGrant(deps, grantId, "revoked at the same time");
@@ -115,7 +115,7 @@ async function createGrant(
   });
 }
 
-/** The request that used the code had succeeded when this one came. Clocks that differ blur it by as much. */
+/** Returns true if the code was used successfully before this request arrived. Precise up to clock differences. */
 async function cameAfter(deps: TokenDeps, { arrivedMs }: TokenRequest, code: CodeRecord): Promise<boolean> {
   const isDouble = code.usedAtMs !== undefined && arrivedMs < code.usedAtMs;
   return !isDouble && (await findGrant(deps.store, code.grantId)) !== undefined;

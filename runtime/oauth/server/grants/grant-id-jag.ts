@@ -1,10 +1,10 @@
 /**
- * `grant_type=…:jwt-bearer` with an identity assertion authorization grant (ID-JAG): a company's identity provider decided
- * which client may reach which MCP server for whom, and its signed word stands in the place of sign-in and consent.
+ * `grant_type=…:jwt-bearer` with an identity assertion authorization grant (ID-JAG): a company's identity provider
+ * decides which client may reach which MCP server for which user. Its signed assertion replaces sign-in and consent.
  *
- * Untrusted input: the assertion, until its issuer's signature is checked. Promises: it counts once, for one client and one
- * MCP server, only while its issuer is configured for this; there is no refresh token, since the client asks the provider
- * again; what the token may do is decided by policy. Nothing of it is logged but what it was accepted for.
+ * Untrusted input: the assertion, until its issuer's signature is verified. Promises: it works once, for one client and
+ * one MCP server, and only while its issuer is configured for this. There is no refresh token, since the client asks
+ * the provider again. Policy limits the token. Only accepted claims are logged.
  *
  * @see MCP enterprise-managed authorization, draft-ietf-oauth-identity-assertion-authz-grant
  */
@@ -40,17 +40,17 @@ import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
 type IdJagDeps = TokenDeps & { readonly issuerKeys: IssuerKeys };
 
-/** Other statements of the same issuer are no grants, by the draft and by whatever else they say. */
+/** Other statements of the issuer are not grants: the draft requires this type. */
 export const ID_JAG_TYPE = "oauth-id-jag+jwt";
 
-/** What a good assertion lets its client have. */
+/** Rights from a valid assertion. */
 interface Allowed extends AssertedSubject {
   readonly entry: TrustedIssuer;
   readonly audience: string;
   readonly scope: string;
   readonly jti: string;
   readonly issuedAt: number;
-  /** Epoch seconds; past it the assertion is refused by its end. */
+  /** Epoch seconds; after it the assertion is rejected as expired. */
   readonly rememberUntil: number;
   readonly authentication: AssertedAuthentication;
 }
@@ -59,12 +59,12 @@ export async function exchangeIdJag(deps: IdJagDeps, request: TokenRequest): Pro
   const assertion = request.form.get("assertion");
   if (assertion === undefined) return refuse("invalid_request", "assertion is missing");
 
-  // Clients that prove nothing: only where an entry lets them. Which entry is said by the assertion alone.
+  // Public clients are allowed only by an issuer's entry, which only the assertion names.
   const entries = idJagIssuers(request.snapshot, request.issuer);
   if (request.client.isPublic && !entries.some((entry) => entry.allowsPublicClients))
     return refuse("invalid_client", "Client authentication failed", "id-jag of a public client");
 
-  // Verifying costs more than sending: what is not good is counted against the peer, of each client apart.
+  // Invalid assertions count against peer and client, since verifying costs more than sending.
   const sender = `${networkOf(request.peer)} id-jag ${hashSecret(request.client.id)}`;
   const waitSeconds = deps.failedProofs.take(sender);
   if (waitSeconds > 0) return tooMany(waitSeconds, "too many bad assertions of one peer");
@@ -81,18 +81,18 @@ async function verify(
 ): Promise<StepResult<Allowed>> {
   if (assertion.length > MAX_ASSERTION_CHARACTERS) return badAssertion("too long");
 
-  // Its kind, before anything of it is believed.
+  // Check the type before using any claim.
   const claimed = readUnverified(assertion);
   if (claimed === undefined) return badAssertion("not a compact JWS");
   if (claimed.type !== ID_JAG_TYPE) return badAssertion("typ is not that of an ID-JAG");
 
-  // Whose it says it is: a look-up, no more.
+  // For the look-up only: the issuer is not verified yet.
   const entry = entries.find(({ issuer }) => issuer === claimed.issuer);
   if (!entry) return badAssertion("iss is no issuer with the use id_jag here");
   if (request.client.isPublic && !entry.allowsPublicClients)
     return badAssertion(`${entry.name} allows no public clients`);
 
-  // A key of that issuer must have signed it.
+  // One of this issuer's keys must have signed it.
   const signed = await deps.issuerKeys.verify(entry, assertion);
   if (!signed.ok && signed.reason === "unavailable")
     return refuse("temporarily_unavailable", "Please try again later", `id-jag: ${signed.detail}`);
@@ -125,7 +125,7 @@ function checkClaims(claims: IdJagClaims, entry: TrustedIssuer, request: TokenRe
     scope: scope.value,
     jti: jti.value,
     issuedAt: times.value.iat,
-    // Ends may lie between seconds (RFC 7519 §2, NumericDate).
+    // `exp` may have a fraction (RFC 7519 §2, NumericDate).
     rememberUntil: Math.ceil(times.value.exp) + CLOCK_SKEW_SECONDS + 1,
     authentication: readAuthentication(claims),
   });
@@ -135,7 +135,7 @@ async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allo
   const { client, issuer, now, snapshot } = request;
   const { entry, userId, audience, scope, jti, issuedAt, email, isEmailVerified } = allowed;
 
-  // Nothing is consumed where a block stands in the way.
+  // A block must not consume the assertion.
   const grantId = randomHandle(16);
   const { blocks } = deps.session;
   if (blocks && blocks.size > 0) {
@@ -144,7 +144,7 @@ async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allo
     if (block) return refuseBlocked(block);
   }
 
-  // It must be new: what is issued on one that was seen may go to somebody who saw it.
+  // It must be new: a reused assertion may have been intercepted.
   const jtiHash = hashSecret(JSON.stringify([entry.issuer, jti]));
   const noted = await deps.store.put(
     idJagKey(jtiHash),
@@ -153,7 +153,7 @@ async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allo
   );
   if (!noted.ok) return badAssertion("jti used before");
 
-  // From here on it is used, whatever comes of it.
+  // From here on it is used, whatever the result.
   const user = await deps.session.assertedUsers.record({
     userId,
     issuer: entry.issuer,
@@ -179,7 +179,7 @@ async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allo
     assertedBy: { name: entry.name, issuer: entry.issuer, origin: issuer.origin, jtiHash },
   };
   await storeGrant(deps.store, grantId, grant, endsAt);
-  // Once it can be found by whoever ends grants, so that one of the two sees the other.
+  // Check again now that a sign-out can find the grant: one of the two must see the other.
   if (await isSignedOut(deps.store, { kind: "grants", userId }, issuedAt)) {
     await deps.store.delete(grantKey(grantId));
     return badAssertion("its user was signed out since");

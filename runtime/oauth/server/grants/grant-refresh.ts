@@ -1,8 +1,8 @@
 /**
- * `grant_type=refresh_token` (OAuth 2.1 §4.3): new tokens for a grant, as long as the user behind it is good.
+ * `grant_type=refresh_token` (OAuth 2.1 §4.3): new tokens for a grant, as long as its user is valid.
  *
- * Promises: public clients' tokens rotate; of parallel requests with one token one does the work and all get the same
- * pair; a token used again later ends the grant; when the provider or the store cannot be reached nothing is consumed.
+ * Promises: tokens of public clients rotate. Of parallel requests with one token, one does the work and all get the
+ * same pair. A token reused later revokes the grant. If provider or store are unavailable, nothing is consumed.
  *
  * @see test/requirements.ts, "States and transitions"
  */
@@ -38,7 +38,7 @@ import {
 } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
-/** Milliseconds between two tries of the lease. Together 20 s: then the client should ask again rather than hang. */
+/** Milliseconds between attempts to get the lease. Total 20 s: after that, a retry by the client is better than hanging. */
 const WAITS: readonly number[] = Array.from({ length: 200 }, () => 100);
 
 interface Attempt {
@@ -48,14 +48,14 @@ interface Attempt {
 }
 
 export async function refreshGrant(deps: TokenDeps, request: TokenRequest): Promise<StepResult<TokenAnswer>> {
-  // The token must be ours, made for this client by this issuer.
+  // The token must be issued here, to this client by this issuer.
   const token = request.form.get("refresh_token");
   if (token === undefined) return refuse("invalid_request", "refresh_token is missing");
   const owner = { issuer: request.issuer.origin, clientId: request.client.id };
   const opened = openRefreshToken(deps.keys, owner, token);
   if (!opened) return badToken("not ours, or of another client");
 
-  // Parallel requests with one token share one refresh; the lease below does the same across processes.
+  // Parallel requests with one token share one refresh. The lease below does the same across processes.
   const key = `${opened.hash} ${request.form.get("resource") ?? ""}`;
   try {
     return await deps.refreshes.once(key, () => refreshShared(deps, request, { token, opened, owner }));
@@ -65,10 +65,7 @@ export async function refreshGrant(deps: TokenDeps, request: TokenRequest): Prom
   }
 }
 
-/**
- * A process stood still before it could answer, and who sent the token may not have waited, and ask again: the 30 s of what
- * was rotated meanwhile begin now.
- */
+/** Restarts the replay window after a stalled request: its client may have timed out, and will retry. */
 async function prolong(deps: TokenDeps, opened: OpenedRefreshToken, took: number): Promise<void> {
   const grant = await findGrant(deps.store, opened.grantId);
   const now = await deps.store.now();
@@ -93,7 +90,7 @@ async function refreshShared(
   return answer ?? refuse("temporarily_unavailable", "Another refresh is under way", "lease not obtained");
 }
 
-/** @returns undefined for the current token of a grant that may go on: it is to be refreshed */
+/** @returns undefined for the current token of a valid grant: it must be refreshed */
 async function answerWithoutRefresh(
   deps: TokenDeps,
   request: TokenRequest,
@@ -103,23 +100,23 @@ async function answerWithoutRefresh(
   const grant = await findGrant(deps.store, grantId);
   if (!grant || deps.session.revocations.isRevoked([`grant:${grantId}`])) return badToken("the grant ended");
   if (!isBoundTo(attempt.opened, grant.value)) return badToken("its grant is not the one that it was made for");
-  // Before anything that a rotation could put off.
+  // Before anything that a rotation could extend.
   const { endsAt = Infinity } = endOf(grant.value.createdAt, request.snapshot.settings.lifetimes);
   if (endsAt <= request.now) {
     await endGrant(deps, grantId, "refresh_token_absolute_lifetime");
     return badToken("past refresh_token_absolute_lifetime");
   }
   const { refresh } = grant.value;
-  // A token that another process has just rotated would look stolen by a clock of ours that is half a minute wrong.
+  // The store's clock: with a local clock off by half a minute, a token just rotated by another process would look stolen.
   const now = isCurrentToken(refresh, attempt.opened) ? request.now : await deps.store.now();
   const state = classifyRefreshToken(refresh, attempt.opened, now);
   if (state.kind === "unknown") return badToken("never issued");
   if (state.kind === "reused") {
-    // Either party may be the thief, so neither keeps anything (OAuth 2.1 §4.3.1).
+    // Either party may be the thief, so both lose their tokens (OAuth 2.1 §4.3.1).
     await endGrant(deps, grantId, "refresh token reused");
     return badToken("reused");
   }
-  // Before anything is given or consumed: the same token works again once the block is lifted.
+  // Before anything is issued or consumed: the same token must work after the block.
   const block = await findBlock(deps, grantId, grant.value);
   if (block) return refuseBlocked(block);
   if (state.kind === "rotated") return replay(deps, request, attempt, grant, state.by);
@@ -137,7 +134,7 @@ async function findBlock(
   return blocks.find({ user, grantId });
 }
 
-/** Under the lease. @returns undefined when the grant changed meanwhile and must be checked again */
+/** Requires the lease. @returns undefined if the grant changed meanwhile and must be checked again */
 async function refreshAlone(
   deps: TokenDeps,
   request: TokenRequest,
@@ -148,24 +145,24 @@ async function refreshAlone(
   if (!grant?.value.refresh || !isCurrentToken(grant.value.refresh, attempt.opened)) return undefined;
   if (!isBoundTo(attempt.opened, grant.value)) return undefined;
 
-  // The resource must be what was granted; a client whose route is gone must authorize anew.
+  // The resource must be granted. If its route is gone, the client must authorize again.
   const audience = chooseAudience(request, grant.value.audience);
   if (!audience.ok) return request.form.has("resource") ? audience : badToken("the granted resource is gone");
 
-  // Clients come to the authorization endpoint, where the upstream is connected, only when a refresh no longer helps.
+  // Clients go to the authorization endpoint, where the upstream is connected, only after a failed refresh.
   const routes = routesOfAudience(request.issuer, audience.value);
   const [only, ...others] = routes;
   if (only && others.length === 0 && (await deps.upstream?.mustConnect(grant.value.userId, routes)) === true) {
     return badToken("the upstream must be connected");
   }
 
-  // The session must live, or be re-created from the provider.
+  // The session must be active, or be re-created from the provider.
   const session = await renewSession(deps, request, grantId, grant.value);
   if (!session.ok) return session;
   const { lifetimes } = request.snapshot.settings;
   const { endsAt: _, ...kept } = grant.value;
   const renewed = { ...kept, sessionExpiresAt: session.value, ...endOf(kept.createdAt, lifetimes) };
-  // What was asked until here may have taken long; whoever repeats this request has its 30 s from the write.
+  // The steps above may be slow. The replay window must start with the write.
   const now = epochSeconds(deps.clock);
   const access = mintAccessToken(deps.session.externalTokens, { ...request, now }, grantId, renewed, audience.value);
 
@@ -179,7 +176,7 @@ async function refreshAlone(
     ? rotateFamily(deps.keys, grant.value.refresh, attempt.token, answer, await deps.store.now())
     : grant.value.refresh;
 
-  // One write: the old token stops and the new one begins together, or neither.
+  // A single write: the old token becomes invalid exactly when the new one becomes valid.
   const written = await deps.store.put(grantKey(grantId), { ...renewed, refresh } satisfies GrantRecord, {
     ifVersion: grant.version,
     expiresAt: Math.min(now + lifetimes.refreshToken, renewed.endsAt ?? Infinity),
@@ -188,7 +185,7 @@ async function refreshAlone(
   return written.ok ? pass(answer) : undefined;
 }
 
-/** The end of the session that new tokens belong to (test/requirements.ts, "States and transitions"). */
+/** Returns the end of the session for new tokens (test/requirements.ts, "States and transitions"). */
 async function renewSession(
   deps: TokenDeps,
   request: TokenRequest,
@@ -209,14 +206,14 @@ async function renewSession(
     await endGrant(deps, grantId, "the identity provider refused the user");
     return badToken("the identity provider refused the user");
   }
-  // "The new session is evaluated under current policy": nobody gets one to knock on closed doors.
+  // "The new session is evaluated under current policy": a user without access gets none.
   const routes = routesOfAudience(request.issuer, grant.audience);
   if (!routes.some((route) => mayReachSomething(route.policy, identity.user))) return badToken("denied by policy");
   deps.log.info({ grant: grantId, user: grant.userId }, "session recreated");
   return pass(request.now + request.snapshot.settings.cookie.expirationSeconds);
 }
 
-/** The answer that the rotation gave, for a repeat of it; for another granted resource only the access token differs. */
+/** Repeats the response of the rotation. For another granted resource, only the access token differs. */
 function replay(
   deps: TokenDeps,
   request: TokenRequest,

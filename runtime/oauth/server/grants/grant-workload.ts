@@ -1,11 +1,10 @@
 /**
- * `grant_type=…:jwt-bearer` with the token of a platform: a job, pod or machine gets an access token for one MCP server,
- * without a stored secret and without being registered.
+ * `grant_type=…:jwt-bearer` with a platform token: a job, pod or machine gets an access token for one MCP server,
+ * without a stored secret or a registration.
  *
- * Untrusted input: the assertion, until its issuer's signature is checked. Promises: who gets what is said by the rules of the
- * configuration alone; the access token ends with the assertion or before, and with the issuer, its use or the rule; no
- * refresh token; what the token may do is decided by policy, like a person's. Nothing of the assertion is stored or logged
- * but its subject.
+ * Untrusted input: the assertion, until its issuer's signature is verified. Promises: only the configured rules grant
+ * access. The access token ends at the latest with the assertion, and with the issuer, its use or the rule. There is no
+ * refresh token. Policy limits the token like a user's. Only the assertion's subject is stored or logged.
  *
  * @see draft MCP workload identity federation, RFC 7523 §2.1
  */
@@ -31,13 +30,13 @@ import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
 type WorkloadDeps = TokenDeps & { readonly issuerKeys: IssuerKeys };
 
-/** A workload is known by its assertion: a client may be named beside it. */
+/** The assertion identifies a workload. A client is optional. */
 export type WorkloadRequest = Omit<TokenRequest, "client"> & { readonly client: Client | undefined };
 
-/** What a request may prove a client with. */
+/** Parameters that authenticate a client. */
 const CREDENTIALS = ["client_secret", "client_assertion", "client_assertion_type"];
 
-/** Whether no client stands beside the assertion; one that does must prove itself, as everywhere. */
+/** Returns true if the request has only the assertion. A named client must authenticate, as everywhere. */
 export async function needsNoClient(
   { issuerKeys }: Pick<TokenDeps, "issuerKeys">,
   exchange: Exchange,
@@ -56,11 +55,11 @@ export async function exchangeWorkload(deps: WorkloadDeps, request: WorkloadRequ
   const { form, issuer } = request;
   const assertion = form.get("assertion");
   if (assertion === undefined) return refuse("invalid_request", "assertion is missing");
-  // Never a default: the least that is asked for is a server's name.
+  // No default: the request must at least name a server.
   const resource = form.get("resource");
   if (resource === undefined) return refuse("invalid_request", "resource is missing");
 
-  // Verifying costs more than sending: what is not good is counted against the peer.
+  // Invalid assertions count against the peer, since verifying costs more than sending.
   const sender = `${networkOf(request.peer)} workload`;
   const waitSeconds = deps.failedProofs.take(sender);
   if (waitSeconds > 0) return tooMany(waitSeconds, "too many bad assertions of one peer");
@@ -71,12 +70,12 @@ export async function exchangeWorkload(deps: WorkloadDeps, request: WorkloadRequ
       ? badAssertion(verified.detail, "workload")
       : refuse("temporarily_unavailable", "Please try again later", `workload: ${verified.detail}`);
 
-  // What it may reach is asked after who it is: nobody else learns what there is.
+  // Checked only after authentication, so that others cannot find out which resources exist.
   const audience = findServer(issuer, resource);
   const rules = verified.workload.rules.filter((rule) => opens(rule, issuer, audience));
   if (audience === undefined || rules.length === 0)
     return refuse("invalid_target", "resource must be an MCP server that a rule opens", "workload: no rule opens it");
-  // Its platform says nothing of scopes: the rule that lets it in is the ceiling.
+  // The platform states no scopes: the rule is the limit.
   const supported = scopesSupported(routesOfAudience(issuer, audience));
   const scope = chooseScope({ scope: supported.join(" ") }, form.get("scope") ?? DEFAULT_SCOPE, supported);
   if (!scope.ok) return scope;
@@ -105,12 +104,12 @@ async function createGrant(
   const { client, issuer, now, snapshot } = request;
   const { entry, userId, rules, audience, scope, hash } = allowed;
 
-  // Nothing is consumed where a block stands in the way.
+  // A block must not consume the assertion.
   const grantId = randomHandle(16);
   const block = deps.session.blocks?.find({ user: { id: userId, email: "" }, clientId: client?.id, grantId });
   if (block) return refuseBlocked(block);
 
-  // It must be new, where its platform makes one for each use.
+  // It must be new, if the platform issues one for each use.
   if (!entry.allowsReplay) {
     const noted = await deps.store.put(
       workloadAssertionKey(hash),
@@ -125,7 +124,7 @@ async function createGrant(
   const grant: GrantRecord = {
     schema: 1,
     issuer: issuer.origin,
-    // Without a client it is its own: what is looked for by client is found by its id.
+    // Without a client, the workload takes its place in look-ups by client id.
     clientId: client?.id ?? userId,
     clientName: client?.metadata.client_name ?? client?.id ?? entry.name,
     userId,

@@ -1,4 +1,4 @@
-/** Codes and grants: how an approval becomes the right to get tokens, and how that right ends. */
+/** Codes and grants: from the user's consent to the right to get tokens, and revocation of that right. */
 import type { Lifetimes } from "../../../features/mcp/compiled.ts";
 import { hashSecret, randomHandle, randomSecret, type Keys } from "../../../shared/keys.ts";
 import type { Log } from "../../../shared/log.ts";
@@ -25,12 +25,12 @@ export interface GrantDeps {
 
 export interface Approval {
   readonly userId: UserId;
-  /** Epoch seconds; end of the browser session that approved. */
+  /** Epoch seconds; end of the browser session that consented. */
   readonly sessionExpiresAt: number;
 }
 
 /**
- * A code for an approved request.
+ * Issues a code for an approved request.
  *
  * @param lifetimeSeconds `lifetimes.authorizationCode`; OAuth 2.1 §4.1.2 recommends at most 10 minutes, ours is one
  * @returns the code; only its hash is stored
@@ -67,12 +67,12 @@ export async function issueCode(
   return code;
 }
 
-/** Whether the record is the one that was stored with this code: whoever writes the store must not choose what it stands for. */
+/** Returns true if the record is unchanged since the code was issued: write access to the store must not change its rights. */
 export function isAsIssued(deps: Pick<GrantDeps, "keys">, code: string, record: CodeRecord): boolean {
   return deps.keys.sealer("authorization-request").open(code, codeContext(record)) !== undefined;
 }
 
-/** All that a code gives, and to whom. */
+/** Everything that a code grants, and to which client. */
 function codeContext(code: CodeRecord): string {
   const { issuer, clientId, userId, grantId, redirectUri, redirectUriSent, codeChallenge } = code;
   const { audience, scope, expiresAt, sessionExpiresAt } = code;
@@ -80,12 +80,12 @@ function codeContext(code: CodeRecord): string {
   return `code ${JSON.stringify([...client, userId, grantId, audience, scope, expiresAt, sessionExpiresAt])}`;
 }
 
-/** The end that no refresh puts off: to be spread into a grant. */
+/** The end that no refresh extends, to be spread into a grant. */
 export function endOf(createdAt: number, { refreshTokenAbsolute }: Lifetimes): { endsAt?: number } {
   return refreshTokenAbsolute === undefined ? {} : { endsAt: createdAt + refreshTokenAbsolute };
 }
 
-/** Ends a grant everywhere: its access tokens within 2 s, its refresh tokens at once. */
+/** Revokes a grant in every process: its access tokens within 2 s, its refresh tokens immediately. */
 export async function endGrant(
   deps: Pick<GrantDeps, "revocations" | "log">,
   grantId: string,

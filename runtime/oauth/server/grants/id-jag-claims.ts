@@ -1,8 +1,8 @@
 /**
- * What an ID-JAG says, once its issuer's signature is known to be good: the checks of its claims. Pure.
+ * Checks the claims of an ID-JAG after its signature. Pure.
  *
- * Untrusted input: the claims; the issuer is trusted with users, and its words may still be meant for others. Promises: what
- * is not understood is refused; a token is for one MCP server, which the assertion or the request names.
+ * Untrusted input: the claims. The issuer is trusted with users, but its assertion may be meant for others. Promises:
+ * anything not understood is rejected. A token is for one MCP server, which the assertion or the request names.
  *
  * @see draft-ietf-oauth-identity-assertion-authz-grant, MCP enterprise-managed authorization
  */
@@ -18,16 +18,16 @@ import { DEFAULT_SCOPE } from "../scope.ts";
 
 export type IdJagClaims = Readonly<Record<string, unknown>>;
 
-/** One wire text for everything that may be wrong with an assertion: the exact reason is the operator's. */
+/** One error text for all problems of an assertion. The exact reason goes to the log. */
 export function badAssertion(detail: string, kind: "id-jag" | "workload" = "id-jag"): ReturnType<typeof refuse> {
   return refuse("invalid_grant", "Invalid assertion", `${kind}: ${detail}`);
 }
 
-/** It must be for this authorization server alone. */
+/** It must be for this authorization server only. */
 export function checkAudience({ aud }: IdJagClaims, issuer: Issuer): StepResult<undefined> {
-  // One audience: of a list of several others could present it too.
+  // A single audience: others in a list could also present the assertion.
   const [only, ...others]: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
-  // Clients that make it with a URL library end it in a slash.
+  // URL libraries add a trailing slash.
   const isOurs = others.length === 0 && (only === issuer.origin || only === `${issuer.origin}/`);
   return isOurs ? pass(undefined) : badAssertion("aud is not this issuer alone");
 }
@@ -37,7 +37,7 @@ export function checkTimes(claims: IdJagClaims, now: number, maxAgeSeconds: numb
   return times.ok ? pass(times) : badAssertion(times.problem);
 }
 
-/** The client that the issuer named is the one that proved itself: text by text. */
+/** The client in the assertion must be the authenticated one, compared as text. */
 export function checkClient(
   { client_id: named }: IdJagClaims,
   clientId: string,
@@ -50,9 +50,9 @@ export function checkClient(
 }
 
 /**
- * The one MCP server that the token is for.
+ * Returns the only MCP server of the token.
  *
- * @param requested `resource` of the request, which may narrow what the assertion names
+ * @param requested `resource` of the request, which may narrow the assertion
  */
 export function chooseResource(
   { resource }: IdJagClaims,
@@ -86,7 +86,7 @@ function readResources(claim: unknown, issuer: Issuer): readonly string[] | unde
   return servers.size === 0 ? undefined : [...servers];
 }
 
-/** What would bind or widen the token in a way that is not done here: passing over it would drop a condition. */
+/** Claims that would bind or widen the token in unsupported ways. Ignoring them could drop a condition. */
 const NOT_UNDERSTOOD = ["authorization_details", "cnf", "tenant", "aud_tenant"];
 
 export function checkExtensions(claims: IdJagClaims): StepResult<undefined> {
@@ -95,8 +95,8 @@ export function checkExtensions(claims: IdJagClaims): StepResult<undefined> {
 }
 
 /**
- * Our scopes ∩ the assertion's ∩ the requested ones; never more than was stated. Where it states none, the one that every
- * token has: what tools need besides, an issuer that knows of it must name.
+ * Returns the intersection of our scopes, the assertion's and the requested ones. If the assertion has none, only the
+ * scope that every token has: an issuer must name tool scopes explicitly.
  */
 export function chooseScope(
   { scope: claim }: IdJagClaims,
@@ -137,18 +137,18 @@ function readEmail({ email, email_verified: verified }: IdJagClaims, domains: Re
   return verified === undefined || verified === true ? vouchedEmail(email, domains) : "";
 }
 
-/** How and when the user signed in at the issuer, and who acts for them: for the log alone, nothing is decided by it. */
+/** Time and method of the user's authentication at the issuer, and actors. For the log only. */
 export interface AssertedAuthentication {
   readonly auth_time?: number;
   readonly amr?: readonly string[];
-  /** Subjects, who acts now first (RFC 8693 §4.1). */
+  /** Subjects, the current actor first (RFC 8693 §4.1). */
   readonly act?: readonly string[];
 }
 
 const MAX_LOGGED = 8;
 const MAX_LOGGED_CHARACTERS = 128;
 
-/** What is of another shape is left out: it is no condition. */
+/** Values of other shapes are skipped, since nothing depends on them. */
 export function readAuthentication({ auth_time: time, amr, act }: IdJagClaims): AssertedAuthentication {
   const methods = Array.isArray(amr) ? amr.filter((each) => typeof each === "string") : [];
   const actors: string[] = [];

@@ -1,18 +1,18 @@
 /**
- * Refresh tokens: `gwr_` and a seal of which grant and which generation.
+ * Refresh tokens: `gwr_` and a seal of grant and generation.
  *
- * The seal is bound to issuer and client, so a token of one opens for no other. Being sealed, an old token is told from an
- * invented one without keeping a record of every token that ever was: that is what makes reuse detection affordable.
+ * The seal is bound to issuer and client, so a token is invalid for others. It also distinguishes an old token from an
+ * invented one without storing every token, which makes reuse detection cheap.
  */
 import { hkdfSync } from "node:crypto";
 
 import { createSealer, hashSecret, type Keys, type Sealer, sameSecret } from "../../../shared/keys.ts";
 import { REPLAY_WINDOW_SECONDS, type GrantRecord, type RefreshFamily, type RotatedToken } from "../grant-records.ts";
 
-/** Secret scanners find leaked tokens by it. */
+/** Lets secret scanners find leaked tokens. */
 export const REFRESH_TOKEN_PREFIX = "gwr_";
 const MAX_TOKEN_CHARACTERS = 1024;
-/** Rotated tokens remembered at once; a client that rotates faster than this within the window is not a client. */
+/** Rotated tokens stored at a time. No real client rotates faster within the window. */
 const MAX_ROTATED = 8;
 
 export interface RefreshTokenOwner {
@@ -20,18 +20,18 @@ export interface RefreshTokenOwner {
   readonly clientId: string;
 }
 
-/** What of a grant its refresh tokens are bound to. */
+/** Fields of a grant to which its refresh tokens are bound. */
 export type BoundGrant = Pick<GrantRecord, "userId" | "audience" | "scope">;
 
 export interface OpenedRefreshToken {
   readonly grantId: string;
-  /** See `isBoundTo`; undefined in tokens of earlier versions, which are good for nothing. */
+  /** See `isBoundTo`; undefined in tokens of earlier versions, which are invalid. */
   readonly binding: string | undefined;
   readonly generation: number;
   readonly hash: string;
 }
 
-/** What a token request is answered with. */
+/** Result of a token request. */
 export interface TokenAnswer {
   readonly accessToken: string;
   /** Epoch seconds. */
@@ -52,7 +52,10 @@ export function mintRefreshToken(
   return REFRESH_TOKEN_PREFIX + keys.sealer("refresh-token").seal(text, sealContext(owner));
 }
 
-/** Whether the record still says what it said when the token was made: whoever writes the store must not become another user. */
+/**
+ * Returns true if the record is unchanged since the token was issued: write access to the store must not allow
+ * impersonation.
+ */
 export function isBoundTo({ binding }: OpenedRefreshToken, grant: BoundGrant): boolean {
   return binding === bindingOf(grant);
 }
@@ -61,7 +64,7 @@ function bindingOf({ userId, audience, scope }: BoundGrant): string {
   return hashSecret(JSON.stringify([userId, audience, scope]));
 }
 
-/** @returns undefined for what we did not make, or made for another client or issuer */
+/** @returns undefined for tokens that we did not issue, or issued to another client or by another issuer */
 export function openRefreshToken(keys: Keys, owner: RefreshTokenOwner, token: string): OpenedRefreshToken | undefined {
   if (!token.startsWith(REFRESH_TOKEN_PREFIX) || token.length > MAX_TOKEN_CHARACTERS) return undefined;
   const opened = keys.sealer("refresh-token").open(token.slice(REFRESH_TOKEN_PREFIX.length), sealContext(owner));
@@ -70,26 +73,26 @@ export function openRefreshToken(keys: Keys, owner: RefreshTokenOwner, token: st
   return { grantId, generation, binding, hash: hashSecret(token) };
 }
 
-/** A space stands in no origin, so no pair of issuer and client can be taken for another. */
+/** Origins contain no space, so issuer and client are unambiguous. */
 function sealContext(owner: RefreshTokenOwner): string {
   return `refresh ${owner.issuer} ${owner.clientId}`;
 }
 
-/** What an authentic token is to its family now. */
+/** State of an authentic token. */
 export type RefreshTokenState =
   | { readonly kind: "current" }
-  /** Rotated just now: a repeat by the same client, or by its twin. */
+  /** Rotated just now: a repeat by the same client, or by a parallel request. */
   | { readonly kind: "rotated"; readonly by: RotatedToken }
-  /** Rotated before: somebody has a copy (OAuth 2.1 §4.3.1). */
+  /** Rotated earlier: another party has a copy (OAuth 2.1 §4.3.1). */
   | { readonly kind: "reused" }
   | { readonly kind: "unknown" };
 
-/** Whether it is the newest one. */
+/** Returns true for the newest token. */
 export function isCurrentToken(family: RefreshFamily | undefined, token: OpenedRefreshToken): boolean {
   return family?.generation === token.generation && sameSecret(token.hash, family.hash);
 }
 
-/** @param now epoch seconds by the store's clock, as all times of a family */
+/** @param now epoch seconds by the store's clock, like all times of a family */
 export function classifyRefreshToken(
   family: RefreshFamily | undefined,
   token: OpenedRefreshToken,
@@ -103,7 +106,7 @@ export function classifyRefreshToken(
     : { kind: "reused" };
 }
 
-/** The family after its current token was exchanged for the one in `answer`. @param now by the store's clock */
+/** Replaces the current token with the one in `answer`. @param now by the store's clock */
 export function rotateFamily(
   keys: Keys,
   family: RefreshFamily,
@@ -125,7 +128,10 @@ export function rotateFamily(
   };
 }
 
-/** The family with its newest rotation dated anew, if it was of this token and since then; else undefined. Epoch seconds by the store's clock. */
+/**
+ * Returns the family with a new date of its last rotation, if that was of this token since `since`; else undefined.
+ * Epoch seconds by the store's clock.
+ */
 export function prolongReplay(
   family: RefreshFamily | undefined,
   token: OpenedRefreshToken,
@@ -139,10 +145,10 @@ export function prolongReplay(
 }
 
 /**
- * The newest answer that the holder of a just rotated token may have: the one it was exchanged for, or, when that one was
- * exchanged too meanwhile, the next, and so on. An older one would be taken for reuse at its next use.
+ * Returns the newest response for the holder of a recently rotated token: the one of its rotation, or of the next if
+ * that token was rotated too, and so on. An older one would look like reuse later.
  *
- * @returns undefined when the answer does not open, which means that keys changed
+ * @returns undefined if the seal does not open because the keys changed
  */
 export function replayAnswer(
   keys: Keys,
@@ -158,7 +164,7 @@ export function replayAnswer(
   return replayAnswer(keys, family, answer.refreshToken, next);
 }
 
-/** Keys that exist only while somebody holds the old token: what is stored opens for nobody else. */
+/** Keys derived from the old token: only its holder can open the stored response. */
 function replaySealer(keys: Keys, oldToken: string): Sealer {
   return createSealer(
     keys

@@ -1,4 +1,4 @@
-/** What the grant types are given: an authenticated token request, and the means to answer it. */
+/** Input of the grant types: an authenticated token request, and its dependencies. */
 import type { Snapshot } from "../../../config/snapshot.ts";
 import type { IssuerKeys } from "../../../issuers/issuer-keys.ts";
 import type { LeasedRefreshes } from "../../../shared/leased-refresh.ts";
@@ -30,10 +30,10 @@ export interface TokenRequest {
   /** Without empty values. */
   readonly form: ReadonlyMap<string, string>;
   readonly snapshot: Snapshot;
-  /** Address of whoever sent it. */
+  /** Address of the sender. */
   readonly peer: string;
   /** Epoch seconds. */
   readonly now: number;
-  /** Epoch milliseconds, before anything of it was read. */
+  /** Epoch milliseconds of the arrival, before the body was read. */
   readonly arrivedMs: number;
 }

@@ -1,7 +1,7 @@
 /**
- * The token endpoint (OAuth 2.1 §3.2): a client proves who it is and what it was granted, and gets tokens.
+ * The token endpoint (OAuth 2.1 §3.2): authenticates the client, checks its grant, and issues tokens.
  *
- * Untrusted input: header and form. Promise: answers with tokens or about tokens are never cached (RFC 6749 §5.1).
+ * Untrusted input: header and form. Promise: responses are never cached (RFC 6749 §5.1).
  */
 import type { Snapshot } from "../../../config/snapshot.ts";
 import type { IssuerUse } from "../../../features/sign-in/trusted-issuers.ts";
@@ -31,7 +31,7 @@ import { GRANT_TYPES_SUPPORTED, JWT_BEARER_GRANT, TOKEN_PATH } from "../metadata
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
-/** Room for an assertion beside a client's own. */
+/** Large enough for an assertion in addition to a client's own. */
 const MAX_ASSERTION_FORM_BYTES = 32_768;
 
 type Grant = (deps: TokenDeps, request: TokenRequest) => Promise<StepResult<TokenAnswer>>;
@@ -57,8 +57,8 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
     respondClientRefusal(endpoint, refusal);
   };
 
-  // The form must be readable, and the client prove itself (RFC 6749 §3.2 and §3.2.1).
-  const asserts = deps.issuerKeys === undefined ? NOBODY : assertersOf(snapshot, issuer);
+  // The form must be valid, and the client must authenticate (RFC 6749 §3.2 and §3.2.1).
+  const asserts = deps.issuerKeys === undefined ? NO_USES : assertersOf(snapshot, issuer);
   const form = await readClientForm(exchange, asserts.length > 0 ? MAX_ASSERTION_FORM_BYTES : undefined);
   if (!form.ok) return answerRefusal(form.refusal);
   const parameters = new Map([...form.value].filter(([, value]) => value !== ""));
@@ -69,12 +69,12 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
       : await proveClient(deps, endpoint, parameters);
   if (!client.ok) return answerRefusal(client.refusal);
 
-  // What follows consumes codes and refresh tokens.
+  // The next steps consume codes and refresh tokens.
   const clientId = client.value?.id;
   const block = clientId === undefined ? undefined : deps.session.blocks?.find({ clientId });
   if (block) return answerRefusal(refuseBlocked(block).refusal, clientId);
 
-  // The grant must be good for this client.
+  // The grant must be valid for this client.
   const request: WorkloadRequest = {
     issuer,
     client: client.value,
@@ -87,14 +87,14 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
   const answer = await answerGrant(deps, request, isWorkload);
   if (!answer.ok) return answerRefusal(answer.refusal, clientId);
 
-  // A registration in use does not end.
+  // Extend the lifetime of a registration in use.
   if (client.value) await keepClient(deps.clients, client.value, snapshot.settings.lifetimes.refreshToken);
   respondJson(exchange, 200, tokenResponse(answer.value, epochSeconds(deps.clock)), NO_STORE_HEADERS);
 }
 
-const NOBODY: readonly IssuerUse[] = [];
+const NO_USES: readonly IssuerUse[] = [];
 
-/** What issuers may assert here. */
+/** Kinds of assertions that this issuer accepts. */
 function assertersOf(snapshot: Snapshot, issuer: Issuer): readonly IssuerUse[] {
   const uses: IssuerUse[] = [];
   if (idJagIssuers(snapshot, issuer).length > 0) uses.push("id_jag");
@@ -102,7 +102,7 @@ function assertersOf(snapshot: Snapshot, issuer: Issuer): readonly IssuerUse[] {
   return uses;
 }
 
-/** One grant type has two meanings, of which the kind of the assertion says one. */
+/** The grant type has two meanings. The type of the assertion decides. */
 function presentsWorkload(asserts: readonly IssuerUse[], form: Parameters): boolean {
   if (form.get("grant_type") !== JWT_BEARER_GRANT || !asserts.includes("workload")) return false;
   if (!asserts.includes("id_jag")) return true;
@@ -122,7 +122,7 @@ function answerGrant(
   const grantType = request.form.get("grant_type");
   if (grantType === undefined) return refuse("invalid_request", "grant_type is missing");
   if (grantType === JWT_BEARER_GRANT && issuerKeys && idJagIssuers(request.snapshot, request.issuer).length > 0) {
-    // Who may is said by the issuer's entry and by the assertion: clients do not register this grant type.
+    // Allowed by the issuer's entry and the assertion: clients do not register this grant type.
     return exchangeIdJag({ ...deps, issuerKeys }, request);
   }
   const grant = GRANTS.get(grantType);
@@ -134,12 +134,13 @@ function answerGrant(
 }
 
 /**
- * How much earlier a client that can refresh is told to do so, at most a tenth of the token's life. Clients count from when the response
- * arrives: the Python SDK requests once more with an expired token, and answers the 401 by a new sign-in of its user (D354).
+ * Reduction of `expires_in` for clients that can refresh, at most a tenth of the token's lifetime. Clients count from
+ * the arrival of the response. The Python SDK sends one more request with an expired token, and its user must sign in
+ * again after the 401 (D354).
  */
 const REFRESH_EARLY_SECONDS = 10;
 
-/** RFC 6749 §5.1. `expires_in` is a number: SDKs refuse text. */
+/** RFC 6749 §5.1. `expires_in` is a number: SDKs reject text. */
 function tokenResponse(answer: TokenAnswer, now: number): object {
   const left = Math.max(0, answer.accessExpiresAt - now);
   const early = answer.refreshToken === undefined ? 0 : Math.min(REFRESH_EARLY_SECONDS, Math.floor(left / 10));

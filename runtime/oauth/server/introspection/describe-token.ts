@@ -1,8 +1,8 @@
 /**
- * What a caller may hear of a token: whether it is good now, and who stands behind it.
+ * Describes a token to a caller: whether it is active, and its user.
  *
- * Whether an access token is good is asked where a request with it would be: at the same authenticator, for the same
- * route, and of the same blocks. A refresh token is looked up as a refresh does, without what a refresh changes.
+ * An access token is checked like a request with it: by the same authenticator, for the same route, including blocks. A
+ * refresh token is checked like at a refresh, but without changes.
  */
 import { createRecords } from "../../../identity/identity-records.ts";
 import { type ExternalTokenClaims } from "../../../identity/external-token.ts";
@@ -23,7 +23,7 @@ export interface DescribeDeps extends GrantDeps {
   readonly session: IssuerSession;
 }
 
-/** A proven client's question. */
+/** Request of an authenticated client. */
 export interface AskedToken {
   readonly issuer: Issuer;
   readonly client: Client;
@@ -33,11 +33,11 @@ export interface AskedToken {
 }
 
 /**
- * RFC 7662 §2.2, as far as our tokens have it. JSON leaves out what is undefined.
+ * Members of RFC 7662 §2.2 that our tokens have. JSON omits undefined ones.
  *
- * `sub` is for all callers: it tells users apart and is what a client of this issuer would have to ask for. `username` is
- * an address, which nobody consented to give to a client; only who answers for the resource hears it. Groups, other
- * claims and the session are for nobody: policy is decided here.
+ * `sub` is for all callers: it distinguishes users. `username` is an email address, which no user has agreed to share
+ * with clients, so it is only for callers that represent the resource. Groups, other claims and the session are never
+ * included: policy is evaluated here.
  */
 export interface ActiveToken {
   readonly active: true;
@@ -53,7 +53,7 @@ export interface ActiveToken {
   readonly jti: string;
 }
 
-/** @returns undefined for what is not active, or no business of the caller's */
+/** @returns undefined if the token is inactive, or does not concern the caller */
 export async function describeToken(
   deps: DescribeDeps,
   asked: AskedToken,
@@ -68,14 +68,14 @@ export async function describeToken(
     : describeForResource(deps, asked, token, claims);
 }
 
-/** A token that was issued to the caller. */
+/** A token issued to the caller. */
 async function describeOwn(
   deps: DescribeDeps,
   asked: AskedToken,
   token: string,
   claims: ExternalTokenClaims,
 ): Promise<StepResult<ActiveToken | undefined>> {
-  // None of them: it was issued at another host, or what it was good for is gone.
+  // Without routes, it was issued at another host, or its resource was removed.
   for (const route of routesOfAudience(asked.issuer, claims.audience)) {
     const principal = await findPrincipal(deps, token, claims, route);
     if (!principal.ok) return principal;
@@ -84,7 +84,7 @@ async function describeOwn(
   return pass(undefined);
 }
 
-/** A token that somebody else presents to the caller's resource. */
+/** A token presented to the caller's resource by another client. */
 async function describeForResource(
   deps: DescribeDeps,
   asked: AskedToken,
@@ -101,8 +101,8 @@ async function describeForResource(
     good.push(route.mcp.resource);
   }
   if (!found) return pass(undefined);
-  // Not what else it opens: "to prevent a protected resource from learning more about the larger network than is necessary
-  // for its operation" (RFC 7662 §2.2).
+  // Without its other audiences: "to prevent a protected resource from learning more about the larger network than is
+  // necessary for its operation" (RFC 7662 §2.2).
   const [only = ""] = good;
   const username = found.user.email === "" ? found.user.name : found.user.email;
   return pass({
@@ -111,7 +111,7 @@ async function describeForResource(
   });
 }
 
-/** The caller behind a token at a route, as a request to the route finds it; undefined where it would be refused. */
+/** Returns the principal of a token at a route, like for a request; undefined if the request would be denied. */
 async function findPrincipal(
   { session: { callers, blocks } }: DescribeDeps,
   token: string,
@@ -127,7 +127,7 @@ async function findPrincipal(
   return pass(blocks?.find({ user, clientId, grantId, routeKey }) ? undefined : result.principal);
 }
 
-/** The routes that the caller's service account speaks for, while it lives. */
+/** Routes that the caller's service account represents, while it exists. */
 async function findOwnedRoutes(deps: DescribeDeps, { issuer, client }: AskedToken): Promise<readonly McpServerRoute[]> {
   const { accountId } = client;
   if (accountId === undefined || issuer.routes.every(({ mcp }) => mcp.introspectionAccounts.length === 0)) return [];
@@ -138,13 +138,13 @@ async function findOwnedRoutes(deps: DescribeDeps, { issuer, client }: AskedToke
   return issuer.routes.filter(({ mcp }) => mcp.introspectionAccounts.includes(account.value.name));
 }
 
-/** As a refresh would take it, but that one which was exchanged already is over, even while a repeat is forgiven. */
+/** Same checks as a refresh, except that a rotated token is inactive even within the replay window. */
 async function describeRefreshToken(
   deps: DescribeDeps,
   { issuer, client, snapshot, now }: AskedToken,
   token: string,
 ): Promise<ActiveToken | undefined> {
-  // The seal opens for the client alone that it was made for, here.
+  // The seal opens only for the client and issuer of the token.
   const opened = openRefreshToken(deps.keys, { issuer: issuer.origin, clientId: client.id }, token);
   if (!opened) return undefined;
   const { grantId } = opened;
@@ -191,7 +191,7 @@ function membersOf(
   };
 }
 
-/** One name for one token. Of a purpose of its own, so that it is no hash that is stored anywhere. */
+/** A name for the token, with its own purpose, so that it equals no stored hash. */
 function idOf(token: string): string {
   return hashSecret(`jti ${token}`);
 }

@@ -1,9 +1,9 @@
 /**
- * The introspection endpoint (RFC 7662): a confidential client asks whether a token is good, and who stands behind it.
+ * The introspection endpoint (RFC 7662): tells a confidential client whether a token is active, and its user.
  *
- * Untrusted input: header and form. Promises: nobody is answered who has not proven to be a client with a secret or a
- * key; a client hears of its own tokens and of those for the resources that its service account speaks for, of all others
- * only that they are not active; nothing is changed by asking; without the records the answer is 503, never "active".
+ * Untrusted input: header and form. Promises: only clients with a secret or key get a response. A client sees its own
+ * tokens and those for the resources that its service account represents; all others are "not active". Nothing is
+ * changed. Without the store the response is 503, never "active".
  */
 import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Exchange } from "../../../http/exchange.ts";
@@ -46,18 +46,18 @@ export async function introspect(deps: IntrospectDeps, exchange: Exchange, snaps
     respondClientRefusal(endpoint, refusal);
   };
 
-  // The client must prove itself, as at the token endpoint (RFC 7662 §2.1).
+  // The client must authenticate, as at the token endpoint (RFC 7662 §2.1).
   const form = await readClientForm(exchange);
   if (!form.ok) return answerRefusal(form.refusal);
   const client = await proveCaller(deps, endpoint, form.value);
   if (!client.ok) return answerRefusal(client.refusal);
   const { id } = client.value;
 
-  // Who is blocked learns nothing meanwhile.
+  // A blocked client gets no information.
   const block = deps.session.blocks?.find({ clientId: id });
   if (block) return answerRefusal(refuseBlocked(block).refusal, id);
 
-  // The hint only speeds a search up that we do not need (RFC 7662 §2.1), whatever it says.
+  // The hint is ignored: it only speeds up a search that we do not need (RFC 7662 §2.1).
   const token = form.value.get("token");
   if (token === undefined || token === "")
     return answerRefusal(refuse("invalid_request", "token is missing").refusal, id);
@@ -69,7 +69,7 @@ export async function introspect(deps: IntrospectDeps, exchange: Exchange, snaps
   respondJson(exchange, 200, described.value ?? { active: false }, NO_STORE_HEADERS);
 }
 
-/** The client, if it can keep a secret: an id that anybody may write down proves nothing. */
+/** Returns the client if it is confidential: a public client id proves nothing. */
 async function proveCaller(
   deps: IntrospectDeps,
   endpoint: ClientEndpoint,
