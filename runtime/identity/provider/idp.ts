@@ -56,25 +56,18 @@ export interface SignInChecks {
 }
 
 export interface IdentityProvider {
-  /**
-   * URL of the sign-in at the provider. The request is pushed if the metadata or the settings require it (RFC 9126).
-   * @throws GatewayError
-   */
+  /** URL of the sign-in. Pushes the request if metadata or settings require it (RFC 9126). @throws GatewayError */
   authorizationUrl(settings: IdpSettings, checks: SignInChecks): Promise<string>;
   /**
    * @param query of the callback, as received, with its "?"
-   * @throws GatewayError `idp.refused` (the provider or the user declined, or the response is invalid),
-   *   `idp.unavailable`, `idp.misconfigured`
+   * @throws GatewayError `idp.refused` (also if the user declined), `idp.unavailable`, `idp.misconfigured`
    */
   exchangeCode(settings: IdpSettings, query: string, checks: SignInChecks): Promise<ProviderTokenSet>;
   /** See `asksOfflineApart`. @throws if the provider cannot be reached */
   asksOfflineApart(settings: IdpSettings): Promise<boolean>;
   /** Revokes a refresh token at the provider, if supported (RFC 7009). @throws GatewayError */
   revoke(settings: IdpSettings, refreshToken: string): Promise<void>;
-  /**
-   * @throws GatewayError `idp.refused` if the refresh token is no longer valid, `idp.denied`, `idp.unavailable`,
-   *   `idp.misconfigured`
-   */
+  /** @throws GatewayError `idp.refused` for an invalid refresh token, `idp.denied`, `idp.unavailable`, `idp.misconfigured` */
   exchangeRefreshToken(settings: IdpSettings, refreshToken: string): Promise<ProviderTokenSet>;
   /**
    * Returns the profile of a token set's user, from ID token and userinfo. If only the name is missing and userinfo is
@@ -82,8 +75,7 @@ export interface IdentityProvider {
    *
    * @param known the expected user; undefined at sign-in, where the ID token names the user
    * @returns profile undefined if the provider offers neither
-   * @throws GatewayError `idp.refused`, `idp.unavailable`, `idp.misconfigured`; `idp.subject` if the subject cannot be
-   *   a user id
+   * @throws GatewayError `idp.refused`, `idp.unavailable`, `idp.misconfigured`, `idp.subject` for an unusable subject
    */
   readUser(
     settings: IdpSettings,

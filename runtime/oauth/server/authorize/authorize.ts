@@ -112,8 +112,8 @@ function findRedirectUri(client: Client, requested: string | undefined): string 
 
 /**
  * Returns true if an error may redirect the browser before sign-in: to the user's own computer, or to a client with a
- * document or pre-registration. For others, "the authorization server MUST always authenticate the user first" (RFC
- * 9700 §4.11.2).
+ * document or pre-registration. For others, "the authorization server MUST always authenticate the user first"
+ * (RFC 9700 §4.11.2).
  */
 function mayRedirectUnseen(client: Client, redirectUri: string): boolean {
   return isLoopbackRedirectUri(redirectUri) || client.documentHost !== undefined || client.preRegistered;
