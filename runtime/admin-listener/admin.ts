@@ -23,11 +23,11 @@ export interface PagesDeps {
   readonly isListening: () => boolean;
   readonly storeHealth: StoreHealth;
   readonly storeCounts: StoreCounts;
-  /** What is known of upstreams; absent: nothing is shown. */
+  /** State of upstreams; absent: not shown. */
   readonly upstreams?: () => readonly UpstreamStatus[];
-  /** When the certificates end that the listeners show. */
+  /** Expiry times of the listeners' certificates. */
   readonly certificateEnds?: (() => readonly object[]) | undefined;
-  /** What is blocked. */
+  /** Active blocks. */
   readonly blocks?: () => readonly object[];
   /** Notes on tools that rules do not cover, by route. */
   readonly toolNotes?: () => readonly object[];

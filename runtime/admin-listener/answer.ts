@@ -1,4 +1,4 @@
-/** Requests to the admin listener and answers from it, apart from sockets. */
+/** Requests to the admin listener and their responses, without sockets. */
 import type { IncomingHttpHeaders } from "node:http";
 
 import type { WorkloadRight } from "./publish-workloads.ts";
@@ -7,7 +7,7 @@ export interface AdminRequest {
   readonly method: string;
   /** Without query. */
   readonly path: string;
-  /** Without its "?"; absent where there is none. */
+  /** Without its "?"; absent if there is none. */
   readonly query?: string;
   readonly headers: IncomingHttpHeaders;
   /** Scope of the token; undefined: the operator's, which has all permissions. */
@@ -25,7 +25,7 @@ export interface AdminRequest {
   readBody(maxBytes: number): Promise<Buffer | undefined>;
 }
 
-/** Nothing is done for a token that ended while the body was on its way, for which its sender may take a minute. */
+/** The token ended while the body was arriving, which may take a minute: nothing is done for it. */
 export class TokenRefused extends Error {
   readonly refusal: TokenRefusal;
 

@@ -26,7 +26,7 @@ export interface AdminCaller {
   readonly rights?: readonly WorkloadRight[];
 }
 
-/** @returns who asks, by the token in an Authorization header */
+/** @returns the caller, by the token in an Authorization header */
 export type TokenGate = (header: string | undefined) => Promise<AdminCaller | TokenRefusal>;
 
 /** @param names canonical; of `admin_hosts` and `admin_address` */

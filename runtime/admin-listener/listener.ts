@@ -34,7 +34,7 @@ import type { StoreStatus } from "./store/store-status.ts";
 import { goOnAfterErrors } from "../http/listener/listen.ts";
 import { createAdminServer } from "./tls.ts";
 
-/** What is shown of one process, or of several together. */
+/** Content about one process, or about several together. */
 export interface AdminPages {
   readiness(): Promise<{ readonly ready: boolean } & StoreStatus>;
   status(): Promise<object>;
@@ -79,7 +79,7 @@ const HTTP_OPTIONS = {
   requestTimeout: 60_000,
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 5_000,
-  // Answered by ourselves, with the headers of all answers.
+  // Our own response has the headers of all responses.
   requireHostHeader: false,
   ...TCP_KEEP_ALIVE,
 } as const;

@@ -29,7 +29,7 @@ export interface McpOperations {
 const BUCKETS_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 const BUCKETS_MS = BUCKETS_SECONDS.map((seconds) => seconds * 1000);
 const LE = [...BUCKETS_SECONDS.map(String), "+Inf"];
-/** Sets of labels of all routes; what OpenTelemetry's SDKs keep of a metric. */
+/** Sets of labels of all routes; also the limit of OpenTelemetry's SDKs per metric. */
 const MAX_SETS = 2_000;
 const MAX_SETS_OF_ROUTE = 200;
 /** Tools and prompts. */
@@ -47,7 +47,7 @@ interface Counted {
 interface RouteOperations {
   readonly sets: Map<string, Counted>;
   readonly names: Set<string>;
-  /** What is over the bound. */
+  /** Operations over the bound. */
   rest: Counted | undefined;
 }
 
@@ -102,7 +102,7 @@ export function createMcpOperations(): McpOperations {
   }
 }
 
-/** A name that a server has answered to; others are the client's text. */
+/** A name that a server has responded to; others are text from the client. */
 function nameIn({ names }: RouteOperations, name: string | undefined, isGood: boolean): string | undefined {
   if (name === undefined || names.has(name)) return name;
   if (!isGood || names.size >= MAX_NAMES_OF_ROUTE || name.length > MAX_NAME || !PLAIN.test(name)) return OTHER;

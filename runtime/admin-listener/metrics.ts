@@ -8,29 +8,29 @@ import { createCounter, createSeriesRegistry, histogram, type MetricValues, type
 
 /** Functions without `this`: they may be handed over singly. */
 export interface Metrics {
-  /** An answer from an upstream is complete. @param status 0 when it was cut off */
+  /** A response from an upstream is complete. @param status 0 when it was aborted */
   readonly answered: (route: CompiledRoute, status: number, durationMs: number) => void;
-  /** An upstream gave no answer, or half of one. @param failure one of few, ours */
+  /** An upstream sent no response, or part of one. @param failure one of few, ours */
   readonly upstreamFailed: (route: CompiledRoute, failure: string) => void;
-  /** Answers held open right now. */
+  /** Responses currently held open. */
   readonly openStreams: (count: number) => void;
-  /** A policy was asked. */
+  /** A policy was evaluated. */
   readonly decided: (decision: Decision) => void;
   /** Shadow policies were evaluated. */
   readonly shadowDecided: (decisions: readonly ShadowDecision[]) => void;
-  /** A list showed tools that differ from the lock of its route. @param drifts with kinds that are ours */
+  /** A list showed tools that differ from the lock of its route. @param drifts with fixed kinds */
   readonly toolsDrifted: (route: CompiledRoute, drifts: readonly { readonly kind: string }[]) => void;
-  /** A request or notification of an MCP client was answered. */
+  /** A request or notification of an MCP client got its response. */
   readonly operated: (route: CompiledRoute, operation: CountedOperation, durationMs: number) => void;
   /** A request was rejected before it had a route. @param reason one of few, ours */
   readonly refused: (reason: string) => void;
-  /** Connections were closed before anything of an answer was sent. @param by who ended it */
+  /** Connections were closed before any part of a response was sent. @param by the side that closed */
   readonly unanswered: (by: "client" | "gateway", requests: number) => void;
   /** A user was signed out, or should have been. */
   readonly signedOut: (signOut: SignOutResult) => void;
   /** A signed identity header was made without groups. */
   readonly groupsOmitted: (why: "too-many" | "unknown") => void;
-  /** A token endpoint was asked for fresh tokens. */
+  /** Fresh tokens were requested from a token endpoint. */
   readonly refreshed: (refresh: TokenRefresh) => void;
   /** Adds numbers that a part counts itself (cache sizes, hits); read at each scrape. */
   readonly register: (series: Series) => void;

@@ -31,11 +31,11 @@ export interface MintedToken {
 export interface MintedTokens {
   /** Undefined when too many active ones were issued with the same token. */
   mint(of: MintedRow): Promise<(MintedToken & { readonly token: string }) | undefined>;
-  /** Undefined when it is none of ours, or has ended. */
+  /** Undefined for a foreign or ended token. */
   find(token: string): Promise<Pick<MintedRow, "owner" | "by"> | undefined>;
   /** Renews an active token: valid for its lifetime from now on. */
   renew(id: string, isAllowed: (owner: string) => boolean): Promise<MintedToken | undefined>;
-  /** Those that have not ended, in no order that means anything. */
+  /** Active tokens, in no particular order. */
   page(request: PageRequest): Promise<PageOf<MintedToken>>;
   get(id: string): Promise<MintedToken | undefined>;
   /** @returns whether there was one */

@@ -49,7 +49,7 @@ export function traceSeries(
   };
 }
 
-/** Metrics of the webhook, read from what it counts. */
+/** Metrics of the webhook, from its counts. */
 export function webhookSeries(webhook: Pick<Webhook, "counts" | "status">): readonly Series[] {
   return [
     {

@@ -10,7 +10,7 @@ import { VERSION } from "../shared/version.ts";
 import { createCounter, type Series } from "./series.ts";
 import { storeStatus } from "./store/store-status.ts";
 
-/** @returns facts of the moment, from a process that has started now; never rejects and answers within 50 ms */
+/** @returns current facts of the process; never rejects, and resolves within 50 ms */
 export function processFacts(isDraining: () => boolean, storeHealth: Pick<StoreHealth, "look">) {
   const startedMs = performance.now();
   return async () => ({

@@ -20,7 +20,7 @@ export function publishScope(entry: string): PublishScope {
   return { entry, covers: (owner) => matchesOwner(entry, owner) };
 }
 
-/** The answer to whatever the token does not open. */
+/** The response for everything outside the token's scope. */
 export function outsideScope({ entry }: PublishScope): AdminReply {
   return json(403, { error: "owner", message: `this token is for the slice of owner "${entry}" and nothing else` });
 }

@@ -89,7 +89,7 @@ function described({ id, owner, expiresAt }: MintedToken): object {
   return { id, owner, expires_at: expiresAt };
 }
 
-/** @returns what is wrong with the body, as a sentence without its end, when it is none */
+/** @returns the problem, as a sentence without its end, when the body is invalid */
 function readMintRequest(
   body: Buffer | undefined,
 ): { readonly owner: string; readonly lifetimeSeconds: number } | string {

@@ -12,7 +12,7 @@ export interface Sample {
 }
 
 export interface Series {
-  /** Begins with "gateway_", or is one of OpenTelemetry's; counters end with "_total", other names with their unit. */
+  /** Starts with "gateway_", or is one of OpenTelemetry's; counters end with "_total", other names with their unit. */
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
@@ -32,7 +32,7 @@ export interface SeriesRegistry {
 /** All metrics of one process; plain data. */
 export type MetricValues = readonly object[];
 
-/** Several processes as one: sums, unless a series says otherwise. */
+/** Merges several processes: sums, unless a series specifies otherwise. */
 export async function mergeMetrics(
   processes: readonly MetricValues[],
 ): Promise<{ readonly contentType: string; readonly text: string }> {
@@ -46,7 +46,7 @@ export function createSeriesRegistry({ processMetrics = true } = {}): SeriesRegi
   if (processMetrics) collectDefaultMetrics({ register: registry, prefix: "gateway_" });
   return {
     register(series) {
-      // prom-client's own classes hash labels at every change; the registry only asks for this form.
+      // prom-client's own classes hash labels at every change; the registry only requires this form.
       registry.registerMetric(lazyMetric(series) as unknown as Metric);
     },
     contentType: registry.contentType,
@@ -55,7 +55,7 @@ export function createSeriesRegistry({ processMetrics = true } = {}): SeriesRegi
   };
 }
 
-/** Events by labels, of which there are few and which are ours. */
+/** Events by labels: few, and of our own choice. */
 export interface LabelledCounter<Label extends string> {
   readonly series: Series;
   readonly add: (labels: Readonly<Record<Label, string>>, count?: number) => void;

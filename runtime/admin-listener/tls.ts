@@ -1,7 +1,8 @@
 /**
  * The sockets of the admin listener: plain, or TLS with its own certificate.
  *
- * Client certificates are asked for and validated by the answers (listener.ts), not in the handshake: probes have none.
+ * Client certificates are requested here, and validated per request (listener.ts), not in the handshake: probes have
+ * none.
  */
 import { createServer, type Server, type ServerOptions } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
@@ -48,7 +49,7 @@ export function createAdminServer(
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
   });
   certificates.onChange((fallback) => server.setSecureContext(fallback));
-  // node:https would answer a failed handshake as a request that cannot be read.
+  // node:https would respond to a failed handshake as to an unreadable request.
   server.removeAllListeners("tlsClientError");
   server.on("tlsClientError", (error, socket) =>
     guardSocket(socket, () => {

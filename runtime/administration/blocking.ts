@@ -1,6 +1,6 @@
 /**
- * Blocking and unblocking, as administrators do it by command and in the console: what is named is read strictly, found, and
- * each change is recorded.
+ * Blocking and unblocking, by command and in the console: the target is parsed strictly and looked up, and each change
+ * is recorded.
  */
 import type { AdminAction } from "../audit/action-record.ts";
 import { liftBlock, putBlock, readBlocks } from "../identity/block-records.ts";
@@ -91,7 +91,7 @@ export async function blockTarget(
   return all;
 }
 
-/** @returns what was blocked and no longer is */
+/** @returns the lifted blocks */
 export async function unblockTarget(deps: BlockingDeps, target: BlockTarget): Promise<readonly BlockTarget[]> {
   // An address may be blocked as such (before any user had it), through its current users, or through the users who had
   // it when they were blocked.

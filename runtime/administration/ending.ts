@@ -9,7 +9,7 @@ interface Ending<T, D> extends Pick<Action<T, D>, "title" | "effect" | "target" 
   end(deps: D, thing: T, asked: Asked): Promise<boolean>;
 }
 
-/** @param name of the console's form: "end-session" */
+/** @param name in the console's form: "end-session" */
 export function ending<T extends object, D>(name: string, of: Ending<T, D>): Action<T, D> {
   return {
     name,

@@ -27,7 +27,7 @@ export interface KindDeps {
   readonly publishTokens: PublishTokens;
 }
 
-/** Email addresses by user ID, of those users whose objects are shown. */
+/** Email addresses by user ID, of the owners of the shown objects. */
 export type Emails = ReadonlyMap<string, string>;
 
 /** A machine-readable field: a member of the API's objects, and a column of the command's table. */
@@ -58,7 +58,7 @@ export function timeField<T>(name: string, doc: string, value: Field<T>["value"]
 export interface Seen {
   readonly emails: Emails;
   /**
-   * A link to the page that asks again.
+   * A link to the confirmation page.
    *
    * @param of the object, for users of screen readers
    * @returns undefined: the administrator does not have the role
@@ -147,7 +147,7 @@ export interface Action<T, D> extends Change {
   heading?(thing: T): string;
   /** Text of that page instead of the effect. */
   text?(thing: T): HtmlValue;
-  /** Records itself. @returns what was done, for the console; undefined: the object was no longer there */
+  /** Writes its own record. @returns the result, for the console; undefined: the object no longer existed */
   run(deps: D, thing: T, asked: Asked): Promise<string | undefined>;
 }
 
@@ -181,13 +181,13 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
   readonly name: string;
   /** In addresses of the API and of the console: "blocks". */
   readonly plural: string;
-  /** Behind "gateway": "blocks", "sessions list". */
+  /** After "gateway": "blocks", "sessions list". */
   readonly command: string;
   /** A sentence without its end: "Active blocks". */
   readonly doc: string;
   /** In the order of the command's columns. */
   readonly fields: readonly Field<T>[];
-  /** Names of the fields by whose values lists can be limited. */
+  /** Names of the fields that lists can be filtered by. */
   readonly filters: readonly string[];
   /** Text of the command for an empty list. */
   readonly none: string;
@@ -202,7 +202,7 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
     /** Without objects, the heading is hidden. */
     readonly isLeftOutEmpty?: true;
   };
-  /** The code of errors about what was entered. */
+  /** The code of errors about invalid input. */
   readonly wrong?: string;
   /** Where a reason is required and there is none. */
   readonly needsReason?: string;

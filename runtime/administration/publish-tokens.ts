@@ -1,4 +1,4 @@
-/** What is asked of the owner of publish tokens for minutes. */
+/** Interface to short-lived publish tokens. */
 import type { PageOf, PageRequest } from "../store/page-of.ts";
 
 /** The ID opens nothing. */

@@ -40,13 +40,13 @@ export function startTellingBehind(deps: TellBehindDeps): Closable {
     try {
       await tellBehind(deps);
     } catch (error) {
-      // The store says so itself.
+      // The store reports its own failure.
       deps.log.debug({ reason: errorText(error) }, "cannot check replicas");
     }
   }
 }
 
-/** One look. @throws GatewayError `store.unavailable` */
+/** One check. @throws GatewayError `store.unavailable` */
 export async function tellBehind({ store, notify, clock }: Omit<TellBehindDeps, "log">): Promise<void> {
   const { publication } = await readPublication(store);
   const { generation, owners } = publication;

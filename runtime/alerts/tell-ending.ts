@@ -27,7 +27,7 @@ export function startTellingEnding(shown: ShownCertificates, notify: Notify, clo
   return { close: async () => clearInterval(timer) };
 }
 
-/** One look. */
+/** One check. */
 export function tellEnding(shown: ShownCertificates, notify: Notify, clock: Clock): void {
   const tell = (leaf: X509Certificate, of: Readonly<Record<string, string>>): void => {
     const time = certificateTime(leaf, clock.now());

@@ -13,7 +13,7 @@ export function startTellingSinks(thread: Pick<RecordsOfThread, "status">, notif
   return { close: async () => clearInterval(timer) };
 }
 
-/** @returns one look */
+/** @returns a function for one check */
 export function tellSinks(thread: Pick<RecordsOfThread, "status">, notify: Notify, clock: Clock): () => void {
   const awaySince = new Map<string, number>();
   const told = new Map<string, number>();

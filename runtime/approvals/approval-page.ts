@@ -46,7 +46,7 @@ interface Shown {
 export function approvalEndpoints(deps: ApprovalPageDeps): readonly Endpoint[] {
   const { approvals, browser, csrf } = deps;
 
-  /** Undefined when the exchange is answered. */
+  /** Undefined when a response was already sent. */
   const personOf = async (exchange: Exchange, snapshot: Snapshot): Promise<Principal | undefined> => {
     const who = await browser.principal(exchange, snapshot);
     if (who.ok && who.principal.kind === "session") return who.principal;

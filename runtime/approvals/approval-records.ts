@@ -11,7 +11,7 @@ import { firstFormats } from "../store/formats.ts";
 
 /** Time for a decision. */
 export const WAITING_SECONDS = 3600;
-/** How long the call may take to come again once it is approved, and how long a refusal is remembered. */
+/** Time for the call to be repeated once it is approved, and for which a refusal is remembered. */
 export const DECIDED_SECONDS = 600;
 /** How long the outcome of a call is stored. */
 export const USED_SECONDS = 30 * 86_400;
@@ -68,7 +68,7 @@ export interface ApprovalPointer {
 
 export const APPROVAL_FORMATS = firstFormats(["approval", "approval-of"]);
 
-/** Feed that says that one was decided. */
+/** Feed of decisions. */
 export const APPROVALS_FEED = "approvals";
 
 export const approvalKey = (id: string): string => `approval:${id}`;

@@ -139,7 +139,7 @@ class StoredApprovals implements Approvals {
       for (;;) {
         const left = until - performance.now();
         if (signal.aborted || left <= 0) return;
-        // Before the look, so that a decision between the two is not missed.
+        // Before the check, so that a decision between the two is not missed.
         const woken = new Promise<void>((resolve) => (wake = resolve));
         const found = await this.find(id);
         if (found?.value.state !== "waiting") return;
@@ -191,7 +191,7 @@ class StoredApprovals implements Approvals {
 
   #pointerOf({ principal, route, tool, given, approvers }: AskedCall): string {
     const { user, clientId = "", grantId, sid } = principal;
-    // JSON, so that no two calls share a text however their parts are spelled.
+    // JSON, so that two different calls never share a text.
     const { key, server, query, to } = route;
     const text = JSON.stringify([2, user.id, clientId, grantId ?? sid, key, server, query, to, tool, given, approvers]);
     return pointerKey(
@@ -223,7 +223,7 @@ class StoredApprovals implements Approvals {
       afterUnknown: last?.value.outcome === "unknown",
     });
     await this.#put(id, value, askedAt + WAITING_SECONDS, 0);
-    // The pointer second: what it leads to is there.
+    // The pointer comes second: its target must exist.
     const pointer: ApprovalPointer = { schema: 1, id };
     const pointed = await store.put(key, pointer, { ifVersion: version, expiresAt: askedAt + POINTER_SECONDS });
     if (!pointed.ok) {

@@ -7,7 +7,7 @@ import type { ApprovalRecord } from "./approval-records.ts";
 /** A call that policy lets pass once it is approved. */
 export interface AskedCall {
   readonly principal: Principal;
-  /** server: the address that was called, and its query apart ("" or "?…"); to: where the call goes. */
+  /** server: the called address, with its query separately ("" or "?…"); to: the target of the call. */
   readonly route: {
     readonly key: string;
     readonly name: string;
@@ -51,9 +51,9 @@ export interface Approvals {
    * not continue
    */
   use(found: StoredRecord<ApprovalRecord>): Promise<boolean>;
-  /** The call was answered. Never throws. */
+  /** The call got its response. Never throws. */
   answered(id: string): Promise<void>;
-  /** Returns once it may no longer be waiting, or after `ms`, or when the signal says so. Never throws. */
+  /** Returns once the call may no longer be pending, after `ms`, or on the signal. Never throws. */
   wait(id: string, ms: number, signal: AbortSignal): Promise<void>;
   find(id: string): Promise<StoredRecord<ApprovalRecord> | undefined>;
   /** Canonical JSON of the tool's arguments. @returns undefined when a sealing key is missing */

@@ -10,7 +10,7 @@ export interface ApprovalModule {
   readonly approvals: Approvals;
   readonly endpoints: readonly Endpoint[];
   readonly userSection: UserSection;
-  /** How often each thing happened. */
+  /** Number of each event. */
   readonly counts: ReadonlyMap<ApprovalEvent, number>;
 }
 

@@ -20,7 +20,7 @@ export interface ShownCall {
   readonly fields: readonly ShownPiece[] | undefined;
 }
 
-/** Deeper ones begin no further to the right. */
+/** Deeper levels are not indented further. */
 const MAX_INDENT = 12;
 
 /** @param given canonical JSON, as stored with approvals */

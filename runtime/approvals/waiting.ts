@@ -43,7 +43,7 @@ export interface WaitingCall {
   readonly expiresAt: number;
 }
 
-/** Those of callers whose access has ended are among them. @param userId only this user's calls; all users' when undefined */
+/** Includes calls of users whose access has ended. @param userId only this user's calls; default: all users' */
 export function pageWaitingCalls(
   store: Pick<Store, "page">,
   userId: string | undefined,

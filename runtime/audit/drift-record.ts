@@ -1,4 +1,4 @@
-/** The record of what a server lists otherwise than it was reviewed, tools in the first place: one line for an answer that shows anything new. */
+/** The record of listed definitions that differ from the lock: one line per response with anything new. */
 import { isoTime, jsonText } from "./record.ts";
 
 export interface DriftInput {

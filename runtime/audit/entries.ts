@@ -30,7 +30,7 @@ const FIXED_BYTES = 50;
 
 export const CHECKPOINT_BYTES = 1;
 
-/** @returns where the next entry begins */
+/** @returns start of the next entry */
 export function putCheckpoint(bytes: Buffer, offset: number): number {
   bytes[offset] = CHECKPOINT;
   return offset + CHECKPOINT_BYTES;
@@ -41,7 +41,7 @@ export function outcomeBytes({ requestId, failure }: OutcomeInput): number {
   return FIXED_BYTES + requestId.length + (failure?.length ?? 0);
 }
 
-/** @param view of the same bytes @returns where the next entry begins */
+/** @param view of the same bytes @returns start of the next entry */
 export function putOutcome(bytes: Buffer, view: DataView, offset: number, outcome: OutcomeInput): number {
   const { requestId, failure, lists } = outcome;
   view.setUint8(offset, OUTCOME);
@@ -61,14 +61,14 @@ export function putOutcome(bytes: Buffer, view: DataView, offset: number, outcom
   return end;
 }
 
-/** Our own words and ids: short, and no other than ASCII. */
+/** Our own words and IDs: short, and only ASCII. */
 function putText(bytes: Buffer, view: DataView, offset: number, text: string): number {
   view.setUint16(offset, text.length);
   bytes.write(text, offset + 2, "latin1");
   return offset + 2 + text.length;
 }
 
-/** Hands over all that `put…` and lines have made of these bytes, in its order. */
+/** Passes on everything that `put…` and lines have written into these bytes, in order. */
 export function takeEntries(bytes: Buffer, taker: EntryTaker): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let offset = 0;

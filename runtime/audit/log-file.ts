@@ -1,6 +1,6 @@
 /**
- * The file to which records are appended. Workers append to the same one, each whole lines; but a disk that gets full takes a part
- * of a write, and what another process writes then would become one line with that part.
+ * The file to which records are appended. Workers append whole lines to the same file. But a disk that becomes full
+ * accepts part of a write, and another process's next write would be joined to that part.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
@@ -9,8 +9,8 @@ import { GatewayError, errorText } from "../shared/errors.ts";
 export interface LogFile {
   readonly fd: number;
   /**
-   * What is written next of a batch of whole lines of which `offset` bytes have been written: the line that was cut once more from
-   * its beginning, and what follows. What is unfinished in the file becomes a line of its own.
+   * The rest of a batch of whole lines after `offset` written bytes: the interrupted line again from its start, and the
+   * lines after it. A partial line in the file is ended first.
    */
   rest(batch: Buffer, offset: number): { readonly batch: Buffer; readonly offset: number };
   /**
@@ -59,7 +59,7 @@ export function openLogFile(path: string): LogFile {
   };
 }
 
-/** Where it cannot be read the disk is worse than full, and writing will say so. */
+/** If it cannot be read, the disk has a bigger problem, and writing will report it. */
 function isLineOpen(reading: number, size: number): boolean {
   const last = Buffer.alloc(1);
   try {

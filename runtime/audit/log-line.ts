@@ -1,8 +1,9 @@
 /**
- * Decides what a line of a log is, for every command that reads logs. Two readers with rules of their own would let a
- * forged record pass one of them.
+ * Classifies a line of a log, for every command that reads logs: with two sets of rules, a forged record could pass one
+ * of them.
  *
- * Untrusted: the line. Promises: never throws; spaces, escapes, repeated members and bytes that are not UTF-8 hide no record.
+ * Untrusted input: the line. Promises: never throws; spaces, escapes, repeated members and bytes that are not UTF-8
+ * hide no record.
  */
 import { isUtf8 } from "node:buffer";
 
@@ -26,7 +27,7 @@ export type LogLine =
 
 const TEXT: LogLine = { kind: "text" };
 const SERVICE = "authorize";
-/** Ours have some 70: 64 of a message, in a record. */
+/** Our own lines have about 70: 64 in a message, within a record. */
 const MAX_LEVELS = 128;
 const TOO_DEEP: LogLine = { kind: "broken", problem: `it is nested deeper than ${MAX_LEVELS} levels`, isDeep: true };
 /** A byte order mark, then white space as JSON has it. */
@@ -36,7 +37,7 @@ const OBJECT_START = /^\ufeff?[ \t\r\n]*\{/;
 export function readLogLine(bytes: Buffer): LogLine {
   const text = bytes.toString("utf8");
   if (!OBJECT_START.test(text)) return TEXT;
-  // Before a value is made: a million levels take seconds.
+  // Checked before a value is created: a million levels take seconds.
   if (!isWithinBounds(text, MAX_LEVELS - 1, Infinity)) return TOO_DEEP;
   let value: unknown;
   try {
@@ -55,7 +56,7 @@ export function readLogLine(bytes: Buffer): LogLine {
 }
 
 interface Repeated {
-  /** A name that an object of the line has twice; readers take one of the two members, and not the same one. */
+  /** A name that an object of the line has twice; readers differ in which of the two members they use. */
   readonly first: string | undefined;
   /** The line itself has "service" twice. */
   readonly isService: boolean;
@@ -63,7 +64,7 @@ interface Repeated {
 
 const NOT_REPEATED: Repeated = { first: undefined, isService: false };
 
-/** Nearly every line is as we write it: what is written again without repeated members is the same text. */
+/** Nearly every line is as the gateway writes it: without repeated members, writing it again gives the same text. */
 function repeatedNames(text: string, value: Members): Repeated {
   if (JSON.stringify(value) === text) return NOT_REPEATED;
   let first: string | undefined;
@@ -102,7 +103,10 @@ function unescaped(text = ""): string {
   return text.replaceAll(/\\u00([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-/** Members whose name their object has already, which `JSON.parse` drops, with the depth of the object. @param json valid */
+/**
+ * Members whose name their object already has, which `JSON.parse` drops, with the depth of the object. @param json
+ * valid
+ */
 function* repeatsIn(json: string): Iterable<readonly [name: string, depth: number]> {
   /** Member names of the enclosing objects and lists. */
   const around: Set<string>[] = [];
@@ -126,7 +130,7 @@ function* repeatsIn(json: string): Iterable<readonly [name: string, depth: numbe
   }
 }
 
-/** Every line of ours begins so. */
+/** Start of every line of the gateway. */
 export const LINE_START = Buffer.from('{"level":"');
 /** A line that was begun may have one in it, deep in a tool's arguments. */
 const MAX_TRIES = 16;
@@ -134,7 +138,7 @@ const MAX_TRIES = 16;
 export interface SplitLine {
   /** A partial line, left by a killed process or a full disk. */
   readonly torn: Buffer | undefined;
-  /** The line behind it, of another process; all bytes where none is joined. */
+  /** The joined line of another process; all bytes if none is joined. */
   readonly rest: Buffer;
 }
 
@@ -158,7 +162,9 @@ function isObject(bytes: Buffer): boolean {
 const WRITTEN =
   /^\{"level":"[a-z]{1,10}",(?:"time":"[0-9TZ:.-]{0,30}",)?"service":"authorize","message":"([a-z ]{1,40})"/;
 
-/** The message of a line exactly as a gateway writes it, without parsing the line. For lines whose bytes are proven. */
+/**
+ * The message of a line exactly as a gateway writes it, without parsing the line. For lines whose bytes are verified.
+ */
 export function writtenMessage(bytes: Buffer): string | undefined {
   return WRITTEN.exec(bytes.toString("latin1", 0, 160))?.[1];
 }

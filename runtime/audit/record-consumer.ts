@@ -4,7 +4,7 @@
  */
 import type { Closable } from "../shared/clock.ts";
 
-/** One record as it may be shown: what its tool was called with is there as redaction left it. */
+/** One record in the form that may be shown, with redacted tool arguments. */
 export interface RecordCopy {
   readonly value: Readonly<Record<string, unknown>>;
 }

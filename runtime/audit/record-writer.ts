@@ -35,13 +35,13 @@ export interface RecordWriter extends Closable {
    * @throws GatewayError `record.open`; the old file then stays in use
    */
   reopen(): void;
-  /** Flushes and lets go. What cannot be written within `closeTimeoutMs` is reported as lost. */
+  /** Flushes and releases the file. Records that cannot be written within `closeTimeoutMs` are reported as lost. */
   close(): Promise<void>;
 }
 
 /** Further methods of a writer whose records go to a separate thread. */
 export interface RecordsOfThread {
-  /** Records prove that they are whole, and say which rule decided. */
+  /** Records are tamper-evident, and name the deciding rule. */
   readonly isAudited: boolean;
   /** There are copies. */
   readonly wantsExtra: boolean;
@@ -71,7 +71,7 @@ export interface RecordWriterOptions {
   readonly destination: string | number;
   /** A write failed (reported at the first failure of a row), or lines were lost at close. `queued` counts bytes. */
   readonly onError: (error: GatewayError, queued: number) => void;
-  /** Bytes that may wait before `write` asks callers to wait. Default 8 Mi. */
+  /** Bytes that may be queued before `write` makes callers wait. Default: 8 Mi. */
   readonly maxQueued?: number;
   /** A batch is written when it has this many bytes (default 256 Ki: each write delays the requests of that moment) … */
   readonly batchSize?: number;
@@ -95,7 +95,7 @@ type WriteTo = (
 ) => void;
 
 const MAX_RETRY_MS = 5_000;
-/** Room for the lines that come while a batch is on its way. */
+/** Space for lines that arrive while a batch is being written. */
 const CHUNK_BYTES = 384 << 10;
 
 /** @throws GatewayError `record.open` when the file cannot be opened */

@@ -22,9 +22,9 @@ export interface RecordInput {
   readonly approval?:
     | { readonly state: string; readonly id: string | undefined; readonly by: string | undefined }
     | undefined;
-  /** The limit that the request was over, though policy let it pass. */
+  /** The limit that the request exceeded, though policy allowed it. */
   readonly limited?: { readonly limit: string; readonly retryAfterMs: number | undefined } | undefined;
-  /** Calls on routes with a tool lock: what is known of the tool. */
+  /** Calls on routes with a tool lock: known state of the tool. */
   readonly toolLock?: "unseen" | "reviewed" | "changed" | "unlocked" | undefined;
   /** With `audit`: JSON pointer of the rule that decided, into the policy's enforced rules. */
   readonly rule?: string | undefined;
@@ -61,7 +61,7 @@ export interface RecordInput {
   readonly replay?: (() => string) | undefined;
 }
 
-/** Longest text of a field, in UTF-16 units; longer ones are cut and end in "…". */
+/** Longest text of a field, in UTF-16 units; longer ones are truncated and end in "…". */
 const MAX_TEXT = 1024;
 /** Longest arguments, in UTF-16 units of JSON text; of longer ones only the size is recorded. */
 const MAX_ARGUMENTS = 8192;
@@ -122,7 +122,7 @@ const WRITE_FIELD: Readonly<Record<RecordField, Write>> = {
 export const DEFAULT_RECORD_FIELDS: readonly RecordField[] = ["request-id", "user", "email", "mcp-method", "mcp-tool"];
 
 /**
- * @param fields `authorize_log_fields`; unknown names are passed over (the configuration reports them)
+ * @param fields `authorize_log_fields`; unknown names are ignored (the configuration reports them)
  * @returns one line with its line end
  */
 export function formatRecord(fields: readonly string[], input: RecordInput): string {
@@ -131,7 +131,7 @@ export function formatRecord(fields: readonly string[], input: RecordInput): str
   // The author of a shadow policy needs its results, so `authorize_log_fields` cannot omit this field.
   if (input.shadow) line += shadowText(input.shadow);
   if (input.approval) line += approvalText(input.approval);
-  // Likewise: without it a record would say that the request went on.
+  // Also required: without it a record would say that the request continued.
   if (input.limited) line += limitedText(input.limited);
   if (input.toolLock !== undefined) line += `,"tool-lock":"${input.toolLock}"`;
   if (input.rule !== undefined) line += `,"rule":"${input.rule}"`;

@@ -1,4 +1,4 @@
-/** When the certificates of the listeners end. Each is read once. */
+/** Expiry times of the listeners' certificates. Each is read once. */
 import { X509Certificate } from "node:crypto";
 
 import { namesOf } from "../features/listener/certificate.ts";

@@ -1,4 +1,4 @@
-/** The metrics of a gateway whose traffic is counted by the minute as well. */
+/** Metrics of a gateway that also counts its traffic per minute. */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Decision } from "../policy/facts.ts";
 import type { Traffic } from "./traffic.ts";
@@ -17,7 +17,7 @@ interface Told {
   readonly decided: (decision: Decision, route: CompiledRoute, isLimited: boolean) => void;
 }
 
-/** @param metrics what is called first */
+/** @param metrics called first */
 export function countedMetrics<M extends TrafficMetrics>(metrics: M, traffic: Traffic): Omit<M, keyof Told> & Told {
   return {
     ...metrics,

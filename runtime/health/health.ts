@@ -59,7 +59,7 @@ export interface Health extends Closable {
   /** Wraps the proxy's metrics so that some also count for the console. */
   count<M extends TrafficMetrics>(metrics: M): ReturnType<typeof countedMetrics<M>>;
   readonly refreshed: (refresh: TokenRefresh) => void;
-  /** A provider was asked for its metadata. @param problem absent: it answered */
+  /** A provider's metadata was requested. @param problem absent: it responded */
   readonly providerAsked: (name: string, problem?: string) => void;
   /** Starts reporting this process. @returns a handle to stop, to be closed before the observed parts */
   observe(parts: Observed): Closable;
@@ -134,13 +134,13 @@ export function startHealth({ store, storeHealth, id, bundle, isApart, clock, lo
   }
 }
 
-/** How late the event loop comes: what every request waits when another one computes. */
+/** Lag of the event loop: the delay of every request while another one computes. */
 interface LoopMonitor extends Closable {
   /** @returns milliseconds: 99 of 100 turns since the last call came no later */
   take(): number;
 }
 
-/** Fifty looks a second. */
+/** Fifty samples a second. */
 const RESOLUTION_MS = 20;
 
 function monitorLoop(): LoopMonitor {
@@ -148,7 +148,7 @@ function monitorLoop(): LoopMonitor {
   histogram.enable();
   return {
     take() {
-      // The time between two looks is counted, and they are meant to be that far apart.
+      // The histogram has the time between samples, which should be this far apart.
       const lateMs = histogram.count === 0 ? 0 : histogram.percentile(99) / 1e6 - RESOLUTION_MS;
       histogram.reset();
       return Math.max(0, Math.round(lateMs * 100) / 100);

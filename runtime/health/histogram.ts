@@ -1,6 +1,6 @@
 /**
- * How long answers took, counted in buckets whose bounds are the same in every process and every version: so what several
- * processes counted is added up, and a quantile of the sum is one of all of them.
+ * Durations of responses, counted in buckets with the same bounds in every process and every version: counts of several
+ * processes can be added, and a quantile of the sum covers all of them.
  */
 
 /** Eight bounds a decade: a quantile is off by a sixth at most. */
@@ -16,7 +16,7 @@ export function boundMs(bucket: number): number {
 }
 
 export function bucketOf(ms: number): number {
-  // Also for what a clock that was set back makes of a duration.
+  // Also for a negative duration after the clock was set back.
   if (!(ms > FIRST_MS)) return 0;
   const bucket = Math.ceil(Math.log10(ms / FIRST_MS) * BOUNDS_PER_DECADE);
   return bucket < BUCKETS ? bucket : BUCKETS - 1;

@@ -27,7 +27,7 @@ export interface KeptTraffic extends Closable {
   own(tier: Tier): readonly Rollup[];
   /** The delay of the event loop in the last whole minute. */
   readonly loopMs: number | undefined;
-  /** Takes what a minute that is over has; called as each ends. */
+  /** Takes the counts of a finished minute; called at the end of each. */
   tick(): Promise<void>;
 }
 

@@ -15,12 +15,12 @@ export interface ProcessReport {
   readonly startedAt: number;
   readonly seen: number;
   readonly draining: boolean;
-  /** False: it did not answer this process, when it was asked last. */
+  /** False: it did not respond to the last query of this process. */
   readonly storeAnswers: boolean;
   /** The store responds, and accepts no writes. */
   readonly storeIsReadOnly?: true;
   readonly configuration: ConfigurationReport;
-  /** Providers that were asked for their metadata, as that went last. */
+  /** Providers, each with the result of its last metadata request. */
   readonly providers: readonly ProviderReport[];
   /** For the last whole minute; absent before its end. */
   readonly loopMs?: number;
@@ -28,7 +28,7 @@ export interface ProcessReport {
   readonly openStreams: number;
   readonly connections: number;
   readonly upstreams: { readonly known: number; readonly away: number; readonly shown: readonly UpstreamStatus[] };
-  /** Those that end first. */
+  /** Those that expire first. */
   readonly certificates: readonly CertificateReport[];
   readonly refreshes: readonly RefreshReport[];
   readonly records: readonly ConsumerStatus[];
@@ -58,13 +58,13 @@ export interface ProviderReport {
   /** Name in policies: "default" is the first provider. */
   readonly name: string;
   readonly at: number;
-  /** Absent: it answered. */
+  /** Absent: it responded. */
   readonly problem?: string;
 }
 
 export interface CertificateReport {
   readonly listener: "public" | "admin";
-  /** Brought by a slice of this owner; absent: read from a file. */
+  /** From a slice of this owner; absent: from a file. */
   readonly owner?: string;
   readonly names: readonly string[];
   readonly ends: number;
@@ -125,7 +125,7 @@ function cutList(
   return { problems: sorted.slice(0, max).map(cut), more: Math.max(0, lines.length - max) };
 }
 
-/** Those that take no requests first. */
+/** Unavailable ones first. */
 export function reportUpstreams(all: readonly UpstreamStatus[]): ProcessReport["upstreams"] {
   const away = all.filter(({ healthy }) => !healthy);
   const good = away.length < MAX_UPSTREAMS ? all.filter(({ healthy }) => healthy) : [];

@@ -1,7 +1,9 @@
 /** Counts of one span of time, as stored and summed. Plain data. */
 import { addDurations, type Durations } from "./histogram.ts";
 
-/** What is counted, in the order of the numbers of a scope. Only added to: older processes write the shorter list. */
+/**
+ * Names of the counts, in the order of a scope's numbers. Only append to it: older processes write the shorter list.
+ */
 export const COUNTED = [
   "allowed",
   "denied",

@@ -3,9 +3,9 @@ import { type Clock, epochSeconds, type TokenRefresh } from "../shared/clock.ts"
 import type { ProviderReport, RefreshReport } from "./process-report.ts";
 
 export interface Tally {
-  /** A token endpoint was asked for fresh tokens. */
+  /** Fresh tokens were requested from a token endpoint. */
   refreshed(refresh: TokenRefresh): void;
-  /** A provider was asked for its metadata. @param problem absent: it answered */
+  /** A provider's metadata was requested. @param problem absent: it responded */
   provider(name: string, problem?: string): void;
   refreshes(): readonly RefreshReport[];
   providers(): readonly ProviderReport[];

@@ -49,7 +49,7 @@ export function startTellingHealth({ store, id, report, clock, log }: TellHealth
     },
   };
 
-  /** One at a time: a store that is slow is not asked ever more. */
+  /** One at a time: a slow store must not get ever more requests. */
   function tell(): Promise<void> {
     if (isQueued) return telling;
     isQueued = true;

@@ -2,7 +2,7 @@
 import { firstFormats } from "../store/formats.ts";
 
 export interface Tier {
-  /** Also what the range is called in an address. */
+  /** Also the name of the range in an address. */
   readonly name: "1h" | "6h" | "48h";
   readonly stepSeconds: number;
   /** How many steps the range has. */
@@ -32,13 +32,13 @@ export interface TrafficRecord {
   readonly expiresAt: number;
 }
 
-/** Where one process keeps what it counted in one step. */
+/** The record with one process's counts of one step. */
 export function recordOf(tier: Tier, start: number, process: string): TrafficRecord {
   const block = blockOf(tier, start);
   return {
     key: `traffic:${tier.name}:${start}:${process}`,
     tag: block.tag,
-    // The whole block, for as long as its first step may be asked for with those before it.
+    // The whole block, for as long as its first step may be requested together with earlier ones.
     expiresAt: block.end + tier.steps * tier.stepSeconds,
   };
 }
@@ -56,7 +56,7 @@ function blockOf({ name, stepSeconds }: Tier, seconds: number): TierBlock {
   return { tag: `traffic:${name}:${start}`, start, end: start + length };
 }
 
-/** All that have something of a range, the oldest first. */
+/** All blocks that overlap a range, the oldest first. */
 export function blocksOf(tier: Tier, fromSeconds: number, untilSeconds: number): readonly TierBlock[] {
   const blocks: TierBlock[] = [];
   for (let at = fromSeconds; at < untilSeconds; at = (blocks.at(-1) as TierBlock).end) blocks.push(blockOf(tier, at));

@@ -26,7 +26,7 @@ interface CountedRoute {
 
 export interface Traffic {
   count(route: CountedRoute, what: RollupCounts): void;
-  /** An answer. @param status 0: cut off. @param tookMs absent: it says nothing about how fast answers are */
+  /** A response. @param status 0: aborted. @param tookMs absent: not a measure of the response time */
   answered(route: CountedRoute, status: number, tookMs: number | undefined): void;
   failed(route: CountedRoute, failure: string, upstream: string): void;
   /** Counts since the last call. */

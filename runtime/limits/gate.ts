@@ -5,7 +5,7 @@ import { tellFault } from "../shared/faults/faults.ts";
 export interface Taken {
   /** 0: allowed. Above: milliseconds after which the next one may be. `UNAVAILABLE`: unknown. */
   readonly waitMs: number;
-  /** Where it was counted, when the store was asked for this very request. */
+  /** Entry of the count, if the store was queried for this very request. */
   readonly entry?: string;
 }
 
@@ -14,7 +14,7 @@ export const UNAVAILABLE_MS = -1;
 export const UNAVAILABLE: Taken = { waitMs: UNAVAILABLE_MS };
 
 export interface Gate {
-  /** A promise only where the store must be waited for. @param key whose count it is, see rate-limits.ts */
+  /** A promise only if it must wait for the store. @param key of the count, see rate-limits.ts */
   take(key: string, nowMs: number): Taken | Promise<Taken>;
   /** The refusal that `take` would return without a query; 0: no known reason. Changes nothing. */
   refuses(key: string, nowMs: number): number;
@@ -22,7 +22,7 @@ export interface Gate {
   giveBack(key: string, taken: Taken): void;
   /** The request is over. */
   release(key: string): void;
-  /** What is due: what was not used goes back, what is held is renewed, what is over is forgotten. */
+  /** Periodic work: returns unused allotments, renews held ones, removes old state. */
   tend(nowMs: number): void;
   /** The clock was set back: earlier deadlines must not extend. */
   clockSetBack(nowMs: number): void;
@@ -32,7 +32,7 @@ export interface Gate {
   isIdle(): boolean;
 }
 
-/** Smaller limits are counted exactly: the store is asked for each request. */
+/** Smaller limits are counted exactly, with a store query for each request. */
 export const EXACT_BELOW = 20;
 
 /** Store requests per tick and limit: more would delay user requests behind them. */
@@ -44,7 +44,10 @@ export const MAX_RETIRED = 500;
 /** Keys of one limit that a process remembers; of those beyond, each request waits for the store. */
 export const MAX_KEYS = 20_000;
 
-/** Requests that a process lets pass ahead of the store's word, of one key: what a limit can be overshot by, for each process. */
+/**
+ * Requests that a process allows ahead of the store's response, per key: the possible excess over a limit, for each
+ * process.
+ */
 export function advanceOf(most: number): number {
   return most < EXACT_BELOW ? 0 : Math.ceil(most / 100);
 }

@@ -144,7 +144,7 @@ export class RateLimits implements Closable {
     await this.#shared.close();
   }
 
-  /** The clock, which is noticed to be set back wherever it is read. */
+  /** Reads the clock, and detects on each read whether it was set back. */
   #readClock(): number {
     const nowMs = this.#deps.clock.now();
     if (nowMs < this.#latestMs) for (const { gate } of this.#gates.values()) gate.clockSetBack(nowMs);
@@ -280,7 +280,7 @@ function appliesTo({ tools }: RateLimit, { tool }: LimitFacts): boolean {
   return tools === undefined || (tool !== undefined && tools.has(tool));
 }
 
-/** Lengths first: no two sets of names are written alike. */
+/** Lengths first, so that two different sets of names never share a text. */
 function keyOf({ perUser, perClient, perTool }: RateLimit, { user, client, tool }: LimitFacts): string {
   let key = "";
   if (perUser) key = user === undefined ? "-" : `${user.length} ${user}`;

@@ -25,12 +25,12 @@ export interface Count {
    */
   fullUntilMs: number;
   freeAtMs: number;
-  /** The store had some when it was asked last, or was never asked. */
+  /** The store had some left at the last query, or was never queried. */
   mayAdvance: boolean;
   /** Allowed ahead of the store, and not reported to it yet. */
   ahead: number;
   aheadTaken: Ahead;
-  /** Let pass since the store was asked last: how many are asked for next. */
+  /** Allowed since the last query: the number to request next. */
   served: number;
   isAsking: boolean;
   readonly waiting: ((taken: Taken) => void)[];
@@ -72,7 +72,7 @@ export function refusal({ freeAtMs }: Count, nowMs: number): Taken {
   return { waitMs: Math.max(1, freeAtMs - nowMs) };
 }
 
-/** What is left of an allotment whose time is over. */
+/** Drops the rest of an expired allotment. */
 export function dropInvalid(count: Count, nowMs: number): void {
   if (count.left === 0 || nowMs < count.validUntilMs) return;
   leave(count, count.taken.entry, count.left);

@@ -43,7 +43,7 @@ interface RequestLimit {
 const PARTS = 10;
 /** An allotment is this fraction of the rest, so that no process holds the last few unused. */
 const SHARE = 4;
-/** What is not used within this time goes back, however long the slot. */
+/** Unused allotments are returned after this time, however long the slot. */
 const LONGEST_KEPT_MS = 10_000;
 const LONGEST_FULL_MS = 1_000;
 /** Entries checked per removal, so that no request waits long for it. */
@@ -181,13 +181,13 @@ export class RequestGate implements Gate {
       this.#forgetOne();
       this.#forgottenUntilMs = nowMs + this.#limit.windowMs + 2 * this.#slotMs;
     }
-    // One that was forgotten may have let pass some ahead: only who remembers all of them may do that.
+    // A removed count may have allowed some ahead: only a process that remembers them all may do so again.
     count = createCount(hashSecret(`${this.#limit.id}\n${key}`), nowMs >= this.#forgottenUntilMs, nowMs);
     this.#counts.set(key, count);
     return count;
   }
 
-  /** The one that was there first and is quiet. What is left of its allotment counts until its time. */
+  /** Removes the oldest idle count. The rest of its allotment counts until it expires. */
   #forgetOne(): void {
     let looks = FORGET_LOOKS;
     for (const [key, count] of this.#counts) {
@@ -276,7 +276,7 @@ export class RequestGate implements Gate {
   #takeAlone(count: Count, nowMs: number): Taken {
     const part = this.#limit.countsAlone ? this.#shared.shareOf(this.#limit.most) : 0;
     if (part === 0) return UNAVAILABLE;
-    // The store's last word: others have used what this process would not know of.
+    // The store's last response: other processes have used counts that this one does not know of.
     if (nowMs < count.freeAtMs) return refusal(count, nowMs);
     const request = { ...this.#base, limit: part, wanted: 1, spent: 0, share: 1 };
     const raw = allot([...count.told, ...count.alone], nowMs, request);

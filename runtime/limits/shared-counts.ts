@@ -39,7 +39,7 @@ export interface SharedCounts extends Closable {
    * unknown.
    */
   shareOf(most: number): number;
-  /** Looks how many processes there are. Called now and then. */
+  /** Updates the number of processes. Called from time to time. */
   lookAround(): Promise<void>;
 }
 

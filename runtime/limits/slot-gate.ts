@@ -42,7 +42,7 @@ interface Slots {
   holding: number;
   heldUntilMs: number;
   renewAtMs: number;
-  /** Until then there are none, and the store is not asked. */
+  /** Until then there are none, and the store is not queried. */
   fullUntilMs: number;
   isAsking: boolean;
   /** Some slots must be returned. */

@@ -7,7 +7,7 @@ import type { CompiledPolicy } from "../policy/evaluate.ts";
 import type { StringMatch } from "../policy/match.ts";
 import { toolNameCheck, type ToolNameCheck } from "../policy/mcp/tool-names.ts";
 
-/** `isClearTool` is undefined where no rule names a tool: then all names are alike. */
+/** `isClearTool` is undefined if no rule names a tool: then no name needs a check. */
 export interface ClearTools {
   readonly isClearTool: ToolNameCheck | undefined;
 }

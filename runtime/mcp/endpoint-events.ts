@@ -9,7 +9,7 @@
  * @see WHATWG HTML, "Interpreting an event stream"; MCP 2024-11-05, HTTP with SSE
  */
 export const MAX_HELD_BYTES = 16_384;
-/** Behind it only names of events are of interest. */
+/** Bytes read of a line: a longer one contains neither an address nor the name `endpoint`. */
 const MAX_LINE_BYTES = 8_192;
 
 const ENDPOINT = "endpoint";
@@ -44,7 +44,7 @@ export class EndpointEvents {
     const chunk = this.#markBytes === undefined ? received : this.#withoutMark(received, this.#markBytes);
     if (this.#isWhole(chunk)) return chunk;
     const passed: Buffer[] = [];
-    /** Where in the chunk begins what has neither passed nor is held. */
+    /** Start of the bytes in the chunk that were neither passed on nor held. */
     let start = 0;
     for (let index = 0; index < chunk.length; index += 1) {
       const byte = chunk[index] as number;
@@ -76,7 +76,7 @@ export class EndpointEvents {
     return passed.length === 1 ? passed[0] : Buffer.concat(passed);
   }
 
-  /** True for whole events without the word in question: most of what comes, and cheap to see. */
+  /** True for whole events without the word in question: the usual case, and cheap to detect. */
   #isWhole(chunk: Buffer): boolean {
     const isBetween = this.#state === "between" && this.#lineBytes === 0 && !this.#behindCr;
     return isBetween && chunk.at(-1) === LF && chunk.at(-2) === LF && !chunk.includes(ENDPOINT);

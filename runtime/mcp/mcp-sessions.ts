@@ -1,9 +1,9 @@
 /**
  * `Mcp-Session-Id` of an upstream, sealed for the client that started the session.
  *
- * Untrusted input: what clients send, and what upstreams send. Promises: a sealed id opens only for the same user, OAuth
- * client and route; it is visible ASCII; nothing is stored, so any replica can open it. A foreign or broken one opens to
- * nothing, which the client must see as 404 (never 401): it then starts a new session. @see MCP 2025-11-25, Session Management
+ * Untrusted input: the IDs of clients and upstreams. Promises: a sealed ID opens only for the same user, OAuth client
+ * and route; it is visible ASCII; nothing is stored, so any replica can open it. A foreign or broken one does not open,
+ * which the client must see as 404 (never 401): it then starts a new session. @see MCP 2025-11-25, Session Management
  */
 import type { Keys } from "../shared/keys.ts";
 
@@ -22,7 +22,7 @@ export interface McpSessions {
    * @returns undefined when the upstream's id is not 1–1024 visible ASCII characters, which no client would accept
    */
   seal(upstreamId: string, binding: SessionBinding, presented?: string): string | undefined;
-  /** @returns the upstream's id; undefined when the sealed one is not ours or not for this caller */
+  /** @returns the upstream's ID; undefined for a foreign seal, and for one of another caller */
   open(sealed: string, binding: SessionBinding): string | undefined;
 }
 
@@ -48,7 +48,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]{1,1024}$/;
 /** Key id, nonce, tag and 1,024 characters in base64url are below this. */
 const MAX_SEALED = 2048;
 
-/** JSON, so that no two bindings share a text however their parts are spelled. */
+/** JSON, so that two different bindings never share a text. */
 export function bindingText({ userId, clientId, route }: SessionBinding): string {
   return JSON.stringify([userId, clientId, route]);
 }

@@ -52,7 +52,9 @@ const BY_HASH: ReadonlyMap<number, { member: Member; bytes: Buffer }> = new Map(
 const FOLDED: ReadonlySet<string> = new Set(MEMBERS.map(foldCase));
 const JOINED: ReadonlySet<string> = new Set(MEMBERS.map((member) => foldWords(member)));
 
-/** The known member just read; "look-alike" for a name that some upstream may take for one; undefined for any other. */
+/**
+ * The known member just read; "look-alike" for a name that some upstream may confuse with one; undefined for any other.
+ */
 export function knownMember(scanner: JsonScanner): Member | "look-alike" | undefined {
   return exactMember(scanner) ?? (JOINED.has(foldWords(scanner.key())) ? "look-alike" : undefined);
 }

@@ -21,7 +21,7 @@ export interface MessageAddress {
 export interface MessageAddresses {
   /** @param expiresAt epoch seconds @returns the query that represents the address at the route's base, "?" included */
   seal(address: MessageAddress, binding: SessionBinding, expiresAt: number): string;
-  /** @returns undefined when the query is not ours, not for this caller, or too old */
+  /** @returns undefined when the query is foreign, of another caller, or too old */
   open(query: string, binding: SessionBinding, now: number): MessageAddress | undefined;
 }
 
@@ -49,11 +49,11 @@ export function createMessageAddresses({ keys }: { readonly keys: Keys }): Messa
  * The address that an upstream announces.
  *
  * @param text data of its event
- * @param streamUrl where the stream was asked for: relative addresses begin there
- * @returns undefined when it leads anywhere but to that origin, or has several readings
+ * @param streamUrl address of the stream: the base of relative addresses
+ * @returns undefined when it leads anywhere but to that origin, or is ambiguous
  */
 export function parseMessageAddress(text: string, streamUrl: string): MessageAddress | undefined {
-  // Visible ASCII: what URL parsers drop, turn or encode would have a second reading.
+  // Visible ASCII: characters that URL parsers drop, replace or encode would be ambiguous.
   if (text.length > MAX_ADDRESS || !/^[\x21-\x7e]+$/.test(text) || /[\\#]/.test(text)) return undefined;
   const url = URL.parse(text, streamUrl);
   const { origin } = new URL(streamUrl);
@@ -64,7 +64,7 @@ export function parseMessageAddress(text: string, streamUrl: string): MessageAdd
   return path.ok ? { origin, path: path.path + url.search } : undefined;
 }
 
-/** JSON, so that no two bindings share a text however their parts are spelled. */
+/** JSON, so that two different bindings never share a text. */
 function contextOf({ userId, clientId, route }: SessionBinding): string {
   return JSON.stringify([userId, clientId, route]);
 }

@@ -1,4 +1,4 @@
-/** The request headers that say how an MCP body is to be read, or repeat something of it. Untrusted: all of them. */
+/** The request headers that state how to read an MCP body, or repeat part of it. Untrusted input: all of them. */
 import { trimBlanks } from "../shared/http/header-traits.ts";
 
 /** Values trimmed of outer blanks, as received (latin1). */
@@ -8,7 +8,7 @@ export interface MessageHeaders {
   readonly mcpMethod: string | undefined;
   readonly mcpName: string | undefined;
   readonly protocolVersion: string | undefined;
-  /** `Mcp-Param-*`: the rest of the name in lower case, and the value; absent where there is none. */
+  /** `Mcp-Param-*`: the rest of the name in lower case, and the value; absent if there is none. */
   readonly params?: readonly (readonly [string, string])[];
   /**
    * One of them occurred more than once. Equal values are also rejected: upstreams pick the first, the last, or join
@@ -76,7 +76,7 @@ export function decodeMirror(value: string): string | undefined {
     return value;
   const coded = value.slice(PREFIX.length, -SUFFIX.length);
   const bytes = Buffer.from(coded, "base64");
-  // Buffer.from skips what it does not know, so equal re-encoding is the check of alphabet and padding.
+  // Buffer.from skips unknown characters, so equal re-encoding checks alphabet and padding.
   if (bytes.toString("base64") !== coded) return undefined;
   const text = bytes.toString("utf8");
   return Buffer.from(text).equals(bytes) ? text : undefined;

@@ -23,9 +23,9 @@ export function sameId(one: string | undefined, other: string | undefined): bool
 }
 
 /**
- * Whether a message ends the wait for an answer: a result or an error with this id.
+ * Whether a message ends the wait for a response: a result or an error with this ID.
  *
- * @param isAlone it is the whole answer: an error that has no id ends the wait, too
+ * @param isAlone it is the whole response: an error without an ID then also ends the wait
  */
 export function repliesTo(bytes: Buffer, id: string | undefined, isAlone = false): boolean {
   let message: unknown;

@@ -32,7 +32,7 @@ export interface MessageOptions {
 export interface McpMessage {
   readonly ok: true;
   readonly kind: "request" | "notification" | "response";
-  /** JSON text of the id, as sent: large integers stay what they are. */
+  /** JSON text of the ID, as sent: large integers are not rounded. */
   readonly id: string | undefined;
   /** Facts for policy: method, and for `tools/call` the tool. {} for a posted response. */
   readonly facts: McpFacts;
@@ -89,7 +89,7 @@ function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOption
   if (envelope.result || envelope.error) return refusal("mcp-invalid-message", id);
   const method = plainText(bytes, envelope.method);
   if (method === undefined || !METHOD.test(method)) return refusal("mcp-invalid-message", id);
-  // An upstream that compares methods loosely would do what we did not see.
+  // An upstream that compares methods loosely would run a method that the gateway did not see.
   if (!METHODS.has(method) && FOLDED_METHODS.has(method.toLowerCase())) return refusal("mcp-invalid-message", id);
   const paramsKind = envelope.params?.kind;
   if (paramsKind !== undefined && paramsKind !== "object" && paramsKind !== "null") {
@@ -175,7 +175,7 @@ function validateHeaders(message: McpMessage, envelope: Envelope, headers: Messa
   return verdict === "modern" ? { ...message, isModern: true } : message;
 }
 
-/** Requests that clients send, of all revisions: rules name them, and say what they may be about. */
+/** Requests of clients, of all revisions: rules name them and their subjects. */
 export const METHODS: ReadonlySet<string> = new Set([
   "completion/complete",
   "initialize",

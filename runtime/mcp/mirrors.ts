@@ -34,7 +34,7 @@ const MODERN_FROM = "2026-07-28";
 export function checkMirrors(headers: MessageHeaders, body: Mirrored): "legacy" | "modern" | "mismatch" {
   if (headers.repeated === "mcp") return "mismatch";
   const { protocolVersion, mcpMethod, mcpName } = headers;
-  // A claim that is not text cannot be compared with anything.
+  // A claim that is not text cannot be compared.
   if (body.hasVersion && body.version === undefined) return "mismatch";
   if (protocolVersion !== undefined && body.hasVersion && protocolVersion !== body.version) return "mismatch";
   const isModern = isModernVersion(body.version) || isModernVersion(protocolVersion);
@@ -49,7 +49,7 @@ export function checkMirrors(headers: MessageHeaders, body: Mirrored): "legacy" 
   return isModern ? "modern" : "legacy";
 }
 
-/** Revisions are dates and sort as text; anything else is newer than we know, and gets the stricter rules. */
+/** Revisions are dates and sort as text; any other value counts as newer, and gets the stricter rules. */
 function isModernVersion(version: string | undefined): boolean {
   if (version === undefined) return false;
   return version >= MODERN_FROM || !/^\d{4}-\d{2}-\d{2}$/.test(version);

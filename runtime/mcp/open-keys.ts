@@ -26,14 +26,14 @@ export class OpenKeys {
     this.count = 0;
   }
 
-  /** An object begins. @returns its mark: where its keys begin */
+  /** Starts an object. @returns its mark: the position of its first key */
   open(depth: number): number {
     this.hashSets[depth] = undefined;
     this.sets[depth] = undefined;
     return this.count;
   }
 
-  /** An object ends: its keys are forgotten. */
+  /** Ends an object: drops its keys. */
   close(mark: number): void {
     this.count = mark;
   }

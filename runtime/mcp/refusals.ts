@@ -10,7 +10,7 @@ export interface McpRefusal {
   /** JSON-RPC error code. */
   readonly code: number;
   readonly text: string;
-  /** The request's id as JSON text, when the message could be read so far. */
+  /** The request's ID as JSON text, if the message could be read up to it. */
   readonly id: string | undefined;
 }
 
@@ -18,7 +18,7 @@ const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const INTERNAL_ERROR = -32603;
 const INVALID_PARAMS = -32602;
-/** MCP 2026-07-28: a mirrored header does not say what the body says. */
+/** MCP 2026-07-28: a mirrored header differs from the body. */
 const HEADER_MISMATCH = -32020;
 
 const REFUSALS = {

@@ -1,7 +1,7 @@
 /**
- * Refusals and denials on an MCP server route → what goes over the wire. Texts are generic; the exact reason is in the record.
+ * Rejections and denials on an MCP server route → wire responses. Texts are generic; the exact reason is in the record.
  *
- * @see DECISIONS.md D11: clients take a JSON-RPC error inside a 200 for what it is, and many break on any other status
+ * @see DECISIONS.md D11: clients understand a JSON-RPC error inside a 200, and many break on any other status
  */
 import { APPROVAL_REQUIRED } from "../policy/mcp/approval.ts";
 import { BLOCKED, isBlocked } from "../policy/blocks.ts";
@@ -14,7 +14,7 @@ import type { McpMessage } from "./message.ts";
 import { refusal, type McpRefusal } from "./refusals.ts";
 import { TASKS_EXTENSION_NAME } from "./tasks/task-requests.ts";
 
-/** A whole answer; the proxy adds CORS headers and the request id header. */
+/** A whole response; the proxy adds CORS headers and the request ID header. */
 export interface WireAnswer {
   readonly status: number;
   /** name, value, … */
@@ -25,7 +25,7 @@ export interface WireAnswer {
 /** Outside −32768…−32000, which JSON-RPC and MCP keep for themselves. */
 export const ACCESS_DENIED_CODE = -31403;
 
-/** Likewise; the digits are those of HTTP. */
+/** Also a code of the gateway; the digits are those of HTTP. */
 export const RATE_LIMITED_CODE = -31429;
 
 /** MCP 2026-07-28, MissingRequiredClientCapability. */
@@ -255,7 +255,7 @@ export function unknownTaskAnswer(message: McpMessage | undefined, requestId: st
   return { status: id === undefined ? 400 : 200, headers: HEADERS, body: errorBody(id, error) };
 }
 
-/** SEP-2663: a server MUST answer `tasks/*` so to a client that did not declare the extension with the request. */
+/** SEP-2663: the response that a server MUST send to `tasks/*` of a client that did not declare the extension. */
 export function undeclaredTasksAnswer(id: string | undefined, requestId: string): WireAnswer {
   const requiredCapabilities = { extensions: { [TASKS_EXTENSION_NAME]: {} } };
   const data = { requiredCapabilities, reason: "mcp-task-undeclared", request_id: requestId };

@@ -1,11 +1,11 @@
 /**
- * The tokens of JSON that hold no others, read strictly (RFC 8259 §3, §6, §7). Pure.
+ * The JSON tokens that contain no others, read strictly (RFC 8259 §3, §6, §7). Pure.
  *
- * Each gets the bytes, a position and where the bytes end, and returns the position behind the token.
+ * Each function gets the bytes, a position and the end of the bytes, and returns the position after the token.
  */
 import { ScanError } from "./scan-error.ts";
 
-/** @param pos behind the backslash @throws ScanError `malformed-json` */
+/** @param pos after the backslash @throws ScanError `malformed-json` */
 export function behindEscape(bytes: Buffer, pos: number, end: number): number {
   if (pos >= end) throw new ScanError("malformed-json");
   const byte = bytes[pos] as number;
@@ -38,7 +38,7 @@ export function behindNumber(bytes: Buffer, start: number, end: number): number 
   return pos;
 }
 
-/** @returns 0 at the end: no number has that byte */
+/** @returns 0 at the end: no number contains that byte */
 function byteAt(bytes: Buffer, pos: number, end: number): number {
   return pos < end ? (bytes[pos] as number) : 0;
 }

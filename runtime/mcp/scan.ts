@@ -166,7 +166,7 @@ export class JsonScanner {
     }
   }
 
-  /** Nothing but white space may be left. */
+  /** Only white space may remain. */
   finish(): void {
     this.pos = this.behindSpace(this.pos);
     if (this.pos !== this.end) throw new ScanError("malformed-json");
@@ -176,7 +176,7 @@ export class JsonScanner {
     if (++this.depth > MAX_DEPTH) throw new ScanError("too-deep");
   }
 
-  /** The byte there; the end of the bytes is never a good place to be. */
+  /** The byte at a position; throws at the end of the bytes. */
   private byteAt(pos: number): number {
     if (pos >= this.end) throw new ScanError("malformed-json");
     return this.bytes[pos] as number;
@@ -193,7 +193,7 @@ export class JsonScanner {
     return pos;
   }
 
-  /** Where the next value begins, or what was just read has ended. */
+  /** Start of the next value, or end of the last one. */
   get position(): number {
     return this.pos;
   }

@@ -64,7 +64,7 @@ export function serverListEndpoints(deps: ServerListDeps): readonly Endpoint[] {
         respondError(exchange, 404, { code: "mcp.not-a-client-route", message: "This host has no MCP client route." });
         return;
       }
-      // Neither token nor cookie says which application of the host asks.
+      // Neither token nor cookie identifies the application on the host.
       if (clientRoutes.every(({ key }) => deps.blocks.find({ routeKey: key }))) return respondBlocked(exchange);
       const caller = await authenticate(deps, exchange, clientRoute);
       if (!caller.ok) return refuse(exchange, caller.reason);
@@ -83,7 +83,7 @@ export function serverListEndpoints(deps: ServerListDeps): readonly Endpoint[] {
       respondJson(exchange, 200, { servers: await listServers(deps, exchange, snapshot, principal) });
     }),
     endpoint("POST", DISCONNECT_LIST_PATH, async (exchange, snapshot, principal) => {
-      // A cookie comes along with what any page sends; a token does not.
+      // Any page's requests include the cookie, but not a token.
       const isByCookie = exchange.headerValues("authorization").length === 0;
       const origin = originOf(snapshot, exchange.host);
       if (isByCookie && (origin === undefined || !isFromOwnOrigin(exchange, origin))) {
@@ -111,7 +111,7 @@ function authenticate(
   route: CompiledRoute,
 ): AuthResult | Promise<AuthResult> {
   const token = /^Bearer +(\S+)$/i.exec(exchange.header("authorization") ?? "")?.[1];
-  // A bad token is never made good by a cookie: the caller said which credential it means.
+  // A cookie never replaces an invalid token: the caller chose its credential.
   if (exchange.headerValues("authorization").length > 0) {
     if (token === undefined) return { ok: false, reason: "malformed" };
     return deps.authenticator.bearer(token, { resource: `${route.origin}${SERVER_LIST_PATH}`, origin: route.origin });
@@ -149,7 +149,7 @@ async function listServers(
   );
 }
 
-/** Exactly the servers at which the application's token is good and that let its user in. */
+/** Exactly the servers at which the application's token is valid and that admit its user. */
 function reachableServers(
   { host }: Exchange,
   snapshot: Snapshot,

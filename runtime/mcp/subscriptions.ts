@@ -1,8 +1,8 @@
 /**
- * The resources whose changes a `subscriptions/listen` message asks for (MCP 2026-07-28).
+ * The resources that a `subscriptions/listen` message subscribes to (MCP 2026-07-28).
  *
- * Untrusted input: the message, known to be good JSON without a member twice. Promise: what is read here every server reads
- * alike; all else of the message stays byte for byte. Pure.
+ * Untrusted input: the message, already valid JSON without repeated members. Promise: every server reads the result
+ * alike; the rest of the message stays byte for byte. Pure.
  */
 import { isRecord } from "../shared/is-record.ts";
 import { spanAt } from "../policy/mcp/argument-span.ts";
@@ -11,7 +11,7 @@ import { isPlain } from "./message.ts";
 
 const PLACE = ["params", "notifications", "resourceSubscriptions"] as const;
 
-/** @returns the URIs; undefined when none are asked for, "unreadable" when servers could read others */
+/** @returns the URIs; undefined for no subscription, "unreadable" when servers could read others */
 export function readSubscriptions(bytes: Buffer): readonly string[] | "unreadable" | undefined {
   let value = JSON.parse(bytes.toString("utf8")) as unknown;
   for (const name of PLACE) {

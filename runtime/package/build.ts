@@ -84,7 +84,7 @@ async function writePapers(dist: string): Promise<void> {
 }
 
 const IMAGE_BILL = "image-sbom.cdx.json";
-/** Without it `gateway ingress watch` does not start. */
+/** `gateway ingress watch` does not start without it. */
 const IMAGE_BRINGS = ["@kubernetes/client-node"];
 
 /** The contents of the base image are for its publisher to list: it is only named here, and pulled much later. */
@@ -99,9 +99,9 @@ export async function imageBill(description: string): Promise<string> {
 }
 
 /**
- * The provider as one file, and the licences of what is in it.
+ * The provider as one file, and the licenses of its contents.
  *
- * @returns the packages that are in it, as bills of materials refer to them
+ * @returns the bundled packages, as bills of materials refer to them
  */
 export async function writeProvider(directory: string): Promise<readonly string[]> {
   await mkdir(directory, { recursive: true });

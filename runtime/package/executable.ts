@@ -19,7 +19,7 @@ const SELF_CONTAINED: Platform = "linux_amd64";
 export interface ProviderFiles {
   /** Path of the bundle. */
   readonly bundle: string;
-  /** Path of the licences of what is in it. */
+  /** Path of the licenses of its contents. */
   readonly licenses: string;
   /** "terraform-provider-gateway_v1.2.3": Terraform finds the executable by it. */
   readonly name: string;
@@ -79,7 +79,7 @@ async function selfContained(bundle: string): Promise<Buffer> {
   }
 }
 
-/** The npm package of Node comes without its licence text, which is long because of what Node itself contains. */
+/** Node's npm package has no license text, which is long because of the contents of Node itself. */
 const NODE_NOTICE = {
   name: "NODE_LICENSE.txt",
   content: Buffer.from(

@@ -46,7 +46,7 @@ export async function installedPackages(root: string, refs: readonly string[]): 
   return refs.map((ref) => ({ ref, directory: join(root, places.get(ref) ?? `node_modules/${ref}`) }));
 }
 
-/** The licence texts of packages; most licences ask for theirs to go with each copy. */
+/** License texts of packages; most licenses require a copy with the software. */
 export async function thirdPartyLicenses(product: string, packages: readonly InstalledPackage[]): Promise<string> {
   const parts = await Promise.all(packages.map(({ directory }) => licenseOf(directory)));
   return `${product} the following packages.\n\n${parts.join("\n")}`;

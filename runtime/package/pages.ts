@@ -1,4 +1,7 @@
-/** `npm run pages`: writes what is made from code, in pages and in one list, so that it cannot lag behind. A test compares. */
+/**
+ * `npm run pages`: writes the generated pages and one generated list, so that they cannot lag behind the code. A test
+ * compares them.
+ */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 import { configReference } from "../config/surfaces/reference.ts";

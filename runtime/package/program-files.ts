@@ -17,7 +17,7 @@ const STARTED = /\b(?:startThread|programUrl)\(import\.meta\.url, "([\w-]+)"/g;
 /** Packages that users install if they need the features. */
 const LEFT_OUT = ["@kubernetes/client-node", "esbuild", "pg-native", "cdktf", "cdktn", "constructs"];
 
-/** CommonJS packages ask for Node's own modules, which ES modules have no word for. */
+/** CommonJS packages load Node's own modules with `require`, which ES modules lack. */
 const REQUIRE =
   'import { createRequire as $createRequire } from "node:module";\nconst require = $createRequire(import.meta.url);';
 
@@ -35,7 +35,7 @@ const WITHOUT_FETCH: Plugin = {
   },
 };
 
-/** A module of all members of `node:http` that are values, which those that load something are not. */
+/** A module with all members of `node:http` that are values; those that load something are getters. */
 function httpMembers(): string {
   const members = Object.entries(Object.getOwnPropertyDescriptors(http)).filter(([, { value }]) => value !== undefined);
   const names = members.map(([name]) => name).join(", ");
@@ -64,7 +64,7 @@ export async function writePrograms(root: string, outdir: string): Promise<reado
     external: LEFT_OUT,
     plugins: [WITHOUT_FETCH],
     banner: { js: REQUIRE },
-    // The same bytes wherever the packages lie.
+    // The same bytes in any location of the packages.
     preserveSymlinks: true,
     // Licenses are delivered as a file.
     legalComments: "none",

@@ -1,8 +1,8 @@
 /**
- * `npm run package:provider [-- DIRECTORY]`: everything a Terraform user or registry needs, in dist/release/.
+ * `npm run package:provider [-- DIRECTORY]`: everything for Terraform users and registries, in dist/release/.
  *
  *   archives/       terraform-provider-gateway_<version>_<os>_<arch>.zip, SHA256SUMS and its signature, manifest.json:
- *                   the files of a registry release; sbom.cdx.json: what is in the archives
+ *                   the files of a registry release; sbom.cdx.json: contents of the archives
  *   mirror-packed/  the archives as a filesystem mirror, at the addresses of Terraform and of OpenTofu
  *   mirror/         the same unpacked
  *   docs/           the pages a registry shows

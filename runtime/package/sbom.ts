@@ -68,12 +68,12 @@ export async function readBill(root: string, brings: readonly string[] = []): Pr
   }
 }
 
-/** Names and versions of what a bill lists. */
+/** Names and versions of a bill's entries. */
 export function refsOf(bill: Bill): readonly string[] {
   return bill.components.map((component) => component["bom-ref"]);
 }
 
-/** Without what only who works on it installs, and what its users may bring but these. */
+/** Without development dependencies, and without optional peers except the given ones. */
 function runtimeOnly(about: object, brings: readonly string[]): object {
   const {
     devDependencies: _,
@@ -98,7 +98,7 @@ interface LockEntry {
   readonly optionalDependencies?: Names;
 }
 
-/** Where these packages and all that they depend on lie: in the nearest folder of those that contain them, as Node looks. */
+/** Locations of these packages and all their dependencies: the nearest enclosing folder, as Node resolves them. */
 function placesNeeded(packages: Readonly<Record<string, LockEntry>>, names: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (name: string, from: string): void => {
@@ -116,7 +116,7 @@ function placesNeeded(packages: Readonly<Record<string, LockEntry>>, names: read
   return found;
 }
 
-/** The package that a package lies in; undefined behind the top one. */
+/** The package that contains a package; undefined for the top one. */
 function outside(place: string): string | undefined {
   return place === "" ? undefined : place.slice(0, Math.max(0, place.lastIndexOf("/node_modules/")));
 }

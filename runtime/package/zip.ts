@@ -9,7 +9,7 @@ import { crc32, deflateRawSync } from "node:zlib";
 export interface ZipEntry {
   readonly name: string;
   readonly content: Buffer;
-  /** Permission bits; Terraform starts what it unpacks. */
+  /** Permission bits; Terraform runs the unpacked file. */
   readonly mode: number;
 }
 
@@ -19,9 +19,9 @@ const END_OF_DIRECTORY = 0x06054b50;
 const DEFLATED = 8;
 /** Version 2.0 of the format, which has deflation. */
 const VERSION = 20;
-/** "Made by" Unix: the permission bits below count. */
+/** "Made by" Unix: the permission bits below apply. */
 const UNIX = 3 << 8;
-/** The first moment the format can say: 1 January 1980. */
+/** The earliest time of the format: 1 January 1980. */
 const DATE = 0x21;
 const REGULAR_FILE = 0o100000;
 
@@ -46,7 +46,7 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
     const file = Buffer.concat([u32(LOCAL_HEADER), ...common, Buffer.from(name), packed]);
     const attributes = ((REGULAR_FILE | mode) << 16) >>> 0;
     directory.push(
-      // Comment length, disk, internal attributes; then the permission bits and where the file begins.
+      // Comment length, disk, internal attributes; then the permission bits and the start of the file.
       Buffer.concat([u32(CENTRAL_HEADER), u16(UNIX | VERSION), ...common, u16(0), u16(0), u16(0)]),
       Buffer.concat([u32(attributes), u32(offset), Buffer.from(name)]),
     );

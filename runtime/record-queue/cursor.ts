@@ -4,7 +4,7 @@ import type { RecentValues } from "./recent-values.ts";
 import { type Loss, parseLosses } from "./losses.ts";
 import { numberAt, type Position, type Segment, type Slot, type SlotReader } from "./slot.ts";
 
-/** Where a batch ends. All before it may be committed, since the last commit. */
+/** End of a batch. Everything from the last commit up to here can be committed. */
 export interface ReadPlace {
   readonly cursor: Cursor;
   readonly position: Position;
@@ -18,7 +18,7 @@ export interface Batch {
   readonly losses: readonly Loss[];
   /** In the format that `readLine` reads. */
   readonly lines: readonly string[];
-  /** One of `lines` parsed, where that is at hand. @param at which one */
+  /** One of `lines` parsed, if available. @param at its index */
   readonly valueAt: (at: number) => RecordCopy["value"] | undefined;
   readonly bytes: number;
   readonly damaged: number;
@@ -76,7 +76,7 @@ export class Cursor {
     this.bytes += bytes;
   }
 
-  /** @param after absent: from what was committed @returns undefined: nothing is behind it. @throws what the disk says */
+  /** @param after absent: from the last commit @returns undefined: nothing follows. @throws errors of the disk */
   async read(maxRecords: number, maxBytes: number, after?: ReadPlace): Promise<Batch | undefined> {
     const { told = [], records = 0, bytes = 0 }: Partial<ReadPlace> = after ?? {};
     for (let from = after?.position ?? this.#position; ;) {
@@ -126,7 +126,7 @@ export class Cursor {
     this.#onCommit();
   }
 
-  /** Keeps what was lost over a restart. */
+  /** Stores the losses, so that they survive a restart. */
   keep(): void {
     try {
       this.#reader.writeNote(this.losses.length === 0 ? undefined : JSON.stringify(this.losses));
@@ -155,7 +155,7 @@ export class Cursor {
     return { segment: number, offset: Math.min(offset, bytes), records: Math.min(done, records) };
   }
 
-  /** What is behind a position that is for this receiver, or else the end of all that is. */
+  /** The next position with a record for this receiver, or else the end. */
   #nextOf(from: Position): { readonly position: Position; readonly isReadable: boolean } {
     let position = from;
     for (const { number, records, bytes } of this.slot.segments) {

@@ -1,9 +1,9 @@
 /**
- * A slot on the disk: files of lines, and how far each receiver is.
+ * A slot on the disk: files of lines, and the position of each receiver.
  *
- * Of one process at a time, by a lock. `NUMBER.open` is being written, `NUMBER.RECORDS.ndjson` is complete; both hold JSON
- * texts, each with its line end. `NAME.cursor` says how far a receiver is, `NAME.lost` what it lost. Where a cursor is missing
- * or cannot be read, the files are read from their beginning: at least once.
+ * Belongs to one process at a time, by a lock. `NUMBER.open` is being written, `NUMBER.RECORDS.ndjson` is complete;
+ * both hold JSON texts, each with its line end. `NAME.cursor` has the position of a receiver, `NAME.lost` its losses.
+ * If a cursor is missing or unreadable, the files are read from their start: at least once.
  */
 import {
   closeSync,
@@ -35,7 +35,7 @@ const readAt = promisify(readFile);
 const SEGMENT = /^(\d{12,16})\.(?:(\d{1,12})\.ndjson|open)$/;
 const CURSOR = /^(\d{1,16}) (\d{1,15}) (\d{1,12}) *\n$/;
 const CURSOR_FILE = /(?:^|\.)cursor$/;
-/** Always of this length, so that a disk that is full takes it, too. */
+/** Always of this length, so that a full disk also accepts it. */
 const CURSOR_BYTES = 48;
 const LF = 0x0a;
 
@@ -50,7 +50,7 @@ export class DiskSlot implements Slot {
   readonly #readers: DiskReader[] = [];
   #isReleased = false;
 
-  /** @returns undefined: another process has it. @throws what the disk says */
+  /** @returns undefined: another process has it. @throws errors of the disk */
   static open(directory: string): DiskSlot | undefined {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const unlock = tryLock(join(directory, "lock"));
@@ -69,7 +69,7 @@ export class DiskSlot implements Slot {
     const names = readdirSync(directory);
     ({ segments: this.segments, wasCut: this.wasCut } = findSegments(directory, names));
     const last = this.segments.at(-1);
-    // Numbers are not used twice, also where every file is gone.
+    // Numbers are never reused, even if all files are gone.
     const cursors = names.filter((name) => CURSOR_FILE.test(name)).map((name) => readCursor(join(directory, name)));
     this.end = Math.max(1, last ? last.number + last.records : 0, ...cursors.map(numberAt));
   }
@@ -139,7 +139,7 @@ class DiskReader implements SlotReader {
       const bytes = await this.#readBytes(segment, from.offset, length);
       const { texts, end } = linesOf(bytes, from, maxRecords);
       const isOver = isComplete && end.offset >= size;
-      // A line that is longer than a batch is read whole; one without an end is damaged.
+      // A line longer than a batch is read whole; one without an end is damaged.
       if (texts.length === 0 && length < rest && bytes.length === length) continue;
       if (texts.length > 0 && !isOver) return { texts, end, damaged: 0 };
       const damaged = Math.max(records - end.records, texts.length === 0 ? 1 : 0);
@@ -156,7 +156,7 @@ class DiskReader implements SlotReader {
     else writeFileSync(this.#notePath, text, { mode: 0o600 });
   }
 
-  /** Else a file that is removed would keep its room on the disk. */
+  /** Otherwise a removed file would still occupy the disk. */
   leave({ number }: Segment): void {
     if (this.#reading?.number === number) this.#stopReading();
   }
@@ -176,7 +176,7 @@ class DiskReader implements SlotReader {
     let filled = 0;
     while (filled < length) {
       const { bytesRead } = await readAt(file, buffer, filled, length - filled, offset + filled);
-      // Shorter than it was: whatever is behind is damaged.
+      // Shorter than before: everything after this is damaged.
       if (bytesRead === 0) break;
       filled += bytesRead;
     }
@@ -243,7 +243,7 @@ function cutOff(path: string): { readonly bytes: number; readonly records: numbe
   }
 }
 
-/** @returns false: it was empty, and is gone */
+/** @returns false: it was empty, and was removed */
 function completeFile(directory: string, segment: FileSegment): boolean {
   if (segment.records === 0) {
     rmSync(segment.path, { force: true });

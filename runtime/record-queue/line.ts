@@ -10,12 +10,12 @@ export interface QueueLine {
   readonly value: RecordCopy["value"] | undefined;
 }
 
-/** @returns with a line end */
+/** @returns the line with its line end */
 export function formatLine(value: RecordCopy["value"], note: string | undefined): string {
   return `${JSON.stringify(value)}${note === undefined ? "" : `\t${note}`}\n`;
 }
 
-/** @param line without a line end @param value the parsed text, where it is at hand */
+/** @param line without a line end @param value the parsed text, if available */
 export function readLine(line: string, value?: RecordCopy["value"]): QueueLine {
   const tab = line.indexOf("\t");
   const [text, note] = tab === -1 ? [line] : [line.slice(0, tab), line.slice(tab + 1)];

@@ -1,4 +1,4 @@
-/** A slot in memory, where no directory is named: what waits in it ends with the process. */
+/** A slot in memory, used without a directory: its records end with the process. */
 import type { Lines, Position, Segment, Slot, SlotReader, SlotWriter } from "./slot.ts";
 
 interface MemorySegment extends Segment {

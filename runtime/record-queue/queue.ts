@@ -26,20 +26,20 @@ export interface QueueOptions {
   readonly directory: string | undefined;
   readonly receivers: readonly ReceiverOptions[];
   readonly clock: Clock;
-  /** Into the authorization log: a line with its line end. */
+  /** Writes to the authorization log: a line with its line end. */
   readonly record?: ((line: string) => void) | undefined;
   /** Text stored after a record, for the record store. */
   readonly noteOf?: ((value: RecordCopy["value"]) => string | undefined) | undefined;
-  /** A file of this process's slot ended in half a record. */
+  /** A file of this process's slot ended in a partial record. */
   readonly onCut: () => void;
-  /** The disk takes nothing, the first failure of a row; undefined: it does again. */
+  /** The disk rejects writes, called for the first failure in a row; undefined: it accepts them again. */
   readonly onFailing: (error: unknown) => void;
   readonly onUnreadable: (error: unknown) => void;
-  /** Records that could not be written at the end. */
+  /** Called with the number of records that could not be written at the end. */
   readonly onUnwritten: (count: number) => void;
-  /** Between two attempts at a disk that takes nothing. Default 1,000. */
+  /** Pause between two attempts while the disk rejects writes. Default: 1,000. */
   readonly retryMs?: number | undefined;
-  /** Between two looks for what dead processes left. Default 30,000. */
+  /** Pause between two searches for slots of dead processes. Default: 30,000. */
   readonly adoptEveryMs?: number | undefined;
 }
 
@@ -66,7 +66,7 @@ export class RecordQueue {
     this.#options = options;
     const { directory, receivers, clock, record, retryMs = 1_000, onFailing, adoptEveryMs = 30_000 } = options;
     const least = Math.min(...receivers.map(({ maxBytes }) => maxBytes));
-    // Room comes back with whole files.
+    // Space is freed in whole files.
     const segmentBytes = Math.min(MAX_SEGMENT_BYTES, Math.floor(least / 16));
     const onWritten = (): void => this.#wake();
     if (directory === undefined) this.#slot = this.#writer = new MemorySlot(onWritten);
@@ -128,7 +128,7 @@ export class RecordQueue {
     return this.#writer.flush();
   }
 
-  /** Behind its receivers: what they did not take stays on the disk. */
+  /** Closed after its receivers: records they did not accept stay on the disk. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     for (const receiver of this.receivers) receiver.keep();
@@ -149,7 +149,7 @@ export class RecordQueue {
     removeDone(this.#slot, this.#cursors);
   }
 
-  /** Looks for slots of dead processes, and for what an earlier version left. */
+  /** Looks for slots of dead processes, and spools of an earlier version. */
   #adopt(): void {
     const { directory, receivers, onUnreadable } = this.#options;
     try {

@@ -27,7 +27,7 @@ export interface ReceiverDeps {
   readonly segmentBytes: number;
   readonly isDurable: boolean;
   readonly clock: Clock;
-  /** Into the authorization log: a line with its line end. */
+  /** Writes to the authorization log: a line with its line end. */
   readonly record: ((line: string) => void) | undefined;
   /** Number of the record that is put next. */
   readonly next: () => number;
@@ -41,7 +41,7 @@ export class Receiver {
   readonly name: string;
   /** Losses of all runs that are not reported yet, and of this one. */
   lost = 0;
-  /** There is something new. */
+  /** Called when there are new records. */
   onNews: () => void = () => {};
   readonly #deps: ReceiverDeps;
   /** Cursors of dead processes and of earlier versions: they come first. */
@@ -60,7 +60,7 @@ export class Receiver {
     return this.#deps.isDurable;
   }
 
-  /** False: what comes is lost, or would be soon. */
+  /** False: new records are lost, or would be soon. */
   get canKeep(): boolean {
     return !this.#deps.writer.isFailing && !this.#losing && this.#hasRoom;
   }
@@ -80,7 +80,7 @@ export class Receiver {
     return own.waiting === 0 ? next() : own.number;
   }
 
-  /** @param after the end of an earlier batch that is not committed */
+  /** @param after the end of an earlier, uncommitted batch */
   read(maxRecords: number, maxBytes: number, after?: ReadPlace): Promise<Batch | undefined> {
     while (this.#left[0]?.isEmpty === true) this.#left.shift();
     const cursor = this.#left[0] ?? this.#deps.own;

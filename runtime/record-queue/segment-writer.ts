@@ -113,7 +113,7 @@ export class SegmentWriter implements SlotWriter {
         const isFirst = !this.#isFailing;
         this.#isFailing = true;
         if (isFirst) onFailing(error);
-        // The end of a half-written file may be damaged: what follows goes to another one.
+        // The end of a half-written file may be damaged: further lines go to another one.
         await this.#endSegment().catch(() => {});
         if (this.#isClosed) return;
         await this.#pause();

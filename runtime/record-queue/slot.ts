@@ -30,16 +30,16 @@ export interface Lines {
   readonly damaged: number;
 }
 
-/** Where one receiver reads. How far it is, and what it lost, outlive the process on a disk. */
+/** One receiver's access. On a disk, its position and losses survive the process. */
 export interface SlotReader {
   /** Position at the start. */
   readonly position: Position;
   readonly note: string | undefined;
-  /** @param from where there is something to read; one call at a time @throws what the disk says */
+  /** @param from a position with records; one call at a time @throws errors of the disk */
   read(from: Position, maxRecords: number, maxBytes: number): Promise<Lines>;
-  /** @throws what the disk says */
+  /** @throws errors of the disk */
   writePosition(position: Position): void;
-  /** @throws what the disk says */
+  /** @throws errors of the disk */
   writeNote(text: string | undefined): void;
 }
 
@@ -55,18 +55,18 @@ export interface Slot {
   release(): void;
 }
 
-/** Takes lines for a slot. */
+/** Writes lines to a slot. */
 export interface SlotWriter {
   /** Whether there is memory for this number of bytes until they are written. */
   hasRoom(bytes: number): boolean;
-  /** @param line with its line end @param bytes of it */
+  /** @param line with its line end @param bytes its length */
   put(line: string, bytes: number): void;
   /** Whether more than half of the memory limit is pending. */
   readonly isBehind: boolean;
   readonly isFailing: boolean;
-  /** Resolves when what was put outlives a loss of power. */
+  /** Resolves when all lines would survive a loss of power. */
   flush(): Promise<void>;
-  /** Tries once more. @returns how many could not be written */
+  /** Tries once more. @returns number of lines that could not be written */
   close(): Promise<number>;
 }
 

@@ -31,7 +31,7 @@ export interface DeliveryDeps extends DeliveryTiming {
   readonly onAway: (reason: string) => void;
 }
 
-/** Longest record that is sent; a batch of any kind has room for one. */
+/** Longest record to send; a batch of any kind has space for one. */
 const MAX_RECORD_BYTES = 512 << 10;
 /** If this many are rejected with none accepted in between, the destination is at fault. */
 const MAX_SET_ASIDE = 64;
@@ -64,7 +64,7 @@ export class Delivery {
     this.#running = this.#run();
   }
 
-  /** Sends what waits, for at most so long and while the receiver takes it; then stops. */
+  /** Sends pending records, for this time at most and while the destination accepts them; then stops. */
   async close(withinMs: number): Promise<void> {
     this.#closing.abort();
     this.#news?.();
@@ -180,7 +180,7 @@ export class Delivery {
     return pauseAfter(this.#failures++, { firstMs: firstRetryMs, mostMs: longestRetryMs }, random());
   }
 
-  /** Until there is something new. */
+  /** Until there are new records. */
   #sleep(ms: number | undefined): Promise<void> {
     return new Promise((resolve) => {
       const timer = ms === undefined ? undefined : setTimeout(resolve, ms);
@@ -192,7 +192,7 @@ export class Delivery {
     });
   }
 
-  /** What is new does not end it; closing does. */
+  /** New records do not end the pause; closing does. */
   async #pause(ms: number): Promise<void> {
     const end = performance.now() + ms;
     for (let left = ms; left > 0 && !this.#closing.signal.aborted; left = end - performance.now())

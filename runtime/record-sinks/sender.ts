@@ -1,7 +1,7 @@
 /** A destination's interface for the delivery: accepts batches, or returns the reason why not. */
 
 export type SendResult =
-  /** `rejected` of them never will be: the receiver said so. */
+  /** `rejected`: number of records that the destination will never accept, by its own statement. */
   | { readonly outcome: "taken"; readonly rejected?: number; readonly reason?: string }
   /** Rejects all or some of these records; may accept others. */
   | { readonly outcome: "refused"; readonly reason: string }
@@ -18,7 +18,7 @@ export interface Sender {
   /** Limits of one batch. */
   readonly maxRecords: number;
   readonly maxBytes: number;
-  /** Never throws; ends within its own bound of time. No text of the receiver's is in `reason`. */
+  /** Never throws; ends within its own time limit. `reason` contains no text of the destination. */
   send(records: readonly SpooledRecord[], signal: AbortSignal): Promise<SendResult>;
   close(): void;
 }

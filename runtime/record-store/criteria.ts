@@ -9,7 +9,7 @@ export interface Criterion {
   /** The same as a condition of a row, which no index is used for. */
   readonly condition: string;
   readonly values: readonly number[];
-  /** Null is asked for too: no index has it. */
+  /** Null is also searched, and no index contains it. */
   readonly isScanned: boolean;
 }
 

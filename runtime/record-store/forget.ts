@@ -1,4 +1,4 @@
-/** Takes the records about a user out of the store, from outside the process that writes them. */
+/** Erases the records about a user from the store, from outside the process that writes them. */
 import { type UserNames, isAboutUser } from "../audit/about-user.ts";
 import { lowerAscii } from "../shared/ascii.ts";
 import { GatewayError } from "../shared/errors.ts";

@@ -11,7 +11,7 @@ const TIME_SHIFT = WRITER_BITS + COUNT_BITS;
 const COUNTS = 1 << Number(COUNT_BITS);
 
 const WRITERS = 1 << Number(WRITER_BITS);
-/** Above all ids: 2^63 - 1, what databases have room for. */
+/** Above all IDs: 2^63 - 1, the limit of databases. */
 export const LAST_ID = 0x7fffffffffffffffn;
 const MAX_TIME_MS = 2 ** 42 - 1;
 
@@ -30,7 +30,7 @@ export function timeOf(id: bigint): number {
   return Number(id >> TIME_SHIFT);
 }
 
-/** The next one of the same writer, for a record whose id another one has: of the same millisecond, unless that is full. */
+/** The next ID of the same writer, for a record whose ID is in use: in the same millisecond, unless that is full. */
 export function nextId(id: bigint): bigint {
   return id + (1n << WRITER_BITS);
 }
@@ -43,7 +43,7 @@ export function recordId(timeMs: number, instance: string, seq: number): bigint 
 
 let last = { instance: "", writer: 0 };
 
-/** Nearly all are of one. */
+/** Cached: nearly all records are from one instance. */
 function writerOf(instance: string): number {
   if (last.instance !== instance)
     last = { instance, writer: Number.parseInt(hash("sha256", instance).slice(0, 3), 16) };

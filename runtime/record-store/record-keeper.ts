@@ -54,7 +54,7 @@ export function storeReceiver(isDurable: boolean, log: ConsumerLog, maxBytes?: n
   };
 }
 
-/** @param backEnd closed with what is returned */
+/** @param backEnd closed together with the keeper */
 export class RecordKeeper implements RecordConsumer {
   readonly #backEnd: RecordBackEnd;
   readonly #deps: KeeperDeps;
@@ -65,7 +65,7 @@ export class RecordKeeper implements RecordConsumer {
   #lastError: string | undefined;
   #lastSuccessAt: number | undefined;
   #isAway = false;
-  /** Since the last look into the queue. */
+  /** Set since the last read of the queue. */
   #hasNews = false;
   #busySince: number | undefined;
   readonly #backoff = createBackoff({ firstMs: 100, mostMs: RETRY_MOST_MS, random: () => 1 });
@@ -157,7 +157,7 @@ export class RecordKeeper implements RecordConsumer {
     return this.#running;
   }
 
-  /** @returns when to try again; undefined: when there is something new */
+  /** @returns when to try again; undefined: with the next records */
   async #drain(): Promise<number | undefined> {
     const { receiver, flushMs = 500 } = this.#deps;
     for (;;) {

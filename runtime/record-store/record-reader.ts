@@ -6,7 +6,7 @@ export interface KeptRecord {
   readonly id: string;
   /** Milliseconds since the epoch. */
   readonly timeMs: number;
-  /** decision: an authorization check; action: an administrator's; other: drift of tools and what else is recorded. */
+  /** decision: an authorization check; action: an administrator's; other: tool drift and further kinds. */
   readonly kind: "decision" | "action" | "other";
   /**
    * error: allowed, but the gateway or the upstream failed (status 500 or above); sign-in: not allowed, because the caller
@@ -23,7 +23,7 @@ export interface KeptRecord {
   readonly value: Readonly<Record<string, unknown>>;
   /** Content of its `request outcome` line, once the request is over. */
   readonly result?: {
-    /** 0: no answer was begun. */
+    /** 0: no response was started. */
     readonly status: number;
     readonly durationMs: number;
     readonly failedBy?: string;
@@ -82,7 +82,7 @@ export interface RecordCounts {
 export interface RecordReader extends Closable {
   /** @throws GatewayError `records.unavailable` */
   count(query: CountQuery): Promise<RecordCounts>;
-  /** @throws GatewayError `records.cursor` (not one of ours), `records.unavailable` */
+  /** @throws GatewayError `records.cursor` (a foreign one), `records.unavailable` */
   find(query: RecordQuery): Promise<RecordPage>;
   /** @throws GatewayError `records.unavailable` */
   get(id: string): Promise<KeptRecord | undefined>;

@@ -14,7 +14,7 @@ import type { SearchLimits } from "./search.ts";
 import { createSqliteBackEnd } from "./sqlite/sqlite-back-end.ts";
 import { createSqliteReader } from "./sqlite/sqlite-reader.ts";
 
-/** Opens it for writing, in the thread of the records. It never fails: what is wrong is logged, and in its status. */
+/** Opens it for writing, in the records thread. It never fails: problems are logged, and shown in its status. */
 export function openRecordStore(options: RecordStoreOptions, deps: KeeperDeps): RecordConsumer {
   const { place } = options;
   if (place.kind === "postgres") return new RecordKeeper(createPostgresBackEnd(place.url, options), deps);

@@ -23,7 +23,7 @@ export interface ReadRecords {
 }
 
 const OUTCOME_MESSAGE = "request outcome";
-/** Decisions whose requests have not ended. */
+/** Limit for decisions whose requests have not ended. */
 const MAX_OPEN = 100_000;
 
 /** @returns a function that returns the time of the decision for an outcome, within one process */

@@ -35,7 +35,7 @@ const MAX_LIMIT = 200;
 /** Cost of opening a segment, in rows. */
 const SEGMENT_ROWS = 100;
 
-/** @throws GatewayError `records.query`, `records.cursor`, what the database throws */
+/** @throws GatewayError `records.query`, `records.cursor`, and errors of the database */
 export async function findRecords(
   db: SegmentReader,
   query: RecordQuery,
@@ -84,7 +84,7 @@ export async function findRecords(
       if (found.length > limit) return page(false);
       const last = rows.at(-1);
       used += end === undefined ? rows.length : leading === undefined ? SCAN_STRIDE / 5 : STRIDE;
-      // A full answer may have more behind it in the same stretch.
+      // After a full result there may be more in the same stretch.
       if (last !== undefined && rows.length === wanted) range = after(range, last.id, order);
       else if (end === undefined) break;
       else range = after(range, end, order);
@@ -100,7 +100,7 @@ export async function findRecords(
   return page(false);
 }
 
-/** @throws what the database throws */
+/** @throws errors of the database */
 export async function getRecord(
   db: SegmentReader,
   id: string,
@@ -115,7 +115,7 @@ export async function getRecord(
   return record?.record;
 }
 
-/** @throws what the database throws */
+/** @throws errors of the database */
 export async function countRecords(
   db: SegmentReader,
   { maxAgeMs }: Pick<SearchLimits, "maxAgeMs">,
@@ -140,7 +140,7 @@ function inOrder(
 ): readonly { readonly segment: Segment; readonly range: Range }[] {
   const all = segments.map((segment, index) => ({
     segment,
-    // The first one has what came too late for all others.
+    // The first segment also has the records that came too late for their own.
     range: { low: index === 0 ? 0n : segment.firstId, high: segments[index + 1]?.firstId ?? LAST_ID },
   }));
   return order === "newest" ? all.toReversed() : all;
@@ -150,7 +150,7 @@ function narrow(a: Range, b: Range): Range {
   return { low: a.low > b.low ? a.low : b.low, high: a.high < b.high ? a.high : b.high };
 }
 
-/** What is left behind this id. */
+/** The range after this ID. */
 function after({ low, high }: Range, id: bigint, order: RecordQuery["order"]): Range {
   return order === "newest" ? { low, high: id < high ? id : high } : { low: id >= low ? id + 1n : low, high };
 }

@@ -1,4 +1,4 @@
-/** Rows of one segment: which of its indexes leads, how far a number of rows goes, and the rows themselves. */
+/** Rows of one segment: the leading index, the extent of a number of rows, and the rows themselves. */
 import type { Criterion } from "./criteria.ts";
 import type { KeptRecord, RecordQuery } from "./record-reader.ts";
 import { toKept } from "./row.ts";
@@ -6,13 +6,13 @@ import type { Segment } from "./segments.ts";
 
 type Value = bigint | number;
 
-/** One database, as it is read. */
+/** Read access to one database. */
 export interface SegmentReader {
   /** Prefix of table names. */
   readonly prefix: string;
   /** Oldest first. */
   segments(): Promise<readonly Segment[]>;
-  /** Whole numbers as whatever `BigInt` takes. @param values for the "?" of the statement */
+  /** Returns whole numbers in any form that `BigInt` accepts. @param values for the "?" of the statement */
   all(sql: string, values: readonly Value[]): Promise<readonly (readonly unknown[])[]>;
   bytes(): Promise<number>;
 }
@@ -22,10 +22,10 @@ export const STRIDE = 5_000;
 export const SCAN_STRIDE = 25_000;
 /** Rows of a column to count before it is called frequent. */
 const FEW = 500;
-/** Most rows that are read together: a page, and one that says that there is more. */
+/** Most rows per read: a page, and one that shows that there is more. */
 const MAX_ROWS = 201;
 
-/** What is left of a segment: `low` ≤ id < `high`. */
+/** Unread part of a segment: `low` ≤ id < `high`. */
 export interface Range {
   readonly low: bigint;
   readonly high: bigint;
@@ -57,7 +57,7 @@ export async function chooseLeading(
 }
 
 export interface SegmentSearch {
-  /** Id of the row with which a stride ends; undefined: fewer rows are left. */
+  /** ID of the last row of a stride; undefined: fewer rows remain. */
   stride(range: Range): Promise<bigint | undefined>;
   rows(
     range: Range,

@@ -1,9 +1,9 @@
 /**
- * The records lie in segments, each a pair of tables: what falls out of time and count is a table that is dropped, and no
- * rows are looked for. A segment has the records from its first id up to that of the next one.
+ * Segments of the records, each a pair of tables: expired or surplus records are removed by dropping a table, without
+ * searching for rows. A segment has the records from its first ID up to that of the next one.
  *
- * Records are appended to the last segment, which has no indexes but its order; once it is full it gets them, made in one go.
- * One that comes late goes where its time is.
+ * Records are appended to the last segment, which has only its primary order; once it is full it gets its indexes,
+ * built in one go. A late record goes into the segment of its time.
  */
 import { firstIdAt, timeOf } from "./record-id.ts";
 import { COLUMNS } from "./row.ts";
@@ -33,13 +33,13 @@ function segmentMs({ maxAgeMs }: Bounds): number {
   return Math.ceil(maxAgeMs / 24);
 }
 
-/** Whether the next one is to begin: it is full, or has been the last one for long. */
+/** Whether the next segment is due: this one is full, or has been the last one for long. */
 export function isFull({ records, firstId }: Segment, bounds: Bounds, now: number): boolean {
   if (records === 0) return false;
   return records >= segmentRecords(bounds) || timeOf(firstId) <= now - segmentMs(bounds);
 }
 
-/** Where the next one begins. @param newest id of the last one */
+/** First ID of the next segment. @param newest ID in the last one */
 export function nextFirstId(newest: bigint, now: number): bigint {
   // Records written with a clock that was ahead must not keep the last segment open until that time.
   return firstIdAt(timeOf(newest) > now + MINUTE ? now : timeOf(newest) + 1);
@@ -47,7 +47,7 @@ export function nextFirstId(newest: bigint, now: number): bigint {
 
 const MINUTE = 60_000;
 
-/** @param segments oldest first @returns whether the first one is to go: all of it is too old, or the next ones need its room */
+/** @param segments oldest first @returns whether to drop the first one: all of it is too old, or its space is needed */
 export function isOver(segments: readonly Segment[], bounds: Bounds, oldestId: bigint): boolean {
   const [, second] = segments;
   if (second === undefined) return false;
@@ -81,7 +81,7 @@ export function updateSegment(prefix: string, number: number, isPostgres: boolea
   return [`ALTER TABLE ${prefix}facts_${number} ADD COLUMN ${column}`, indexes[COLUMNS.indexOf("request")] ?? ""];
 }
 
-/** One at a time: each takes a moment in which others cannot write. */
+/** Created one at a time: each blocks other writers for a moment. */
 export function indexesOf(prefix: string, number: number, isPostgres: boolean): readonly string[] {
   // SQLite's indexes end in the ID anyway.
   const last = isPostgres ? ", id" : "";

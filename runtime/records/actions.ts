@@ -20,7 +20,7 @@ interface ActionRow {
 }
 
 const TAG = "audit-actions";
-/** Says that something waits. */
+/** Feed that signals pending actions. */
 export const ACTIONS_FEED = "audit-actions";
 const FEED_ENTRY_SECONDS = 60;
 const LEASE_MS = 10_000;
@@ -42,7 +42,7 @@ export async function queueAction(
   return id;
 }
 
-/** Writes what waits, now and whenever something comes. */
+/** Writes pending actions, now and whenever new ones arrive. */
 export function startActions(deps: {
   readonly store: Store;
   readonly records: Pick<RecordWriter, "write" | "flush">;

@@ -49,7 +49,7 @@ export class EntryBatches {
     return this.#total - this.#done;
   }
 
-  /** @returns what resolves when there is room; undefined: there is some */
+  /** @returns a promise that resolves when there is space; undefined: there is some */
   putLine(line: string, extra: string | undefined): Promise<void> | undefined {
     // A UTF-16 unit takes three bytes at most.
     this.#makeRoom((line.length + (extra?.length ?? 0)) * 3 + 1);

@@ -36,13 +36,13 @@ export interface Heads {
 
 const TAG = "audit-heads";
 const KEPT_SECONDS = 90 * 24 * 3600;
-/** Before the latest one: older ones were named by runs before this, and their files may be gone. */
+/** Age relative to the latest one: older ones were named by earlier runs, and their files may be gone. */
 const SEEN_SECONDS = 7 * 24 * 3600;
 const PUT_EVERY_MS = 2_000;
 /** Limit for the latest runs. */
 const MAX_SEEN = 64;
 
-/** @returns notes, the latest first; none when the store cannot be asked */
+/** @returns notes, the latest first; none when the store is unavailable */
 export async function readHeads({ store, log }: Pick<HeadsDeps, "store" | "log">): Promise<readonly string[]> {
   try {
     const rows = await store.list<HeadRow>(TAG);

@@ -15,7 +15,7 @@ interface Deps {
 /** An action on the slice of an owner. */
 type OwnersAction = Omit<AdminAction, "target"> & { readonly owner: string };
 
-/** Slices that were published or rolled back. It never throws: what was published is published. */
+/** Records published or rolled-back slices. Never throws: the publication is already done. */
 export function recordPublished(deps: Deps): (change: OwnersAction) => Promise<void> {
   const record = recordQueued(deps);
   return ({ owner, ...change }) => record({ ...change, target: `slice ${owner}` });

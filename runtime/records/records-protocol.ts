@@ -20,9 +20,9 @@ export interface RecordThreadSettings {
     /** Last checkpoints of other runs. */
     readonly seen: readonly string[];
   };
-  /** Directory of what waits for the store and sinks; absent: it waits in memory. Sinks always have one. */
+  /** Directory for pending records of the store and sinks; absent: in memory. Sinks always have one. */
   readonly spool?: string;
-  /** Opened behind the log, as the sinks are. */
+  /** Opened after the log, like the sinks. */
   readonly recordStore?: RecordStoreOptions;
   readonly sinks?: readonly RecordSinkOptions[];
 }
@@ -31,13 +31,15 @@ export type ToRecordThread =
   | {
       readonly type: "entries";
       readonly chunk: number;
-      /** Memory of that chunk, with its first batch. It is shared, since what is handed over makes garbage of each batch. */
+      /**
+       * Memory of that chunk, with its first batch. Shared, since transferring it would create garbage for each batch.
+       */
       readonly memory: SharedArrayBuffer | undefined;
       readonly length: number;
     }
   /** The chunk does not come again. */
   | { readonly type: "forget"; readonly chunk: number }
-  /** A configuration came into force: routes that declare something of their tools' arguments, by key. */
+  /** A configuration took effect: routes with declarations for tool arguments, by key. */
   | { readonly type: "arguments"; readonly declared: ReadonlyMap<string, DeclaredArguments> }
   | { readonly type: "flush"; readonly id: number }
   | { readonly type: "reopen" }

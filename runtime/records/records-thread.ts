@@ -28,9 +28,9 @@ export interface RecordThreadDeps {
   readonly onError: (error: GatewayError, queued: number) => void;
   /** A checkpoint that is in the log. */
   readonly onCheckpoint: (note: string) => void;
-  /** The thread is gone, and with it what it had not written. */
+  /** The thread ended, with the records that it had not written. */
   readonly onDeath: (error: GatewayError) => void;
-  /** Bytes that may wait before `write` asks callers to wait. Default 8 Mi. */
+  /** Bytes that may be queued before `write` makes callers wait. Default: 8 Mi. */
   readonly maxQueued?: number;
 }
 
@@ -75,7 +75,7 @@ class ThreadConnection implements RecordThread {
       canKeep: true,
       writeOutcome: (outcome) => this.#writeOutcome(outcome),
       declareArguments: (declared) => {
-        // What is waiting was decided before.
+        // Pending entries were decided before.
         batches.send();
         this.#tell({ type: "arguments", declared });
       },

@@ -1,8 +1,8 @@
 /**
- * The work of the records' thread: takes batches of entries, chains them where there is an audit, writes the log, and hands
- * copies to the queue of the consumers behind it.
+ * The work of the records thread: accepts batches of entries, chains them if there is an audit, writes the log, and
+ * passes copies to the queue of the consumers.
  *
- * It keeps no bound of its own on what waits: who sends waits for what was written.
+ * It has no bound of its own for pending entries: the sender waits until they are written.
  */
 import type { MessagePort } from "node:worker_threads";
 

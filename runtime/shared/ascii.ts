@@ -5,12 +5,12 @@
  * another user would then equal the one in a rule. Internet names ignore case for ASCII only (RFC 4343).
  */
 
-/** "A" to "Z" become "a" to "z", everything else stays as it is. */
+/** "A" to "Z" become "a" to "z", everything else is unchanged. */
 export function lowerAscii(text: string): string {
   return isAscii(text) ? text.toLowerCase() : text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** "a" to "z" become "A" to "Z", everything else stays as it is. */
+/** "a" to "z" become "A" to "Z", everything else is unchanged. */
 export function upperAscii(text: string): string {
   return isAscii(text) ? text.toUpperCase() : text.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }

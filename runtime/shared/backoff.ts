@@ -41,12 +41,12 @@ export interface Cooldowns {
   end(key: string): void;
 }
 
-/** Keys remembered; past it all are asked for again. */
+/** Keys remembered; beyond it all may be queried again. */
 const MAX_COOLDOWNS = 10_000;
 
 export function createCooldowns(wallClock: Clock, limit = MAX_COOLDOWNS): Cooldowns {
   const clock = steadyClock(wallClock);
-  /** Key → its end. */
+  /** Key → end of its pause. */
   const ends = new Map<string, number>();
   return {
     has: (key) => clock.now() < (ends.get(key) ?? 0),

@@ -39,7 +39,7 @@ export class BoundedCache<V extends Visited> {
     return this.#entries.size;
   }
 
-  /** Removes the oldest entry not used since it was last passed over; at most one round. */
+  /** Removes the oldest entry that was not used since its last check; at most one round. */
   #evict(): void {
     for (let left = this.#entries.size; left >= 0; left -= 1) {
       // Entries before the iterator are gone, and skipped ones move to the end. A new iterator would visit all holes at

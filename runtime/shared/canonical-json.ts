@@ -1,4 +1,4 @@
-/** One text for equal values, and what it digests to. */
+/** One text for equal values, and its digest. */
 import { createHash } from "node:crypto";
 
 /** A token that replaces a value without members. */
@@ -22,7 +22,7 @@ export class OmittedToken extends ValueToken {
   readonly text = undefined;
 }
 
-/** Numbers stay as they were written. Costs ten times what `JSON.parse` does. @throws SyntaxError */
+/** Keeps numbers as written. Costs ten times as much as `JSON.parse`. @throws SyntaxError */
 export function parseVerbatim(json: string): unknown {
   return parseNumbers(json, (text) => new NumberToken(text));
 }

@@ -43,7 +43,7 @@ export interface TokenRefresh {
 export interface SignOutResult {
   /** "page": on the user's own page; the others are requested by issuers. */
   readonly kind: "page" | "back-channel" | "global-revocation";
-  /** "local": ended here, and the provider could not be reached to end its session too. */
+  /** "local": signed out here, but the provider could not be reached to end its session. */
   readonly result: "ok" | "refused" | "unavailable" | "local";
 }
 
@@ -69,8 +69,8 @@ export async function within<T>(ms: number, work: Promise<T>, late: () => T): Pr
 const PARTS = 4;
 
 /**
- * The same, in time in which this process runs: while it has no processor, or is stopped, nothing can arrive. Then a process
- * would find its time over before it reads what has come meanwhile.
+ * The same, measured in time in which this process runs: without CPU time, or while stopped, it receives nothing.
+ * Otherwise the time could be over before the process reads data that arrived meanwhile.
  */
 export function withinAwake<T>(ms: number, work: Promise<T>, late: () => T): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();

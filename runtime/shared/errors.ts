@@ -12,18 +12,18 @@ export class GatewayError extends Error {
   }
 }
 
-/** @returns undefined for errors that are not ours */
+/** @returns undefined for foreign errors */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof GatewayError ? error.code : undefined;
 }
 
-/** One line that says what went wrong, for messages that quote a caught value. */
+/** One line with the cause, for messages that quote a caught value. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 /**
- * Does it; whatever it fails with becomes the cause of an error that says what was attempted.
+ * Runs `work`; its failure becomes the cause of an error that names the attempted action.
  *
  * @param action "Cannot read ..."
  */

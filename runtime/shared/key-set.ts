@@ -69,7 +69,7 @@ export function parseKeySet(value: unknown, maxKeys = MAX_KEYS): ParsedKeySet {
 }
 
 /**
- * Why no assertion could say which of these keys it is signed with: "use of the kid by … JWS" is how (RFC 7517 §4.5).
+ * The reason why an assertion could not name one of these keys: a JWS uses the kid for this (RFC 7517 §4.5).
  *
  * @param set as parsed
  */
@@ -82,10 +82,10 @@ export function kidProblem({ keys }: JSONWebKeySet): string | undefined {
   return undefined;
 }
 
-/** Whether a key says that it verifies a kind of signature that we take. */
+/** Whether a key is declared for a kind of signature that the gateway verifies. */
 function isForUs({ kty, crv, use, key_ops: operations, alg }: Key): boolean {
   if (use !== undefined && use !== "sig") return false;
-  // The other way to say what a key is for (RFC 7517 §4.3).
+  // The other declaration of a key's use (RFC 7517 §4.3).
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) return false;
   if (alg !== undefined && !SIGNING_ALGORITHMS.includes(alg as string)) return false;
   if (kty === "EC") return COORDINATE_BYTES.has(crv);
@@ -131,7 +131,7 @@ function isOdd(bytes: Buffer | undefined): boolean {
   return ((bytes?.at(-1) ?? 0) & 1) === 1;
 }
 
-/** OpenSSL refuses points that do not lie on their curve. */
+/** OpenSSL rejects points that are not on their curve. */
 function canBeRead(key: JWK): boolean {
   try {
     createPublicKey({ key, format: "jwk" });

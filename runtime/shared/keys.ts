@@ -60,7 +60,7 @@ export interface Sealer {
   seal(plaintext: string | Buffer, aad: string): string;
   /** Deterministic: for names, which are compared. A reader of two seals sees whether they name the same thing. */
   sealAlike(plaintext: string, aad: string): string;
-  /** @returns the plaintext, or undefined when the text is not ours, was changed, or was sealed for another `aad` */
+  /** @returns the plaintext, or undefined when the text is foreign, was changed, or was sealed for another `aad` */
   open(sealed: string, aad: string): Buffer | undefined;
 }
 
@@ -130,7 +130,7 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
   return {
     seal: (plaintext, aad) => seal(plaintext, aad, drawRandom(NONCE_BYTES)),
     sealAlike(plaintext, aad) {
-      // One nonce for one text and purpose, and no other: what GCM asks of a nonce (as in SIV modes, RFC 8452 §4).
+      // One nonce for one text and purpose, and no other: GCM's requirement for a nonce (as in SIV modes, RFC 8452 §4).
       nonceKey ??= createHmac("sha256", keys[0] as Buffer)
         .update("nonce")
         .digest();
@@ -155,7 +155,7 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
         decipher.final();
         return body;
       } catch {
-        // A wrong tag is the normal answer to a forged or foreign seal, not a failure of ours.
+        // A wrong tag is the normal result for a forged or foreign seal, not an error.
         return undefined;
       }
     },

@@ -19,7 +19,7 @@ interface Lease {
 
 /** Steps of one refresh. T is its result; undefined is no result. */
 export interface LeasedWork<T extends object> {
-  /** Takes the lease for so long. @returns undefined while another has it */
+  /** Acquires the lease for this time. @returns undefined while another process has it */
   readonly lease: (ttlMs: number) => Promise<Lease | undefined>;
   /** Milliseconds before each further attempt; after the last one the refresh is abandoned. */
   readonly waits: Iterable<number>;
@@ -30,11 +30,11 @@ export interface LeasedWork<T extends object> {
 }
 
 export interface LeasedRefreshes<T extends object> {
-  /** Begins, or joins what began under this key and has not ended. */
+  /** Starts a refresh, or joins the one in progress under this key. */
   readonly once: (key: string, begin: () => Promise<T>) => Promise<T>;
   /** @returns undefined when the lease was not to be had, or the process stops */
   readonly underLease: (refresh: LeasedWork<T>) => Promise<T | undefined>;
-  /** Ends the waiting, and waits for the work. */
+  /** Ends all waits, and waits for running work. */
   readonly close: () => Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export function createLeasedRefreshes<T extends object>(): LeasedRefreshes<T> {
   };
 }
 
-/** @returns ends it */
+/** @returns a function that ends the renewals */
 function keepRenewed(lease: Lease): () => void {
   let ended = false;
   const renew = async (): Promise<void> => {

@@ -15,7 +15,7 @@ export function createLimiter(atOnce: number): Limiter {
       try {
         return await work();
       } finally {
-        // The place goes to the next one, or becomes free.
+        // The slot goes to the next one, or becomes free.
         const next = waiting.shift();
         if (next) next();
         else running -= 1;
@@ -29,7 +29,7 @@ export function createLimiter(atOnce: number): Limiter {
  * is the only one.
  */
 export interface FairLimiter {
-  /** @param signal ends the waiting @throws what `signal` was aborted with, before the work has begun */
+  /** @param signal ends the waiting @throws the signal's reason, if it is aborted before the work starts */
   take<T>(party: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
@@ -63,7 +63,7 @@ export function createFairLimiter(atOnce: number): FairLimiter {
       party.waiting.delete(next);
       party.running += 1;
       running += 1;
-      // Comes again in this loop, behind the others.
+      // Added again after the others, so that this loop revisits it.
       parties.delete(name);
       parties.set(name, party);
       next();

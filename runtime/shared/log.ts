@@ -56,7 +56,7 @@ function serializeError(error: Error): object {
   return typeof code === "string" && ERROR_CODE.test(code) ? { ...rest, failure: code } : { ...rest, code };
 }
 
-/** A log that says nothing, for tests and one-shot commands. */
+/** A log without output, for tests and one-shot commands. */
 export function silentLog(): Log {
   return pino({ level: "silent" });
 }

@@ -69,7 +69,7 @@ export function createUntrustedLimit(
   return { take: (peer) => peers.take(networkOf(peer)) || all.take("all") };
 }
 
-/** An IPv6 host has a whole /64 to call from; anything else is one peer. */
+/** An IPv6 host can use a whole /64; any other address is one peer. */
 export function networkOf(address: string): string {
   if (!address.includes(":") || address.toLowerCase().startsWith("::ffff:")) return address;
   const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];

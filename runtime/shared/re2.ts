@@ -13,10 +13,13 @@ const MAX_INSTRUCTIONS = 1000;
 
 const MAX_PATTERN_LENGTH = 1000;
 
-/** @param acrossLines `.` meets line ends as well @throws TypeError with state and what is expected */
+/**
+ * @param acrossLines `.` also matches line ends
+ * @throws TypeError with state and expectation
+ */
 export function parsePattern(pattern: string, { acrossLines = false } = {}): RE2JS {
   if (pattern.length > MAX_PATTERN_LENGTH) throw new TypeError(`is longer than ${MAX_PATTERN_LENGTH} characters`);
-  // Before it is compiled, which takes time and memory for each of them.
+  // Checked before compiling, which takes time and memory for each instruction.
   if (repetitions(pattern) > MAX_INSTRUCTIONS) throw new TypeError(TOO_COMPLEX);
   let compiled: RE2JS;
   try {

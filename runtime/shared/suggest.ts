@@ -9,7 +9,7 @@ const MAX_SUGGESTIONS = 5;
 
 let left = Number.POSITIVE_INFINITY;
 
-/** Suggestions within `work`, which must not be asynchronous, are counted from the beginning. */
+/** Restarts the count for suggestions within `work`, which must not be asynchronous. */
 export function withFewSuggestions<T>(work: () => T, most = MAX_SUGGESTIONS): T {
   const before = left;
   left = most;
@@ -20,13 +20,13 @@ export function withFewSuggestions<T>(work: () => T, most = MAX_SUGGESTIONS): T 
   }
 }
 
-/** Takes one. */
+/** Uses up one suggestion. */
 export function maySuggest(): boolean {
   left--;
   return left >= 0;
 }
 
-/** The known word closest to `word`, when it is close enough to have been meant. */
+/** The known word closest to `word`, if it is close enough to be the intended one. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   const written = word.toLowerCase().replaceAll("-", "_");
   const limit = Math.max(1, Math.floor(written.length * 0.4)) + 1;
@@ -43,7 +43,7 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** ` "emial" is unknown, did you mean "email"?` or the list of what is known. */
+/** ` "emial" is unknown, did you mean "email"?` or the list of known words. */
 export function unknownWord(what: string, word: string, known: readonly string[]): string {
   if (!maySuggest()) return `unknown ${what} "${word}"`;
   const near = nearest(word, known);
@@ -61,7 +61,7 @@ function sharedBeginning(one: string, other: string): number {
 const MAX_LENGTH = 100;
 const ROWS = [0, 1, 2].map(() => new Uint8Array(2 * MAX_LENGTH)) as [Uint8Array, Uint8Array, Uint8Array];
 
-/** Edits from one word to the other (two letters changing places are one), or `limit` when there are at least that many. */
+/** Edits from one word to the other (swapping two letters is one), or `limit` when there are at least that many. */
 function editDistance(from: string, to: string, limit: number): number {
   if (Math.abs(from.length - to.length) >= limit || from.length > MAX_LENGTH) return limit;
   // Three rows are enough: this one, and two for letters that changed places.

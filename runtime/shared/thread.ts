@@ -9,7 +9,7 @@ import { Worker, type WorkerOptions } from "node:worker_threads";
 
 import { guard } from "./faults/guard.ts";
 
-/** What is used of a worker thread, or of what takes its place. */
+/** The used part of a worker thread, or of its replacement. */
 export interface Thread<To, From> {
   on(event: "message", listener: (message: From) => void): this;
   on(event: "error", listener: (error: Error) => void): this;
@@ -84,13 +84,13 @@ export function converse<To, From, T>(
   });
 }
 
-/** Calls of a thread that answers each by its number. */
+/** Calls to a thread that answers each by its number. */
 export class ThreadCalls<Answer extends { readonly id: number }> {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>();
   #lastId = 0;
 
-  /** @param broke an answer could not be read, and whose it was is unknown: `rejectAll()` is then due */
+  /** @param broke an answer could not be read, and its call is unknown: `rejectAll()` must follow */
   constructor(worker: Worker, broke: (error: unknown) => void) {
     this.#worker = worker;
     worker.on(
@@ -108,10 +108,10 @@ export class ThreadCalls<Answer extends { readonly id: number }> {
     return this.#waiting.size;
   }
 
-  /** @throws DataCloneError for what cannot be sent */
+  /** @throws DataCloneError for values that cannot be cloned */
   call(content: object): Promise<Answer> {
     this.#lastId += 1;
-    // First: what cannot be sent is not waited for.
+    // Sent first: a message that cannot be sent is not waited for.
     send(this.#worker, { id: this.#lastId, ...content });
     return this.answerTo(this.#lastId);
   }

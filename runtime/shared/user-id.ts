@@ -33,7 +33,7 @@ const ISSUER = "issuer:";
 const SERVICE_ACCOUNT = "service-account:";
 const WORKLOAD = "workload:";
 const RESERVED = [ISSUER, SERVICE_ACCOUNT, WORKLOAD];
-/** UTF-8. The store's names have 1024 bytes, of which the longest that is made of an id, "refresh-identity:<id>", takes 17. */
+/** UTF-8. The store's names have 1024 bytes; the longest prefix of an ID, "refresh-identity:<id>", takes 17. */
 export const MAX_USER_ID_BYTES = 1007;
 /** A label of a host name, so that it can be part of addresses and a key of settings. */
 const ISSUER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
@@ -48,7 +48,7 @@ export function isIssuerName(name: string): boolean {
 
 export type UserIdResult =
   | { readonly ok: true; readonly id: UserId }
-  /** `problem`: what is wrong with the subject: "is empty". */
+  /** `problem`: with the subject: "is empty". */
   | { readonly ok: false; readonly problem: string };
 
 /** @param issuer name of the issuer; undefined: the first provider */

@@ -6,13 +6,13 @@
  * every span of `keepMs` stays within `limit`, not only spans aligned to a clock.
  */
 
-/** What is asked of a count. */
+/** A request to a count. */
 export interface AllotmentRequest {
-  /** The sum of what counts is brought no higher than this, except by `spent`. At least 1. */
+  /** Upper bound for the sum of the counting entries, exceeded only by `spent`. At least 1. */
   readonly limit: number;
-  /** Asked for at most, `spent` included. */
+  /** Most to grant, `spent` included. */
   readonly wanted: number;
-  /** Used already: counted whatever the limit says. */
+  /** Already used: counted even above the limit. */
   readonly spent: number;
   /**
    * Divisor for the rest: each request is granted this fraction, and at least one, so that the last few are shared. 1:
@@ -33,7 +33,7 @@ export interface Allotment {
   readonly granted: number;
   /** Name of the entry it was added to. */
   readonly entry: string;
-  /** The sum of what counts by now. */
+  /** Present sum of the counting entries. */
   readonly used: number;
   /** Until the end of the present slot: the unused rest then counts for no request and must be returned. */
   readonly validMs: number;
@@ -48,7 +48,7 @@ export interface CountEntry {
   readonly untilMs: number;
 }
 
-/** A count as a back end has it after a request. */
+/** A count in a back end after a request. */
 export interface RawAllotment {
   readonly granted: number;
   readonly entries: readonly CountEntry[];
@@ -56,7 +56,7 @@ export interface RawAllotment {
   readonly nowMs: number;
 }
 
-/** The same arithmetic as the statement of postgres/allotment-statement.ts; a test asks both the same. */
+/** The same arithmetic as the statement in postgres/allotment-statement.ts; a test compares the two. */
 export function allot(stored: readonly CountEntry[], nowMs: number, request: AllotmentRequest): RawAllotment {
   const { limit, wanted, spent, share, keepMs, slotMs, back } = request;
   const freshUntilMs = freshUntil(nowMs, request);

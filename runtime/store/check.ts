@@ -17,7 +17,7 @@ export interface CheckedPut {
   /** JSON text of the value. */
   readonly text: string;
   readonly ifVersion: number | undefined;
-  /** Epoch seconds; null = no end. */
+  /** Epoch seconds; null: no end. */
   readonly expiresAt: number | null;
   /** Unique, sorted. */
   readonly tags: readonly string[];

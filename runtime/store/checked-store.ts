@@ -1,4 +1,6 @@
-/** The store over any back end: refuses what check.ts refuses before the back end sees it, and hands out fresh objects. */
+/**
+ * The store over any back end: rejects invalid input (check.ts) before the back end sees it, and returns fresh objects.
+ */
 import { randomSecret } from "../shared/keys.ts";
 import { toAllotment, type AllotmentRequest, type RawAllotment } from "./allotments.ts";
 import {
@@ -17,7 +19,7 @@ import type { FeedWatch } from "./feed-watch.ts";
 import { toRecord, type RawFeedEntry, type RawRecord } from "./record.ts";
 import type { Json, Lease, PageQuery, PutResult, Store } from "./store.ts";
 
-/** The operations of `Store` on what was checked; values are still text. */
+/** The operations of `Store` on checked input; values are still text. */
 export interface StoreBackEnd {
   get(key: string): Promise<RawRecord | undefined>;
   put(key: string, put: CheckedPut): Promise<PutResult>;
@@ -41,7 +43,7 @@ export interface StoreBackEnd {
   close(): Promise<void>;
 }
 
-/** @param watch closed before the back end is */
+/** @param watch closed before the back end */
 export function createCheckedStore(backEnd: StoreBackEnd, watch: FeedWatch): Store {
   return {
     async get<T>(key: string) {

@@ -13,7 +13,7 @@ import { isRecord } from "../shared/is-record.ts";
 type JsonObject = { readonly [member: string]: Json };
 
 export interface RecordFormat {
-  /** What is written now; the first is 1. */
+  /** Schema version to write; the first is 1. */
   readonly schema: number;
   /** `upgrades[0]` turns schema 1 into 2, and so on: one less than `schema`. */
   readonly upgrades: readonly ((value: JsonObject) => JsonObject)[];
@@ -27,7 +27,7 @@ export function firstFormats(kinds: readonly string[]): RecordFormats {
   return Object.fromEntries(kinds.map((kind) => [kind, { schema: 1, upgrades: [] }]));
 }
 
-/** The same store, whose known records are always in the newest form. */
+/** The same store, with all known records in the newest format. */
 export function withFormats(store: Store, formats: RecordFormats): Store {
   const formatOf = (key: string): RecordFormat | undefined => {
     const kind = key.slice(0, key.indexOf(":"));

@@ -120,9 +120,9 @@ export interface StepsTaken {
   readonly compatible: number;
 }
 
-/** One step as the database takes it: its statements, then a row in each table that is named. */
+/** One step for the database: its statements, then a row in each named table. */
 export interface PendingStep extends Migration {
-  /** Version for VERSION_TABLE; undefined: what is there suffices. */
+  /** Version for VERSION_TABLE; undefined: the present one suffices. */
   readonly requires: number | undefined;
   /** Whether it is noted in STEPS_TABLE. */
   readonly isCompatible: boolean;

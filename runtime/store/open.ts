@@ -24,7 +24,7 @@ export async function openStore(url: string, deps: StoreDeps): Promise<Store> {
   if (scheme === "sqlite") {
     const path = sqlitePath(url);
     if (path === undefined) throw new GatewayError("store.url", `Cannot open store "${url}": ${EXPECTED}`);
-    // Each kind of store is loaded where it is asked for.
+    // Each kind of store is loaded on demand.
     const { openSqliteStore } = await import("./sqlite/sqlite.ts");
     return openSqliteStore({ path, clock: deps.clock });
   }
@@ -43,7 +43,7 @@ async function openPostgres(url: string, { log }: StoreDeps): Promise<Store> {
   }
 }
 
-/** The URL for messages: user, host and database, without password and parameters (which may hold one). */
+/** The URL for messages: user, host and database, without password and parameters (which may contain one). */
 export function redactUrl(url: string): string {
   if (url.startsWith("sqlite:") || url === "memory:") return url;
   // If the password does not end at the only "@" (it has an unescaped "/", "?", "#" or "@"), parsing may split it

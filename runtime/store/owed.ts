@@ -13,7 +13,7 @@ export interface Owed {
   has(key: string): boolean;
   /** Writes now, and retries if that fails. @throws errors of the first attempt */
   settle(key: string): Promise<void>;
-  /** Does what is held, the oldest first, until one fails. To be called when the store answers. */
+  /** Retries pending writes, oldest first, until one fails. Call it when the store responds. */
   retry(): Promise<void>;
   /** Tries once more. */
   close(): Promise<void>;
@@ -26,7 +26,7 @@ export interface OwedOptions {
   readonly what: string;
   /** Seconds after which a write would no longer have an effect. */
   readonly lifetime: () => number;
-  /** Must be good to do twice. */
+  /** Must be idempotent. */
   readonly act: (key: string) => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Records of one kind page by page, as what their owner makes of them. */
+/** Records of one kind page by page, converted by their owner. */
 import type { Store, StoredRecord } from "./store.ts";
 
 const LISTED_PAGE = 500;

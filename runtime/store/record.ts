@@ -1,4 +1,4 @@
-/** The form in which a back end hands a record over: the value still text. */
+/** Format of records between back ends and the store: the value is still text. */
 import type { Json, StoredRecord } from "./store.ts";
 
 export interface RawRecord {
@@ -6,7 +6,7 @@ export interface RawRecord {
   /** JSON text. */
   readonly text: string;
   readonly version: number;
-  /** Epoch seconds; null = no end. */
+  /** Epoch seconds; null: no end. */
   readonly expiresAt: number | null;
   /** Sorted. */
   readonly tags: readonly string[];
@@ -18,10 +18,10 @@ export interface RawFeedEntry {
   readonly text: string;
 }
 
-/** Entries that one call of `changesSince` answers at most. */
+/** Most entries per call of `changesSince`. */
 export const FEED_PAGE = 1000;
 
-/** Rows that one sweep transaction removes at most, so that writers never wait long behind it. */
+/** Most rows removed per sweep transaction, so that writers never wait long for it. */
 export const SWEEP_BATCH = 200;
 
 /** A fresh record: callers never share objects with the store or each other. */

@@ -14,7 +14,7 @@ export interface StoredRecord<T = Json> {
   readonly value: T;
   /** Starts at 1 and grows by one with each put. */
   readonly version: number;
-  /** Epoch seconds after which the record no longer exists for readers; absent = no end. */
+  /** Epoch seconds after which the record no longer exists for readers; absent: no end. */
   readonly expiresAt?: number;
   readonly tags: readonly string[];
 }
@@ -37,7 +37,7 @@ export interface PageQuery {
   readonly prefix: string;
   /** Only records with this tag. */
   readonly tag?: string;
-  /** Key after which the page begins, there or not; absent = from the beginning. */
+  /** Key after which the page starts, whether or not it exists; absent: from the start. */
   readonly after?: string;
   /** 1 to 1000. */
   readonly limit: number;
@@ -64,7 +64,7 @@ export interface Store {
   delete(key: string, options?: { readonly ifVersion?: number }): Promise<boolean>;
   /** Reads and deletes in one step: of several callers exactly one gets the record. For single-use codes. */
   take<T = Json>(key: string): Promise<StoredRecord<T> | undefined>;
-  /** Live records with this tag, ordered by key: all of them. Of what many may have, `page` is asked. */
+  /** All live records with this tag, ordered by key. Use `page` for tags with many records. */
   list<T = Json>(tag: string): Promise<readonly StoredRecord<T>[]>;
   /** Live records in the byte order of their keys; the cost grows only with the page. */
   page<T = Json>(query: PageQuery): Promise<readonly StoredRecord<T>[]>;
@@ -73,11 +73,11 @@ export interface Store {
   deleteByTag(tag: string): Promise<number>;
   /** @returns undefined when another holder has it. `ttlMs` bounds how long a dead holder blocks others. */
   lease(name: string, ttlMs: number): Promise<Lease | undefined>;
-  /** Counts under this key together with other processes, in one step. A crash of the database may lose what was counted. */
+  /** Counts under this key together with other processes, in one step. A crash of the database may lose counts. */
   allot(key: string, request: AllotmentRequest): Promise<Allotment>;
   /** Adds to an append-only feed; entries may be dropped after `expiresAt` (epoch seconds). */
   append(feed: string, entry: Json, expiresAt: number): Promise<number>;
-  /** Entries after `sequence` (0 = from the beginning), oldest first; at most 1000 a call. */
+  /** Entries after `sequence` (0: from the start), oldest first; at most 1000 a call. */
   changesSince(feed: string, sequence: number): Promise<readonly FeedEntry[]>;
   /** Calls back soon after another process or this one appended (a hint; may be spurious). @returns unsubscribe */
   onAppend(feed: string, listener: () => void): () => void;

@@ -24,7 +24,7 @@ export function formatCheck(problems: readonly Problem[], config: CheckedConfig 
   return { text: [...lines, ...mcpNote(config), ...documentNote(config), summary].join("\n"), ok: true };
 }
 
-/** Said once, and not of each route: no file shows what clients of an upstream ask for. */
+/** Stated once, not per route: no file shows what clients of an upstream request. */
 function mcpNote({ routes }: CheckedConfig): readonly string[] {
   const count = routes.filter(({ doc }) => doc.mcp?.server).length;
   if (count === 0) return [];

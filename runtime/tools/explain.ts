@@ -21,11 +21,11 @@ export const EXPLAIN_EXIT = { allowed: 0, problem: 1, denied: 3, approval: 4 } a
 
 export interface ExplainAnswer {
   readonly text: string;
-  /** problem: the configuration is bad, has no such route, or the question makes no sense. */
+  /** problem: the configuration is invalid, has no such route, or the question makes no sense. */
   readonly answer: ExplainedVerdict | "problem";
 }
 
-/** @param certificate what the client shows */
+/** @param certificate of the client */
 export function explainRequest(
   sources: readonly SliceSource[],
   options: ExplainOptions,

@@ -3,7 +3,7 @@ import { short, type Span } from "./span.ts";
 
 /** Attributes of a request in the conventions for MCP, names as the client wrote them. */
 export interface TracedOperation {
-  /** @param status of the answer; 0 when it was cut off */
+  /** @param status of the response; 0 when it was aborted */
   labels(status: number): {
     readonly method: string;
     readonly tool: string | undefined;

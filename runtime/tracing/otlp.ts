@@ -68,8 +68,8 @@ export function openOtlpSink(options: OtlpOptions, { log }: { readonly log: Log 
           isFailing = fails;
           done(result);
         };
-        // The library's own time begins again with each byte, and never ends after an answer of 101: what it waits for ends
-        // with its connections, and the next batch has a new one.
+        // The library's own timeout restarts with each byte, and never fires after a response of 101. Closing its
+        // connections ends its wait; the next batch gets a new one.
         const deadline = setTimeout(
           task("the deadline of a batch of spans", () => {
             if (current === used) current = openExporter();
@@ -85,7 +85,7 @@ export function openOtlpSink(options: OtlpOptions, { log }: { readonly log: Log 
     maxQueueSize: maxQueued,
     maxExportBatchSize: Math.min(MAX_BATCH, maxQueued),
     scheduledDelayMillis: batchMs,
-    // The exporter's own limit ends first, so that its answer is counted.
+    // The exporter's own limit fires first, so that its result is counted.
     exportTimeoutMillis: timeoutMs + 1000,
   });
 

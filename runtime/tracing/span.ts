@@ -1,10 +1,10 @@
-/** A span, and where it goes. */
+/** A span, and its destination. */
 import type { Closable } from "../shared/clock.ts";
 import type { BootSettings } from "../config/compiled.ts";
 
 export type SpanAttribute = string | number | boolean | readonly string[];
 
-/** A span that has ended. */
+/** A finished span. */
 export interface Span {
   readonly name: string;
   readonly kind: "server" | "client" | "internal";
@@ -30,7 +30,7 @@ export interface SpanCounts {
   readonly exported: number;
   /** The queue was full. */
   readonly dropped: number;
-  /** The receiver did not take them. */
+  /** The receiver did not accept them. */
   readonly failed: number;
 }
 

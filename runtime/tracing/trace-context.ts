@@ -1,8 +1,8 @@
 /**
- * W3C Trace Context: which trace a request belongs to, in the two headers that carry it.
+ * W3C Trace Context: the trace of a request, in the two headers that carry it.
  *
- * Untrusted input: both headers. Promises: what is not exactly of the form counts as absent; nothing but the ids, the
- * sampled flag and well-formed members of `tracestate` is ever passed on.
+ * Untrusted input: both headers. Promises: a value that is not exactly of the form counts as absent; only the IDs, the
+ * sampled flag and well-formed members of `tracestate` are ever passed on.
  *
  * @see W3C Trace Context Level 1 §3.2, §3.3
  */

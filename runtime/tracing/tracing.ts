@@ -1,8 +1,9 @@
 /**
- * Traces: which one each request belongs to, and what it did, as spans.
+ * Traces: which trace each request belongs to, and its steps, as spans.
  *
- * Promises: a span carries what this file and operation.ts list and nothing else, so no token, cookie, path, query or tool argument can be
- * in one; a request never waits for the receiver; without the `tracing` setting nothing of this is loaded.
+ * Promises: a span has only the attributes listed in this file and operation.ts, so it cannot contain a token, cookie,
+ * path, query or tool argument; a request never waits for the receiver; without the `tracing` setting none of this is
+ * loaded.
  */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Upstream } from "../features/connection/compiled.ts";
@@ -26,7 +27,7 @@ export interface Attempt {
 /** Events of one request, reported by the code that handles it. */
 export interface RequestTrace {
   readonly traceId: string;
-  /** Value of `traceparent` for the request that goes upstream now. */
+  /** Value of `traceparent` for the next request to an upstream. */
   readonly traceparent: string;
   /** Value of `tracestate`; "" = none. */
   readonly tracestate: string;
@@ -36,13 +37,13 @@ export interface RequestTrace {
    */
   adopt(read: () => { readonly traceparent: string; readonly tracestate: string } | undefined): void;
   routed(route: CompiledRoute): void;
-  /** The policy was asked. @param startMs `performance.now()` before */
+  /** The policy was evaluated. @param startMs `performance.now()` before */
   decided(startMs: number, decision: Decision, mcp: McpFacts | undefined): void;
   /** An operation of an MCP client; read again at the end. */
   operates(operation: TracedOperation): void;
   /** Denied before the policy was evaluated. @param reason one of ours */
   refused(reason: string): void;
-  /** A request goes upstream: from here on `traceparent` names this sending. */
+  /** A request goes upstream: from here on `traceparent` names this attempt. */
   attempt(method: string, upstream: Upstream): Attempt;
   /** Only the first call counts. @param status 0 when it was aborted */
   end(status: number): void;
@@ -51,7 +52,7 @@ export interface RequestTrace {
 /** Functions without `this`: they may be handed over singly. */
 export interface Tracing extends Closable {
   readonly begin: (exchange: Exchange) => RequestTrace;
-  /** Tokens were asked for; a trace of its own, since many requests may wait for one answer. */
+  /** Fresh tokens were requested; a separate trace, since many requests may wait for one response. */
   readonly refreshed: (refresh: TokenRefresh) => void;
   /** A new configuration was activated, or rejected. */
   readonly reloaded: (reload: { readonly ok: boolean; readonly tookMs: number }) => void;
@@ -78,7 +79,7 @@ export function createTracing(
     failed: boolean,
   ): void => {
     const traceId = createRequestId();
-    // Reloads are few, and an operator looks for each of them.
+    // Reloads are few, and operators look for each of them.
     if (name !== "reload" && !isSampled(traceId)) return;
     const endMs = Date.now();
     const startMs = endMs - tookMs;
@@ -98,7 +99,7 @@ export function createTracing(
   return {
     begin(exchange) {
       const parent = continueTraces ? parseTraceparent(exchange.headerValues("traceparent")) : undefined;
-      // The request's id has the form of a trace id, and one of the two is enough to look for.
+      // The request's ID has the form of a trace ID, and one of the two is enough to search for.
       const traceId = parent?.traceId ?? exchange.id;
       const sampled = parent?.sampled ?? isSampled(traceId);
       const tracestate = parent ? parseTracestate(exchange.headerValues("tracestate")) : "";
@@ -267,7 +268,7 @@ class Trace implements RequestTrace {
   }
 }
 
-/** @param outcome status, 0 when the answer was cut off, or why there was none */
+/** @param outcome status, 0 when the response was aborted, or why there was none */
 function answerOf(outcome: number | string, failed: boolean): Span["attributes"] {
   const status = typeof outcome === "number" && outcome !== 0 ? { "http.response.status_code": outcome } : {};
   if (!failed) return status;

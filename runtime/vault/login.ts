@@ -36,7 +36,7 @@ interface Held {
   readonly token: string;
   /** Then the server took it (epoch milliseconds). */
   readonly provenAtMs: number;
-  /** Absent: it does not end. */
+  /** Absent: it does not expire. */
   readonly renewAtMs?: number;
   readonly endsAtMs?: number;
   readonly isRenewable: boolean;
@@ -51,11 +51,11 @@ const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 /** Fractions of its life: renewed after two thirds, not used in the last tenth. */
 const RENEW_AFTER = 2 / 3;
 const USED_UNTIL = 0.9;
-/** Until the next try, while the token of before is good. */
+/** Until the next attempt, while the previous token is valid. */
 const RETRY_MS = 10_000;
 const PROVE_AGAIN_AFTER_MS = 30_000;
 
-/** With any token of a usual role (policy "default"): whether it is good, and the server serves. */
+/** Any token of a usual role (policy "default") can do this: checks that it is valid and that the server works. */
 export function lookUp(requests: VaultTokenDeps["requests"], token: string): Promise<VaultAnswer> {
   return requests.ask({ method: "GET", path: "auth/token/lookup-self", token });
 }
@@ -89,8 +89,8 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
   }
 
   /**
-   * A policy that forbids looks like a token that ended, and what is forbidden to one owner shall not make us log in: each
-   * login is a lease there, may use up a SecretID, and one that fails would take from all what is good.
+   * A forbidden path looks like an expired token, and one owner's forbidden path must not cause logins: each login is a
+   * lease at the server, may use up a SecretID, and a failed one would take away valid secrets from all owners.
    */
   async function replace(refused: Held | undefined): Promise<Login> {
     if (!refused) return obtain(undefined);
@@ -161,7 +161,7 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
     return `the login at "auth/${mount}/login" was refused (${status}): ${cause}`;
   }
 
-  /** The life of a token, from the answer to a login or renewal. */
+  /** The lifetime of a token, from the response to a login or renewal. */
   function heldOf({ auth }: Members): Held | undefined {
     if (!isRecord(auth)) return undefined;
     const { client_token: token, lease_duration: seconds, renewable } = auth;
@@ -185,7 +185,7 @@ function said({ errors }: Members, shown: { readonly jwt?: string; readonly secr
   const texts = Array.isArray(errors) ? errors.filter((each) => typeof each === "string" && each !== "") : [];
   if (texts.length === 0) return "";
   let text = texts.join("; ");
-  // However short: a server that quotes it must not bring it into the log.
+  // However short: a server that quotes it must not get it into the log.
   for (const secret of [shown.jwt, shown.secret_id])
     if (secret !== undefined && secret !== "") text = text.replaceAll(secret, "[redacted]");
   return `; it says ${quoteAnswer(text, [])}`;

@@ -43,7 +43,7 @@ export function placeOf({ segments, version }: VaultReference, { mounts }: Pick<
 export interface EntryDeps {
   readonly requests: Pick<VaultRequests, "ask">;
   readonly tokens: VaultTokens;
-  /** When an entry is not answered for so long, the server is asked for something else. */
+  /** Time without a response to an entry after which the server gets a test request. */
   readonly slowMs: number;
 }
 
@@ -94,10 +94,10 @@ function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** A version that was deleted is answered with 404 and says so. */
+/** The 404 for a deleted version has a body that says so. */
 function missing(what: string, data: unknown): string {
   const metadata = isRecord(data) ? data["metadata"] : undefined;
-  // OpenBao answers so, too, where the mount has version 1.
+  // OpenBao also responds like this if the mount has version 1.
   if (!isRecord(metadata)) return `${what} is missing (404), must be there, in a mount of KV version 2`;
   return metadata["destroyed"] === true
     ? `${what} was destroyed (404), must be one that is there`

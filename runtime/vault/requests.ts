@@ -24,9 +24,9 @@ export interface VaultRequest {
 }
 
 export type VaultAnswer =
-  /** Whatever its status, the server is there and unsealed. `body` is {} where there is none. */
+  /** Whatever the status, the server is running and unsealed. `body` is {} if there is none. */
   | { readonly ok: true; readonly status: number; readonly body: Members }
-  /** Nothing can be asked of it now; or nothing of this path, where it answered. */
+  /** The server is unavailable; with `isAnswered`, only for this path. */
   | { readonly ok: false; readonly failure: string; readonly isAnswered?: true };
 
 export interface VaultRequests {

@@ -54,11 +54,11 @@ export interface VaultDeps extends Pick<VaultTokenDeps, "secretId" | "clock"> {
   readonly clock: Clock;
   /** Per request. Default: 5 s. */
   readonly timeoutMs?: number;
-  /** Before the server is asked whether it is there, when an entry is not answered. Default: half of that. */
+  /** Time until a test request to the server, when an entry gets no response. Default: half of `timeoutMs`. */
   readonly slowMs?: number;
   /** Total wait of one `read`. Default: 10 s. */
   readonly readMs?: number;
-  /** Pause between tries of `readAtStart`, and before what failed is tried `again`. Default 1 s. */
+  /** Pause between attempts of `readAtStart`, and before a failed read is tried `again`. Default: 1 s. */
   readonly againMs?: number;
   /** 0 … 1. */
   readonly random?: () => number;
@@ -155,7 +155,7 @@ export class Vault implements Closable {
     );
   }
 
-  /** The same for a process that cannot start without them: tried until the server answers, or `START_MS` are over. */
+  /** The same for a process that cannot start without them: retries until the server responds, for `START_MS`. */
   async readAtStart(refs: readonly string[], onWait?: OnWait): Promise<void> {
     const begunMs = performance.now();
     const goesOn = (): boolean => this.#outage !== undefined && performance.now() - begunMs < START_MS;
@@ -216,7 +216,7 @@ export class Vault implements Closable {
     return entry.running;
   }
 
-  /** One piece of news for all that were read together. Who asks meanwhile hears what is known by then. */
+  /** One notification for all reads that ended together. Callers in between get the state known by then. */
   #tellNews(): void {
     const told = [...this.#entries.values()].filter((entry) => entry.told !== undefined);
     const others = told.filter((entry) => entry.told !== this.#markOf(entry));

@@ -33,7 +33,7 @@ export function createTally(host: string, log: Log) {
   let oldestAt: number | null = null;
   let lastSentAt: number | null = null;
   let lastFailure: WebhookStatus["last_failure"] = null;
-  /** One line when it begins, one when it ends. */
+  /** One line when failures start, one when they end. */
   let isFailing = false;
   let isFull = false;
   let isAway = false;
@@ -109,7 +109,7 @@ export function createTally(host: string, log: Log) {
   };
 }
 
-/** Several workers as one: what waits is theirs together, what was done is each one's own. */
+/** Several workers as one: pending events are shared, all other numbers are added up. */
 export function mergeStatus(each: readonly WebhookStatus[]): WebhookStatus | undefined {
   const [first] = each;
   if (!first) return undefined;

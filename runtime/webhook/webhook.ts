@@ -31,7 +31,7 @@ export interface WebhookDeps {
   readonly fetch: SafeFetch;
   readonly clock: Clock;
   readonly log: Log;
-  /** Between two looks for what is due. */
+  /** Interval between checks for due events. */
   readonly everyMs?: number;
 }
 
@@ -41,7 +41,7 @@ const MAX_FRESH = 200;
 /** In the store; several processes may exceed it by a few. */
 const MAX_WAITING = 1000;
 const MAX_DATA_BYTES = 4096;
-/** Events this process remembers, so that the store is not asked about what happens again and again. */
+/** Events that this process remembers, so that repeated ones cause no store queries. */
 const MAX_SEEN = 10_000;
 
 const WORK_EVERY_MS = 5_000;
@@ -153,7 +153,7 @@ export class Webhook implements Closable {
     for (let event = this.#fresh[0]; event !== undefined; event = this.#fresh[0]) {
       if ((this.#waitingOf.get(event.type) ?? 0) >= MAX_WAITING) {
         this.#tally.dropped(event.type);
-        // When it is seen again there may be room.
+        // If the event is seen again, there may be space.
         this.#seen.delete(event.hash);
       } else if (await this.#records.add(event)) {
         this.#tally.added(event.at);
@@ -216,7 +216,7 @@ export class Webhook implements Closable {
   }
 }
 
-/** Seconds that the receiver asks for. */
+/** Seconds that the receiver requests. */
 function retryAfter(answer: SafeAnswer): number {
   const text = answer.ok ? (answer.headers["retry-after"] ?? "") : "";
   return /^\d{1,9}$/.test(text) ? Math.min(Number(text), LONGEST_RETRY_AFTER) : 0;

@@ -10,7 +10,7 @@ import { task } from "../shared/faults/guard.ts";
 
 const LOOK_MS = 2_000;
 
-/** Says it once, and once when there are some again. */
+/** Logs once when there are none, and once when there are some again. */
 export function watchDescriptors(log: Log): Closable {
   let areLeft = true;
   const timer = setInterval(

@@ -22,7 +22,7 @@ export interface FleetDeps {
   readonly config: string;
   /** Name of each worker, unique among all that share the store. */
   readonly names: readonly string[];
-  /** A worker is gone, expected or not. */
+  /** A worker ended, expected or not. */
   readonly onGone: (name: string) => void;
   readonly log: Log;
 }
@@ -38,7 +38,7 @@ export interface MemberStatus {
 const ANSWER_WITHIN_MS = 2_000;
 /** Probes wait a second for us, and a worker may be busy for some hundred milliseconds. */
 const PROBE_WITHIN_MS = 50;
-/** A worker that has not answered for longer does not serve. */
+/** A worker whose last response is older counts as not serving. */
 const REPORT_COUNTS_MS = 10_000;
 const PAUSES: Pauses = { firstMs: 100, mostMs: 30_000 };
 /** A worker that ran this long did not fail at its start. */
@@ -51,13 +51,13 @@ interface Member {
   restarts: number;
   /** Number of failures in a row. */
   failures: number;
-  /** Absent before it has answered, and since it ended. */
+  /** Absent before its first response, and after its end. */
   last?: { readonly report: WorkerReport; readonly atMs: number } | undefined;
 }
 
 const EXEC = fileURLToPath(programUrl(import.meta.url, "worker"));
 
-/** Resolves when all workers serve. @throws GatewayError `workers.start` when one cannot; none is left then */
+/** Resolves when all workers serve. @throws GatewayError `workers.start` when one cannot; none is left running then */
 export async function startFleet(deps: FleetDeps): Promise<Fleet> {
   const fleet = new Fleet(deps);
   try {
@@ -103,7 +103,7 @@ export class Fleet {
     });
   }
 
-  /** Answers of all that serve and answer in time, by name. */
+  /** Responses of all serving workers that respond in time, by name. */
   async ask<What extends keyof WorkerAnswers>(what: What): Promise<ReadonlyMap<string, WorkerAnswers[What]>> {
     const answers = new Map<string, WorkerAnswers[What]>();
     await Promise.all(
@@ -125,7 +125,7 @@ export class Fleet {
     for (const { worker } of this.#members) if (worker?.isConnected()) worker.send(message);
   }
 
-  /** Lets every worker drain, and ends those that take longer than `timeoutMs`. */
+  /** Lets every worker drain, and kills those that take longer than `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping = true;
     for (const pause of this.#cooldowns) clearTimeout(pause);
@@ -196,7 +196,7 @@ export class Fleet {
           this.#restartLater(member, { exitCode: code, signal, reason: failure });
         }),
       );
-      // A message to a worker that ends at this moment.
+      // Errors of a message to a worker that is just ending.
       worker.on("error", (error) =>
         this.#deps.log.debug({ worker: member.name, reason: error.message }, "cannot reach worker"),
       );
@@ -233,7 +233,7 @@ export class Fleet {
     return within(PROBE_WITHIN_MS, asked, () => (isRecent ? last.report : undefined));
   }
 
-  /** @returns undefined when the worker does not answer in time */
+  /** @returns undefined when the worker does not respond in time */
   #askOne(worker: Worker, what: keyof WorkerAnswers): Promise<WorkerAnswers[keyof WorkerAnswers] | undefined> {
     const id = ++this.#questions;
     return new Promise((resolve) => {

@@ -25,14 +25,14 @@ export function forwardLines(from: Readable, to: Writable): Promise<void> {
         const lines = Buffer.concat([...begun, chunk.subarray(0, end)]);
         begun = end < chunk.length ? [chunk.subarray(end)] : [];
         from.pause();
-        // An output that is gone must not keep the workers from ending.
+        // A closed output must not prevent the workers from ending.
         to.write(lines, () => from.resume());
       }),
     );
     from.once(
       "close",
       task("the output of a worker", () => {
-        // A worker that was killed in the middle of a line: the next one's begins on a line of its own.
+        // A worker was killed in the middle of a line: the next line must start on its own.
         if (begun.length > 0) to.write(Buffer.concat([...begun, Buffer.from("\n")]));
         resolve();
       }),

@@ -24,7 +24,7 @@ interface Message {
   readonly key?: string;
   /** Number of a connection that is handed over … */
   readonly seq?: number;
-  /** … and of the answer to it, or to the wish to listen. */
+  /** … and of the response to it, or to a request to listen. */
   readonly ack?: number;
   readonly accepted?: boolean;
   readonly errno?: number;
@@ -41,9 +41,9 @@ interface Untaken {
   readonly key: string;
 }
 
-/** @returns watches what one of the workers is handed, from its start on */
+/** @returns a function that watches the connections sent to a worker, from its start on */
 export function createHandover(): (worker: Worker) => void {
-  /** Workers, by what they listen on. */
+  /** Workers, by the listener they use. */
   const listeners = new Map<string, Set<Worker>>();
 
   return (worker) => {
@@ -78,7 +78,7 @@ export function createHandover(): (worker: Worker) => void {
         for (const { handle } of untaken.values()) handle.close();
         untaken.clear();
         for (const each of listeners.values()) each.delete(worker);
-        // Takes it off the lists.
+        // Removes it from Node's lists.
         worker.disconnect();
       }),
     );

@@ -103,7 +103,7 @@ function aboutWorker(report: WorkerReport | undefined): object {
     digest,
     published: published?.inForce ?? 0,
     upstreams,
-    // One behind the others has not heard of all.
+    // A worker that lags behind the others does not know all of them.
     blocks: blocks.length,
     ...(lastError && { problems: lastError.problems }),
   };

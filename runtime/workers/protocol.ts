@@ -32,10 +32,10 @@ export interface WorkerAnswers {
 
 export type ToWorker =
   | { readonly type: "ask"; readonly id: number; readonly what: keyof WorkerAnswers }
-  /** Something was published. */
+  /** A new publication: check the store. */
   | { readonly type: "look" }
   | { readonly type: "reopen-logs" }
-  /** Drain and end. */
+  /** Drain and exit. */
   | { readonly type: "stop" };
 
 export type FromWorker =

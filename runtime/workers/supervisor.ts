@@ -56,10 +56,10 @@ export interface Supervisor extends Closable {
   readonly closeTimeoutMs: number;
 }
 
-/** Beyond the drain, for what a worker closes afterwards. */
+/** Added to the drain time, for closing. */
 const STOP_GRACE_MS = 5_000;
 
-/** @throws GatewayError with every problem of the configuration, or what could not be opened */
+/** @throws GatewayError with every problem of the configuration, or of opening its resources */
 export async function startSupervisor(options: SupervisorOptions): Promise<Supervisor> {
   const { config, workers } = options;
   const opened: Closable[] = [];

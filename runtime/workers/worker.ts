@@ -25,7 +25,7 @@ function serve(gateway: Gateway): void {
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= gateway.close());
   const stop = (): void => void close().finally(() => process.exit(0));
-  // The supervisor starts another one when it has ended, and says why it did.
+  // The supervisor starts another one after the end, and logs the reason.
   installLastResort((error) => {
     tell({ type: "failed", message: errorText(error) });
     return close();

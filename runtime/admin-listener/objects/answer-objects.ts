@@ -26,7 +26,7 @@ export interface ObjectsDeps extends KindDeps {
 const RETRY = { "retry-after": "1" };
 
 export async function answerObjects(deps: ObjectsDeps, request: AdminRequest): Promise<AdminReply> {
-  // The listener says so before; a second look costs nothing.
+  // The listener has checked this already; a second check costs nothing.
   if (request.scope) return outsideScope(request.scope);
   try {
     return await route(deps, request);
@@ -189,7 +189,7 @@ async function change(
   });
 }
 
-/** @returns what is wrong, as a sentence without its end, when the body cannot be read */
+/** @returns the problem, as a sentence without its end, when the body cannot be read */
 function readValues(body: Buffer, inputs: Inputs): ReadonlyMap<string, string> | string {
   const names = [...inputs.keys(), "reason"];
   const expected = `the body must be a JSON object with texts for ${names.map((name) => `"${name}"`).join(", ")}`;

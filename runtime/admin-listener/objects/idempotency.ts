@@ -39,11 +39,11 @@ interface Once {
   /** Hash of the caller's token. */
   readonly caller: string;
   readonly key: string;
-  /** All that the request says. */
+  /** All content of the request. */
   readonly what: unknown;
 }
 
-/** @throws GatewayError `store.unavailable`, and what `run` throws: then the key is free again */
+/** @throws GatewayError `store.unavailable`, and errors of `run`: the key is then free again */
 export async function answerOnce(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   { caller, key, what }: Once,

@@ -81,8 +81,8 @@ export function invalid(
 const NOBODY: ReadonlySet<string> = new Set();
 
 /**
- * `source` only where the problem is not in a slice that was sent; with several of them, `owner` says in which. Of `rivals`
- * those that the message names.
+ * `source` only for a problem outside the sent slices; with several of them, `owner` names the slice. Of `rivals` only
+ * those in the message.
  */
 function problemOf(
   owner: string | undefined,

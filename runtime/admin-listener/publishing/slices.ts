@@ -26,7 +26,7 @@ const MAX_SLICE_BYTES = 16 * 1024 * 1024;
 const MAX_ROLLBACK_BYTES = 4096;
 const SLICES = "/config/slices";
 const ROLLBACK = "/config/rollback";
-/** Behind the owner's name. Gateways from before it was there answer 403 or 404 and change nothing. */
+/** After the owner's name. Older gateways respond with 403 or 404 and change nothing. */
 const VALIDATE = "/validate";
 
 /** Parses bodies off the event loop: a slice may have thousands of routes. */
@@ -160,7 +160,7 @@ async function putSlice(
   return answerOutcome(owner, request.scope ? scopedOutcome(outcome, request.scope) : outcome);
 }
 
-/** The slice in a request's body, or the response that says why there is none. */
+/** The slice in a request's body, or the response to an invalid one. */
 async function readSent(
   request: AdminRequest,
   owner: string,
@@ -175,7 +175,7 @@ async function readSent(
   return "problems" in slice ? invalid(owner, slice.problems) : unreadable(slice.message);
 }
 
-/** Sends everything through what a PUT goes through, up to the moment at which it would be stored. */
+/** Runs all steps of a PUT except storing it. */
 async function tryOut(
   request: AdminRequest,
   owner: string,

@@ -1,4 +1,4 @@
-/** Blocks: what administrators have blocked, made and lifted by the rules of `blocking.ts`. */
+/** Blocks by administrators, created and lifted by the rules of `blocking.ts`. */
 import { blockTarget, readReason, readTarget, readUntil, textOf, unblockTarget } from "../blocking.ts";
 import { blockId, readBlock, readBlocks } from "../../identity/block-records.ts";
 import { consoleTime, emptyState } from "../../pages/console/pieces.ts";

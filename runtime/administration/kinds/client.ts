@@ -133,7 +133,7 @@ export const CLIENT: ShownKind<Client, Pick<KindDeps, "store" | "revocations">, 
       target: ({ id }) => `client ${id}`,
       details: (client) => `called ${JSON.stringify(nameOf(client) ?? "")}`,
       before: (_, { record, grant }) => (record || grant ? digestOf(record?.value ?? grant) : undefined),
-      // A document is not a record here: what users granted the client ends.
+      // A client with a metadata document has no record here: only its grants are revoked.
       end: async (deps, { id }) => (await endClient(deps, id)) || isClientIdUrl(id),
     }),
   ],
@@ -143,7 +143,7 @@ function nameOf({ record, grant }: Client): string | undefined {
   return record ? record.value.metadata.client_name : grant?.clientName;
 }
 
-/** Hosts, or schemes where there is none. */
+/** Hosts, or schemes for addresses without one. */
 function redirectsText(uris: readonly string[]): string {
   const hosts = uris.map((uri) => {
     if (!URL.canParse(uri)) return uri;

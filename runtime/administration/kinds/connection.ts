@@ -1,4 +1,7 @@
-/** Connections: accounts of users at the upstreams of routes. The console ends them, since a token is revoked by its route's client. */
+/**
+ * Connections: accounts of users at the upstreams of routes. Only the console can end them, since a token is revoked by
+ * its route's client.
+ */
 import {
   findConnection,
   pageConnections,

@@ -1,4 +1,4 @@
-/** Remembered consents: what clients get again without asking the user. */
+/** Remembered consents: scopes that clients get again without asking the user. */
 import { findConsent, pageConsents, withdrawConsent, type LivingConsent } from "../../oauth/server/list-access.ts";
 import { html } from "../../pages/html.ts";
 import { digestOf } from "../../shared/canonical-json.ts";

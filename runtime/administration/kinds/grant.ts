@@ -1,4 +1,4 @@
-/** Grants: what users let OAuth clients do. */
+/** Grants: the access that users gave to OAuth clients. */
 import { findGrant } from "../../oauth/server/grant-records.ts";
 import { endAccess, findLivingGrant, pageGrants, type LivingGrant } from "../../oauth/server/list-access.ts";
 import { clientName } from "../../pages/console/people/person.ts";

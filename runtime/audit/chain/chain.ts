@@ -25,14 +25,14 @@ export interface ChainOptions {
   /** The latest known checkpoints of other runs, as notes: this run reveals when the end of one is removed. */
   readonly seen: readonly string[];
   readonly version: string;
-  /** A line is ready, with its line end; its bytes are another line's afterwards. */
+  /** A line is ready, with its line end; its buffer is reused afterwards. */
   readonly write: (line: Buffer) => void;
-  /** A checkpoint's note, whose line is written. */
+  /** Called with a checkpoint's note after its line is written. */
   readonly onCheckpoint?: (note: string) => void;
 }
 
 export interface Chain {
-  /** @param line with its line end @returns its place */
+  /** @param line with its line end @returns its position */
   add(line: Uint8Array): number;
   checkpoint(): void;
   /** The last line of the run, and its checkpoint. */
@@ -42,7 +42,7 @@ export interface Chain {
 /** Position of the first record, after the run's first line and a checkpoint. */
 export const FIRST_PLACE = 2;
 
-/** Begins a run: from its beginning there is something that is signed. */
+/** Starts a run, with a signed checkpoint at its start. */
 export function startChain(options: ChainOptions): Chain {
   const { instance, signer, clock, onCheckpoint } = options;
   const tree = createMerkleTree();

@@ -13,7 +13,7 @@ export interface ErasedRecord {
   readonly leaf: string;
 }
 
-/** @param time as the record had it @returns one line without its line end */
+/** @param time from the record @returns one line without its line end */
 export function formatErased(time: string, erased: ErasedRecord, signer: NoteSigner): string {
   const { actionId, instance, seq, leaf } = erased;
   const note = signer.sign(textOf(erased));
@@ -24,7 +24,7 @@ export function formatErased(time: string, erased: ErasedRecord, signer: NoteSig
   );
 }
 
-/** @returns the action's id; undefined when none of the keys says so */
+/** @returns the action's ID; undefined unless one of the keys signed it */
 export function forgetOf(
   line: string,
   at: Omit<ErasedRecord, "actionId">,

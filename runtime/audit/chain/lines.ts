@@ -12,10 +12,10 @@ export interface LinePosition {
 }
 
 const TAIL = /,"instance":"([A-Za-z0-9._-]{1,200})","seq":(0|[1-9]\d{0,14})(,"salt":"[A-Za-z0-9_-]{22}")?\}$/;
-/** Longest tail there is, in bytes; a position of another line before it can't be mistaken for it, as a line has one end. */
+/** Longest possible tail, in bytes. An earlier line's position cannot be mistaken for it, as a line has one end. */
 const TAIL_BYTES = 300;
 
-/** @param line without its line end @returns undefined where it belongs to no run */
+/** @param line without its line end @returns undefined when it belongs to no run */
 export function positionOf(line: Buffer): LinePosition | undefined {
   const tail = line.subarray(-TAIL_BYTES).toString("latin1");
   const [, instance, seq, salt] = TAIL.exec(tail) ?? [];

@@ -18,8 +18,9 @@ export interface Places {
 }
 
 /**
- * @param first place of the first record
- * @param checkpoint the next place is a checkpoint's: a second behind a record at the latest; absent: there are none
+ * @param first position of the first record
+ * @param checkpoint called when the next position is a checkpoint's: at most a second after a record; absent: there
+ *   are none
  */
 export function countPlaces(first: number, checkpoint?: () => void): Places {
   let next = first;

@@ -63,7 +63,7 @@ function keyIdOf(name: string, typed: Uint8Array): Buffer {
   return hash("sha256", Buffer.concat([Buffer.from(`${name}\n`), typed]), "buffer").subarray(0, KEY_ID_BYTES);
 }
 
-/** Signatures of unknown keys are passed over; a bad one of a known key refuses the note. */
+/** Signatures of unknown keys are skipped; an invalid one of a known key rejects the note. */
 export function openNote(note: string, verifiers: readonly NoteVerifier[]): OpenedNote {
   const end = note.lastIndexOf("\n\n");
   if (end === -1 || !note.endsWith("\n")) return { kind: "bad" };

@@ -8,7 +8,7 @@ export function looseName(name: string): string {
   return fold.replace(/[!-/:-@[-`{-~]/g, "") || fold;
 }
 
-/** Where several names lead that are written as one. */
+/** Targets of several names that are written as one. */
 export interface Joining<Node> {
   readonly joined: Map<string, Set<Node>>;
 }
@@ -23,7 +23,7 @@ export interface Start<Node> {
 const MOST_JOINED = 4;
 
 /**
- * Notes that the names from each start on, with this one after them, lead to `next`.
+ * Notes that the names from each start on, followed by this one, lead to `next`.
  *
  * @param node before `next`
  * @param name loose
@@ -35,7 +35,7 @@ export function joinNames<Node extends Joining<Node>>(
   name: string,
   next: Node,
 ): readonly Start<Node>[] {
-  // A name without text would lead to one place in two ways.
+  // An empty name would lead to one position in two ways.
   if (name === "") return [];
   const longer = starts.map(({ from, text }) => ({ from, text: text + name }));
   for (const { from, text } of longer) {

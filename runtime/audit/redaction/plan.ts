@@ -39,7 +39,7 @@ interface Node extends Joining<Node> {
   isNamed: boolean;
 }
 
-/** Where pointers lead that have exactly the same names. */
+/** Node for pointers with exactly the same names. */
 interface Spelled {
   readonly children: Map<string, Spelled>;
   /** The strictest rule here. */
@@ -67,20 +67,20 @@ interface Position {
 }
 
 const INDEX = /^[0-9]+$/;
-/** How JSON texts that have something in them start. */
+/** Start of JSON texts with content. */
 const JSON_START = /^\s*["[{]/;
 
 /** The plan for one tool. */
 export interface Plan {
   readonly trees: readonly Tree[];
-  /** Something is declared that takes values out of the clear. */
+  /** Some declaration redacts values. */
   readonly isRedacting: boolean;
   readonly mayOmit: boolean;
 }
 
-/** A place in the arguments, with what is declared for it. */
+/** A position in the arguments, with its declarations. */
 export interface Place {
-  /** Something else is declared below. */
+  /** There are further declarations below. */
   readonly leadsOn: boolean;
   /** Positions in trees that continue below. */
   readonly positions: readonly Position[];
@@ -90,7 +90,7 @@ export interface Place {
   readonly all: Rule | undefined;
 }
 
-/** What is declared for a route → for a tool; made once for each route and tool that are named. */
+/** The declarations of a route → those for a tool; created once for each named route and tool. */
 export type Plans = (declared: DeclaredArguments | undefined, tool: string) => Plan;
 
 /** Plan of a route without declarations. */
@@ -127,7 +127,7 @@ function plansOf(declared: DeclaredArguments): (tool: string) => Plan {
   const withOwn = (found: ReadonlyMap<string, readonly Declared[]>): ReadonlyMap<string, Plan> =>
     new Map([...found].map(([tool, own]) => [tool, makePlan([makeTree("own", own), all])]));
   const exactPlans = withOwn(exact);
-  // Servers that read names of tools without regard to case take one for the other.
+  // Servers that ignore the case of tool names confuse them.
   const foldedPlans = withOwn(folded);
   return (tool) => exactPlans.get(tool) ?? foldedPlans.get(foldCase(tool)) ?? others;
 }
@@ -180,7 +180,7 @@ export function begin({ trees }: Plan): Place {
   return { ...enter(trees, { own: undefined, all: undefined }), isRoot: true };
 }
 
-/** @param name of a member; an object whose members are called 0, 1, … is a list to some servers */
+/** @param name of a member; some servers read an object with members 0, 1, … as a list */
 export function step(place: Place, name: string): Place {
   return INDEX.test(name) ? element(place, name) : member(place, name);
 }
@@ -190,7 +190,7 @@ function member(place: Place, name: string): Place {
   const fold = looseName(name);
   const positions: Position[] = [];
   for (const { rank, node, spelled } of place.positions) {
-    // Before what has this very name, which decides about it.
+    // Before the exact name, which decides.
     for (const next of node.joined.get(fold) ?? []) positions.push({ rank, node: next, spelled: undefined });
     const next = node.children.get(fold);
     if (next) positions.push({ rank, node: next, spelled: spelled?.children.get(name) });
@@ -198,7 +198,10 @@ function member(place: Place, name: string): Place {
   return enter(positions, place);
 }
 
-/** An element of a list. Servers take a list of what they expect as well: pointers to members meet those of elements. */
+/**
+ * An element of a list. Servers also accept a list where they expect a value: pointers to members also match those of
+ * elements.
+ */
 export function element(place: Place, index: number | string): Place {
   const stepped = member(place, String(index));
   if (!place.leadsOn) return stepped;
@@ -210,8 +213,8 @@ export function element(place: Place, index: number | string): Place {
 }
 
 /**
- * The place of this value, where pointers lead into it. Servers take the only element of a list without the list, and a text
- * for the JSON, YAML or form in it: of such a text the strictest that is declared below counts.
+ * The position of this value, if pointers lead into it. Servers accept the only element of a list without the list, and
+ * a text instead of the JSON, YAML or form in it: for such a text the strictest declaration below applies.
  */
 export function placeOf(place: Place, value: unknown): Place {
   if (!place.leadsOn || place.isRoot || Array.isArray(value)) return place;
@@ -253,7 +256,7 @@ function strictness({ treatment }: Rule): number {
   return TREATMENTS.indexOf(treatment);
 }
 
-/** What is declared, and by which pointer; undefined: nothing is. */
+/** The declaration, and its pointer; undefined: there is none. */
 export function declaredAt(place: Place): Pick<Rule, "treatment" | "pointer"> | undefined {
   return ruleAt(place);
 }

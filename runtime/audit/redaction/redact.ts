@@ -74,7 +74,7 @@ class Work {
     this.#redaction = redaction;
   }
 
-  /** An object or a list of which not all is treated alike, or all arguments. */
+  /** An object or a list with mixed treatments, or all arguments. */
   container(value: Members | readonly unknown[], place: Place, pointer: string): string {
     const treatment = this.#treatmentOf(place);
     if (treatment === "omit") this.#omit(place);
@@ -116,7 +116,7 @@ class Work {
     if (namesExactly(parent, name)) return name;
     const around = declaredAt(parent)?.treatment ?? otherwise;
     if (around === "plain" && treatment === "plain") return name;
-    // Below the arguments themselves names may be what others wrote.
+    // Below the top level, names may be written by others.
     const isOfSchema = isSchemaName(name) && (around === "plain" || parent.isRoot);
     return isOfSchema ? name : hiddenName(digests, name);
   }

@@ -16,7 +16,7 @@ export interface Digests {
   /** Distinguishes keys, and reveals nothing about them. */
   readonly id: string;
   text(text: string): string;
-  /** @param token a number as JSON writes it @returns undefined for one whose exponent is beyond all use */
+  /** @param token a number as in JSON @returns undefined when its exponent is unusable */
   number(token: string): string | undefined;
   flag(flag: boolean): string;
   name(name: string): NameDigest;
@@ -87,7 +87,7 @@ function sortedText(value: unknown): string {
 
 const SCHEMA_NAME = /^[A-Za-z0-9_$][A-Za-z0-9_.$-]{0,63}$/;
 
-/** Whether a name looks like those of tools' schemas. */
+/** Whether a name looks like one in tools' schemas. */
 export function isSchemaName(name: string): boolean {
   return SCHEMA_NAME.test(name);
 }

@@ -168,7 +168,7 @@ interface ReadMessage {
   readonly written: unknown;
 }
 
-/** Absent, too, where a name in them cannot be read: what is looked for by name may be there or not. */
+/** Also absent if a name cannot be read: a searched name may or may not be present. */
 function argumentsUnder(message: ReadMessage | undefined, known: Known): ArgumentFacts | undefined {
   if (message?.written === undefined) return undefined;
   let isReadable = true;
@@ -224,7 +224,7 @@ function readMessage(value: unknown): ReadMessage {
   if (tool !== undefined) mcp.tool = text(tool);
   if (prompt !== undefined) mcp.prompt = text(prompt);
   if (resource !== undefined) mcp.resource = text(resource);
-  // The criteria about tools would take it for an error of theirs.
+  // Criteria about tools would fail on it.
   if ((mcp.method === "tools/call") !== (mcp.tool !== undefined)) throw unreadable("mcp");
   if (written !== undefined) members(written);
   return { mcp, written };

@@ -25,7 +25,7 @@ import { hiddenName, isSchemaName, type Digests } from "./digests.ts";
 
 export interface WriteOptions {
   readonly digests: Digests | undefined;
-  /** What is declared for them; absent: nothing is. */
+  /** Their declarations; absent: none. */
   readonly plan?: Plan;
   /** Claims: numbers and flags count by their text. */
   readonly isByText?: boolean;
@@ -101,7 +101,7 @@ export interface Known {
   readonly isByText?: boolean;
   /** ID of the key; undefined without one: digests then reveal only the type of a value. */
   readonly keyId: string | undefined;
-  /** @param written "t" and a digest … @returns undefined for what no policy names */
+  /** @param written "t" and a digest … @returns undefined for a value that no policy names */
   value(written: string): string | number | boolean | undefined;
   /** @param written "#" and digests @returns a name that reads like it: itself where a policy names it */
   name(written: string): string;
@@ -123,7 +123,7 @@ export function readMembers(written: Members, known: Known, wanted?: ReadonlySet
     const name = readName(writtenName, known);
     if (wanted?.has(name) === false) continue;
     const value = readTree(written[writtenName], known);
-    // A member like all others, and not what it would be set to.
+    // Defined as an ordinary member: an assignment would set the prototype.
     if (name === "__proto__") Object.defineProperty(read, name, { value, enumerable: true });
     else read[name] = value;
   }

@@ -5,7 +5,10 @@ import type { Digests } from "./digests.ts";
 import type { Known } from "./tree.ts";
 
 export interface Vocabulary extends Known {
-  /** Takes in what a policy compares with. Records are read after the policies that decide them were learnt. */
+  /**
+   * Adds the values and names that a policy compares with. Must be called with all deciding policies before records are
+   * read.
+   */
   learn(policy: CompiledPolicy): void;
 }
 

@@ -1,9 +1,9 @@
 /**
- * The field `replay` of a record: everything that the request's policy was asked about, so that another policy can be asked
- * the same (read-record.ts).
+ * The field `replay` of a record: all facts of the request's policy, so that another policy can be evaluated on them
+ * (read-record.ts).
  *
- * Untrusted: all of it. Promises: one line of JSON, bounded; of arguments and claims no value, but those of arguments that
- * the configuration allows, only digests under its key; no token, cookie or secret.
+ * Untrusted input: all of it. Promises: one line of JSON, bounded. Of arguments and claims, values appear only as
+ * digests under its key, except those of arguments that the configuration allows. No token, cookie or secret.
  */
 import type { CertificateFacts, Facts, McpFacts, UserFacts } from "../../policy/facts.ts";
 import { parseExactly } from "../../policy/mcp/argument-values.ts";
@@ -27,7 +27,7 @@ const MAX_FACTS = 32_768;
 export interface ReplayInput {
   /** Facts that the policy evaluated. */
   readonly facts: Facts;
-  /** The one that the client showed, whether or not a rule asked for it. */
+  /** The client's certificate, whether or not a rule needed it. */
   readonly certificate: CertificateFacts | undefined;
   /** JSON of the tool's arguments; undefined when the call has none. */
   readonly toolArguments: () => string | undefined;
@@ -43,7 +43,7 @@ export interface ReplayWriter {
 export interface ReplayOptions {
   /** 32 bytes or more; absent: values that are not in plain text are omitted. */
   readonly key?: Uint8Array | undefined;
-  /** Where it does not, a certificate that is not there says nothing of the client. */
+  /** If it does not, a missing certificate reveals nothing about the client. */
   readonly asksForCertificates: boolean;
 }
 
@@ -113,7 +113,7 @@ function writeUser({ id, email, groups, claims, leftOut }: UserFacts, digests: D
   return `${text}}`;
 }
 
-/** Nothing else of what the object may have besides. */
+/** Only these members of the object. */
 function deviceFacts({ id, isApproved, type }: NonNullable<Facts["devices"]>[number]): object {
   return { id, isApproved, type };
 }

@@ -13,9 +13,9 @@ import type { McpMessage } from "../message.ts";
 const MAX_MESSAGE_BYTES = 65_536;
 
 /**
- * @param fields the client's own header fields, which its server gets, too
- * @returns canonical JSON of `params` without the tool's name, in a list with the fields where there are some; undefined when
- * the message is too long
+ * @param fields the client's own header fields, which its server also gets
+ * @returns canonical JSON of `params` without the tool's name, in a list with the fields if there are some; undefined
+ *   when the message is too long
  */
 export function givenToTool(
   { bytes }: Pick<McpMessage, "bytes">,
@@ -30,14 +30,16 @@ export function givenToTool(
   return canonicalJson(fields.length === 0 ? given : [given, fields]);
 }
 
-/** @returns undefined when nothing is left */
+/** @returns undefined when nothing remains */
 function keptOf(meta: unknown): unknown {
   if (!isRecord(meta)) return meta;
   const kept = Object.entries(meta).filter(([name, value]) => OF_ONE_SENDING.get(name)?.(value) !== true);
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-/** Members of the lists of W3C Trace Context and W3C Baggage. Neither can hold JSON: no quotation mark is in a text of baggage. */
+/**
+ * Members of the lists of W3C Trace Context and W3C Baggage. Neither can contain JSON: baggage has no quotation marks.
+ */
 const STATE = /^[a-z0-9][a-z0-9_*/@-]*=[\x20-\x7e]*$/;
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const TEXT = "[!#-+.-:<-[\\]-~-]*";

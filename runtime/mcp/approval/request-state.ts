@@ -14,7 +14,7 @@ const MAX_SEALED = 256;
 
 export interface ApprovalStates {
   seal(approvalId: string, binding: SessionBinding): string;
-  /** @returns undefined for what is not ours, or not for this caller */
+  /** @returns undefined for a foreign state, and for one of another caller */
   open(requestState: string, binding: SessionBinding): string | undefined;
 }
 
@@ -24,7 +24,7 @@ export function isOwnState(requestState: unknown): requestState is string {
 
 export function createApprovalStates({ keys }: { readonly keys: Keys }): ApprovalStates {
   const sealer = keys.sealer("approval-state");
-  // JSON, so that no two bindings share a text however their parts are spelled.
+  // JSON, so that two different bindings never share a text.
   const contextOf = ({ userId, clientId, route }: SessionBinding): string => JSON.stringify([userId, clientId, route]);
   return {
     seal: (approvalId, binding) => OWN_STATE + sealer.seal(approvalId, contextOf(binding)),

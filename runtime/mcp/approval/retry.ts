@@ -20,7 +20,7 @@ export interface Retry {
 
 /** @returns undefined unless the message is a retry of one of our calls */
 export function readRetry(message: Pick<McpMessage, "bytes" | "argumentsSpan">): Retry | undefined {
-  // Nearly all calls are none, and are not read once more.
+  // Nearly all calls are no retries, and are not parsed again.
   if (!isBesideArguments(message, OWN_STATE)) return undefined;
   const params = paramsOf(message.bytes);
   const requestState = params["requestState"];
@@ -34,7 +34,7 @@ export function readRetry(message: Pick<McpMessage, "bytes" | "argumentsSpan">):
   };
 }
 
-/** The same message without what makes it a retry; numbers stay as they were written. */
+/** The same message without the members of a retry; numbers stay as written. */
 export function withoutRetry({ bytes }: Pick<McpMessage, "bytes">): Buffer {
   const message = parseVerbatim(bytes.toString("utf8"));
   if (!isRecord(message) || !isRecord(message["params"])) return bytes;
@@ -43,8 +43,8 @@ export function withoutRetry({ bytes }: Pick<McpMessage, "bytes">): Buffer {
 }
 
 /**
- * How the client can put a question before its user, as it declared with this very message; undefined: not at all, or the
- * message answers a question of the upstream, whose state the client could not send along with ours.
+ * How the client can ask its user a question, as declared with this message; undefined: not at all, or the message
+ * answers a question of the upstream, whose state the client could not send together with ours.
  */
 export function elicitationOf({ bytes, isModern }: Pick<McpMessage, "bytes" | "isModern">): "url" | "form" | undefined {
   if (!isModern) return undefined;

@@ -30,9 +30,9 @@ const COLON = 58;
 const BLANK: EventBlock = { kind: "filler", raw: Buffer.from("\n") };
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const JOIN = Buffer.from("\n");
-/** More than any event that means something; each costs more than its bytes. */
+/** More than any meaningful event has; each costs more than its bytes. */
 const MAX_LINES = 10_000;
-/** Clients that read by lines of text end one at these, too (`str.splitlines` of Python). */
+/** Clients that read lines of text also end one at these characters (`str.splitlines` of Python). */
 // oxlint-disable-next-line no-control-regex -- exactly these are meant
 const LOOSE_LINE_END = /[\v\f\x1c-\x1e\x85\u2028\u2029]/;
 /** Line ends that are allowed within JSON strings, where they can also be escaped. */
@@ -69,7 +69,7 @@ export class EventBlocks {
         continue;
       }
       if (index === start && this.#lines.length === 0 && this.#pieces.length === 0) {
-        // A blank line behind a blank line says nothing, and a block for each would cost a thousand times what it costs to send.
+        // Repeated blank lines have no meaning, and a block for each would cost a thousand times as much as sending it.
         this.#isAtStart = false;
         start = index + 1;
         if (blocks.at(-1) !== BLANK) blocks.push(BLANK);
@@ -88,7 +88,7 @@ export class EventBlocks {
     return isTooLarge ? undefined : blocks;
   }
 
-  /** After an event was too large: what no push has returned. Nothing may be pushed afterwards. */
+  /** After a too large event: the data that no push has returned. Nothing may be pushed afterwards. */
   takeRest(): Buffer {
     return Buffer.concat([...this.#unread.map(({ raw }) => raw), ...this.#lines, this.#pieces.take()]);
   }

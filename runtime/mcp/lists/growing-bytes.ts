@@ -1,4 +1,4 @@
-/** Bytes that come in pieces: pieces of one byte each take no more room, and no more time, than their bytes. */
+/** Bytes that arrive in pieces: even one-byte pieces take no more space and time than their bytes. */
 export class GrowingBytes {
   #room = NOTHING;
   #length = 0;
@@ -18,7 +18,7 @@ export class GrowingBytes {
     this.#length = length;
   }
 
-  /** All of them; nothing is left. */
+  /** Returns all bytes, and empties the buffer. */
   take(): Buffer {
     const bytes = this.#room.subarray(0, this.#length);
     this.#room = NOTHING;

@@ -22,7 +22,7 @@ export const LISTS = [
   { method: "resources/templates/list", member: "resourceTemplates", kind: "template", name: "uriTemplate" },
 ] as const satisfies readonly { method: string; member: string; kind: ListedItem["kind"]; name: string }[];
 
-/** A text for models in the answer to `initialize` and `server/discover`. */
+/** A text for models in the response to `initialize` and `server/discover`. */
 const INSTRUCTIONS = "instructions";
 
 export type ListKind = ListedItem["kind"] | typeof INSTRUCTIONS;
@@ -45,7 +45,7 @@ export interface FoundList {
 export interface ListAnswer {
   /** JSON text of the id. */
   readonly id: string | undefined;
-  /** Behind the brace that opens the result. */
+  /** Position after the brace that opens the result. */
   readonly resultStart: number;
   readonly lists: readonly FoundList[];
   readonly nextCursor: TextSpan | undefined;
@@ -80,7 +80,7 @@ const ENVELOPE = ["jsonrpc", "id", "method", "params", "result", "error"];
 const RESULT = [...LISTS.map(({ member }) => member), INSTRUCTIONS, "nextCursor", "cacheScope", "ttlMs"];
 const FOLDED: ReadonlySet<string> = new Set([...ENVELOPE, ...RESULT, ...LISTS.map(({ name }) => name)].map(foldWords));
 
-/** The key, and whether a client that reads loosely could take it for a known one. */
+/** Whether a lenient client could read the key as a known one. */
 function isLookAlike(key: string, known: readonly string[]): boolean {
   return !known.includes(key) && FOLDED.has(foldWords(key));
 }

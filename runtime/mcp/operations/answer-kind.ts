@@ -8,7 +8,7 @@
 /** "result", "tool_error" (a tool's own failure), or the code of a JSON-RPC error; "_OTHER" for one that shows no code. */
 export type AnswerKind = string;
 
-/** @param piece as it came, JSON or events; @param isCall the answer is one to `tools/call` */
+/** @param piece as received, JSON or events @param isCall the response is to `tools/call` */
 export function answerKind(piece: Buffer, isCall: boolean): AnswerKind | undefined {
   const first = skipBlanks(piece, 0);
   if (piece[first] === OPEN_BRACE) return kindAt(piece, first, isCall);
@@ -74,7 +74,7 @@ function codeAt(piece: Buffer, at: number): string {
   return /^-?[0-9]{1,6}(?=[\s,}])/.exec(piece.toString("latin1", start, start + 8))?.[0] ?? "_OTHER";
 }
 
-/** @param at a text or a number; @returns where the next member's name begins */
+/** @param at a text or a number @returns start of the next member's name */
 function nextMember(piece: Buffer, at: number): number | undefined {
   const end = Math.min(at + MAX_VALUE, piece.length);
   let position = at;
@@ -86,7 +86,7 @@ function nextMember(piece: Buffer, at: number): number | undefined {
   return position < end ? skipBlanks(piece, position + 1) : undefined;
 }
 
-/** @param at behind a member's name */
+/** @param at after a member's name */
 function valueBehind(piece: Buffer, at: number): number {
   const colon = skipBlanks(piece, at);
   return piece[colon] === COLON ? skipBlanks(piece, colon + 1) : piece.length;

@@ -7,7 +7,7 @@
  * an incomplete member is buffered, so that responses of any length stream through. Pure.
  */
 
-/** Codes that say that the gateway has decided. */
+/** Codes of decisions by the gateway. */
 export const OWN_CODES: ReadonlySet<number> = new Set([-31403, -31429]);
 /**
  * Code for server errors (JSON-RPC 2.0, §5.1); as long as the gateway's codes, so that the length of the response
@@ -30,7 +30,7 @@ export class AnswerMembers {
     this.#names = isCacheable ? CODE_OR_SCOPE : CODE;
   }
 
-  /** @returns what may pass, the chunk itself where nothing is to be done; undefined for what no server writes */
+  /** @returns bytes to forward, the chunk itself if nothing changes; undefined for input that no server writes */
   push(chunk: Buffer): Buffer | undefined {
     const text = this.#held + chunk.toString("latin1");
     const names = this.#names;
@@ -114,14 +114,14 @@ function findValue(text: string, nameEnd: number, isCode: boolean): Place | "cut
     if (position === text.length || (isLineOver && DATA.startsWith(text.slice(position)))) return "cut";
     LOOSE_LINE_END.lastIndex = position;
     if (LOOSE_LINE_END.test(text)) return LOOSE_LINE_END.lastIndex === text.length ? "cut" : "odd";
-    // Behind the end of a line of an event stream another field may follow, and hide the rest of the member.
+    // After the end of a line of an event stream another field may follow, and hide the rest of the member.
     if (isLineOver && /[a-z:]/i.test(text[position] ?? "")) return "odd";
     if (awaited === "value") break;
     if (text[position] !== ":") return undefined;
     position += 1;
   }
   const isText = text[position] === '"';
-  // Codes of ours are negative.
+  // The gateway's codes are negative.
   if (!isText && !(isCode && text[position] === "-")) return undefined;
   if (isText && isCode) return findTextCode(text, position);
   const token = isText ? TEXT : NUMBER;
@@ -131,7 +131,7 @@ function findValue(text: string, nameEnd: number, isCode: boolean): Place | "cut
   return { start: position, end };
 }
 
-/** Some readers take the digits in a text for a number. */
+/** Some readers accept the digits in a text as a number. */
 function findTextCode(text: string, start: number): Place | "cut" | undefined {
   DIGITS.lastIndex = start;
   DIGITS.test(text);
@@ -143,18 +143,18 @@ function findTextCode(text: string, start: number): Place | "cut" | undefined {
 const SPACE = 0x20;
 const BRACE = 0x7d;
 const LINE_FEED = 0x0a;
-/** Where loose clients end a line (mcp/lists/event-blocks.ts), or a part of such a character at the end of what has come. */
+/** Line ends of lenient clients (mcp/lists/event-blocks.ts), or a part of such a character at the end of the data. */
 // oxlint-disable-next-line no-control-regex -- exactly these are meant
 const LOOSE_LINE_END = /[\v\f\x1c-\x1e]|\xc2(?:\x85|$)|\xe2(?:$|\x80(?:[\xa8\xa9]|$))/y;
 const DIGITS = /"(?:[-+.0-9eE_ ]|\\[tnrf]|\\u00[0-9a-fA-F]{2})*"?/y;
 const CUT_ESCAPE = /^\\(?:u[0-9a-fA-F]{0,3})?$/;
 const DATA = "data:";
-/** White space, and how the next line of an event begins. */
+/** White space, and the start of the next line of an event. */
 const BLANKS = /(?:[ \t\r\n]|(?<=[\r\n])data:)*/y;
 const NUMBER = /[-+.0-9eE]*/y;
 const TEXT = /"(?:[^"\\]|\\[^])*(?:"|\\?$)/y;
 
-/** @returns undefined for what stays */
+/** @returns undefined for a value that stays */
 function replacement(value: string, isCode: boolean): string | undefined {
   if (!isCode) return value === PRIVATE ? undefined : PRIVATE;
   if (!value.startsWith('"')) return OWN_CODES.has(Number(value)) ? SERVER_ERROR.padEnd(value.length) : undefined;
@@ -162,9 +162,9 @@ function replacement(value: string, isCode: boolean): string | undefined {
   return OWN_CODES.has(Number(digits)) ? `"${SERVER_ERROR}"`.padEnd(value.length) : undefined;
 }
 
-/** Where a name may begin whose end has not come. */
+/** Position where an incomplete name may start. */
 function beginsName(text: string, from: number): number {
-  // Most answers come whole.
+  // Most responses arrive complete.
   const last = text.charCodeAt(text.length - 1);
   if (last === BRACE || last === LINE_FEED) return text.length;
   const quote = text.lastIndexOf('"');

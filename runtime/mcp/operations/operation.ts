@@ -52,18 +52,18 @@ export class Operation {
     this.#httpVersion = httpVersion;
   }
 
-  /** A piece of the answer, on its way to the client. */
+  /** A piece of the response, on its way to the client. */
   see(piece: Buffer): void {
     if (this.#answer !== undefined || this.#message.kind !== "request") return;
     this.#answer = answerKind(piece, this.#method === "tools/call");
   }
 
-  /** The answer is a JSON-RPC error of the gateway's. */
+  /** The response is a JSON-RPC error of the gateway. */
   failed(code: number): void {
     this.#answer = String(code);
   }
 
-  /** @param status of the answer; 0 when it was cut off */
+  /** @param status of the response; 0 when it was aborted */
   labels(status: number): OperationLabels {
     const { facts } = this.#message;
     const method = this.#method;

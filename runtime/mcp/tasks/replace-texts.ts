@@ -7,7 +7,7 @@ export interface Replacement {
   readonly text: string;
 }
 
-/** @param text JSON that was read, and has what the pointers lead to */
+/** @param text parsed JSON in which all pointers exist */
 export function replaceIn(text: string, replacements: readonly Replacement[]): string {
   const edits = replacements
     .map(({ pointer, text: put }) => ({ span: spanAt(text, pointer), put }))

@@ -65,7 +65,8 @@ function* placesIn(message: unknown): Iterable<FoundIds> {
       yield* idAt(message, ["params", "taskId"]);
     if (method === "notifications/subscriptions/acknowledged") {
       const ids = valueAt(message, LISTENED);
-      // No client may ask to listen to more, and each is sealed: 100,000 of them would hold up all others for seconds.
+      // No client can subscribe to more, and each is sealed: 100,000 of them would block all other requests for
+      // seconds.
       if (Array.isArray(ids) && ids.length <= MAX_LISTENED) yield { pointer: LISTENED, ids };
     }
     return;

@@ -1,9 +1,10 @@
 /**
- * Ids of an upstream's tasks, sealed for the client that made the task.
+ * IDs of an upstream's tasks, sealed for the client that created the task.
  *
- * Untrusted input: what clients send, and what upstreams send. Promises: a sealed id opens only for the same user, OAuth
- * client and route; it is visible ASCII, whatever the upstream's is; a task has one sealed id, wherever it is named; nothing
- * is stored, so any replica can open it, and any number of tasks costs nothing. A foreign one is like one that never was.
+ * Untrusted input: the IDs of clients and upstreams. Promises: a sealed ID opens only for the same user, OAuth client
+ * and route. It is visible ASCII, whatever the upstream's is. A task has one sealed ID, wherever it is named. Nothing
+ * is stored, so any replica can open it, and any number of tasks costs nothing. A foreign ID is treated like an unknown
+ * one.
  *
  * @see MCP 2025-11-25, Tasks, Security; MCP Tasks extension 2026-07-28
  */
@@ -20,7 +21,7 @@ export interface OpenedTask {
 export interface TaskIds {
   /** @returns undefined for ids that are empty, longer than 1,024 bytes, or no text */
   seal(task: OpenedTask, binding: SessionBinding): string | undefined;
-  /** @returns undefined when the sealed one is not ours or not for this caller */
+  /** @returns undefined for a foreign seal, and for one of another caller */
   open(sealed: string, binding: SessionBinding): OpenedTask | undefined;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The tasks that a client's message names, and the same message with the upstream's ids of them.
+ * The tasks that a client's message names, and the same message with the upstream's IDs for them.
  *
- * Untrusted input: the message, known to be good JSON without a member twice and without keys that resemble known ones.
- * Promise: in a request no id reaches the upstream that was not sealed for this caller. Pure.
+ * Untrusted input: the message, already valid JSON without repeated members and without keys that resemble known ones.
+ * Promise: in a request, every ID that reaches the upstream was sealed for this caller. Pure.
  */
 import { isRecord } from "../../shared/is-record.ts";
 import { spanAt } from "../../policy/mcp/argument-span.ts";
@@ -20,7 +20,7 @@ export interface OpenedMessage {
   readonly task: OpenedTask | undefined;
   /** The sealed ID that the client has. */
   readonly sealed: string | undefined;
-  /** All that it names, by the upstream's ids: with theirs as the client has them. */
+  /** All named tasks: the upstream's ID → the client's. */
   readonly known: ReadonlyMap<string, string>;
 }
 
@@ -41,7 +41,10 @@ export const TASKS_EXTENSION_NAME = "io.modelcontextprotocol/tasks";
 const TASKS_EXTENSION = Buffer.from(TASKS_EXTENSION_NAME);
 const TASK_MEMBER = Buffer.from('"task"');
 
-/** Whether the answer may be a task: of 2026-07-28 the client says that it takes them, before that it asks for one. */
+/**
+ * Whether the response may be a task: from 2026-07-28 on the client states that it accepts them, before that it
+ * requests one.
+ */
 export function mayMakeTask(message: McpMessage): boolean {
   const { kind, facts, isModern } = message;
   const isCall = kind === "request" && facts.method === "tools/call";
@@ -97,7 +100,7 @@ export function openTasks(
       const put = JSON.stringify({ taskId: opened.id });
       replacements.push({ pointer: [holder, "_meta", RELATED_TASK], text: put });
     } else if (kind === "request") {
-      // Answers and notifications may be about tasks that clients have themselves, for servers that wait for them.
+      // Responses and notifications may concern tasks of the clients themselves.
       return "unknown";
     }
   }

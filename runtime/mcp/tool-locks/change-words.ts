@@ -10,7 +10,7 @@ export interface ServerChanges extends ToolChanges {
   readonly url: string;
   /** Current definitions of tools for which the lock has only digests. */
   readonly changedByDigest?: readonly LockedTool[];
-  /** The lock is not on these, and nothing is said of them. */
+  /** Kinds that the lock does not cover, so the report omits them. */
   readonly notLocked?: readonly LockedKind[];
 }
 
@@ -50,7 +50,7 @@ function count(of: number, what: string): string | undefined {
   return of === 0 ? undefined : `${of} ${what}`;
 }
 
-/** The whole of it: in what a reviewer is not shown a server may write anything. */
+/** The whole definition: a server could put anything into a part that reviewers do not see. */
 function definitionLines({ definition: whole }: LockedTool): readonly string[] {
   if (!(whole instanceof Map)) return [`      ${shown(whole)}`];
   const definition = whole as ExactObject;
@@ -141,7 +141,7 @@ function toolJson({ digest, definition, ...tool }: LockedTool): ExactJson {
   return object({ ...nameJson(tool), digest, definition });
 }
 
-/** Readers of "tool" take nothing else for one. */
+/** Readers of the member "tool" expect only tools in it. */
 function nameJson({ kind, name }: Pick<LockedTool, "kind" | "name">): Readonly<Record<string, ExactJson>> {
   return kind === "tool" ? { tool: name } : { item: kind, name };
 }

@@ -1,9 +1,10 @@
 /**
- * Tools as a server lists them, compared with the reviewed ones; the same for all else that a lock may hold
+ * Listed tools compared with the lock; the same for everything else that a lock can cover
  * (features/mcp/locked-items.ts).
  *
- * Untrusted input: the answer, already known to have one reading (lists/list-answer.ts). Promises: an item is as reviewed only
- * when its whole definition is; of several with one name all count as changed when one is. Pure, but for a memory of digests.
+ * Untrusted input: the response, already known to be unambiguous (lists/list-answer.ts). Promises: an item matches only
+ * if its whole definition does; of several with one name, all count as changed if one is. Pure, except for a memory of
+ * digests.
  */
 import { hash } from "node:crypto";
 
@@ -20,7 +21,7 @@ export type DriftKind =
   | "unlocked";
 
 export interface ToolDrift {
-  /** See locked-items.ts; that of the name "" for what has no name. */
+  /** See locked-items.ts; the key of the name "" for an item without a name. */
   readonly key: string;
   readonly kind: DriftKind;
   /** Digest of the listed definition; undefined where it is not needed, and for an unreadable one. */
@@ -31,7 +32,7 @@ export interface ToolsCheck {
   /** One for each key. */
   readonly drifts: readonly ToolDrift[];
   readonly drifted: ReadonlySet<FoundItem>;
-  /** Keys of what was listed as reviewed, with the digest. */
+  /** Keys of items that match the lock, with the digest. */
   readonly reviewed: ReadonlyMap<string, string>;
   /** Text of a drifted definition, as listed; undefined for one that is too long to store. */
   readonly textOf: (key: string) => string | undefined;

@@ -19,7 +19,7 @@ const decide = (...others: readonly string[]): Readonly<Record<keyof typeof REAS
 const OF_TOOLS = decide("mcp-tool-unauthorized");
 const OF_OTHERS = decide();
 
-/** @param isTool a prompt or a resource template otherwise, of which the same is said */
+/** @param isTool otherwise a prompt or a resource template, with the same reasons */
 export function lockedDecision(state: keyof typeof REASONS, isTool: boolean): Decision {
   return (isTool ? OF_TOOLS : OF_OTHERS)[state];
 }

@@ -39,7 +39,9 @@ export interface Observation {
 export interface Viewing {
   /** User and client. */
   readonly viewer: string;
-  /** When the first page of such a list was asked for, see `begin`; NEVER for what this answer was not asked for. */
+  /**
+   * When the first page of such a list was requested, see `begin`; NEVER if this response was not to such a request.
+   */
   readonly since: (kind: LockedKind) => number;
 }
 
@@ -63,7 +65,7 @@ export class SeenTools {
   readonly #runs = new Map<string, Run>();
   /** Definitions that differ from the lock or are not in it, for display. */
   readonly #texts = new Map<string, string>();
-  /** Counts the lists that were asked for. */
+  /** Counts the requested lists. */
   #time = 0;
   /** Reported names that are not in the lock. */
   readonly #strangers = new Set<string>();
@@ -94,18 +96,18 @@ export class SeenTools {
     return since;
   }
 
-  /** When the list was asked for that is answered elsewhere than it was asked. */
+  /** When the list was requested, for a response on another connection than the request. */
   sinceOf(viewer: string, kind: LockedKind, id: string | undefined): number {
     const run = this.#runs.get(runKey(viewer, kind));
     return run !== undefined && id !== undefined && run.id === id ? run.since : NEVER;
   }
 
-  /** Text of the definition of a tool that differs from what was reviewed; undefined where another process has seen it. */
+  /** Text of a tool's definition that differs from the lock; undefined if another process has seen it. */
   definitionOf(tool: string): string | undefined {
     return this.#texts.get(tool);
   }
 
-  /** @param sharesSeen other processes should know, too, what was listed as reviewed */
+  /** @param sharesSeen also share matching definitions with other processes */
   observe({ drifts, reviewed, textOf }: ToolsCheck, { viewer, since }: Viewing, sharesSeen = false): Observation {
     const changes = new Map<string, string | undefined>();
     const mine = ownKey(viewer, "");
@@ -183,7 +185,7 @@ export class SeenTools {
     if (this.#texts.size > MAX_TEXTS) this.#texts.delete(first(this.#texts));
   }
 
-  /** Whether a list that shows it as reviewed ends a drift. */
+  /** Whether a list that shows the locked definition ends a drift. */
   #ends(key: string, since: number): boolean {
     const at = this.#drifted.get(key);
     return at !== undefined && since > at && this.#drifted.delete(key);
@@ -209,7 +211,7 @@ export class SeenTools {
 }
 
 const MAX_STRANGERS = 1_000;
-/** Then what has no lock is forgotten. */
+/** Above it, names that are no longer locked are dropped. */
 const MAX_DRIFTED = 10_000;
 /** The latest ones, of 32 KiB at most. */
 const MAX_TEXTS = 32;

@@ -75,7 +75,7 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
   };
 
   const writeAll = async (): Promise<void> => {
-    // Those of now: what is seen meanwhile waits for the next time.
+    // Only the present ones: later changes wait for the next write.
     for (const [routeKey, changes] of Array.from(pending)) {
       const taken = new Map(changes);
       await writeRoute(routeKey, taken);
@@ -102,7 +102,7 @@ export async function openToolLocks({ store, clock, log }: DriftDeps): Promise<T
     throw new TypeError("others were faster each time");
   };
 
-  /** One at a time; what fails is done at the next reading of the feed. */
+  /** One at a time; failed writes are retried with the next read of the feed. */
   const work = (): void => {
     workedAtMs = performance.now();
     working = (async () => {

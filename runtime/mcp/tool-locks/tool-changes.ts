@@ -3,7 +3,7 @@ import { itemKey, LOCKED_KINDS, type LockedKind } from "../../features/mcp/locke
 import { hasUnseen, type LockedTool } from "../../features/mcp/tool-lock-file.ts";
 import { byName, canonicalText, type ExactJson, type ExactObject } from "../../shared/json/exact-json.ts";
 
-/** A value of a definition that is not what it was; undefined: it is not there. */
+/** A changed value of a definition; undefined: absent. */
 export interface ValueChange {
   /** Names of members, and positions, from the definition down. */
   readonly path: readonly string[];

@@ -17,9 +17,9 @@ export interface ToolLocks {
   begin(route: CompiledRoute, viewer: string, kind: LockedKind, id: string | undefined, isFirstPage: boolean): number;
   sinceOf(route: CompiledRoute, viewer: string, kind: LockedKind, id: string | undefined): number;
   check(route: CompiledRoute, lock: ToolLock, bytes: Buffer, answer: ListAnswer): ToolsCheck;
-  /** Takes what an answer showed for what the server lists now. @returns what differs and was not known to */
+  /** Stores the definitions in a response as the server's latest. @returns new differences */
   observe(route: CompiledRoute, check: ToolsCheck, viewing: Viewing): readonly ToolDrift[];
-  /** Other locks are active. What has drifted stays known, also of routes and tools whose lock was removed. */
+  /** Applies new locks. Known drift stays, also of routes and tools whose lock was removed. */
   follow(routes: readonly CompiledRoute[]): void;
 }
 
@@ -27,7 +27,7 @@ export interface LocalToolLocks extends ToolLocks {
   learn(routeKey: string, drifted: ReadonlyMap<string, string>, pending: DriftChanges): void;
 }
 
-/** @param share takes what other processes should know */
+/** @param share receives changes for other processes */
 export function createToolLocks(share?: (routeKey: string, changes: DriftChanges) => void): LocalToolLocks {
   const seen = new Map<string, SeenTools>();
   const seenOf = (key: string): SeenTools => {

@@ -1,4 +1,4 @@
-/** Parts of runtime/guide/: clients, providers and policy operators, from what the gateway itself uses. */
+/** Parts of runtime/guide/: clients, providers and policy operators, from the gateway's own data. */
 import { readdirSync, readFileSync } from "node:fs";
 
 import { clientRecipes, KNOWN_CLIENTS } from "../../features/mcp/known-clients.ts";

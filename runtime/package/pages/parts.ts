@@ -1,4 +1,4 @@
-/** Parts of a page that are made: between `<!-- generated: NAME -->` and `<!-- end -->`, each on a line of its own. */
+/** Generated parts of a page: between `<!-- generated: NAME -->` and `<!-- end -->`, each on a separate line. */
 
 const PART = /^<!-- generated: ([a-z-]+) -->\n(?:[^]*?\n)??<!-- end -->$/gm;
 

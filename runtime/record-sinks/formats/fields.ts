@@ -13,7 +13,7 @@ export function numberOf(record: RecordValue, name: string): number | undefined 
 
 export interface Verdict {
   readonly passes: boolean;
-  /** Policy let it pass, and a limit did not. */
+  /** Policy allowed it, but a limit was exceeded. */
   readonly isLimited: boolean;
   /** Pending approval by another user. */
   readonly waits: boolean;

@@ -1,7 +1,7 @@
 /**
- * Records as events of the Open Cybersecurity Schema Framework: checks of requests as API Activity (6003) with the profile
- * security_control, what administrators do as Entity Management (3004), all else as Base Event (0). What has no place of its
- * own is in `unmapped`.
+ * Records as events of the Open Cybersecurity Schema Framework: checks of requests as API Activity (6003) with the
+ * profile security_control, administrative actions as Entity Management (3004), all others as Base Event (0). Values
+ * without a field of their own are in `unmapped`.
  *
  * @see OCSF 1.5, events/application/api_activity, events/iam/entity_management, profiles/security_control
  */
@@ -178,12 +178,12 @@ function metadata(record: RecordValue, version: string, profiles: readonly strin
     product: { name: "Gateform", vendor_name: "Gateform", version },
     ...(profiles.length > 0 && { profiles }),
     ...(request !== undefined && { correlation_uid: request }),
-    // With `audit` the place of a record is its own and no other's: receivers drop by it what comes twice.
+    // With `audit` the position of a record is unique: destinations use it to drop duplicates.
     ...(seq !== undefined && { uid: `${instance ?? ""}/${seq}`, sequence: seq }),
   };
 }
 
-/** Milliseconds since the epoch; 0 for what has no time. */
+/** Milliseconds since the epoch; 0 for a record without a time. */
 function timeOf(record: RecordValue): number {
   const time = Date.parse(textOf(record, "time") ?? "");
   return Number.isNaN(time) ? 0 : time;

@@ -1,6 +1,6 @@
 /**
- * Records as OpenTelemetry logs in the JSON form of OTLP: the body is the record, the attributes are what one looks for, by
- * the names of the semantic conventions where there are any and `gateform.…` where not.
+ * Records as OpenTelemetry logs in the JSON form of OTLP: the body is the record, and the attributes are the values to
+ * search for. Their names follow the semantic conventions if possible, and are `gateform.…` otherwise.
  *
  * @see OTLP 1.x, "JSON Protobuf Encoding"; opentelemetry.proto.logs.v1
  */
@@ -98,7 +98,7 @@ function valueOf(value: unknown, depth: number): object {
       return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value };
     case "object": {
       if (value === null) return {};
-      // Tools' arguments may be of any depth, and receivers refuse what they cannot walk through.
+      // Tools' arguments may have any depth, and destinations reject values that are nested too deeply for them.
       if (depth >= MAX_DEPTH) return { stringValue: JSON.stringify(value) };
       if (Array.isArray(value)) return { arrayValue: { values: value.map((each) => valueOf(each, depth + 1)) } };
       const values = Object.entries(value).map(([key, each]) => ({ key, value: valueOf(each, depth + 1) }));

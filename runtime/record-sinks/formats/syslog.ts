@@ -34,7 +34,7 @@ export function formatSyslog(
     String(pid),
     name(message.replaceAll(" ", "-"), 32),
   ].join(" ");
-  // Without a byte order mark, which JSON forbids, a message of anything but ASCII would be of no stated encoding.
+  // Without a byte order mark, which JSON forbids, a message with non-ASCII text would have no stated encoding.
   return structuredDataId === undefined
     ? `${head} ${NIL} ${asciiJson(record)}`
     : `${head} ${structuredData(record, structuredDataId)} ${ascii(message)}`;
@@ -53,8 +53,8 @@ function paramName(key: string): string {
 }
 
 /**
- * RFC 5424 §6.3.3: UTF-8, with these three behind a backslash. Before it what a terminal or log viewer would obey becomes an
- * escape, as in the log: receivers write values out, and a line end in one would begin a line of its own.
+ * RFC 5424 §6.3.3: UTF-8, with these three after a backslash. Before that, characters that a terminal or log viewer
+ * would obey are escaped, as in the log: destinations print values, and a line end in one would start a new line.
  */
 function paramValue(text: string): string {
   return escapeMarks(text.replaceAll(C0, escapeUnits)).replaceAll(/["\\\]]/g, "\\$&");

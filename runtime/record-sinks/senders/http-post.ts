@@ -14,7 +14,7 @@ export interface Posted {
 }
 
 export interface Poster {
-  /** @returns a text: why there was no answer; for the log */
+  /** @returns a text: the reason why there was no response; for the log */
   post(body: string, signal: AbortSignal): Promise<Posted | string>;
   close(): void;
 }

@@ -1,4 +1,7 @@
-/** Where sinks may connect to, as the webhook may: anywhere but link-local and cloud metadata addresses, whatever DNS says. */
+/**
+ * Addresses that sinks and the webhook may connect to: all but link-local and cloud metadata addresses, whatever DNS
+ * returns.
+ */
 import { readFile } from "node:fs/promises";
 import { isIP, type LookupFunction } from "node:net";
 import type { SecureContextOptions } from "node:tls";
@@ -8,7 +11,7 @@ import { lookUp } from "../../shared/net/name-lookup.ts";
 import { addressKind } from "../../shared/net/safe-address.ts";
 import { bareHost } from "../../shared/net/bare-host.ts";
 
-/** @throws Error when one of its addresses is forbidden: one bad one among good ones is how a name changes its meaning */
+/** @throws Error when one of its addresses is forbidden: DNS rebinding mixes a forbidden address with allowed ones */
 export const reachableLookup: LookupFunction = (hostname, options, callback) => {
   lookUp(hostname, hostname, (error, found) => {
     const bad = error ? undefined : found.find(({ address }) => addressKind(address) === "forbidden");

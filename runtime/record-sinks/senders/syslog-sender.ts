@@ -60,7 +60,7 @@ export function createSyslogSender({ target, tls, timeoutMs, identity, quietMs =
   };
 }
 
-/** Resolves when the other side has ended after us. */
+/** Resolves when the other side has closed after us. */
 function deliver(socket: TLSSocket, bytes: Buffer, quietMs: number, signal: AbortSignal): Promise<void> {
   const began = performance.now();
   return new Promise((resolve, reject) => {

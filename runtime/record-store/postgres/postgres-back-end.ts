@@ -176,7 +176,7 @@ async function finish(query: Query, segment: number, given: readonly LateOutcome
   return others ?? [];
 }
 
-/** Begins the next segment, unless another process has. */
+/** Starts the next segment, unless another process has. */
 async function roll(query: Query, bounds: Bounds, now: number): Promise<void> {
   await lockAlone(query);
   const last = (await readSegments(query)).at(-1);

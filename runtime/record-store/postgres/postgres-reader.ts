@@ -31,7 +31,7 @@ export function createPostgresReader({ url, ...limits }: SearchLimits & { readon
     },
   };
 
-  /** @param none what is there before anything was written */
+  /** @param none result before anything was written */
   async function ask<T>(none: T, question: () => Promise<T>): Promise<T> {
     try {
       isKnown ||= (await readVersion(pool.query)) !== undefined;

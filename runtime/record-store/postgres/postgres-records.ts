@@ -77,7 +77,7 @@ export function openRecordPool(url: string, connections: number): RecordPool {
   };
 }
 
-/** Makes what is not there. @throws BackEndError */
+/** Creates missing tables. @throws BackEndError */
 export async function prepareSchema({ query, transaction }: RecordPool): Promise<void> {
   const version = await readVersion(query);
   if (version === undefined) {

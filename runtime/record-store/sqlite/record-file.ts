@@ -1,4 +1,4 @@
-/** The SQLite file of the records: opened for writing or reading, and what its errors mean. */
+/** The SQLite file of the records: opening it for writing or reading, and the meaning of its errors. */
 import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
@@ -6,7 +6,7 @@ import { errorText } from "../../shared/errors.ts";
 import { BackEndError, newerVersion, SCHEMA_VERSION } from "../back-end.ts";
 import { updateSegment } from "../segments.ts";
 
-/** "GfRc": the file is one of ours. */
+/** "GfRc": marks our own files. */
 const APPLICATION = 0x47665263;
 const BUSY = new Set([5, 6]);
 const FULL = 13;
@@ -24,8 +24,8 @@ export function openForWriting(path: string, waitMs: number): DatabaseSync {
     const database = new DatabaseSync(path, { timeout: waitMs });
     try {
       checkVersion(database);
-      // NORMAL: a power cut may take the last seconds, which the log has; a killed process loses nothing. FAST: a page that is
-      // used again has nothing of what it had, so that users can be forgotten.
+      // NORMAL: a power cut may lose the last seconds, which the log has; a killed process loses nothing. FAST: a
+      // reused page keeps none of its earlier content, so that users can be erased.
       database.exec(`PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST;
         PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192`);
       database.exec("BEGIN IMMEDIATE");
@@ -62,7 +62,7 @@ export function openForReading(path: string): DatabaseSync | undefined {
   });
 }
 
-/** Runs it with errors that say what is wrong. @throws BackEndError */
+/** Runs it, and explains errors. @throws BackEndError */
 export function attempt<T>(path: string, run: () => T): T {
   try {
     return run();
@@ -99,7 +99,7 @@ function update(database: DatabaseSync): void {
     for (const sql of updateSegment("", Number(number), false)) database.exec(sql);
 }
 
-/** Before SQLite would make it as the umask says; its side files copy the mode. */
+/** Created before SQLite would create it with the umask's mode; its side files copy the mode. */
 function createPrivately(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));

@@ -1,6 +1,6 @@
 /**
- * Writes records into a SQLite file. It blocks its thread, which is that of the records: what it does at a time is small, and it
- * waits for other processes only for a moment.
+ * Writes records to a SQLite file. It blocks the records thread: each operation is small, and waits only briefly for
+ * other processes.
  */
 import { rmSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
@@ -20,7 +20,7 @@ import {
 } from "../segments.ts";
 import { attempt, fileAt, openForWriting } from "./record-file.ts";
 
-/** Others write for a moment; what waits longer is tried again later. */
+/** Other writers are brief; after this time the write is retried later. */
 const WAIT_MS = 20;
 
 interface Open {
@@ -48,7 +48,7 @@ export function createSqliteBackEnd(path: string, isTemporary: boolean, bounds: 
     try {
       return attempt(path, () => work(opened()));
     } catch (error) {
-      // What is wrong with the file may be mended, or another one lie there, at the next try.
+      // The file may be repaired or replaced before the next attempt.
       if (error instanceof BackEndError && error.reason === "failed") closeQuietly();
       throw error;
     }
@@ -145,7 +145,7 @@ function end(open: Open, number: number, id: bigint, result: string, outcome: nu
   if (outcome !== null) statement(open, `UPDATE facts_${number} SET outcome = ? WHERE id = ?`).run(outcome, id);
 }
 
-/** Begins the next segment when the last one is full, or has been the last one for long. */
+/** Starts the next segment when the last one is full, or has been the last one for long. */
 function roll(open: Open, bounds: Bounds, now: number): void {
   const { database } = open;
   const last = readSegments(database).at(-1);
@@ -203,7 +203,7 @@ function statement({ database, statements }: Open, sql: string): StatementSync {
   if (!known) {
     if (statements.size >= MAX_STATEMENTS) statements.clear();
     statements.set(sql, (known = database.prepare(sql)));
-    // Ids are larger than what numbers hold, that of the last row included.
+    // IDs exceed the range of numbers, also that of the last row.
     known.setReadBigInts(true);
   }
   return known;

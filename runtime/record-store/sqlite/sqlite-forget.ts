@@ -14,7 +14,7 @@ import type { Forgetting } from "../forgetting.ts";
 
 /** Gateways write for a moment each. */
 const WAIT_MS = 10_000;
-/** After as much work, so that gateways write what came meanwhile. */
+/** Pause after the same time of work, so that gateways can write their queued records. */
 const PAUSE_MS = 100;
 /** Free pages that are overwritten in one transaction. */
 const WIPED_BYTES = 16 << 20;
@@ -75,7 +75,10 @@ function end(database: DatabaseSync, count: number): number {
   return count;
 }
 
-/** Takes free pages for zeros; at last all of them become free again. @returns whether there are more */
+/**
+ * Overwrites free pages with zeros by allocating them; at the end they become free again. @returns whether there are
+ * more
+ */
 function wipe(database: DatabaseSync): boolean {
   const pragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
   database.exec("BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS wiped (zeros blob NOT NULL) STRICT");

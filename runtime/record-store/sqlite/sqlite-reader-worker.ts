@@ -55,7 +55,7 @@ function serve(port: NonNullable<typeof parentPort>, settings: ReaderSettings): 
 
   async function ask(request: ReaderRequest): Promise<unknown> {
     if (request.ask === "close") return close();
-    // A file that was moved away is not the one that is asked for.
+    // The open file may have been moved away, and replaced by another.
     if (open && open.file !== fileAt(path)) close();
     if (!open) {
       const database = openForReading(path);
@@ -122,7 +122,7 @@ function serve(port: NonNullable<typeof parentPort>, settings: ReaderSettings): 
   }
 }
 
-/** Before anything was written. */
+/** Result before anything was written. */
 function nothing(request: ReaderRequest): unknown {
   const { ask } = request;
   if (ask === "find") return { records: [], isPartial: false };

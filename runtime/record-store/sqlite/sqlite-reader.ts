@@ -38,7 +38,7 @@ export function createSqliteReader(settings: ReaderSettings): RecordReader {
 
   function end(ended: Thread, state: string): void {
     if (thread !== ended) return;
-    // The next question begins another one.
+    // The next query starts another thread.
     thread = undefined;
     ended.calls.rejectAll(readError("records.unavailable", state));
   }
@@ -51,7 +51,7 @@ export function createSqliteReader(settings: ReaderSettings): RecordReader {
     const answered = calls.call(question);
     worker.ref();
     const answer = await answered;
-    // While it is being closed its end is waited for.
+    // While closing, wait for the thread's end.
     if (calls.count() === 0 && !closing) worker.unref();
     if (!answer.ok) throw readError(answer.code, answer.message);
     return answer.result;

@@ -1,4 +1,4 @@
-/** How often each value is used, so that it is known without a search when nothing uses it any longer. */
+/** Number of uses of each value, so that the end of the last use is noticed without a search. */
 export class Counted<T> {
   readonly #uses = new Map<T, number>();
 

@@ -9,7 +9,7 @@ import { task } from "../faults/guard.ts";
 export interface SpreadWork {
   /** @param work yields after each step, of some 20 µs */
   add(work: Iterator<unknown>): void;
-  /** What is not done yet is dropped. */
+  /** Drops the work that is not done yet. */
   close(): void;
 }
 

@@ -7,7 +7,7 @@
  */
 import { tellFault } from "./faults.ts";
 
-/** One exchange, call, connection or stream: what ends where its own code fails. */
+/** One exchange, call, connection or stream: the unit that ends when its own code fails. */
 export interface Guarded {
   /** Ends the owner and reports why. Can be called more than once. */
   broke(error: unknown): void;

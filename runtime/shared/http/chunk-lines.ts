@@ -7,15 +7,18 @@
  */
 import { HEX } from "./field-lines.ts";
 
-/** Reads the extensions of chunks, which mean nothing to us: who takes them for something else finds another end of the body. */
+/**
+ * Reads the extensions of chunks, which the gateway ignores: a reader that misunderstands them finds another end of the
+ * body.
+ */
 export interface ChunkExtensions {
-  /** A body begins. */
+  /** Starts a body. */
   reset(): void;
-  /** Behind the first ";" of a chunk. */
+  /** Starts after the first ";" of a chunk. */
   begin(): void;
-  /** @returns what is wrong */
+  /** @returns the problem */
   take(byte: number): string | undefined;
-  /** The line ends. @returns what is wrong */
+  /** Ends the line. @returns the problem */
   end(): string | undefined;
 }
 
@@ -50,7 +53,7 @@ export class ChunkLines {
     this.#extensions = extensions;
   }
 
-  /** A body begins. */
+  /** Starts a body. */
   begin(): void {
     this.#extensions.reset();
     this.#next();
@@ -61,7 +64,7 @@ export class ChunkLines {
     return this.#phase === LAST;
   }
 
-  /** @returns where it stopped: at `end`, or behind the last chunk, or at a problem */
+  /** @returns where it stopped: at `end`, after the last chunk, or at a problem */
   read(bytes: Buffer, start: number, end: number, sink: { onData(chunk: Buffer): void }): number {
     let at = start;
     while (at < end && this.#phase !== LAST && this.problem === undefined) {

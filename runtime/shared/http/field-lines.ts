@@ -16,8 +16,8 @@ const COLON = 58;
 export interface FieldTaker {
   /**
    * @param value without the blanks around it
-   * @param raw with most of them: there are readers that do not take a tab behind it away
-   * @returns what is wrong with it
+   * @param raw with most of them: some readers do not strip a tab after the value
+   * @returns the problem
    */
   takeField(traits: HeaderTraits, value: string, raw: string): string | undefined;
 }
@@ -25,8 +25,8 @@ export interface FieldTaker {
 /**
  * @param text one character for each byte
  * @param start of the first field line
- * @param end behind the CR LF of the last one
- * @returns what is wrong; undefined when nothing is
+ * @param end after the CR LF of the last one
+ * @returns the problem; undefined when there is none
  */
 export function parseFields(text: string, start: number, end: number, taker: FieldTaker): string | undefined {
   let at = start;
@@ -41,7 +41,7 @@ export function parseFields(text: string, start: number, end: number, taker: Fie
     if (at === nameStart || text.charCodeAt(at) !== COLON) return "a header field has no name";
     const traits = headerTraitsAt(text, nameStart, at, hash);
     at += 1;
-    // Nearly all values have one blank before them and none behind: what is left is cut out once.
+    // Nearly all values have one blank before them and none after: the rest is cut out once.
     const rawStart = text.charCodeAt(at) === SPACE ? at + 1 : at;
     while (VALUE[text.charCodeAt(at)] === 1) at += 1;
     if (text.charCodeAt(at) !== CR || text.charCodeAt(at + 1) !== LF) return "a header field has a control character";

@@ -15,9 +15,9 @@ const USUAL_BYTES = 2_048;
 export class HeadText {
   /** Received part of an incomplete head. */
   text = "";
-  /** Where its last line ends, before CR LF; 0 where it has none; -1 until all has come. */
+  /** End of its last line, before CR LF; 0 if it has none; -1 until all has arrived. */
   end = -1;
-  /** Where `take()` stopped in the bytes: behind the empty line, once that has come. */
+  /** Where `take()` stopped in the bytes: after the empty line, once it has arrived. */
   next = 0;
   readonly #maxBytes: number;
 

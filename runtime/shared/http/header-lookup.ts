@@ -1,4 +1,4 @@
-/** Looks headers up in the flat form: name, value, name, value… */
+/** Looks up headers in the flat form: name, value, name, value… */
 import type { HeaderTraits } from "./header-traits.ts";
 
 /** Value of a header that may occur once; undefined when absent or when it occurs twice with different values. */

@@ -24,7 +24,7 @@ export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "proxy-authentication-info",
 ]);
 
-/** An upstream's word about its own host: followed by browsers, it would lead them around the gateway. */
+/** An upstream's claim about its own host: browsers that follow it would bypass the gateway. */
 const UPSTREAM_ONLY = ["alt-svc"] as const;
 
 /** The framing of the message we read is not the framing of the one we write. */

@@ -7,7 +7,7 @@
 import { visibleText } from "../json/visible-text.ts";
 
 export interface OAuthErrorBody {
-  /** Unknown: servers may send anything. */
+  /** Unknown type: servers may send anything. */
   readonly error?: unknown;
   readonly error_description?: unknown;
 }
@@ -28,7 +28,7 @@ export interface OAuthSettings {
   readonly redirectUri: string;
 }
 
-/** "invalid_client", "Authorization_RequestDenied": what has digits or hyphens may be a token. */
+/** "invalid_client", "Authorization_RequestDenied": a text with digits or hyphens may be a token. */
 const WORD = /^[A-Za-z][A-Za-z_.]{0,59}$/;
 const MAX_DESCRIPTION = 300;
 /** Shorter secrets are words of ordinary sentences. */
@@ -47,7 +47,9 @@ export function oauthErrorText(
   return `${name}: ${quote(description, MAX_DESCRIPTION, sent)}`;
 }
 
-/** Text of a server in quotes, bounded, on one line, without what we sent and anything that looks like a token. */
+/**
+ * Text of a server in quotes, bounded, on one line, without text that was sent and anything that looks like a token.
+ */
 export function quoteAnswer(text: string, sent: readonly (string | undefined)[]): string {
   return quote(text, MAX_DESCRIPTION, sent);
 }
@@ -90,7 +92,10 @@ const PASSING = new Set(["temporarily_unavailable", "server_error", "slow_down"]
 /** Request Timeout, Too Early, Too Many Requests. */
 const PASSING_STATUS = new Set([408, 425, 429]);
 
-/** Whether the server says that the same request may work later. @param status absent: the answer came through the browser */
+/**
+ * Whether the server indicates that the same request may work later. @param status absent: the response came through
+ * the browser
+ */
 export function isPassingError(error: unknown, status?: number): boolean {
   if (status !== undefined && (status >= 500 || PASSING_STATUS.has(status))) return true;
   return typeof error === "string" && PASSING.has(error);
@@ -129,7 +134,7 @@ export function settingToChange(
   return undefined;
 }
 
-/** The error, and what to change. */
+/** The error, and the fix. */
 export function oauthRefusalText(
   body: OAuthErrorBody,
   of: OAuthSettings,

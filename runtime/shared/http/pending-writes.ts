@@ -28,7 +28,7 @@ export class PendingWrites {
     this.#pending -= 1;
     if (!this.#isAwaited || this.#pending > 0) return;
     this.#isAwaited = false;
-    // The stream itself still had room, and says nothing.
+    // The stream itself still had space, so it emits nothing.
     if (!this.#stream.destroyed && !this.#stream.writableNeedDrain) this.#stream.emit("drain");
   };
 }

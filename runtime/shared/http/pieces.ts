@@ -11,7 +11,7 @@ const MANY = 256;
 
 export class Pieces {
   readonly #pieces: Uint8Array[] = [];
-  /** Where the small ones at the end begin. */
+  /** Start of the small ones at the end. */
   #firstSmall = 0;
 
   add(piece: Uint8Array): void {

@@ -32,7 +32,7 @@ const PROXY_CLAIMS = [
   "x-appengine-user-ip",
   "x-azure-clientip",
   "x-azure-socketip",
-  // The scheme and port that were asked for.
+  // Requested scheme and port.
   "x-scheme",
   "x-url-scheme",
   "front-end-https",
@@ -84,7 +84,7 @@ const PROXY_CLAIM_PREFIXES = [
 
 const names: ReadonlySet<string> = new Set(PROXY_CLAIMS);
 
-/** True for what `trusted_proxy_headers` may name. @param lower in lower case */
+/** True for names allowed in `trusted_proxy_headers`. @param lower in lower case */
 export function isProxyClaimName(lower: string): boolean {
   return names.has(lower) || PROXY_CLAIM_PREFIXES.some((prefix) => lower.startsWith(prefix));
 }

@@ -38,7 +38,7 @@ function decode(text: string): string | undefined {
 /** Parameter on MCP server routes with the message address of old clients, see mcp/message-address.ts. */
 export const MESSAGE_ADDRESS_PARAMETER = "gateway_endpoint";
 
-/** True for a query with our parameter, whatever else it says: none of these goes upstream. */
+/** True for a query with the gateway's parameter, whatever its other content: none of these goes upstream. */
 export function namesMessageAddress(query: string): boolean {
   return query !== "" && /[?&]gateway_endpoint(?:[=&]|$)/.test(query);
 }

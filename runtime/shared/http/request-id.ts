@@ -2,7 +2,7 @@
 import { randomFillSync } from "node:crypto";
 
 const ID_BYTES = 16;
-/** Random bytes are asked for in bulk: a call for each id would cost more than all the rest of it. */
+/** Random bytes are fetched in bulk: a call for each ID would cost more than the rest of it. */
 const pool = Buffer.allocUnsafeSlow(ID_BYTES * 256);
 let used = pool.length;
 

@@ -1,6 +1,6 @@
 /**
- * True for the status of an answer. 1xx announces one, and numbers above 599 or below 100 mean nothing (RFC 9110 §15): readers of
- * HTTP disagree on them, and node:http refuses to send them.
+ * True for the status of a final response. 1xx announces one, and numbers above 599 or below 100 have no meaning (RFC
+ * 9110 §15): readers of HTTP disagree on them, and node:http rejects them.
  */
 export function isFinalStatus(status: number): boolean {
   return status >= 200 && status <= 599;

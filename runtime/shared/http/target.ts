@@ -33,7 +33,7 @@ export type PathResult =
 const PLAIN = 0;
 /** "%" and bytes to encode: the path must be rewritten. */
 const ENCODED = 1;
-/** "/", "." and ";": plain, but they mean something at the beginning of a segment. */
+/** "/", "." and ";": plain, but with a meaning at the start of a segment. */
 const STRUCTURE = 2;
 const REFUSED = 3;
 const SLASH = 47;
@@ -82,7 +82,7 @@ export function canonicalTarget(target: string, host: string | undefined, defaul
   return { ok: true, path: result.path, query, host: canonicalHost };
 }
 
-/** Hosts repeat: a Host that was checked good before is good again. By default port; bounded, since clients choose them. */
+/** Hosts repeat: a Host that was valid once is valid again. By default port; bounded, since clients choose them. */
 const knownHosts: Readonly<Record<string, Map<string, string>>> = { "80": new Map(), "443": new Map() };
 const MAX_KNOWN_HOSTS = 1024;
 
@@ -114,7 +114,7 @@ export function canonicalAuthority(text: string, defaultPort: string): string | 
 export function canonicalPath(raw: string): PathResult {
   if (raw.charCodeAt(0) !== SLASH) return refuse("target-form");
   let needsRewrite = false;
-  // Segments that begin with one of these, or with nothing, are the ones that may be trouble; most paths have none.
+  // Only segments that start with one of these, or are empty, may be a problem; most paths have none.
   let needsSegments = false;
   let previous = 0;
   for (let index = 0; index < raw.length; index += 1) {
@@ -136,7 +136,7 @@ export function canonicalPath(raw: string): PathResult {
 /** How a server that cuts path parameters off (`/admin;x`) reads a path. */
 export type PathReading = (path: string) => string;
 
-/** Some look for ";" before escapes are undone, some after: to the first "%3B" is a part of the name. */
+/** Some servers look for ";" before decoding escapes, some after: to the first, "%3B" is part of the name. */
 const READINGS: readonly PathReading[] = [
   (path) => cutSegments(path, /;.*$/),
   (path) => cutSegments(path, /(?:;|%3B).*$/),

@@ -83,10 +83,10 @@ const NEVER_PREFIXES = [
   "x-accel-",
 ] as const;
 
-/** Known only behind the body, and meant for there (RFC 9530 §2). */
+/** Known only after the body, and meant for trailers (RFC 9530 §2). */
 const ALLOWED_ALL_THE_SAME: ReadonlySet<string> = new Set(["content-digest"]);
 
-/** Checked like the name an upstream framework may take it for, see `foldHeaderName()`. */
+/** Checked under the name that an upstream framework may read, see `foldHeaderName()`. */
 export function mayBeTrailer(name: string): boolean {
   const traits = headerTraits(name);
   if (traits.dropFromRequest || traits.dropFromResponse || traits.singleBit !== 0 || traits.special !== "none")

@@ -13,7 +13,9 @@ import { MAX_JSON_DEPTH, measureJson } from "./foreign-json.ts";
 export type ExactJson = null | boolean | string | NumberToken | readonly ExactJson[] | ExactObject;
 export type ExactObject = ReadonlyMap<string, ExactJson>;
 
-/** How many values may still be read, over several texts: small ones take far more time than their bytes. */
+/**
+ * Number of values that may still be read, over several texts: small ones take far more time than their bytes suggest.
+ */
 export interface ValueBudget {
   values: number;
 }

@@ -1,9 +1,9 @@
 /**
  * JSON of another party: tokens, metadata, keys, registrations, responses.
  *
- * Untrusted input: all of it. Promises: strict UTF-8 without a byte order mark (RFC 8259 §8.1); no value is nested deeper
- * than any of our readers goes, and none has more values than a document of this size needs, both found before a value is
- * made. How many bytes there may be is bounded where they are read.
+ * Untrusted input: all of it. Promises: strict UTF-8 without a byte order mark (RFC 8259 §8.1); no value is nested
+ * deeper than any of our readers goes, and none has more values than a document of this size needs. Both are checked
+ * before a value is created. The code that reads the bytes bounds their number.
  */
 
 /** Nesting of lists and objects: the one bound for every reader here. */
@@ -11,7 +11,7 @@ export const MAX_JSON_DEPTH = 64;
 /** Members and items. A directory's page, the longest of these documents, has some 50,000. */
 export const MAX_JSON_VALUES = 200_000;
 
-/** @returns undefined for what is not UTF-8, not JSON, or beyond the bounds */
+/** @returns undefined unless it is UTF-8 and JSON within the bounds */
 export function parseForeignJson(bytes: Uint8Array): unknown {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -21,7 +21,10 @@ export function parseForeignJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** @param text JSON; of other text the outcome says nothing @param maxDepth below the outermost list or object */
+/**
+ * @param text JSON; for other text the result has no meaning
+ * @param maxDepth below the outermost list or object
+ */
 export function isWithinBounds(
   text: string,
   maxDepth: number = MAX_JSON_DEPTH,
@@ -73,7 +76,7 @@ export function measureJson(text: string, maxDepth: number, maxValues: number): 
   return { colons, values, depth: deepest };
 }
 
-/** Whether a value that was read elsewhere is nested no deeper. Never goes deeper itself. */
+/** Whether an already parsed value is not nested deeper. Never goes deeper itself. */
 export function isShallow(value: unknown, depth = 0): boolean {
   if (typeof value !== "object" || value === null) return true;
   return depth <= MAX_JSON_DEPTH && Object.values(value).every((member) => isShallow(member, depth + 1));

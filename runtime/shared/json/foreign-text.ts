@@ -43,7 +43,7 @@ export function withoutSent(text: string, sent: readonly string[]): string {
   if (text === "") return text;
   const secrets = sent.map(plain).filter((secret) => secret.length >= 4);
   if (secrets.length === 0) return text;
-  // What is longer is cut: nothing is shown that was not looked through.
+  // A longer text is truncated: unchecked text is never shown.
   const read = text.slice(0, MAX_READ);
   return secrets.some((secret) => spellings(read).some((spelling) => repeats(spelling, secret))) ? REPEATED : read;
 }
@@ -59,7 +59,7 @@ function plain(text: string): string {
   return text.replace(/[^A-Za-z0-9]+/g, "").toLowerCase();
 }
 
-/** A text as it is, unescaped as often as two servers may have escaped it, and what is encoded in it; forwards and backwards. */
+/** The text itself, unescaped as often as two servers may have escaped it, and decoded; forwards and backwards. */
 function spellings(text: string): readonly string[] {
   const once = unescaped(text);
   const all = new Set([text, once, unescaped(once)]);

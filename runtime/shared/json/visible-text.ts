@@ -10,7 +10,7 @@
 const HIDDEN =
   /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}|\p{M}{7,}|(?<![\p{L}\p{N}\p{M}])\p{M}| {33,}/gu;
 
-/** Within JSON text the escapes are JSON's own: it means what it meant. */
+/** Within JSON text the escapes are JSON's own: its meaning is unchanged. */
 export function visibleText(text: string): string {
   return text.replace(HIDDEN, escapeUnits);
 }

@@ -20,11 +20,11 @@ import { readWhole } from "../http/pieces.ts";
 import { isFinalStatus } from "../http/status.ts";
 import { ignore } from "../ignore.ts";
 
-/** PEM of what a server's certificate is validated by (default: the system's), and of what is shown to it. */
+/** PEM of the authorities for the server's certificate (default: the system's), and of the client's own certificate. */
 export interface RequestsOptions extends Pick<ConnectionOptions, "ca" | "cert" | "key"> {
   /** To establish a connection. */
   readonly timeoutMs: number;
-  /** The system's resolver when absent. Not asked about literal addresses. */
+  /** Default: the system's resolver. Not called for literal addresses. */
   readonly lookup?: LookupFunction;
   /** Connections to an origin that stay open for the next request. Default: each request has its own. */
   readonly kept?: number;
@@ -37,7 +37,7 @@ export interface BoundedRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Longest body of the answer. */
+  /** Longest body of the response. */
   readonly maxBytes: number;
   /** Time limit of the whole exchange. */
   readonly signal: AbortSignal;
@@ -53,7 +53,7 @@ export type BoundedAnswer =
   | { readonly ok: true; readonly head: AnswerHead; readonly body: Buffer }
   | {
       readonly ok: false;
-      /** "status": one that ends no exchange, such as 101 or 999. */
+      /** "status": one that is not final, such as 101 or 999. */
       readonly reason: "timeout" | "unreachable" | "status" | "content-coding" | "too-large";
       /** Predicate of the server: "cannot be reached (ECONNREFUSED)". */
       readonly problem: string;

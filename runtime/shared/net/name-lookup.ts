@@ -29,7 +29,7 @@ interface Party {
 
 /** A lost packet costs five. */
 const SLOW_MS = 1_000;
-/** Connections are not waited for any longer. */
+/** Longest wait of a connection for a look-up. */
 const MAX_WAIT_MS = 10_000;
 /** Others are treated as usual ones, within the share of their party. */
 const MAX_SLOW_NAMES = 10_000;
@@ -39,7 +39,7 @@ export class NameLookups {
   readonly #resolve: ResolveName;
   readonly #now: () => number;
   readonly #running = new Map<string, AddressesFound[]>();
-  /** Those that have look-ups. The first has its turn next. */
+  /** Parties with look-ups. The first has its turn next. */
   readonly #parties = new Map<string, Party>();
   /** Names that were slow last time. */
   readonly #slowNames = new Set<string>();
@@ -68,7 +68,7 @@ export class NameLookups {
   #startAll(): void {
     for (const [partyName, party] of this.#parties) {
       if (!this.#startNext(partyName, party, false) && !this.#startNext(partyName, party, true)) continue;
-      // Comes again in this loop, behind the others.
+      // Added again after the others, so that this loop revisits it.
       this.#parties.delete(partyName);
       if (party.running + party.usual.size + party.slow.size > 0) this.#parties.set(partyName, party);
     }

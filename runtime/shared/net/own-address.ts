@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 
 import ipaddr from "ipaddr.js";
 
-/** Asked each time: addresses come and go. @param address as DNS or a URL has it, without brackets */
+/** Reads the interfaces each time, since addresses change. @param address from DNS or a URL, without brackets */
 export function isOwnAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   // One form for all: "::ffff:c0a8:101" is 192.168.1.1.

@@ -14,7 +14,7 @@ export function processSpace(): string {
   }`);
 }
 
-/** Undefined on systems without it. */
+/** Undefined on systems without this file. */
 function read(look: () => string): string | undefined {
   try {
     return look();

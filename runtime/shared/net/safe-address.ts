@@ -67,7 +67,7 @@ function unwrap(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 |
     case "ipv4Mapped":
       return address.toIPv4Address();
     case "rfc6052":
-      // NAT64. Behind 64:ff9b:1::/48 (RFC 8215) the prefix may be of any length, and so the IPv4 address anywhere.
+      // NAT64. With 64:ff9b:1::/48 (RFC 8215) the prefix may be of any length, so the IPv4 address may be anywhere.
       return address.match(WELL_KNOWN_NAT64) || hasZeros(address, 6, 12) ? lowIpv4(address) : undefined;
     case "rfc6145":
       return lowIpv4(address);
@@ -98,7 +98,7 @@ function isIpv4Compatible(address: ipaddr.IPv6): boolean {
   return hasZeros(address, 0, 12) && !hasZeros(address, 12, 15);
 }
 
-/** A tunnel to the IPv4 address in the last 32 bits, behind 0000:5efe or 0200:5efe (RFC 5214 §6.1). */
+/** A tunnel to the IPv4 address in the last 32 bits, after 0000:5efe or 0200:5efe (RFC 5214 §6.1). */
 function isIsatap(address: ipaddr.IPv6): boolean {
   const [high, low] = address.parts.slice(4, 6);
   return (high === 0 || high === 0x200) && low === 0x5efe;

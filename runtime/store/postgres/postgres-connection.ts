@@ -17,14 +17,14 @@ import { task } from "../../shared/faults/guard.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 5_000;
-/** Above the server's own limit: it only ends waits for a server that no longer answers at all. */
+/** Above the server's own limit: ends only waits for a server that no longer responds at all. */
 const QUERY_TIMEOUT_MS = 7_000;
 const RECONNECT: Pauses = { firstMs: 100, mostMs: 5_000 };
 
 export interface Database {
   /** One statement. @throws GatewayError `store.unavailable` */
   readonly query: <R extends QueryResultRow>(text: string, values?: readonly unknown[]) => Promise<readonly R[]>;
-  /** The same for one that takes longer to plan than to do: each connection plans it once. @param name no other has it */
+  /** For a statement that takes longer to plan than to run: each connection plans it once. @param name unique */
   readonly queryPlanned: <R extends QueryResultRow>(
     name: string,
     text: string,
@@ -69,7 +69,7 @@ export function openPool({ url, log }: { readonly url: string; readonly log: Log
       return await run();
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      // The others lead there too, and would still be read from.
+      // Other pooled connections lead there as well, and would still be used for reading.
       if (error instanceof DatabaseError && error.code === READ_ONLY_SQL_TRANSACTION)
         for (const { connection } of clients) connection.stream.destroy();
       throw new GatewayError("store.unavailable", `Cannot use the store: ${reasonOf(error)}`, { cause: error });
@@ -132,9 +132,10 @@ export interface Listener {
 }
 
 /**
- * Keeps one connection that listens on a channel, and reconnects with growing pauses.
+ * Maintains one connection that listens on a channel, and reconnects with growing pauses.
  *
- * @param onNotify called with the payload; without one after each (re)connection, since something may have been missed
+ * @param onNotify called with the payload; without one after each (re)connection, since notifications may have been
+ *   missed
  */
 export function listen(
   { url, log }: { readonly url: string; readonly log: Log },
@@ -166,7 +167,7 @@ export function listen(
           task("a notification of the store", ({ payload }: { payload?: string | undefined }) => onNotify(payload)),
         );
         current = client;
-        // A connection that is ended while it connects settles only by its "end" event.
+        // A connection that is closed while connecting settles only by its "end" event.
         await Promise.race([lost, client.connect().then(() => client.query(`LISTEN ${channel}`))]);
         if (stop.signal.aborted) break;
         backoff.reset();

@@ -183,7 +183,7 @@ const SWEEPS = [
      (SELECT name FROM gateway_leases WHERE expires_at <= clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
 ];
 
-/** The one statement that is right for the version asked for; it answers no row on a conflict. */
+/** The right statement for the given version; it returns no row on a conflict. */
 function putStatement(key: string, put: CheckedPut): { readonly text: string; readonly values: readonly unknown[] } {
   const values = [key, put.text, put.expiresAt, put.tags];
   if (put.ifVersion !== undefined && put.ifVersion > 0) {
@@ -205,8 +205,8 @@ function putStatement(key: string, put: CheckedPut): { readonly text: string; re
 }
 
 async function appendEntry(client: PoolClient, feed: string, text: string, expiresAt: number): Promise<number> {
-  // One appender of a feed at a time, until commit: otherwise a lower number could become visible after a higher one,
-  // and a reader that has seen the higher one would never look for it.
+  // One appender per feed at a time, until commit: otherwise a lower number could become visible after a higher one,
+  // and a reader that has seen the higher one would never read it.
   await client.query("SELECT pg_advisory_xact_lock($1, hashtext($2))", [LOCK_SPACE, feed]);
   const { rows } = await client.query<{ sequence: string }>(
     "INSERT INTO gateway_feed (feed, entry, expires_at) VALUES ($1, $2, $3) RETURNING sequence",

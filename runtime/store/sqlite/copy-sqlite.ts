@@ -1,4 +1,4 @@
-/** A copy of an SQLite file as it is at one moment, while others write to it. */
+/** A consistent copy of a SQLite file while other processes write to it. */
 import { open, rm } from "node:fs/promises";
 import { backup, DatabaseSync } from "node:sqlite";
 

@@ -42,7 +42,7 @@ export const writes: ReadonlySet<SqliteOperation> = new Set([
   "sweepBatch",
 ] as const);
 
-/** Opens the file, which must exist, and brings its tables up to date. Waits up to `timeoutMs` for other processes. */
+/** Opens the file, which must exist, and updates its tables. Waits up to `timeoutMs` for other processes. */
 export function openDatabase(path: string, timeoutMs: number): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: timeoutMs, enableForeignKeyConstraints: true });
   try {
@@ -166,7 +166,7 @@ export function sqliteOperations(database: DatabaseSync) {
   };
 }
 
-/** Leases, counts and feeds: what processes know of each other. */
+/** Leases, counts and feeds: the state shared between processes. */
 function sharedOperations(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   const takeLease = sql(

@@ -14,7 +14,7 @@ export interface SqliteThread {
     operation: K,
     ...args: Parameters<SqliteOperations[K]>
   ) => Promise<ReturnType<SqliteOperations[K]>>;
-  /** Finishes what was requested, then closes the file and ends the thread. */
+  /** Finishes pending requests, then closes the file and ends the thread. */
   readonly close: () => Promise<void>;
 }
 

@@ -30,7 +30,9 @@ export type WorkerAnswer =
 /** ID of the response to opening, which has no request. */
 export const OPENING = 0;
 
-/** Statements block the thread, and with it reads, only this long; what is left of the wait happens between messages. */
+/**
+ * Longest wait of a statement, which blocks the thread and its reads; the rest of the wait happens between messages.
+ */
 const STATEMENT_WAIT_MS = 20;
 const RETRY_AFTER_MS = 10;
 const SQLITE_BUSY = 5;
@@ -94,7 +96,7 @@ async function serve(port: NonNullable<typeof parentPort>, settings: WorkerSetti
     }
   }
 
-  /** @returns what to answer, now that it is on the disk */
+  /** @returns the responses, after the flush to disk */
   function inTransaction(batch: readonly Waiting[]): readonly WorkerAnswer[] {
     // IMMEDIATE: the lock is acquired before reading, so that a read cannot be outdated between check and write.
     database.exec("BEGIN IMMEDIATE");
@@ -116,7 +118,7 @@ async function serve(port: NonNullable<typeof parentPort>, settings: WorkerSetti
       database.exec("RELEASE one");
       return { id: call.id, ok: true, result };
     } catch (error) {
-      // A full disk, for one, has ended the whole transaction.
+      // Some failures, such as a full disk, have already ended the whole transaction.
       if (!database.isTransaction) throw error;
       database.exec("ROLLBACK TO one; RELEASE one");
       return failure(call.id, error);

@@ -63,7 +63,10 @@ export async function openSqliteStore({ path, clock, busyTimeoutMs = 5000 }: Sql
   return createCheckedStore(backEnd, watch);
 }
 
-/** Creates the file for its owner only, before SQLite would create it as the umask says; its side files copy the mode. */
+/**
+ * Creates the file for its owner only, before SQLite would create it with the umask's mode; its side files copy the
+ * mode.
+ */
 function prepareFile(path: string): void {
   try {
     createPrivately(path);

@@ -22,7 +22,7 @@ export type StoreOperation =
 /** "refused": the store responded, and another process was first: another version, another holder. */
 export type StoreOutcome = "ok" | "refused" | "unavailable";
 
-/** Upper bounds; what took longer than all is counted behind them. */
+/** Upper bounds; longer durations are counted in one more bucket. */
 export const STORE_BUCKETS_MS: readonly number[] = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
 
 interface Durations {

@@ -12,7 +12,7 @@ import { task } from "../../shared/faults/guard.ts";
  */
 export const WITHOUT_STORE_MS = 5 * 60_000;
 
-/** "read-only": it answers and takes no writes, as with a full disk. */
+/** "read-only": it responds but accepts no writes, as with a full disk. */
 export type StoreState = "ok" | "down" | "read-only";
 
 export interface StoreFacts {
@@ -25,8 +25,8 @@ export interface StoreFacts {
 
 export interface StoreHealth {
   /**
-   * Asks the store, at most once a second however often a caller wants to know. Resolves within 50 ms, with what is known
-   * by then: probes wait a second for us, and a store that hangs must not eject every replica. Never rejects.
+   * Queries the store, at most once a second however often it is called. Resolves within 50 ms, with the state known by
+   * then: probes wait a second for us, and a store that hangs must not eject every replica. Never rejects.
    */
   look(): Promise<StoreFacts>;
   /** Last known state, without a query. */
@@ -35,7 +35,7 @@ export interface StoreHealth {
 
 /** Receives the results of operations. */
 export interface HealthSigns {
-  /** @param wrote something was changed: what changes nothing succeeds on a full disk too */
+  /** @param wrote something was changed: an operation without changes also succeeds on a full disk */
   answered(wrote: boolean): void;
   failed(isWrite: boolean): void;
   close(): void;
@@ -45,9 +45,9 @@ export interface HealthSigns {
 const KEY = "status:health";
 const RECORD_ENDS_AFTER_SECONDS = 60;
 const ASK_AGAIN_AFTER_MS = 1_000;
-/** A store that takes longer counts as down. */
+/** A slower store counts as down. */
 const ANSWER_WITHIN_MS = 2_000;
-/** Longest wait of those who look. */
+/** Longest wait of callers. */
 const LOOK_WITHIN_MS = 50;
 const LOOK_EVERY_MS = 2_000;
 

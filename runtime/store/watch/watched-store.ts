@@ -6,7 +6,7 @@ import { createStoreHealth, type StoreHealth } from "./store-health.ts";
 import type { Json, Lease, Store } from "../store.ts";
 
 export interface WatchedStore {
-  /** Does what the store does. */
+  /** The wrapped store. */
   readonly store: Store;
   readonly health: StoreHealth;
   readonly counts: StoreCounts;
@@ -16,7 +16,7 @@ export function watchStore(store: Store, deps: { readonly clock: Clock }): Watch
   const health = createStoreHealth(store, deps);
   const tally = createStoreTally();
 
-  /** @param asked has begun */
+  /** @param asked already started */
   const reading = async <T>(operation: StoreOperation, asked: Promise<T>): Promise<T> => {
     const startedMs = performance.now();
     try {
@@ -97,7 +97,7 @@ export function watchStore(store: Store, deps: { readonly clock: Clock }): Watch
   };
 }
 
-/** Anything else is the caller's own. */
+/** Any other error is the caller's fault. */
 const isAway = (error: unknown): boolean => error instanceof GatewayError && error.code === "store.unavailable";
 const isTrue = (answer: boolean): boolean => answer;
 const isFalse = (answer: boolean): boolean => !answer;

@@ -1,4 +1,4 @@
-/** `gateway audit verify` and `gateway audit head` between the command line and what they do. */
+/** Command line of `gateway audit verify` and `gateway audit head`. */
 import { readFile } from "node:fs/promises";
 
 import { AUDIT_KEY_NAME } from "../../audit/chain/checkpoint.ts";
@@ -40,7 +40,7 @@ export async function verifyCommand(
   return { text, isProblem: false, exitCode: VERIFY_EXIT[report.result] };
 }
 
-/** The last checkpoint of each run, with the keys: of a history in which something is wrong none. @throws as `verifyCommand` */
+/** The last checkpoint of each run, with the keys: none for a history with a problem. @throws as `verifyCommand` */
 export async function headCommand(
   files: readonly string[],
   options: AuditOptions,

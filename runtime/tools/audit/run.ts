@@ -17,7 +17,7 @@ import { createMerkleTree } from "../../audit/chain/merkle-tree.ts";
 import { type NoteVerifier, openNote } from "../../audit/chain/signed-note.ts";
 import type { FindingKind, Findings, FindingPlace, RunReport } from "./findings.ts";
 
-/** What is read of a line. */
+/** Parsed parts of a line. */
 export interface ReadLine {
   readonly seq: number;
   readonly leaf: string;
@@ -36,10 +36,10 @@ interface Gap {
   readonly isBeginning: boolean;
 }
 
-/** Two notes of one size that say different things would be two histories. */
+/** Two different notes of one size would be two histories. */
 const MAX_KEPT_ROOTS = 200_000;
 const MAX_WAITING = 1_000_000;
-/** One is enough to say so. */
+/** One is enough for the report. */
 const MAX_UNKNOWN = 100;
 /** Beginnings that turn up in pieces; beyond it they are called moved, and the rest missing. */
 const MAX_GAPS = 1_000;
@@ -53,7 +53,7 @@ export class Run {
   #isTreeWhole = true;
   /** Lines not covered by a checkpoint yet, by position. */
   readonly #waiting = new Map<number, ReadLine>();
-  /** Places that are covered, whose lines were not there: what they were, in short. */
+  /** Covered positions without a line, with the first bytes of the expected hash. */
   readonly #missing = new Map<number, { readonly short: string; readonly after: FindingPlace | undefined }>();
   /** The same for positions without a list of leaves. */
   #gaps: Gap[] = [];
@@ -99,7 +99,7 @@ export class Run {
     if (line.kind === "checkpoint") this.#takeCheckpoint(line);
   }
 
-  /** Behind the checkpoint that covers it. */
+  /** A line after the checkpoint that covers it. */
   #takeLate({ seq, leaf, place }: ReadLine): void {
     const missed = this.#missing.get(seq);
     const gap = this.#gaps.find(({ first, last }) => first <= seq && seq <= last);
@@ -173,7 +173,7 @@ export class Run {
     this.#gaps.push({ first, last, after: this.#lastPlace, isBeginning });
   }
 
-  /** A line of a segment whose checkpoint is here. @param short what it was */
+  /** Covers a line of a segment whose checkpoint is known. @param short first bytes of the expected hash */
   #cover(seq: number, short: string): void {
     const line = this.#waiting.get(seq);
     this.#waiting.delete(seq);
@@ -192,7 +192,7 @@ export class Run {
     this.#tree.append(line.leaf);
   }
 
-  /** @returns undefined when it is not what a gateway wrote */
+  /** @returns undefined when a gateway did not write it */
   #readCheckpoint(
     text: string,
     seq: number,

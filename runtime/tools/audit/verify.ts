@@ -1,7 +1,8 @@
 /**
- * `gateway audit verify`: whether records are whole, over rotated and compressed files, restarts, crashes and workers.
+ * `gateway audit verify`: checks that records are complete and unchanged, over rotated and compressed files, restarts,
+ * crashes and workers.
  *
- * Untrusted: the files. Nothing is called proven that a good signature does not cover.
+ * Untrusted input: the files. Only lines covered by a valid signature count as verified.
  */
 import { parseCheckpoint, type Checkpoint } from "../../audit/chain/checkpoint.ts";
 import { forgetOf } from "../../audit/chain/erased-record.ts";
@@ -26,7 +27,7 @@ export interface VerifyInput {
 
 /** Records that exist only in a run: without a position they were changed. */
 const OF_RUNS = new Set(["audit start", "audit checkpoint", "audit end"]);
-/** Nothing but a whole line of a run ends so. */
+/** Only a whole line of a run ends like this. */
 const COMPLETE = /"seq":\d+(,"salt":"[^"]*")?\}$/;
 
 /** @throws GatewayError `replay.unreadable` */
@@ -80,7 +81,7 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
     const line = readLogLine(bytes);
     const isOfRun =
       line.kind === "record" && (OF_RUNS.has(line.message) || "seq" in line.value || "instance" in line.value);
-    // A line that was begun has no end; this one has both.
+    // A partial line has no end; this one has both.
     if (line.kind === "broken" && line.isDeep === true) findings.add({ kind: "broken", place, note: line.problem });
     else if (isOfRun || COMPLETE.test(bytes.toString("latin1", Math.max(0, bytes.length - 80))))
       findings.add({ kind: "changed", place });

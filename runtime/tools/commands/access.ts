@@ -10,7 +10,7 @@ export interface RevokeOptions extends ListOptions {
   readonly all?: boolean;
 }
 
-/** @returns exit code; 1 when nothing was there to end */
+/** @returns exit code; 1 when there was nothing to revoke */
 export function revokeSessions(ids: readonly string[], options: RevokeOptions): Promise<number> {
   return revoke(SESSION, ids, options);
 }

@@ -35,7 +35,7 @@ export interface Administration {
   readonly publishTokens: PublishTokens;
   readonly clock: Clock;
   readonly log: Log;
-  /** Settings and routes of the files, as far as they are good; published slices are not read. */
+  /** Settings and routes of the files, as far as they are valid; published slices are not read. */
   readonly config: CheckedConfig;
   /** Records a finished action for the audit. Does nothing without an audit in the configuration. */
   readonly record: (action: Omit<AdminAction, "by">) => Promise<void>;

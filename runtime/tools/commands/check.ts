@@ -65,7 +65,7 @@ export async function checkConfiguration(paths: readonly string[], options: Chec
   return formatCheck([...problems, ...found], config);
 }
 
-/** Says what a gateway that starts with these sources would do, since one owner's mistake does not stop the others. */
+/** Reports what a gateway started with these sources would do, since one owner's mistake does not stop the others. */
 function withOwners(report: CheckReport, sources: readonly SliceSource[]): CheckReport {
   const { config, standings } = loadByOwner({ sources });
   const absent = standings.filter(({ standing }) => standing === "absent");
@@ -161,7 +161,7 @@ async function attempt<T>(work: () => Promise<T>, report: Report): Promise<T | u
   }
 }
 
-/** Secrets of settings and routes, and what is made of them: keys and certificates of connections to upstreams. */
+/** Secrets of settings and routes, and keys and certificates of connections to upstreams that depend on them. */
 async function secretProblems(
   { boot, settings, certificates, routes, files }: CheckedConfig,
   from: SecretDeps,

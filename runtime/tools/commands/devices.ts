@@ -27,7 +27,9 @@ export function approveDevices(ids: readonly string[], options: DeviceApproveOpt
   });
 }
 
-/** Ends devices: on every process within 2 s. @returns exit code; 1 when one is not there, 2 when none was chosen */
+/**
+ * Removes devices: on every process within 2 s. @returns exit code; 1 when one does not exist, 2 when none was given
+ */
 export function revokeDevices(ids: readonly string[], options: ListOptions): Promise<number> {
   const isByUser = options.user !== undefined;
   if (ids.length > 0 === isByUser) {

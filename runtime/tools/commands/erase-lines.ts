@@ -1,4 +1,4 @@
-/** Rewrites a file of records: what is about a user becomes a line that says that it was erased, and the rest stays as it is. */
+/** Rewrites a file of records: records about a user become lines that state the erasure, and the rest is unchanged. */
 import { createReadStream, createWriteStream } from "node:fs";
 import { chmod, chown, realpath, rename, rm, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
@@ -24,17 +24,18 @@ export interface Erasing {
 }
 
 const LF = 0x0a;
-/** None of ours is nearly as long, and others stay what they are. */
+/** Far longer than any record; longer lines stay unchanged. */
 const MAX_LINE_BYTES = 64 << 20;
-/** Half a line, and the beginning of none. */
+/** Invalid JSON, and no start of a record. */
 const ERASED = '{"level":"erased';
 /** A forged time must not be copied into the line that replaces a record. */
 const TIME = /^[0-9TZ:.-]{0,30}$/;
 
 /**
- * Before anything is erased anywhere.
+ * Checked before anything is erased.
  *
- * @param live where gateways write @throws GatewayError `commands.records`
+ * @param live files that gateways write to
+ * @throws GatewayError `commands.records`
  */
 export async function checkErasable(file: string, live: string): Promise<void> {
   try {

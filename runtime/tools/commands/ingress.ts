@@ -1,11 +1,14 @@
-/** `gateway ingress translate|watch`: words and options; what they do is in `kubernetes/`. */
+/**
+ * `gateway ingress translate
+ * watch`: names and options; their actions are in `kubernetes/`.
+ */
 import type { Command } from "commander";
 
 import type { TranslateCommand } from "../../kubernetes/translate-command.ts";
 import type { WatchCommand } from "../../kubernetes/controller/watch-command.ts";
 import { terminalText } from "../../shared/json/foreign-text.ts";
 
-/** @param exit takes the exit code of the command that ran */
+/** @param exit receives the exit code of the command */
 export function addIngress(program: Command, exit: (code: number) => void): void {
   const ingress = program.command("ingress").description("Kubernetes Ingresses as configuration");
   withIngressOptions(ingress.command("translate"))

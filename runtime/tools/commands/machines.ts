@@ -70,11 +70,11 @@ export function makeClient(options: ClientOptions): Promise<number> {
   });
 }
 
-/** Takes ids of registered clients, and URLs of client ID metadata documents. @returns exit code */
+/** Accepts IDs of registered clients, and URLs of client ID metadata documents. @returns exit code */
 export function revokeClients(ids: readonly string[], options: { readonly config: string }): Promise<number> {
   return withAdministration(options.config, async (administration) => {
     const tell = ({ id }: Client): void => printLine(`client ${id} ended, with everything under it`);
-    // A document need not be known: what users will have granted it ends.
+    // A document need not be known: grants for it are revoked.
     const find = async (id: string) => (isClientIdUrl(id) ? { id } : CLIENT.find(administration, id));
     const count = await endNamed({ ...CLIENT, find: (_, id) => find(id) }, administration, ids, tell);
     return count === ids.length ? 0 : 1;

@@ -9,7 +9,7 @@ import { KINDS } from "../../administration/kinds.ts";
 import { revokeObjects, type ListOptions } from "./objects.ts";
 import { onRecords, readCommands, USER } from "./program.ts";
 
-/** @param exit takes the exit code of the command that ran */
+/** @param exit receives the exit code of the command */
 export function addObjectGroups(program: Command, exit: (code: number) => void): void {
   const named = new Set(program.commands.map((command) => command.name()));
   for (const { name: kind, command, doc, filters, actions } of KINDS) {

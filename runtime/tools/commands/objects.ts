@@ -54,7 +54,7 @@ export function revokeObjects(name: string, ids: readonly string[], options: Lis
   });
 }
 
-/** Ends those that are named, each with its record, and says which are not there. @returns how many were ended */
+/** Ends the named objects, each with its record, and reports missing ones. @returns how many were ended */
 export function endNamed<T extends object, S>(
   kind: Kind<T, Administration, S>,
   administration: Administration,

@@ -33,7 +33,10 @@ export function printRows(rows: readonly OutputRow[], isJson: boolean, none: str
   }
 }
 
-/** Says which of those named are not there. @param act false: it is not there @returns how many were */
+/**
+ * Reports which of the named objects do not exist. @param act false: it does not exist @returns the number of those
+ * that did
+ */
 export async function forEachNamed(
   names: readonly string[],
   what: string,
@@ -52,7 +55,7 @@ export function timeText(epochSeconds: number): string {
   return new Date(epochSeconds * 1000).toISOString().replace(".000Z", "Z");
 }
 
-/** Names from outside (clients call themselves what they like) must not steer the terminal. */
+/** Names from outside (clients choose theirs freely) must not steer the terminal. */
 function show(value: string | number | undefined): string {
   return visibleText(String(value ?? ""));
 }

@@ -25,7 +25,7 @@ const CLIENT = ["--client <id>", "only of this client"] as const;
 const ALL = ["--all", "everybody's"] as const;
 const ROUTE = ["--route <key>", "of a tool: on this route alone, owner/name"] as const;
 
-/** A command on the records of a gateway, which its configuration leads to. */
+/** A command on the records of a gateway, found by its configuration. */
 export function onRecords(parent: Command, name: string, description = ""): Command {
   return parent
     .command(name)
@@ -51,7 +51,7 @@ function showCommand(command: Command, kind: string, exit: Exit): void {
     );
 }
 
-/** Takes the exit code of the command that ran. */
+/** Receives the exit code of the command. */
 type Exit = (code: number) => void;
 
 /** Commands about what a gateway stores. */

@@ -1,4 +1,4 @@
-/** `gateway ready`: asks a running gateway whether it serves; for health checks that can run commands and nothing else. */
+/** `gateway ready`: checks whether a running gateway serves; for health checks that can only run commands. */
 import { readFile } from "node:fs/promises";
 import { get } from "node:http";
 import { get as secureGet } from "node:https";
@@ -11,7 +11,7 @@ import { parseListener } from "../../settings/values.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** A gateway says its state, and what it waits for. */
+/** Limit for the state that a gateway reports. */
 const MAX_SHOWN = 4_000;
 
 export interface ReadyResult {

@@ -1,4 +1,6 @@
-/** `gateway records`: the last records of a gateway, found by who, where and what; and those that come, as they come. */
+/**
+ * `gateway records`: the latest records of a gateway, searched by user, target and kind; and new ones as they arrive.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 
 import { terminalText } from "../../shared/json/foreign-text.ts";
@@ -45,7 +47,7 @@ const EVERY_MS = 1_000;
 const LATE_MS = 5_000;
 /** Delay for a process that could not reach the store for a while, or whose clock is behind. */
 const LATEST_MS = 5 * 60_000;
-/** Between looks for those: each reads all of these minutes again. */
+/** Pause between checks for those: each reads all of these minutes again. */
 const LOOK_BACK_EVERY_MS = 30_000;
 const CLEAR = "\r\u001b[K";
 const HEADER = ["TIME", "OUTCOME", "USER", "ROUTE", "WHAT", "STATUS", "TOOK", "ID"];
@@ -122,7 +124,7 @@ async function lastOf(
   return found.toReversed();
 }
 
-/** Oldest first, as far as the query asks for them. */
+/** Oldest first, limited by the query. */
 async function* allSince(
   reader: RecordReader,
   query: Omit<RecordQuery, "limit" | "order">,
@@ -140,8 +142,8 @@ async function* allSince(
 }
 
 /**
- * Each look goes a few seconds back, and now and then some minutes, since records come late and not in order; what was printed
- * is known by its id.
+ * Each check goes a few seconds back, and from time to time some minutes, since records arrive late and unordered;
+ * printed ones are known by their IDs.
  */
 async function follow(
   reader: RecordReader,

@@ -24,7 +24,7 @@ export interface RollbackResult {
   readonly text: string;
 }
 
-/** @throws GatewayError what could not be read or opened */
+/** @throws GatewayError when something cannot be read or opened */
 export async function rollbackSlices(config: string, request: RollbackRequest): Promise<RollbackResult> {
   return withPublisher(config, async (publisher) => resultOf(await publisher.rollback(request, { by: commandUser() })));
 }

@@ -1,4 +1,7 @@
-/** `gateway upstreams …`: what gateways have learned about the upstreams of MCP server routes, and having it learned again. */
+/**
+ * `gateway upstreams …`: knowledge that gateways have learned about the upstreams of MCP server routes, and resetting
+ * it.
+ */
 import { forgetNeed, listNeeds, needText } from "../../oauth/client/learned-needs.ts";
 import { withAdministration } from "./administration.ts";
 import { forEachNamed, printLine, printRows, timeText } from "./output.ts";

@@ -19,7 +19,7 @@ import { printLine } from "./output.ts";
 
 export interface ForgetOptions {
   readonly config: string;
-  /** Files of records, rotated: what is about the user is erased in them. */
+  /** Rotated files of records, in which the user's records are erased. */
   readonly records?: readonly string[];
 }
 

@@ -27,7 +27,7 @@ export interface DiffAnswer {
 }
 
 const DECISIONS = 5_000_000;
-/** Requests for each thing that may be asked. */
+/** Limit for requests per item. */
 const CASES = 2_000;
 
 /** @param old and `next`: a main configuration file, a directory, or one slice */

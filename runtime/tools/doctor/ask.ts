@@ -1,8 +1,8 @@
 /**
- * One request as a client would send it, and what came back.
+ * One request as a client would send it, and its response.
  *
- * Trusted input: the address the operator asked about. Untrusted input: everything answered, addresses in it included;
- * they are asked without credentials, which this process has none of.
+ * Trusted input: the address that the operator gave. Untrusted input: all responses, including addresses in them. These
+ * are requested without credentials, of which this process has none.
  */
 import { errorText } from "../../shared/errors.ts";
 import { createOperatorFetch, type OperatorFetch } from "../../http/fetch/operator-fetch.ts";
@@ -17,7 +17,7 @@ export interface DoctorQuestion {
 
 export interface DoctorAnswer {
   readonly url: string;
-  /** 0 when nothing came; then `failure` says why. */
+  /** 0 without a response; `failure` then has the reason. */
   readonly status: number;
   readonly failure: string | undefined;
   header(name: string): string | undefined;
@@ -33,7 +33,7 @@ export type Ask = (question: DoctorQuestion) => Promise<DoctorAnswer>;
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 256 * 1024;
 
-/** Asks each different question once, so that sequences which begin alike do not repeat themselves. */
+/** Sends each different request once, so that sequences with the same start do not repeat it. */
 export function createAsk(
   fetch: OperatorFetch = createOperatorFetch({ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, returnsRedirects: true }),
 ): Ask {

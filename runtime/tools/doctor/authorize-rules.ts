@@ -5,7 +5,7 @@ import { LOOPBACK_REDIRECT, STATE, type DoctorCheck } from "./visit.ts";
 
 const NO_CLIENT = "no client could be registered";
 
-/** Where a redirect carries an answer to the client; undefined when it goes somewhere else. */
+/** Parameters of a redirect to the client; undefined when it leads somewhere else. */
 function answerToClient(answer: DoctorAnswer, redirectUri: string): URLSearchParams | undefined {
   const location = answer.header("location");
   return location?.startsWith(redirectUri) === true ? new URL(location).searchParams : undefined;
@@ -21,7 +21,7 @@ function goesOn(answer: DoctorAnswer | undefined, redirectUri: string, fix: stri
   return holdsIf(answer.status === 200 || (answer.status > 300 && answer.status < 400), describe(answer), fix);
 }
 
-/** An authorization request with these differences begins a sign-in. */
+/** An authorization request with these differences starts a sign-in. */
 function begins(id: string, says: string, parameters: Readonly<Record<string, string | undefined>>, fix: string): Rule {
   const redirectUri = parameters["redirect_uri"] ?? LOOPBACK_REDIRECT;
   return { id, says, check: async (visit) => goesOn(await visit.authorize(parameters), redirectUri, fix) };

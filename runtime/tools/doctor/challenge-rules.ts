@@ -100,7 +100,7 @@ export const challengeReadsPlainly: Rule = {
     if (answer.status !== 401 || value === undefined) return unknown("there is no challenge");
     if (/\berror=/.test(value))
       return broken(`WWW-Authenticate: ${value}`, "leave error out when no token came (RFC 6750 §3.1)");
-    // SDKs look for scope= and error= anywhere in the header.
+    // SDKs search for scope= and error= anywhere in the header.
     return holdsIf(!/[\w-](scope|error)=/.test(value), `WWW-Authenticate: ${value}`, "rename that parameter");
   },
 };
@@ -141,7 +141,7 @@ export const resourceMatches: Rule = {
   },
 };
 
-/** Metadata, as JSON, is at an address. @param orRefused the address may refuse with 4xx instead */
+/** Metadata, as JSON, exists at an address. @param orRefused a 4xx response is also allowed */
 export function foundRule(
   id: string,
   says: string,

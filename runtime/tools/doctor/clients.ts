@@ -1,7 +1,7 @@
 /**
- * The common clients and what each relies on, in the order in which it asks.
+ * The common clients and the needs of each, in the order of its requests.
  *
- * Recorded from the clients themselves where they can be run, else from their vendors' documents and public reports
+ * Recorded from the clients themselves if they can be run, else from their vendors' documents and public reports
  * (November 2026).
  */
 import * as authorize from "./authorize-rules.ts";
@@ -24,15 +24,15 @@ export interface ClientSequence {
   readonly byRegistration: readonly Rule[];
   /** Redirect URIs that it registers, where they are fixed; absent = loopback ones with any port. For runtime/guide/mcp-clients.md. */
   readonly redirectUris?: readonly string[];
-  /** Without these it connects, but something is worse than it need be. */
+  /** Without these it connects, with a disadvantage. */
   readonly wants: readonly Rule[];
   /** Servers offer it or not, and both are well; absent = every server is for it. */
   readonly isOffered?: (visit: DoctorCheck) => Promise<boolean>;
-  /** Why it is not offered, and what would. */
+  /** Why it is not offered, and how to offer it. */
   readonly notOffered?: string;
 }
 
-/** The way through metadata that every client of revision 2025-06-18 and later goes. */
+/** The metadata requests of every client of revision 2025-06-18 and later. */
 const discovery = [
   challenge.challengeNamesMetadata,
   challenge.resourceMetadataFound,
@@ -48,7 +48,7 @@ const publicClient = [server.publicClientsAdvertised, authorize.tokenTakesPublic
 const selfRegistered = [server.registrationAdvertised, registration.registersPublic] as const;
 const staysConnected = [challenge.badTokenChallenged, authorize.refreshRefusedCleanly] as const;
 
-/** @param asked by this client on top, between discovery and the token endpoint */
+/** @param asked further needs of this client, between discovery and the token endpoint */
 function usualNeeds(...asked: Rule[]): readonly Rule[] {
   return [challenge.initializeChallenged, ...discovery, ...asked, ...publicClient, ...staysConnected];
 }
@@ -150,7 +150,7 @@ export const CLIENTS: readonly ClientSequence[] = [
     name: "ChatGPT",
     needs: usualNeeds(authorize.answersCarryIss, authorize.noResource),
     byRegistration: [...selfRegistered, registration.registersWeb],
-    // Where answers carry iss; else one of its own for each connector, https://chatgpt.com/connector/oauth/<id>.
+    // If responses contain iss; else a separate one for each connector, https://chatgpt.com/connector/oauth/<id>.
     redirectUris: ["https://chatgpt.com/connector_platform_oauth_redirect"],
     wants: [server.issAdvertised, server.documentsAdvertised],
   },
@@ -183,7 +183,7 @@ export const CLIENTS: readonly ClientSequence[] = [
     id: "codex",
     name: "Codex",
     needs: usualNeeds(authorize.noResource),
-    // Where answers do not carry iss, it names another document, by an id that it makes of the server's address.
+    // If responses contain no iss, it names another document, with an ID derived from the server's address.
     byDocument: [
       authorize.acceptsDocument(
         "codex",

@@ -22,11 +22,11 @@ export interface ClientReport {
   readonly client: string;
   readonly name: string;
   /**
-   * "limited" = connects, with something to improve. "unclear" = a needed step could not be validated. "not-offered" = the
-   * server is not for such clients, and need not be.
+   * "limited": connects, with something to improve. "unclear": a needed step could not be validated. "not-offered": the
+   * server is not meant for such clients, which is fine.
    */
   readonly outcome: "works" | "limited" | "unclear" | "fails" | "not-offered";
-  /** What would offer it, where it is not. */
+  /** How to offer it, if it is not. */
   readonly hint?: string;
   readonly needs: readonly RuleResult[];
   readonly wants: readonly RuleResult[];
@@ -36,7 +36,7 @@ export interface DoctorReport {
   readonly url: string;
   /** No client fails. */
   readonly ok: boolean;
-  /** Why nothing answers at the address, where nothing does; then nothing else was asked. */
+  /** The reason why nothing responds at the address; nothing else was checked then. */
   readonly unreachable?: string;
   readonly clients: readonly ClientReport[];
 }

@@ -1,4 +1,4 @@
-/** Dynamic registration with what real clients send. */
+/** Dynamic registration with the data of real clients. */
 import type { JsonObject } from "./ask.ts";
 import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule } from "./rule.ts";
 import { LOOPBACK_REDIRECT, PUBLIC_CLIENT } from "./visit.ts";

@@ -5,9 +5,9 @@ import type { DoctorCheck } from "./visit.ts";
 
 export type RuleVerdict =
   | { readonly outcome: "holds" }
-  /** @property seen what was answered @property fix what to change */
+  /** @property seen the response @property fix the change to make */
   | { readonly outcome: "broken"; readonly seen: string; readonly fix: string }
-  /** Something earlier is broken, or does not apply here. */
+  /** An earlier step is broken, or does not apply here. */
   | { readonly outcome: "unknown"; readonly because: string };
 
 export interface Rule {
@@ -32,7 +32,7 @@ export function holdsIf(holds: boolean, seen: string, fix: string): RuleVerdict 
   return holds ? HOLDS : broken(seen, fix);
 }
 
-/** An answer in a few words: "302 to https://login.example.com/", "404", "no answer (…)". */
+/** A short description of a response: "302 to https://login.example.com/", "404", "no answer (…)". */
 export function describe(answer: DoctorAnswer): string {
   if (answer.failure !== undefined) return `no answer (${answer.failure})`;
   const location = answer.header("location");

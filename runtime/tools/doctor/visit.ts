@@ -22,17 +22,17 @@ export interface DoctorCheck {
   /** The MCP server's address as a user types it. */
   readonly url: URL;
   readonly ask: Ask;
-  /** POST initialize without a token, as clients of the session era begin. */
+  /** POST initialize without a token, the first request of clients of the session era. */
   initialize(headers?: Readonly<Record<string, string>>, padding?: number): Promise<DoctorAnswer>;
   /** Address in the challenge's `resource_metadata`. */
   namedMetadata(): Promise<string | undefined>;
-  /** The protected resource metadata, wherever a client finds it. */
+  /** The protected resource metadata, at any address where clients look for it. */
   resource(): Promise<JsonObject | undefined>;
   /** Where the two metadata documents were found; [] when nowhere. */
   metadataUrls(): Promise<readonly string[]>;
   /** The authorization server: the first that the resource names, else the host itself (revision 2025-03-26). */
   issuer(): Promise<string>;
-  /** The authorization server metadata, wherever a client finds it. */
+  /** The authorization server metadata, at any address where clients look for it. */
   server(): Promise<JsonObject | undefined>;
   /** Registers a client. Undefined without a registration endpoint. */
   register(metadata: JsonObject): Promise<DoctorAnswer | undefined>;

@@ -1,4 +1,4 @@
-/** A Pomerium configuration → the slice that means the same, and what to know about the difference. */
+/** A Pomerium configuration → an equivalent slice, with notes on the differences. */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { readSource } from "../../settings/source.ts";
 import { formatProblem, formatPath } from "../../settings/problem.ts";
@@ -33,7 +33,7 @@ export function convertConfig(file: string, text: string, owner: string, hasBoot
 
   const routes = convertRoutes(config, report);
   const settings = convertSettings(config, Object.values(routes), report);
-  // What is only reported of it would be noise for who does not ask for the file.
+  // Notes about the main configuration file would be noise if it is not generated.
   const boot = hasBoot ? convertBoot(config, report) : {};
   const leftForBoot = hasBoot ? [] : Object.keys(config).filter(isBootKey);
   const converted = { owner, isPublished: false, settings, boot, leftForBoot, routes, notes };
@@ -54,7 +54,7 @@ function problemsOf(converted: Omit<Converted, "problems">, hasBoot: boolean): s
 }
 
 function convertRoutes(config: Members, report: ImportReport): Record<string, Members> {
-  // "policy" is what the list was called once; there its routes come first.
+  // "policy" is an older name of the list; in Pomerium its routes come first.
   const list = [...routeList(config, "policy"), ...routeList(config, "routes")];
   const routes: Record<string, Members> = {};
   const reached: Members[] = [];

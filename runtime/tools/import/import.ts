@@ -17,11 +17,11 @@ import { yamlText } from "../../shared/json/yaml-text.ts";
 export interface Imported {
   /** The program, HCL or bundle. */
   readonly text: string;
-  /** The gateway's own file, as YAML; undefined unless it was asked for. */
+  /** The main configuration file, as YAML; undefined unless requested. */
   readonly boot: string | undefined;
   /** Report of lost and different settings; "" when there are none. */
   readonly report: string;
-  /** Whether a gateway would take it. */
+  /** Whether a gateway would accept it. */
   readonly ok: boolean;
 }
 

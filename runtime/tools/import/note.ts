@@ -28,7 +28,7 @@ export function formatNotes(notes: readonly Note[]): string {
     const lines = notes
       .filter((note) => note.kind === kind)
       .map(({ where, text }) => `  - ${visibleText(`${where === "" ? "" : `${where}: `}${text}`)}`);
-    // Said of many routes, once is enough.
+    // A note about many routes appears once.
     return lines.length === 0 ? [] : [[`${TITLES[kind]}:`, ...new Set(lines)].join("\n")];
   });
   return sections.join("\n");
@@ -42,7 +42,7 @@ export interface Converted {
   readonly settings: Members;
   /** Content of the main configuration file; may include dynamic settings. */
   readonly boot: Members;
-  /** What is written there and would be in `boot`, had it been asked for. */
+  /** Keys in the file that would be in `boot`, had it been requested. */
   readonly leftForBoot: readonly string[];
   /** By route name. */
   readonly routes: Readonly<Record<string, Members>>;

@@ -76,14 +76,14 @@ function subPolicyRules(written: unknown, closedBy: string[]): RulesDoc[] {
       return [];
     }
     const { source_ppl: text, rego } = sub;
-    // Rego is what its text was compiled to.
+    // Rego is the compiled form of the text.
     if (!isWritten(text) && Array.isArray(rego) && rego.length > 0)
       closedBy.push(`"${place}" has rules in Rego, which does not exist here`);
     return [...olderRules(sub, closedBy), ...(isWritten(text) ? newerRules(text, place, closedBy) : [])];
   });
 }
 
-/** `allow` and `deny` of one block as two: the same meaning, and what constructs write. */
+/** Splits `allow` and `deny` of one block: the same meaning, and the form that constructs write. */
 function splitRules(rules: RulesDoc): RulesDoc[] {
   // Misspelt actions too: they must be found further down.
   return Object.entries(rules).map(([action, body]) => ({ [action]: body }));

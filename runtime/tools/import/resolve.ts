@@ -11,7 +11,7 @@ import { isWritten } from "./secret.ts";
 /** In Pomerium's order of precedence. */
 const HOST = ["host_rewrite", "host_rewrite_header", "host_path_regex_rewrite_pattern", "preserve_host_header"];
 
-/** What is replaced, and by what: without the second it is replaced by nothing there. */
+/** A replacement, and its value: in Pomerium, without the value it is replaced by nothing. */
 const PAIRS = [
   ["regex_rewrite_pattern", "regex_rewrite_substitution"],
   ["host_path_regex_rewrite_pattern", "host_path_regex_rewrite_substitution"],

@@ -1,4 +1,4 @@
-/** One Pomerium route → one of ours, or none when leaving something out would let requests go astray. */
+/** One Pomerium route → one of ours, or none if omitting something would misdirect requests. */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { parseFrom } from "../../features/routing/from.ts";
 import { routeFields } from "../../config/route.ts";
@@ -25,7 +25,7 @@ const IN_POLICY = new Set([
   "tls_downstream_client_ca_file",
 ]);
 
-/** Keys that choose which requests the route takes, or what answers them: without them it would be another route. */
+/** Keys that select the route's requests, or their upstream: without them it would be another route. */
 const ESSENTIAL = new Set([
   "redirect",
   "regex",
@@ -45,7 +45,7 @@ const RENAMED: Readonly<Record<string, string>> = {
 };
 
 const fields = new Map(routeFields.map((field) => [field.name, field]));
-/** Settings whose values must not be in what is written. All are Base64 of PEM there. */
+/** Settings whose values must not be in the output. In Pomerium all are Base64 of PEM. */
 const SECRETS = new Set(routeFields.filter(({ kind }) => kind === "secret").map(({ name }) => name));
 
 const ABOUT_LOSS: Readonly<Record<string, string>> = {
@@ -67,7 +67,7 @@ const ABOUT_LOSS: Readonly<Record<string, string>> = {
   tls_upstream_allow_renegotiation: "connections to upstreams are never renegotiated",
 };
 
-/** Upstreams must look for another header and check it by other keys. */
+/** Upstreams must read another header and verify it with other keys. */
 export const IDENTITY_HEADER = "the header is X-Gateway-Assertion, its keys at /.well-known/gateway/jwks.json";
 
 export interface ConvertedRoute {
@@ -246,7 +246,7 @@ function convertMcp(value: unknown, place: string, report: ImportReport): unknow
   };
 }
 
-/** `client:` with nothing behind it is an empty block. */
+/** `client:` with nothing after it is an empty block. */
 function onlyMembers(value: Members): Members {
   return Object.fromEntries(Object.entries(value).map(([name, block]) => [name, block ?? {}]));
 }

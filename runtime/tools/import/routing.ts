@@ -1,4 +1,4 @@
-/** How a Pomerium route chooses, changes and answers requests, said in our words. */
+/** How a Pomerium route matches, changes and answers requests, in our settings. */
 import { asksUpstream } from "../../features/routing/rules.ts";
 import { parseUpstream } from "../../settings/values.ts";
 import type { ImportReport } from "./note.ts";
@@ -27,7 +27,7 @@ export function convertRouting(written: Members, place: string, report: ImportRe
   return route;
 }
 
-/** Settings of an upstream that is never asked. */
+/** Drops settings of an upstream that is never used. */
 function dropUpstream(route: Record<string, unknown>, answer: string, place: string, report: ImportReport): void {
   for (const name of Object.keys(route)) {
     if (!asksUpstream(name)) continue;

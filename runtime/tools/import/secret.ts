@@ -1,7 +1,7 @@
 import { secretNames } from "../../settings/secret-spellings.ts";
 import type { ImportReport } from "./note.ts";
 
-/** What is empty there is as good as absent. */
+/** In Pomerium, an empty value is the same as an absent one. */
 export function isWritten(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }

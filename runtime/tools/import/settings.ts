@@ -157,7 +157,7 @@ function runtimeFlags(value: unknown, report: ImportReport): Members {
 }
 
 /** A list or a comma separated text of claims, or header name to claim. */
-/** There headers name claims of its signed header, as here: what is about the user means the same. */
+/** In Pomerium, headers name claims of its signed header, as here: those about the user mean the same. */
 function claimHeaders(value: unknown, report: ImportReport): unknown {
   const claims = typeof value === "string" ? value.split(",") : value;
   const headers: unknown = Array.isArray(claims)
@@ -191,7 +191,7 @@ function logFields(value: unknown, report: ImportReport): unknown {
   return kept;
 }
 
-/** Where nothing was written and the two products mean different things by that, it is written now. */
+/** Writes defaults explicitly where the two products differ. */
 function keepDefaults(
   settings: Record<string, unknown>,
   config: Members,

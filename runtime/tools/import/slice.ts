@@ -1,8 +1,8 @@
 /**
- * A slice as it is published → what HCL for it has to say.
+ * A published slice → the content of its HCL.
  *
- * Terraform can write configuration for what it imports (`-generate-config-out`), but it writes every setting that a
- * resource has, most of them null.
+ * Terraform can generate configuration for an import (`-generate-config-out`), but it writes every setting of a
+ * resource, most of them null.
  */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { loadSlices } from "../../config/load.ts";

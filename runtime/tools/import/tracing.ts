@@ -1,4 +1,4 @@
-/** Pomerium's settings of traces → ours: OTLP over HTTP, sampled by count. */
+/** Pomerium's trace settings → ours: OTLP over HTTP, sampled by count. */
 import { type Members } from "../../shared/is-record.ts";
 import { quote } from "../../settings/problem.ts";
 import { choiceText } from "./values.ts";

@@ -1,8 +1,8 @@
-/** Durations and choices as files have them there → ours. */
+/** Durations and choices in Pomerium's files → ours. */
 import { parseDuration } from "../../settings/values.ts";
 import type { ImportReport } from "./note.ts";
 
-/** Go's durations have fractions and micro- and nanoseconds, ours do not. */
+/** Go's durations have fractions, microseconds and nanoseconds; ours do not. */
 export function convertDuration(value: unknown, where: string, report: ImportReport): unknown {
   if (typeof value !== "string" || parseDuration(value).ok) return value;
   const parts = [...value.matchAll(/([0-9.]+)(ns|us|µs|ms|s|m|h)/g)];
@@ -14,7 +14,7 @@ export function convertDuration(value: unknown, where: string, report: ImportRep
   return written;
 }
 
-/** A value of a choice as ours is written: theirs are read in upper case as well. */
+/** A choice in our form: Pomerium also reads upper case. */
 export function choiceText(value: unknown): unknown {
   return typeof value === "string" ? value.trim().toLowerCase() : value;
 }

@@ -35,7 +35,7 @@ export interface KeyNeed {
 
 export interface KeyNeeds {
   readonly needs: readonly KeyNeed[];
-  /** Something was sealed with it, which shows that it was the current one of a process. */
+  /** Something is sealed with it, which shows that it was the current one of a process. */
   readonly hasSealed: boolean;
 }
 
@@ -143,7 +143,7 @@ function kidOf(header: string): string {
   try {
     return decodeProtectedHeader(`${header}....`).kid ?? "";
   } catch {
-    // Another text that begins as one.
+    // Another text with the same start.
     return "";
   }
 }

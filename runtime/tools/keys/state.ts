@@ -31,7 +31,7 @@ export interface SecretState {
 
 export interface PublicKeyState {
   readonly use: "signing_key" | "seal_key" | "audit";
-  /** Key id of a public key; of `audit` the key itself, as `gateway audit verify --key` takes it. */
+  /** Key ID of a public key; for `audit` the key itself, in the form for `gateway audit verify --key`. */
   readonly id: string;
   /** The current key of a kind signs or seals new data; the others are only accepted. */
   readonly role: "current" | "other";

@@ -1,9 +1,9 @@
 /**
- * The tools, prompts, resource templates and instructions of an MCP server as one user is shown them, asked for as a client
- * would: first as revision 2026-07-28 has it, then with a session.
+ * The tools, prompts, resource templates and instructions of an MCP server for one user, requested like a client: first
+ * in revision 2026-07-28, then with a session.
  *
- * Trusted input: the address, and the token that is sent there and nowhere else. Untrusted input: everything answered.
- * Promises: bounded in pages, tools, bytes and time; definitions come out exactly as they were listed; no error has the token.
+ * Trusted input: the address, and the token, which is sent nowhere else. Untrusted input: all responses. Promises:
+ * bounded in pages, tools, bytes and time; definitions are returned exactly as listed; no error contains the token.
  */
 import { LOCKABLE, type LockedKind } from "../../features/mcp/locked-items.ts";
 import { createOperatorFetch, type OperatorFetch } from "../../http/fetch/operator-fetch.ts";
@@ -151,7 +151,7 @@ class Server {
     return this.#post(method, params);
   }
 
-  /** Begins a session. @returns what the server says of itself */
+  /** Starts a session. @returns the server's description of itself */
   async open(): Promise<ExactObject> {
     this.#isModern = false;
     const params = { protocolVersion: LEGACY, capabilities: {}, clientInfo: CLIENT };
@@ -163,7 +163,7 @@ class Server {
 
   async close(): Promise<void> {
     if (this.#session === undefined) return;
-    // Servers may know no end of a session, and it is theirs to end it then.
+    // Servers may have no such request, and then end the session themselves.
     await this.#fetch(this.#url, { method: "DELETE", headers: this.#headers() }).catch(() => undefined);
   }
 
@@ -206,7 +206,7 @@ class Server {
   }
 }
 
-/** @returns undefined when nothing of it is the answer */
+/** @returns undefined when the body has no such response */
 function answerTo(id: string, body: Buffer, { headers }: Response): ExactObject | undefined {
   const isEvents = headers.get("content-type")?.startsWith("text/event-stream") === true;
   if (!isEvents) return messageOf(body, id);
@@ -218,7 +218,7 @@ function answerTo(id: string, body: Buffer, { headers }: Response): ExactObject 
   return undefined;
 }
 
-/** An answer; errors of requests that were not understood have no id. */
+/** A response; errors about unreadable requests have no ID. */
 function messageOf(bytes: Buffer, id: string): ExactObject | undefined {
   const message = parseExactJson(bytes.toString("utf8"));
   if (!(message instanceof Map)) return undefined;

@@ -1,8 +1,8 @@
 /**
  * `gateway tools lock` and `gateway tools diff`.
  *
- * Untrusted input: what servers list, and the lock, which a proposed change may have edited. Promise: tokens go to the addresses of `--url`
- * only, never to servers that the lock names.
+ * Untrusted input: lists of servers, and the lock, which a proposed change may have edited. Promise: tokens go only to
+ * the addresses of `--url`, never to servers that the lock names.
  */
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 
@@ -28,14 +28,14 @@ export interface ToolsOptions {
 
 export interface ToolsOutcome {
   readonly text: string;
-  /** Something differs from the file as it was. */
+  /** The servers' lists differ from the file before the command. */
   readonly differs: boolean;
 }
 
 /**
- * Writes what the servers list now into the file; other servers in it stay as they are.
+ * Writes the servers' present lists into the file; other servers in it are unchanged.
  *
- * @throws GatewayError `tools.…`, `fetch.…`: then the file is as it was
+ * @throws GatewayError `tools.…`, `fetch.…`: the file is unchanged then
  */
 export async function lockTools(path: string, options: ToolsOptions): Promise<ToolsOutcome> {
   const before = await readLock(path, true);

@@ -1,4 +1,4 @@
-/** The commands about tools: words and options. */
+/** The commands about tools: names and options. */
 import type { Command } from "commander";
 
 import type { ToolsOptions, ToolsOutcome } from "./lock.ts";
@@ -6,7 +6,7 @@ import type { ToolsOptions, ToolsOutcome } from "./lock.ts";
 /** Exit code, as that of `gateway diff`. */
 const DIFFERENT = 3;
 
-/** @param exit takes the exit code of the command that ran @param print what servers wrote is in it */
+/** @param exit receives the exit code of the command @param print its text contains text of servers */
 export function addTools(program: Command, exit: (code: number) => void, print: (text: string) => void): void {
   const tools = program.command("tools").description("the tools of MCP servers as they were reviewed, and as they are");
   withOptions(tools.command("lock"), "[file]", "written; other servers in it stay as they are")

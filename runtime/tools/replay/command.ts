@@ -41,7 +41,7 @@ export async function replayCommand(
   return { text, exitCode: REPLAY_EXIT[report.result] };
 }
 
-/** The same, and says on a terminal how far it is. */
+/** The same, with progress on a terminal. */
 export async function replayWithProgress(
   options: ReplayOptions,
   env: ReplayDeps["env"],

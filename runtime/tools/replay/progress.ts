@@ -3,7 +3,7 @@
 export interface Progress {
   /** @param done bytes @param total bytes; 0 when that is not known */
   show(done: number, total: number): void;
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void;
 }
 

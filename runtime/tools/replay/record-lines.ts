@@ -24,9 +24,9 @@ export interface LineBytes {
   readonly number: number;
   /** Offset of its first byte in the uncompressed file. */
   readonly offset: number;
-  /** Without its line end; undefined: it is longer than any record. They change when the call is over. */
+  /** Without its line end; undefined: longer than any record. The buffer is reused after the call. */
   readonly bytes: Buffer | undefined;
-  /** False for a last one without a line end. */
+  /** False for a last line without a line end. */
   readonly isEnded: boolean;
 }
 
@@ -97,7 +97,7 @@ export async function isCompressed(file: string): Promise<boolean> {
 
 class LineSplitter {
   readonly #give: (line: LineBytes) => void;
-  /** Pieces of a line that has not ended. */
+  /** Pieces of a partial line. */
   #begun: Buffer[] = [];
   #begunBytes = 0;
   #number = 0;

@@ -15,8 +15,8 @@ import { createReplayRoutes } from "./routes.ts";
 import { type ReplayPlace, startTally, type ReplayTally } from "./tally.ts";
 
 /**
- * The exit codes of the command. partly: nothing would change of what can be decided again, but not everything can, or not
- * every line can be read.
+ * The exit codes of the command. partly: no decidable record would change, but some are undecidable, or some lines are
+ * unreadable.
  */
 export const REPLAY_EXIT = { same: 0, problem: 1, changed: 3, partly: 4 } as const;
 

@@ -45,7 +45,7 @@ interface Written extends RoutedRoute {
   readonly checked: CheckedRoute;
 }
 
-/** @param vocabulary learns what the policies compare with */
+/** @param vocabulary learns the values and names in the policies */
 export function createReplayRoutes({ routes, settings }: CheckedConfig, vocabulary: Vocabulary): ReplayRoutes {
   const isMcpOff = settings.runtime_flags?.mcp !== true;
   const hosts = buildHostIndex<Written, ReplayRoute>({

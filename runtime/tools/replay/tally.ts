@@ -49,7 +49,7 @@ export interface ReplayTally {
   readonly others: number;
   /** Why records cannot be decided again → how many; of several reasons each counts. */
   readonly untold: ReadonlyMap<string, number>;
-  /** "owner/name shadow_policy" → what enforcing that would change. */
+  /** "owner/name shadow_policy" → changes if it were enforced. */
   readonly candidates: ReadonlyMap<string, Readonly<Record<CandidateAgain["change"], number>>>;
 }
 

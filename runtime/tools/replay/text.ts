@@ -6,7 +6,7 @@ export interface ReportAbout {
   /** File or directory of the new configuration. */
   readonly config: string;
   readonly digest: string;
-  /** What is to be known of the answer, a sentence each. */
+  /** Notes on the result, a sentence each. */
   readonly notes: readonly string[];
 }
 

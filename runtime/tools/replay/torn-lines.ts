@@ -29,7 +29,7 @@ export class TornLines<T> {
     while (this.#waiting.length > MAX_WAITING || this.#bytes > MAX_BYTES) this.#give();
   }
 
-  /** A whole line: what it repeats in full is not lost. */
+  /** A whole line: a partial line that it repeats is not lost. */
   repeat(line: Buffer): void {
     if (this.#waiting.length === 0) return;
     this.#waiting = this.#waiting.filter(({ bytes }) => {
