@@ -12,18 +12,17 @@ import { writeBundleFile } from "./synth/write-bundle.ts";
 import { escapeAllForTerraform, escapeForTerraform } from "./synth/terraform-text.ts";
 import { type SliceProblems, validateSlice } from "./synth/validate.ts";
 
-/** @internal What a gateway knows of a route below it. */
+/** @internal A route as seen by its gateway. */
 export interface GatewayRoute extends Construct {
   readonly routeName: string;
   readonly document: RouteDoc;
 }
 
-/** A gateway's slice: settings, and where it is published. */
+/** A gateway's slice: settings, and its publishing target. */
 export interface GatewayProps extends GatewaySettings {
   /**
-   * Name of the slice that this program publishes, one per team or state. Lower-case letters, digits, "-", "_", ".".
-   * Not "default", which is whose the settings and routes in the gateway's own file are. Changing it replaces the
-   * Terraform resource.
+   * Name of the slice that this program publishes, one per team or state. Lower-case letters, digits, "-", "_", ".". Not
+   * "default", the owner of the settings and routes in the gateway's own file. Changing it replaces the Terraform resource.
    * @default "main"
    */
   readonly owner?: string;
@@ -38,26 +37,26 @@ export interface GatewayProps extends GatewaySettings {
    */
   readonly http?: HttpTarget;
   /**
-   * Routes that only Terraform knows, by name, beside those made below this gateway: what a Terraform module gives
-   * (`module.interpolationForOutput("routes")`), or several with `Fn.merge([…])`. Each is an object as the settings and
-   * blocks of a `route` in HCL; `terraform plan` checks them.
-   * @default - only the routes made below this gateway
+   * Routes that only Terraform knows, by name, in addition to those of this gateway's constructs: the output of a Terraform
+   * module (`module.interpolationForOutput("routes")`), or several with `Fn.merge([…])`. Each is an object with the settings
+   * and blocks of a `route` in HCL; `terraform plan` validates them.
+   * @default - only the routes of this gateway's constructs
    */
   readonly routes?: IResolvable;
 }
 
 /**
- * Publishing to the admin address of a running gateway, which answers when every process serves the bundle: apply means
- * live.
+ * Publishing to the admin address of a running gateway, which responds when every process serves the bundle: after apply it
+ * is active.
  *
- * The admin token is read by Terraform: from `tokenRef`, else from `adminToken` of the `GatewayProvider`, else from the
- * environment variable `GATEWAY_ADMIN_TOKEN`. It gets into no state and no plan.
+ * Terraform reads the admin token: from `tokenRef`, else from `adminToken` of the `GatewayProvider`, else from the
+ * environment variable `GATEWAY_ADMIN_TOKEN`. It is in no state and no plan.
  */
 export interface HttpTarget {
-  /** The admin address (`admin_address`), such as `http://127.0.0.1:9901`, or what stands before it. */
+  /** URL of the admin listener (`admin_address`), such as `http://127.0.0.1:9901`, or of a proxy in front of it. */
   readonly url: string;
   /**
-   * `env:NAME` or `file:/path` on the machine where Terraform runs.
+   * `env:NAME` or `file:/path` on the host where Terraform runs.
    * @default - the provider's `adminToken`, else `GATEWAY_ADMIN_TOKEN`
    */
   readonly tokenRef?: string;
@@ -65,7 +64,7 @@ export interface HttpTarget {
 
 /** Publishing as `<owner>.json` in a directory, replaced in one step. */
 export interface FileTarget {
-  /** The directory; made if it is not there. */
+  /** The directory, created if it does not exist. */
   readonly directory: string;
   /**
    * Permission bits in octal.
@@ -77,18 +76,16 @@ export interface FileTarget {
 const LIVE_FIELDS = settingsFields.filter(({ scope }) => scope === "live");
 
 /**
- * What one owner publishes to the gateway: settings, and the routes made below it.
+ * The settings that one owner publishes to the gateway, and the routes created below it.
  *
- * ```ts
- * const gateway = new Gateway(stack, "gateway", { runtimeFlags: { mcp: true }, file: { directory: "/etc/gateway" } });
- * new Route(gateway, "wiki", { … });
- * ```
+ * ```ts const gateway = new Gateway(stack, "gateway", { runtimeFlags: { mcp: true }, file: { directory: "/etc/gateway" } });
+ * new Route(gateway, "wiki", { … }); ```
  *
  * All becomes one Terraform resource, so an apply changes all of it or nothing.
  */
 export class Gateway extends Construct {
   readonly owner: string;
-  /** The Terraform resource, for what has no prop here (`addOverride`, `lifecycle`, `importFrom`). */
+  /** The Terraform resource, for features without a prop here (`addOverride`, `lifecycle`, `importFrom`). */
   readonly bundle: Bundle;
   /** @internal Terraform knows of routes that are not in `slice` */
   readonly hasMoreRoutes: boolean;
@@ -125,7 +122,7 @@ export class Gateway extends Construct {
     return gateway;
   }
 
-  /** What is published, in canonical form; strings may hold tokens. */
+  /** The published slice, in canonical form; strings may contain tokens. */
   get slice(): Slice {
     const routes = [...this.#routes].map(([name, route]) => [name, canonicalDocument(route.document, name)] as const);
     const hasSettings = Object.keys(this.#settings).length > 0;
@@ -159,7 +156,7 @@ export class Gateway extends Construct {
     this.#routes.set(route.routeName, route);
   }
 
-  /** @internal what is doubtful and no error, for the synthesis to say */
+  /** @internal doubtful values that are not errors, shown at synthesis */
   get warnings(): readonly string[] {
     return this.#problems().warnings;
   }
@@ -169,7 +166,7 @@ export class Gateway extends Construct {
     return [...(this.#problems().routes.get(route.routeName) ?? [])];
   }
 
-  /** Once for all constructs below: each asks for its own part, and nothing changes while validations run. */
+  /** Validates once for all constructs below: each reads its own part, and nothing changes during validation. */
   #problems(): SliceProblems {
     if (this.#validated?.routes !== this.#routes.size) {
       this.#validated = { routes: this.#routes.size, problems: validateSlice(this.slice) };
@@ -178,7 +175,7 @@ export class Gateway extends Construct {
   }
 }
 
-/** One provider per stack is needed, and it need not be configured: made at synthesis unless the program made it. */
+/** Creates the one provider that a stack needs, at synthesis and unconfigured, unless the program created one. */
 function provideProvider(gateway: Gateway): void {
   const stack = TerraformStack.of(gateway);
   Aspects.of(stack).add({

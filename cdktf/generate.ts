@@ -1,6 +1,6 @@
 /**
- * `node cdktf/generate.ts` writes generated/ anew; test/cdktf/generate/bindings.test.ts fails when its files lag behind
- * what they are made from.
+ * `node cdktf/generate.ts` rewrites generated/; test/cdktf/generate/bindings.test.ts fails when its files differ from their
+ * sources.
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

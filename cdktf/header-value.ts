@@ -1,15 +1,15 @@
 /**
  * Values of `setRequestHeaders` as typed parts.
  *
- * A plain string is literal: its "$" is doubled, so nobody gets a substitution by accident, for instance from a value
- * of another resource. Substitutions exist only as the typed values below.
+ * A plain string is literal: its "$" is doubled, so that no substitution happens by accident, for instance from a value of
+ * another resource. Substitutions exist only as the typed values below.
  */
 import { Fn } from "./framework.ts";
 import { splitTokens } from "./synth/terraform-text.ts";
 
 /** Text in the product's template language (`$$` for "$", `${gateway.…}`), made by the functions of this file. */
 export class HeaderValue {
-  /** As it stands in a configuration file. Tokens of the framework are still in it. */
+  /** The value in the form of a configuration file. It may still contain tokens of the framework. */
   readonly template: string;
 
   /** @internal use `headerValue`, `literal`, `gatewayToken` or `requestHeader` */
@@ -18,9 +18,9 @@ export class HeaderValue {
   }
 }
 
-/** What the gateway knows of the caller; each is replaced per request, and empty where it is not available. */
+/** Values about the caller; each is replaced per request, and empty if it is not available. */
 export const gatewayToken = {
-  /** OAuth access token from the identity provider. With it the upstream can act as the user elsewhere. */
+  /** OAuth access token from the identity provider. The upstream can act as the user with it. */
   accessToken: new HeaderValue("${gateway.access_token}"),
   /** OIDC ID token from the identity provider. */
   idToken: new HeaderValue("${gateway.id_token}"),
@@ -30,7 +30,7 @@ export const gatewayToken = {
   jwt: new HeaderValue("${gateway.jwt}"),
 } as const;
 
-/** RFC 9110 §5.6.2 `token`: what a header name may consist of. */
+/** RFC 9110 §5.6.2 `token`: allowed characters of a header name. */
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
@@ -45,8 +45,8 @@ export function requestHeader(name: string): HeaderValue {
 }
 
 /**
- * Text sent exactly as it stands.
- * @throws Error when it has characters that no header value may have (RFC 9110 §5.5: CR, LF, NUL)
+ * Text that is sent exactly as written.
+ * @throws Error for characters that are not allowed in header values (RFC 9110 §5.5: CR, LF, NUL)
  */
 export function literal(text: string): HeaderValue {
   const pieces = splitTokens(text).map((piece) =>
@@ -62,7 +62,7 @@ function escapeLiteral(text: string): string {
   return text.replaceAll("$", "$$$$");
 }
 
-/** The value is not known yet, so Terraform does the doubling. */
+/** The value is not known yet, so Terraform doubles the "$". */
 function doubleDollarsLater(token: string): string {
   return Fn.replace(token, "$", "$$");
 }
@@ -70,11 +70,9 @@ function doubleDollarsLater(token: string): string {
 /**
  * A header value with substitutions in it:
  *
- * ```ts
- * setRequestHeaders: { Authorization: headerValue`Bearer ${gatewayToken.accessToken}` }
- * ```
+ * ```ts setRequestHeaders: { Authorization: headerValue`Bearer ${gatewayToken.accessToken}` } ```
  *
- * The text between and interpolated strings are literal.
+ * The text in between and interpolated strings are literal.
  */
 export function headerValue(strings: TemplateStringsArray, ...values: readonly (HeaderValue | string)[]): HeaderValue {
   let template = literal(strings[0] ?? "").template;
@@ -84,15 +82,15 @@ export function headerValue(strings: TemplateStringsArray, ...values: readonly (
   return new HeaderValue(template);
 }
 
-/** Folds the two forms a prop takes into one. */
+/** Converts both forms of a prop into one. */
 export function asHeaderValue(value: HeaderValue | string): HeaderValue {
   return typeof value === "string" ? literal(value) : value;
 }
 
 /**
- * The same for `setRequestHeaders` itself, where a string that looks like a substitution is a mistake for certain: it
- * was copied from a configuration file, where it would work.
- * @throws Error saying which typed value to write instead
+ * `asHeaderValue()` for `setRequestHeaders`, where a string that looks like a substitution is certainly a mistake: it was
+ * copied from a configuration file, where it would work.
+ * @throws Error naming the typed value to write instead
  */
 export function requestHeaderValue(name: string, value: HeaderValue | string): HeaderValue {
   if (typeof value === "string" && splitTokens(value).some((piece) => !piece.isToken && piece.text.includes("${"))) {

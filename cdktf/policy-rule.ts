@@ -29,38 +29,38 @@ export class Group {
 /** One element of a route's `policy`: an `allow`, a `deny` or an `approve`, as plain data. */
 export type PolicyRule = RulesDoc;
 
-/** True when all conditions hold. */
+/** True when all conditions match. */
 export const and = (...criteria: readonly Criterion[]): Group => new Group("and", criteria);
-/** True when any condition holds. */
+/** True when any condition matches. */
 export const or = (...criteria: readonly Criterion[]): Group => new Group("or", criteria);
-/** True when no condition holds. */
+/** True when no condition matches. */
 export const not = (...criteria: readonly Criterion[]): Group => new Group("not", criteria);
-/** True when at least one condition does not hold. */
+/** True when at least one condition does not match. */
 export const nor = (...criteria: readonly Criterion[]): Group => new Group("nor", criteria);
 
 /**
- * Lets a request pass when the condition, or any of the groups, holds and nothing denies it. Two conditions must be
- * joined by `and(…)` or `or(…)`: which of them was meant should not be a guess in a policy.
+ * Allows a request when the condition, or any of the groups, matches and nothing denies it. Two conditions must be joined by
+ * `and(…)` or `or(…)`: a policy must not leave that to a guess.
  * @throws Error when the rule is not valid
  */
 export function allow(first: Criterion | Group, ...alternatives: readonly Group[]): PolicyRule {
   return rule("allow", first, alternatives);
 }
 
-/** Refuses a request when the condition, or any of the groups, holds, whatever allows it. @throws Error as `allow` */
+/** Denies a request when the condition, or any of the groups, matches, whatever allows it. @throws Error as `allow` */
 export function deny(first: Criterion | Group, ...alternatives: readonly Group[]): PolicyRule {
   return rule("deny", first, alternatives);
 }
 
 /**
- * Holds a tool call that would pass otherwise until the user who calls has confirmed it on a page of the gateway. False
- * for every other request. Needs `authenticateServiceUrl`. @throws Error as `allow`
+ * Holds an otherwise allowed tool call until the calling user has confirmed it on a page of the gateway. False for every
+ * other request. Needs `authenticateServiceUrl`. @throws Error as `allow`
  */
 export function approve(first: Criterion | Group, ...alternatives: readonly Group[]): PolicyRule {
   return rule("approve", first, alternatives);
 }
 
-/** The same, and somebody else approves, who is in one of these groups. @throws Error as `allow` */
+/** Like `approve`, but another user approves, who is in one of these groups. @throws Error as `allow` */
 export function approvedBy(
   groupNames: readonly string[],
   first: Criterion | Group,
@@ -69,10 +69,7 @@ export function approvedBy(
   return rule("approve", first, alternatives, { approvers: groupNames });
 }
 
-/**
- * Puts a rule of `policy` in shadow: what it would change beside the rules in force is recorded and counted, and never
- * enforced.
- */
+/** Puts a rule of `policy` in shadow: its effect in addition to the active rules is recorded and counted, and never enforced. */
 export function shadow(tried: PolicyRule): PolicyRule {
   return { shadow: true, ...tried };
 }
@@ -83,7 +80,7 @@ function rule(
   more: readonly Group[],
   marks: Pick<PolicyRule, "approvers"> = {},
 ): PolicyRule {
-  // To the types a condition is as good as a group: both are data.
+  // The types cannot distinguish a condition from a group: both are data.
   if (more.some((each) => !(each instanceof Group)))
     throw new Error(`Cannot make ${action}(…): it has several conditions, join with and(…) or or(…)`);
   const groups = [first instanceof Criterion ? and(first) : first, ...more];

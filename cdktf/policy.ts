@@ -1,16 +1,14 @@
 /**
  * Policies as typed values.
  *
- * Each factory gives exactly the data that a file has under `policy`, so what is written here, what `terraform plan`
- * shows and what the proxy evaluates is one document:
+ * Each factory gives exactly the data that a file has under `policy`, so what is written here, what `terraform plan` shows
+ * and what the proxy evaluates is one document:
  *
- * ```ts
- * policy: [allow(domain.is("example.com")), deny(mcpTool.startsWith("delete_"))]
- * ```
+ * ```ts policy: [allow(domain.is("example.com")), deny(mcpTool.startsWith("delete_"))] ```
  *
- * A request passes when some allow rule matches and no deny rule does; an approve rule holds a tool call until somebody
- * approves it. `mcpTool` is false for everything that is not a
- * tool call, so it belongs under `deny`: an allowlist of tools is `deny(mcpTool.notIn([...]))`.
+ * A request is allowed when an allow rule matches and no deny rule does; an approve rule holds a tool call until a user
+ * approves it. `mcpTool` is false for everything that is not a tool call, so it belongs under `deny`: an allowlist of tools
+ * is `deny(mcpTool.notIn([...]))`.
  */
 import { Criterion } from "./policy-rule.ts";
 
@@ -39,7 +37,7 @@ function textCriterion(name: string, more: Readonly<Record<string, true>> = {}):
   };
 }
 
-/** The operators of a criterion on a list: of texts, or of claims' values, whose numbers and flags count by their text. */
+/** The operators of a criterion on a list: of texts, or of claims' values, whose numbers and flags are compared as text. */
 export interface ListCriterion<Element = string> {
   /** The list has this element. */
   has(value: Element): Criterion;
@@ -54,43 +52,43 @@ function listCriterion<Element = string>(name: string): ListCriterion<Element> {
   return { has: make("has"), is: make("is"), exclude: make("exclude") };
 }
 
-/** The user's id at the identity provider (claim `sub`). */
+/** The user's ID at the identity provider (claim `sub`). */
 export const user = textCriterion("user");
-/** The identity provider that the user comes from: its name in `identityIssuers`, "default" for `idpProviderUrl`. */
+/** The identity provider of the user: its name in `identityIssuers`, "default" for `idpProviderUrl`. */
 export const idp = textCriterion("idp");
-/** The user's e-mail address, compared in lower case. */
+/** The user's email address, compared in lower case. */
 export const email = textCriterion("email");
-/** The part of the user's e-mail address after the "@", compared in lower case. */
+/** The part of the user's email address after the "@", compared in lower case. */
 export const domain = textCriterion("domain");
-/** The user's groups as the identity provider gives them. */
+/** The user's groups from the identity provider. */
 export const groups = listCriterion("groups");
 /** A claim of the user by its path, such as `claim("department")`; a claim with one value is a list of one. */
 export const claim = (path: string): ListCriterion<string | number | boolean> => listCriterion(`claim/${path}`);
 /** The tool of an MCP `tools/call`; false for every other request, so it belongs under `deny`. */
 export const mcpTool: Omit<TextCriterion, "isNot"> & {
-  /** The same where letters of either case are alike, for servers that compare names so. */
+  /** The same without case sensitivity, for servers that compare names this way. */
   readonly foldCase: Omit<TextCriterion, "isNot">;
 } = { ...textCriterion("mcp_tool"), foldCase: textCriterion("mcp_tool", { fold_case: true }) };
 
-/** What an argument must be; everything that is written must hold. Of another type it is unknown, and lets nobody pass. */
+/** Conditions on an argument, all of which must match. For a value of another type they are unknown, and allow nothing. */
 export interface ArgumentValue {
   /** Equal to this. @default - anything */
   readonly is?: string | number | boolean;
-  /** Of its type, and not equal to it. @default - anything */
+  /** A value of the same type that is not equal to it. @default - anything */
   readonly not?: string | number | boolean;
   /** Equal to one of these. @default - anything */
   readonly in?: readonly (string | number | boolean)[];
-  /** Of the type of one of these, and equal to none. @default - anything */
+  /** A value of the type of one of these, and equal to none. @default - anything */
   readonly notIn?: readonly (string | number | boolean)[];
-  /** A text that has this in it. @default - anything */
+  /** A text that contains this. @default - anything */
   readonly contains?: string;
-  /** A text that begins with this. @default - anything */
+  /** A text that starts with this. @default - anything */
   readonly startsWith?: string;
   /** A text that ends with this. @default - anything */
   readonly endsWith?: string;
   /** A text that this RE2 pattern matches as a whole. @default - anything */
   readonly matches?: string;
-  /** A number above this one; as text where it has more digits than a `number` keeps. @default - anything */
+  /** A number above this one; as text if it has more digits than a `number` keeps. @default - anything */
   readonly gt?: number | string;
   /** A number that is this one or above. @default - anything */
   readonly gte?: number | string;
@@ -102,7 +100,7 @@ export interface ArgumentValue {
   readonly only?: readonly string[];
 }
 
-/** Which argument of which tools, and what it must be. */
+/** An argument of some tools, and conditions on its value. */
 export interface McpToolArgumentProps extends ArgumentValue {
   /** The tools: a name, or operators on it. */
   readonly tool:
@@ -113,17 +111,17 @@ export interface McpToolArgumentProps extends ArgumentValue {
         readonly startsWith?: string;
         readonly foldCase?: boolean;
       };
-  /** Where it stands in the arguments, as a JSON pointer: `/repo`, `/filter/0/name`; `""` for all of them. */
+  /** Location in the arguments, as a JSON pointer: `/repo`, `/filter/0/name`; `""` for all of them. */
   readonly argument: string;
-  /** Whether it is there. @default - it is, where something else is written */
+  /** Whether the argument is present. @default - it is, if another condition is written */
   readonly exists?: boolean;
-  /** A list in which this holds of one element. @default - anything */
+  /** A list with at least one element that matches this. @default - anything */
   readonly some?: ArgumentValue;
-  /** A list with elements, in which this holds of all. @default - anything */
+  /** A list with elements that all match this. @default - anything */
   readonly every?: ArgumentValue;
 }
 
-/** An argument in calls of these tools; false for other tools, unknown where it cannot be told. */
+/** An argument in calls of these tools; false for other tools, unknown if it cannot be determined. */
 export const mcpToolArgument = (props: McpToolArgumentProps): Criterion =>
   new Criterion("mcp_tool_argument", snakeCased(props));
 /** The prompt that an MCP message gets or completes; false for every other request. */
@@ -139,19 +137,19 @@ export const httpPath = textCriterion("http_path");
 /** The address of the peer is one of these IP addresses or CIDR ranges. */
 export const sourceIp = (...ranges: readonly string[]): Criterion => new Criterion("source_ip", ranges);
 
-/** Anybody who is signed in. */
+/** Any signed-in user. */
 export const authenticatedUser = (): Criterion => new Criterion("authenticated_user", true);
-/** Everybody, signed in or not. */
+/** All requests, signed in or not. */
 export const accept = (): Criterion => new Criterion("accept", true);
-/** Nobody. */
+/** No request. */
 export const reject = (): Criterion => new Criterion("reject", true);
 /** A CORS preflight: OPTIONS with `Origin` and `Access-Control-Request-Method`. */
 export const corsPreflight = (): Criterion => new Criterion("cors_preflight", true);
 
-/** Which registered devices are meant: everything that is written must hold of one of them, and something must be written. */
+/** Conditions on registered devices: all must match one device, and at least one must be written. */
 export interface DeviceProps {
   /**
-   * The device with this id, as its user's page and `gateway devices list` tell it.
+   * The device with this ID, as shown on its user's page and by `gateway devices list`.
    * @default - any device
    */
   readonly is?: string;
@@ -161,17 +159,16 @@ export interface DeviceProps {
    */
   readonly approved?: boolean;
   /**
-   * As what it was registered: `enclave_only` is part of the machine it stands for and asks for its person; `any` is every
-   * kind.
+   * Type of the registration: `enclave_only` is part of its host and verifies the user; `any` is every type.
    * @default - any
    */
   readonly type?: "any" | "enclave_only";
 }
 
-/** The browser session has proven a registered device, and this one. Programs and MCP clients never have. */
+/** The browser session has verified a registered device, and this one. Programs and MCP clients never have. */
 export const device = (props: DeviceProps): Criterion => new Criterion("device", snakeCased(props));
 
-/** Which client certificates are meant: everything that is written must hold. */
+/** Conditions on client certificates: all must match. */
 export interface CertificateProps {
   /**
    * SHA-256 of the certificate, as 64 hex digits or 32 pairs joined by colons; one of several.
@@ -184,7 +181,7 @@ export interface CertificateProps {
    */
   readonly spkiHash?: string | readonly string[];
   /**
-   * One of its e-mail addresses (subject alternative names): the text itself, or operators.
+   * One of its email addresses (subject alternative names): the text itself, or operators.
    * @default - any
    */
   readonly sanEmail?: CertificateName;
@@ -200,7 +197,7 @@ export interface CertificateProps {
   readonly sanUri?: CertificateName;
 }
 
-/** A text that a name is, or what must hold of it. */
+/** A text that equals the name, or operators on the name. */
 export type CertificateName =
   | string
   | {
@@ -211,10 +208,10 @@ export type CertificateName =
       readonly in?: readonly string[];
     };
 
-/** A valid client certificate, and this one. Needs `downstream_mtls` in the file given to `gateway run`. */
+/** A valid client certificate that matches these conditions. Needs `downstream_mtls` in the file of `gateway run`. */
 export const clientCertificate = (props: CertificateProps): Criterion =>
   new Criterion("client_certificate", snakeCased(props));
-/** The client showed no certificate, or one that no authority of `downstream_mtls` signed. Belongs under `deny`. */
+/** The client presented no certificate, or one that no authority of `downstream_mtls` signed. Belongs under `deny`. */
 export const invalidClientCertificate = (): Criterion => new Criterion("invalid_client_certificate", true);
 
 function snakeCased(value: object): Record<string, unknown> {

@@ -7,7 +7,7 @@ import type { BalancingSettings, HeaderSettings, RouteSettings, RoutingSettings 
 /** Settings of every kind of route. */
 export interface RouteProps extends RouteSettings, HeaderSettings, RoutingSettings, BalancingSettings {
   /**
-   * Name of the route: part of its key, and what lists and pages show.
+   * Name of the route: part of its key, and shown in lists and on pages.
    * @default - the construct's id
    */
   readonly name?: string;
@@ -27,13 +27,13 @@ export interface RouteProps extends RouteSettings, HeaderSettings, RoutingSettin
 export class Route extends Construct {
   /** Unique among the routes of the gateway. */
   readonly routeName: string;
-  /** The route as a configuration file has it; strings may hold tokens. */
+  /** The route in the form of a configuration file; strings may contain tokens. */
   readonly document: RouteDoc;
 
   /**
    * @param scope the gateway, or a construct below it
-   * @param mcp   @internal what McpServerRoute and McpClientRoute add
-   * @throws Error for a name that the gateway already has, and for values that are wrong by themselves
+   * @param mcp @internal added by McpServerRoute and McpClientRoute
+   * @throws Error for a name that the gateway already has, and for invalid values
    */
   constructor(scope: Construct, id: string, props: RouteProps, mcp?: object) {
     super(scope, id);

@@ -1,10 +1,10 @@
 /**
- * A secret as the gateway learns it.
+ * A secret in one of its forms.
  *
- * A reference is resolved by the running gateway, so the secret itself is in no program, plan, state or bundle.
+ * The running gateway resolves a reference, so the secret itself is in no program, plan, state or bundle.
  */
 export class Secret {
-  /** Ending of the setting's name: `client_secret`, `client_secret_ref` or `client_secret_sealed`. */
+  /** Suffix of the setting's name: `client_secret`, `client_secret_ref` or `client_secret_sealed`. */
   readonly suffix: "" | "_ref" | "_sealed";
   readonly value: string;
 
@@ -18,16 +18,16 @@ export class Secret {
     return new Secret("_ref", `env:${name}`);
   }
 
-  /** The content of a file on the gateway's machine, by its absolute path. The file is watched. */
+  /** The content of a file on the gateway's host, by its absolute path. The file is watched. */
   static fromFile(path: string): Secret {
     return new Secret("_ref", `file:${path}`);
   }
 
   /**
-   * A field of an entry of the Vault or OpenBao server that the gateway's boot file names (`vault`), KV version 2.
+   * A field of an entry in the Vault or OpenBao server of the gateway's main configuration file (`vault`), KV version 2.
    *
    * @param path mount and path: "kv/team-a/app"
-   * @param version the newest when left out
+   * @param version default: the newest
    */
   static fromVault(path: string, field: string, version?: number): Secret {
     return new Secret("_ref", `vault:${path}#${field}${version === undefined ? "" : `@${version}`}`);

@@ -1,8 +1,8 @@
 /**
- * `gateform/cdktf/testing`: what a program publishes and decides, in the tests of its author.
+ * `gateform/cdktf/testing`: checks a program's published slice and its decisions, in tests.
  *
- * The functions throw with a text that says why, so they work in every test runner. They decide by the engine that the
- * gateway itself runs.
+ * The functions throw with a text that says why, so they work in every test runner. They decide by the engine of the gateway
+ * itself.
  */
 import type { Slice } from "../runtime/config/slice.ts";
 import { otherReadings } from "../runtime/shared/http/target.ts";
@@ -18,10 +18,10 @@ import type { DeviceProps } from "./policy.ts";
 import { Route } from "./route.ts";
 import { hasUnresolved } from "./synth/terraform-text.ts";
 
-/** Who asks for what. Without `email` and `user` nobody is signed in. */
+/** A request and its caller. Without `email` and `user` the caller is anonymous. */
 export interface TestRequest {
   readonly email?: string;
-  /** The user's id at the identity provider. */
+  /** The user's ID at the identity provider. */
   readonly user?: string;
   /** @default [] */
   readonly groups?: readonly string[];
@@ -39,9 +39,9 @@ export interface TestRequest {
   readonly path?: string;
   /** Address of the peer. @default "192.0.2.1" */
   readonly ip?: string;
-  /** A registered device that the browser session has proven; not approved, and of type `any`, unless it says otherwise. @default - none */
+  /** A registered device that the browser session has verified; by default not approved, and of type `any`. @default - none */
   readonly device?: DeviceProps;
-  /** The client's certificate; valid unless it says otherwise. @default - none */
+  /** The client's certificate; valid by default. @default - none */
   readonly certificate?: Partial<CertificateFacts>;
 }
 
@@ -75,12 +75,12 @@ export function expectAllow(target: Route | PolicyDoc, request: TestRequest): vo
   expectDecision("allowed", target, request);
 }
 
-/** @throws Error the same when the policy allows the request, or would once it is approved */
+/** @throws Error like `expectAllow()` when the policy allows the request, or would once it is approved */
 export function expectDeny(target: Route | PolicyDoc, request: TestRequest): void {
   expectDecision("denied", target, request);
 }
 
-/** @throws Error the same when the policy does not ask that somebody approves the call, or denies it */
+/** @throws Error like `expectAllow()` when the policy asks for no approval of the call, or denies it */
 export function expectApproval(target: Route | PolicyDoc, request: TestRequest): void {
   expectDecision("held for an approval", target, request);
 }
@@ -108,7 +108,7 @@ function factsOf(request: TestRequest): Facts {
   const method = request.method ?? (isCorsPreflight ? "OPTIONS" : mcp === undefined ? "GET" : "POST");
   return {
     ...(isSignedIn && { user: { id: user ?? email ?? "", email: email ?? "", name: "", groups, claims } }),
-    // As the gateway has it: nobody else can prove one.
+    // As in the gateway: only browser sessions can verify a device.
     ...(isSignedIn && mcp === undefined && device && { devices: [deviceFacts(device)] }),
     http: {
       method,

@@ -733,7 +733,7 @@ export const requirements: readonly Requirement[] = [
     text: "The settings are available through Terraform.",
     verifiedBy: [
       "test/terraform/schema.test.ts#has every live setting and every route setting, and no boot setting",
-      "test/terraform/routes-attribute.test.ts#publishes what blocks would, and plans empty",
+      "test/terraform/routes-attribute.test.ts#publishes the same as blocks, and plans empty",
       "test/cdktf/terraform.test.ts#publishes the bytes of gateway.bundle.json: the demo program",
     ],
   },
@@ -1081,7 +1081,7 @@ export const requirements: readonly Requirement[] = [
     section: auth,
     text: "The assertion header carries a signed JWT with user claims, for MCP servers and client applications.",
     verifiedBy: [
-      "test/cdktf/examples.test.ts#greets whom the gateway vouches for, and nobody else",
+      "test/cdktf/examples.test.ts#greets callers that the gateway verifies, and no others",
       "test/hostile/forged-headers.test.ts#are the gateway's own, under both names, once each",
     ],
   },

@@ -55,7 +55,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "an untrusted client on the internet",
       tries: "send more requests than can be served, so that no request is answered in time",
       kind: "D",
-      test: "test/runtime/http/admission/admission.test.ts#lets nobody wait behind all that another client sent before",
+      test: "test/runtime/http/admission/admission.test.ts#a client's requests wait behind their own client's only",
     },
     {
       attacker: "an untrusted client on the internet",

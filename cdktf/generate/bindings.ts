@@ -22,7 +22,7 @@ interface NestedBlockSchema {
   min_items?: number;
 }
 
-/** What `terraform providers schema -json` prints. */
+/** The output of `terraform providers schema -json`. */
 export interface ProviderSchemaDocument {
   format_version: string;
   provider_schemas: Record<string, Record<string, unknown>>;
@@ -31,9 +31,9 @@ export interface ProviderSchemaDocument {
 /**
  * Nested blocks as attributes with a nested type.
  *
- * Two defects of the generator are avoided by this: it makes no property at all for a map of blocks, and it requires a
- * single block whose attributes are all required. In Terraform's JSON syntax, the only one we write, both forms look
- * the same, so the bindings still fit the real schema.
+ * This avoids two defects of the generator: it creates no property at all for a map of blocks, and it requires a single block
+ * whose attributes are all required. In Terraform's JSON syntax, the only one we write, both forms look the same, so the
+ * bindings match the real schema.
  */
 export function blocksToAttributes(block: BlockSchema): BlockSchema {
   const attributes: Record<string, object> = { ...block.attributes };
@@ -63,7 +63,7 @@ function withoutBlocks(document: ProviderSchemaDocument): ProviderSchemaDocument
 }
 
 /**
- * @param version Terraform version constraint that the bindings ask of the provider
+ * @param version Terraform version constraint of the bindings for the provider
  * @returns file name below generated/ → text
  */
 export async function generateBindings(
@@ -78,7 +78,7 @@ export async function generateBindings(
     await import("@cdktf/provider-generator/lib/get/generator/provider-generator.js");
 
   const constraint = new TerraformProviderConstraint({ ...PROVIDER, version });
-  // The casts: the generator brings its own copy of codemaker, and its schema types lack map nesting.
+  // The casts: the generator has its own copy of codemaker, and its schema types lack map nesting.
   const generator = new TerraformProviderGenerator(new CodeMaker() as never, withoutBlocks(document) as never);
   generator.generate(ConstructsMakerTarget.from(constraint, Language.TYPESCRIPT));
   const directory = await mkdtemp(join(tmpdir(), "gateform-bindings-"));
@@ -105,7 +105,7 @@ async function loadCommons(): Promise<typeof import("@cdktf/commons")> {
 async function readBindings(directory: string): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
   for (const entry of (await readdir(directory, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    // The index files beside the folders assume CommonJS; each folder is imported by its own name instead.
+    // The index files next to the folders assume CommonJS; each folder is imported by its own name instead.
     if (!entry.isDirectory()) continue;
     const text = await readFile(join(directory, entry.name, "index.ts"), "utf8");
     files.set(`${entry.name}.ts`, runnable(text));
@@ -122,7 +122,7 @@ function runnable(text: string): string {
       (_, open: string, list: string, close: string) =>
         open + list.replaceAll(/\b(?:protected|private|public) (?:readonly )?/g, "") + close,
     )
-    // Links to documentation pages of a registry where the provider may not be.
+    // Links to documentation pages of a registry that may not have the provider.
     .replaceAll(/^\/\/ https?:\/\/.*\n/gm, "")
     .replaceAll(/^ *\* Docs at Terraform Registry: .*\n/gm, "")
     .replaceAll(/\{@link https?:\/\/\S+ ([^}]*)\}/g, "$1")

@@ -1,6 +1,6 @@
 /**
- * What the Field tree does not say of the constructs' props: how the interfaces of blocks are called, and where the doc
- * of a setting is another in TypeScript than in a file.
+ * Texts for the constructs' props that the Field tree does not have: names of the interfaces of blocks, and docs of settings
+ * that differ between TypeScript and files.
  */
 
 /** Name and doc of an interface or type. */
@@ -62,7 +62,7 @@ export const BLOCKS: Readonly<Record<string, TypeWords>> = {
   endpoint: { name: "UpstreamOauth2Endpoint", doc: "Upstream OAuth endpoints." },
 };
 
-/** By name of a list whose items are of a few words. */
+/** By name of a list whose items are fixed values. */
 export const ITEMS: Readonly<Record<string, TypeWords>> = {
   authorize_log_fields: {
     name: "AuthorizeLogField",
@@ -73,9 +73,9 @@ export const ITEMS: Readonly<Record<string, TypeWords>> = {
   algorithms: { name: "SignatureAlgorithm", doc: "Asymmetric signature algorithms." },
 };
 
-/** Docs by interface and prop; "… " stands for what the file's doc says. */
+/** Docs by interface and prop; "… " is replaced by the file's doc. */
 export const DOCS: Readonly<Record<string, string>> = {
-  // Of a string each character is itself, other than in files.
+  // Unlike in files, all characters of a string are literal.
   "GatewaySettings.setResponseHeaders":
     "Static response headers of all routes, sent literally. Those of a route take precedence.",
   "HeaderSettings.setRequestHeaders":

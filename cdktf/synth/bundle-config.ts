@@ -11,17 +11,17 @@ import type { ValueMap } from "../../runtime/terraform/protocol/value.ts";
 import { type Document, propName } from "./document.ts";
 import { escapeAllForTerraform, hasUnresolved, jsonForTerraform } from "./terraform-text.ts";
 
-/** A route in its one spelling; values only Terraform knows are left as they are. */
+/** A route in canonical form; values that only Terraform knows stay unchanged. */
 export function canonicalDocument(route: RouteDoc, name: string): RouteDoc {
   if (!hasUnresolved(route)) return canonicalRoute(route, name);
-  // A token in `from` or in a list of the policy has no spelling yet that could be compared or sorted.
+  // A token in `from` or in a list of the policy has no value yet that could be compared or sorted.
   return { ...route, ...(route.to !== undefined && { to: typeof route.to === "string" ? [route.to] : route.to }) };
 }
 
 /**
  * The slice as the provider publishes it, by the provider's own rendering: same bytes, so the same digest.
  *
- * @param slice with nothing unresolved in it
+ * @param slice without unresolved values
  */
 export function bundleText(slice: Slice): string {
   const blocks = Object.entries(slice.routes).map(([name, doc]) => {
@@ -37,7 +37,7 @@ export function bundleText(slice: Slice): string {
   return sliceText(renderSlice(values as ValueMap, { standIn: noStandIn, problems: [] }));
 }
 
-/** Members in the order in which Terraform hands maps to a provider. */
+/** Members in the order in which Terraform passes maps to a provider. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;
@@ -66,7 +66,7 @@ function mapValues(values: Readonly<Record<string, unknown>>, text: (value: unkn
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, text(value)]));
 }
 
-/** Live settings as properties of the L1, which are the settings in camelCase. */
+/** Dynamic settings as properties of the L1, which are the settings in camelCase. */
 export function settingsConfig(settings: Document): Document {
   return camelCased(bundleFields, escapeAllForTerraform(settings) as Document);
 }

@@ -1,16 +1,16 @@
 /**
- * Literal text on its way into Terraform's JSON syntax.
+ * Literal text in Terraform's JSON syntax.
  *
- * Terraform reads every string of `cdk.tf.json` as a template: `${…}` and `%{…}` in it are code. Text that a user means
- * literally, the product's own `${gateway.…}` first of all, must arrive unread, while real references (tokens of the
- * framework, which become `${aws_lb.main.dns_name}`) must stay code.
+ * Terraform reads every string of `cdk.tf.json` as a template: `${…}` and `%{…}` in it are code. Literal text, above all the
+ * product's own `${gateway.…}`, must arrive unchanged, while real references (tokens of the framework, which become
+ * `${aws_lb.main.dns_name}`) must stay code.
  */
 import { Fn, Token, Tokenization } from "../framework.ts";
 
-/** How the framework marks a token inside a string. */
+/** The framework's form of a token inside a string. */
 const TOKEN = /\$\{TfToken\[[a-zA-Z0-9:._-]+\]\}/g;
 
-/** A stretch of text that is either wholly literal or exactly one token. */
+/** A piece of text that is either completely literal or exactly one token. */
 export interface Piece {
   readonly text: string;
   readonly isToken: boolean;
@@ -29,20 +29,20 @@ export function splitTokens(text: string): readonly Piece[] {
   return pieces;
 }
 
-/** Text that Terraform evaluates to exactly `text`, with the tokens in it still references. */
+/** Text that Terraform evaluates to exactly `text`; tokens in it stay references. */
 export function escapeForTerraform(text: string): string {
   const pieces = splitTokens(text);
   if (pieces.every((piece) => !piece.isToken)) {
-    // Of several "$" before "{" only the last one is consumed by the escape, so "$$" of the product survives.
+    // The escape consumes only the last of several "$" before "{", so the product's "$$" survives.
     return text.replaceAll(/[$%]\{/g, (opening) => opening[0] + opening);
   }
   return pieces.map((piece) => (piece.isToken ? piece.text : escapeBesideTokens(piece.text))).join("");
 }
 
 /**
- * As above for a literal piece of a string that has tokens. Here "$${" cannot be used: the framework counts "${" as an
- * opening brace and would print a following token without its own braces; and a "$" right before a token would escape
- * the token. `${"$"}` is balanced and stands for the same character.
+ * `escapeForTerraform()` for a literal piece of a string with tokens. "$${" cannot be used here: the framework counts "${" as
+ * an opening brace and would print a following token without its own braces; and a "$" right before a token would escape the
+ * token. `${"$"}` is balanced and evaluates to the same character.
  */
 function escapeBesideTokens(text: string): string {
   return text.replaceAll("%{", "%%{").replace(/\$+(?=\{|$)/g, (dollars) => `\${"${dollars}"}`);
@@ -51,10 +51,10 @@ function escapeBesideTokens(text: string): string {
 /**
  * A JSON document for a Terraform string attribute.
  *
- * The value of a token is JSON-encoded when Terraform evaluates it: a quote in a value learnt at apply must not change
+ * The value of a token is JSON-encoded when Terraform evaluates it: a quote in a value known only at apply must not change
  * the document around it. (The framework's own `Fn.jsonencode` of a whole document does not escape quotes of literals.)
  *
- * @param value plain JSON; strings may hold tokens, and any other value may be one
+ * @param value plain JSON; strings may contain tokens, and any other value may be one
  */
 export function jsonForTerraform(value: unknown): string {
   return escapeForTerraform(jsonWithTokens(value));
@@ -77,7 +77,7 @@ function jsonStringContent(token: string): string {
   return Fn.trimsuffix(Fn.trimprefix(Fn.jsonencode(token), quote), quote);
 }
 
-/** True when a value, or anything in it, is only known to Terraform. */
+/** True when a value, or a part of it, is only known to Terraform. */
 export function hasUnresolved(value: unknown): boolean {
   if (Token.isUnresolved(value) || Tokenization.isResolvable(value)) return true;
   if (Array.isArray(value)) return value.some(hasUnresolved);
@@ -88,7 +88,7 @@ export function hasUnresolved(value: unknown): boolean {
 /** `escapeForTerraform` on every string of a plain JSON value, keys included. */
 export function escapeAllForTerraform(value: unknown): unknown {
   if (typeof value === "string") return escapeForTerraform(value);
-  // A whole-list or whole-map token is one object to the framework: rebuilding it would lose it.
+  // A token for a whole list or map is one object of the framework: rebuilding it would lose it.
   if (typeof value !== "object" || value === null || Token.isUnresolved(value)) return value;
   if (Array.isArray(value)) return value.map(escapeAllForTerraform);
   return Object.fromEntries(

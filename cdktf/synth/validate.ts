@@ -1,4 +1,4 @@
-/** The checks of the real loader on a slice that may still have unknown values in it. */
+/** Validates a slice that may contain unknown values, with the real loader. */
 import { loadSlices } from "../../runtime/config/load.ts";
 import { UNKNOWN_VALUE } from "../../runtime/policy/operands/impossible-operands.ts";
 import { messageWithPath, type Problem, type ValuePath } from "../../runtime/settings/problem.ts";
@@ -15,7 +15,7 @@ export interface SliceProblems {
   readonly warnings: readonly string[];
 }
 
-/** Without the boot file the loader does not validate what depends on it; that happens where the bundle is published. */
+/** Without the main configuration file the loader skips rules that depend on it; they are checked on publishing. */
 export function validateSlice(slice: Slice): SliceProblems {
   const unresolved: ValuePath[] = [];
   const text = canonicalJson(withPlaceholders(slice, [], unresolved));
@@ -40,7 +40,7 @@ function isWithin(path: ValuePath, outer: ValuePath): boolean {
   return outer.every((part, at) => path[at] === part);
 }
 
-/** Puts text in the place of tokens, so that the loader can validate the rest; what it says about them is dropped. */
+/** Replaces tokens by text, so that the loader can validate the rest; its problems about the replacements are dropped. */
 function withPlaceholders(value: unknown, path: ValuePath, unresolved: ValuePath[]): unknown {
   if (typeof value === "string") {
     const pieces = splitTokens(value);

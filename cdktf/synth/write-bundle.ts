@@ -1,4 +1,4 @@
-/** Writes `gateway.bundle.json` beside `cdk.tf.json`, for pipelines that ship it without Terraform. */
+/** Writes `gateway.bundle.json` next to `cdk.tf.json`, for pipelines that deploy it without Terraform. */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -16,17 +16,17 @@ interface SliceConstruct extends Construct {
 
 const writersOfStack = new WeakMap<TerraformStack, number>();
 
-/** Has the file written at each synthesis, after all validations passed. */
+/** Writes the file at each synthesis, after all validations passed. */
 export function writeBundleFile(gateway: SliceConstruct): void {
   const stack = TerraformStack.of(gateway);
   writersOfStack.set(stack, (writersOfStack.get(stack) ?? 0) + 1);
   const onSynthesize = ({ outdir, manifest }: ISynthesisSession): void => {
-    // With several gateways in one stack each file carries its owner.
+    // With several gateways in one stack each file name contains its owner.
     const name = writersOfStack.get(stack) === 1 ? "gateway.bundle.json" : `gateway.${gateway.owner}.bundle.json`;
     for (const warning of gateway.warnings) tell(gateway, "warning", warning);
     const file = join(outdir, manifest.forStack(stack).workingDirectory, name);
     if (!gateway.hasMoreRoutes && !hasUnresolved(gateway.slice)) return writeFileSync(file, bundleText(gateway.slice));
-    // One from an earlier synthesis would be shipped as if it were this one.
+    // A file from an earlier synthesis could be deployed by mistake.
     rmSync(file, { force: true });
     const why = "the bundle has values that only Terraform knows, publish it by terraform apply";
     tell(gateway, "info", `${name} is not written: ${why}`);
@@ -35,7 +35,7 @@ export function writeBundleFile(gateway: SliceConstruct): void {
   Object.defineProperty(gateway, CUSTOM_SYNTHESIS, { value: { onSynthesize } });
 }
 
-/** Set by the command line, which shows annotations itself. A program that is run alone shows none. */
+/** Set by the command line, which shows annotations itself. A program that runs on its own shows none. */
 const SHOWN_BY_COMMAND_LINE = "CDKTF_CONTINUE_SYNTH_ON_ERROR_ANNOTATIONS";
 
 function tell(construct: Construct, level: "info" | "warning", text: string): void {

@@ -1,10 +1,10 @@
 /**
- * An installation source for Terraform and OpenTofu: this package's or checkout's provider, in the layout of an unpacked filesystem mirror,
- * and the CLI configuration that points there.
+ * An installation source for Terraform and OpenTofu: this package's or checkout's provider, in the layout of an unpacked
+ * filesystem mirror, and the CLI configuration for it.
  *
- * `terraform init` links the mirrored directory and locks its hash, and lock files are committed. So what lies in there
- * is the same on every machine and platform: the provider in one file, and a launcher without a path. What belongs to
- * this machine (its Node, compiled code, the CLI configuration) lies beside the mirror.
+ * `terraform init` links the mirrored directory and locks its hash, and lock files are committed. So its content is the same
+ * on every host and platform: the provider in one file, and a launcher without a path. Files of this host (path of Node,
+ * compiled code, the CLI configuration) are next to the mirror.
  */
 import { chmod, mkdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -17,15 +17,15 @@ import { PROVIDER_VERSION } from "./version.ts";
 export interface DevMirror {
   /** For `TF_CLI_CONFIG_FILE`. */
   readonly cliConfigFile: string;
-  /** What Terraform starts; for `dev_overrides` and tests that start it themselves. */
+  /** The executable that Terraform starts; for `dev_overrides` and tests that start it themselves. */
   readonly launcher: string;
 }
 
-/** @param directory made if it is not there; keep it as long as working directories are initialised from it */
+/** @param directory created if it does not exist; keep it while working directories are initialized from it */
 export async function writeDevMirror(directory: string): Promise<DevMirror> {
   const root = resolve(directory);
   const platform = `${process.platform}_${GO_ARCHITECTURES[process.arch] ?? process.arch}`;
-  // Not in the mirrored directory: Terraform may be hashing it at this moment.
+  // Not in the mirrored directory, which Terraform may be hashing now.
   const temporary = join(root, `new.${process.pid}`);
   const replace = (path: string, content: string | Buffer, mode = 0o644): Promise<void> =>
     replaceFile(temporary, path, content, mode);
@@ -60,7 +60,7 @@ async function replaceFile(temporary: string, path: string, content: string | Bu
   }
 }
 
-/** Sources find their neighbours by their own path. Terraform hashes what the link leads to, so no path is in the hash. */
+/** Sources resolve imports by their real path. Terraform hashes the link's target, so no path is in the hash. */
 async function replaceByLink(temporary: string, path: string, source: string): Promise<void> {
   await rm(temporary, { force: true });
   await symlink(source, temporary);
@@ -75,7 +75,7 @@ async function holds(path: string, content: string | Buffer, mode: number): Prom
   }
 }
 
-/** A CLI configuration that installs our provider from a filesystem mirror, and others as usual: for Terraform and OpenTofu. */
+/** A CLI configuration for Terraform and OpenTofu that installs our provider from a filesystem mirror, and others as usual. */
 export function cliConfig(mirror: string): string {
   const sources = [PROVIDER_ADDRESS, OPENTOFU_ADDRESS].map((address) => `${dirname(address)}/*`);
   const list = `[${sources.map((source) => JSON.stringify(source)).join(", ")}]`;

@@ -1,16 +1,16 @@
-/** What Terraform starts where the provider is not one executable: a script that finds Node for the file beside it. */
+/** The script that Terraform starts if the provider is not an executable: it finds Node for the file next to it. */
 
-/** The provider's file, beside the launcher. */
+/** The provider's file, next to the launcher. */
 export const PROVIDER_FILE = "provider.cjs";
 
-/** Beside a mirror made by `mirror DIRECTORY`: the path of the Node that made it, for this machine alone. */
+/** Next to a mirror made by `mirror DIRECTORY`: the path of the Node that made it, for this host only. */
 export const NODE_PATH_FILE = "node-path";
 
 /**
- * The same text for everybody: Terraform hashes it, and colleagues and pipelines share the lock file. What differs
- * between machines is found when it starts.
+ * The same text for all users: Terraform hashes it, and colleagues and pipelines share the lock file. Differences between
+ * hosts are resolved when it starts.
  *
- * exec: the provider must be Terraform's child, or it would not notice when Terraform dies.
+ * exec: the provider must be Terraform's child process; otherwise it would not notice when Terraform dies.
  */
 export const LAUNCHER = `#!/bin/sh
 # Starts the provider with Node 24.12 or newer: GATEFORM_NODE, else the Node that made this mirror, else that of the PATH.

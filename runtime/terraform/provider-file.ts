@@ -3,10 +3,10 @@ import { access, rename } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 const SOURCE = fileURLToPath(new URL("./main.ts", import.meta.url));
-/** Where the published package has the file, seen from its JavaScript in dist/runtime/terraform/. */
+/** Location of the file in the published package, relative to its JavaScript in dist/runtime/terraform/. */
 const PUBLISHED = fileURLToPath(new URL("../../provider/provider.cjs", import.meta.url));
 
-/** First of all: the launcher takes the Node of the path, which may be any. In words that an old one knows. */
+/** Runs first, since the launcher may find any Node in the path. In syntax that old versions parse. */
 const REFUSE_OLD_NODE = `(function () {
   var v = process.versions.node.split(".").map(Number);
   if (v[0] > 24 || (v[0] === 24 && v[1] >= 12)) return;
@@ -15,11 +15,11 @@ const REFUSE_OLD_NODE = `(function () {
   process.exit(1);
 })();`;
 
-/** Paths below the current directory of the files that went into the bundle. */
+/** Paths below the current directory of the bundled files. */
 export type BundledFiles = readonly string[];
 
 /**
- * Something that Node can run as the provider: bundled to `outfile` in a checkout, ready made in the published package.
+ * The provider as a file that Node can run: bundled to `outfile` in a checkout, prebuilt in the published package.
  *
  * @returns its path
  */
@@ -45,10 +45,10 @@ export async function writeProviderFile(outfile: string): Promise<BundledFiles |
     target: "node24",
     logLevel: "error",
     banner: { js: REFUSE_OLD_NODE },
-    // Their licences are delivered as a file beside the bundle.
+    // Their licenses are delivered as a file next to the bundle.
     legalComments: "none",
   });
-  // Terraform may be starting the old one at this moment.
+  // Terraform may be starting the old file now.
   await rename(temporary, outfile);
   return Object.keys(metafile.inputs);
 }

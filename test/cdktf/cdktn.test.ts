@@ -15,7 +15,7 @@ import { buildDemo } from "../../examples/demo/gateway.ts";
 vi.mock("cdktf", () => import("cdktn"));
 
 describe("cdktn", async () => {
-  test("is what these tests run on", async () => {
+  test("is the framework of these tests", async () => {
     const framework = await import("../../cdktf/framework.ts");
     expect(App).toBe(cdktn.App);
     expect(framework.Lazy).toBe(cdktn.Lazy);

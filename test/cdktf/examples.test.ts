@@ -62,7 +62,7 @@ describe("npm run example", () => {
   });
 });
 
-test("every example has a README that tells what to run", () => {
+test("every example has a README with a command to run", () => {
   for (const name of exampleNames()) {
     const readme = readFileSync(`${root}examples/${name}/README.md`, "utf8");
     expect(readme, name).toMatch(new RegExp(`npm run example ${name}\\b|npm start -- --check`));
@@ -151,7 +151,7 @@ describe("startWebApp", () => {
     }
   }
 
-  test("greets whom the gateway vouches for, and nobody else", async () => {
+  test("greets callers that the gateway verifies, and no others", async () => {
     await withWebApp(async (app, sign) => {
       const asked = async (assertion?: string) =>
         fetch(`${app}/app`, { headers: assertion === undefined ? {} : { "x-gateway-assertion": assertion } });

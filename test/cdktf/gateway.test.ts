@@ -230,7 +230,7 @@ describe("Gateway", () => {
     expect(() => new Route(stack, "wiki", { from: FROM, to: TO })).toThrow("it must be made below a Gateway");
   });
 
-  test("refuses a prop that is no setting and names the one that was meant", () => {
+  test("rejects an unknown prop and suggests the intended one", () => {
     const { gateway } = program();
     const props = { from: FROM, to: TO, hostRewritten: "x" };
     expect(() => new Route(gateway, "wiki", props)).toThrow(
@@ -258,7 +258,7 @@ describe("secrets of a route's own settings", () => {
     expect(attributes).toEqual(expect.arrayContaining([`${name}_ref`, `${name}_sealed`]));
   });
 
-  test("reach the resource by reference, beside plain ones of blocks that have them", () => {
+  test("reach the resource by reference, next to plain ones of blocks", () => {
     const { app, gateway } = program({ runtimeFlags: { mcp: true } });
     new McpServerRoute(gateway, "wiki", {
       from: FROM,
@@ -285,19 +285,19 @@ describe("validation at synthesis", () => {
     expect(existsSync(bundleFile())).toBe(false);
   });
 
-  test("judges routes together: two for the same requests", () => {
+  test("validates routes together: two for the same requests", () => {
     const { app, gateway } = program();
     new Route(gateway, "one", { from: FROM, to: TO, prefix: "/a" });
     new Route(gateway, "two", { from: FROM, to: TO, prefix: "/a/" });
     expect(() => app.synth()).toThrow(/\[stack\/gateway\/two\] "routes\.two/);
   });
 
-  test("judges settings at the gateway", () => {
+  test("reports settings at the gateway", () => {
     const { app } = program({ idpProviderUrl: "https://idp.example.com" });
     expect(() => app.synth()).toThrow(/\[stack\/gateway\] "settings\.idp_provider_url" requires "idp_client_id"/);
   });
 
-  test("passes what is only doubtful on as a warning", () => {
+  test("reports doubtful values as warnings", () => {
     const { app, gateway } = program();
     new McpServerRoute(gateway, "github", { from: FROM, to: TO });
     app.synth();
@@ -310,7 +310,7 @@ describe("validation at synthesis", () => {
     );
   });
 
-  test("does not judge values that only Terraform knows, and judges the others", () => {
+  test("skips values that only Terraform knows, and validates the others", () => {
     const { app, stack, gateway } = program();
     const value = new TerraformVariable(stack, "value", {}).stringValue;
     new Route(gateway, "wiki", { from: value, to: `http://${value}:8080`, timeout: value, hostRewrite: value });
@@ -321,7 +321,7 @@ describe("validation at synthesis", () => {
 });
 
 describe("values of other resources", () => {
-  test("may stand for whole lists, maps, numbers and flags", () => {
+  test("can replace whole lists, maps, numbers and flags", () => {
     const { app, stack, gateway } = program({ runtimeFlags: { mcp: true } });
     const list = (name: string): string[] => new TerraformVariable(stack, name, { type: "list(string)" }).listValue;
     const value = (name: string): TerraformVariable => new TerraformVariable(stack, name, {});
@@ -348,7 +348,7 @@ describe("values of other resources", () => {
     expect(existsSync(bundleFile())).toBe(false);
   });
 
-  test("are known to settings of the gateway, too", () => {
+  test("are also known to settings of the gateway", () => {
     const app = new App({ outdir });
     const stack = new TerraformStack(app, "stack");
     const domains = new TerraformVariable(stack, "domains", { type: "list(string)" }).listValue;
@@ -401,7 +401,7 @@ describe("gateway.bundle.json", () => {
     expect(manifest).toContain("gateway.bundle.json is not written: the bundle has values that only Terraform knows");
   });
 
-  test("what synthesis has to say is told on stderr, and left to the command line where that runs the program", () => {
+  test("messages of the synthesis go to stderr, or to the command line if that runs the program", () => {
     const said = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     const synthesize = (): void => {
       const { app, stack, gateway } = program();

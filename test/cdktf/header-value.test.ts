@@ -47,7 +47,7 @@ describe("headerValue", () => {
     expect(() => requestHeader(name)).toThrow(`"${name}" is not a header name`);
   });
 
-  test("requestHeaderValue() refuses a substitution written as a string and says what to write", () => {
+  test("requestHeaderValue() rejects a substitution written as a string and says what to write instead", () => {
     expect(() => requestHeaderValue("X-A", "Bearer ${gateway.jwt}")).toThrow(
       /Cannot set request header "X-A": .* write headerValue`…` with gatewayToken/,
     );
@@ -78,7 +78,7 @@ describe("escapeForTerraform", () => {
     expect(escapeForTerraform(text)).toBe(escaped);
   });
 
-  test("beside a token uses balanced braces only", () => {
+  test("next to a token uses only balanced braces", () => {
     const mark = Token.asString({ resolve: () => "x", creationStack: [] });
     expect(escapeForTerraform(mark)).toBe(mark);
     expect(escapeForTerraform(`$${mark}`)).toBe(`\${"$"}${mark}`);

@@ -117,14 +117,14 @@ describe("allow and deny", () => {
     });
   });
 
-  test("are marked by shadow(…), and are then in force nowhere", () => {
+  test("are marked by shadow(…), and are then never active", () => {
     const tried = shadow(deny(mcpTool.startsWith("delete_")));
     expect(tried).toEqual({ shadow: true, deny: { and: [{ mcp_tool: { starts_with: "delete_" } }] } });
     expect(validatePolicy([allow(domain.is("example.com")), tried])).toEqual([]);
     expect(enforcedRules([allow(domain.is("example.com")), tried])).toEqual([allow(domain.is("example.com"))]);
   });
 
-  test("ask for an approval by approve(…), of somebody else by approvedBy(…)", () => {
+  test("ask for an approval by approve(…), of another user by approvedBy(…)", () => {
     const data = { and: [{ mcp_tool: { starts_with: "delete_" } }] };
     expect(approve(mcpTool.startsWith("delete_"))).toEqual({ approve: data });
     expect(approvedBy(["admins"], mcpTool.startsWith("delete_"))).toEqual({ approve: data, approvers: ["admins"] });
@@ -138,7 +138,7 @@ describe("allow and deny", () => {
     });
   });
 
-  test("refuse what would lose a condition or match everything", () => {
+  test("reject rules that would lose a condition or match everything", () => {
     expect(() => allow(and(accept()), and(reject()))).toThrow("it has and(…) twice");
     expect(() => allow(accept(), reject())).toThrow(
       "Cannot make allow(…): it has several conditions, join with and(…) or or(…)",

@@ -196,7 +196,7 @@ describe.skipIf(missing !== undefined)("terraform", { timeout: LONG_MS }, () => 
     });
   });
 
-  test("carries values of other resources, whatever characters they have", async () => {
+  test("passes on values of other resources with any characters", async () => {
     const { app, stack, gateway } = program("tokens");
     const variable = (name: string): string => new TerraformVariable(stack, name, { type: "string" }).stringValue;
     const [host, text, who] = [variable("host"), variable("text"), variable("who")];
@@ -233,7 +233,7 @@ describe.skipIf(missing !== undefined)("terraform", { timeout: LONG_MS }, () => 
     await apply(app, "tokens", check, ...variables);
   });
 
-  test("publishes routes that only Terraform knows beside those of constructs", async () => {
+  test("publishes routes that only Terraform knows in addition to those of constructs", async () => {
     const app = new App({ outdir: join(root, "more") });
     const stack = new TerraformStack(app, "more");
     new LocalBackend(stack, { path: "terraform.tfstate" });

@@ -47,7 +47,7 @@ describe("expectAllow and expectDeny", () => {
     expect(() => expectApproval(policy, call)).toThrow(/^Expected to be held for an approval: /);
   });
 
-  test("take a device that the session has proven, and know that nobody else can", () => {
+  test("accept a device that the session has verified, which only sessions can", () => {
     const guarded = [allow(and(domain.is("example.com"), device({ approved: true })))];
     const email = "a@example.com";
     expectAllow(guarded, { email, device: { approved: true } });

@@ -170,7 +170,7 @@ const lessons: readonly Lesson[] = [
     tests: {
       "runtime/http/fetch/safe-fetch.test.ts": [
         "does not look up or contact a host that is not listed",
-        "connects to the address it judged: a DNS answer that changes is not seen",
+        "connects to the address it checked: a changed DNS result has no effect",
         "does not follow a %i",
       ],
       "imports.test.ts": ["connections"],

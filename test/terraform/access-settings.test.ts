@@ -90,7 +90,7 @@ ${more}`;
     expect(await terraform.planCode()).toBe(0);
   });
 
-  test("a plan says who gains or loses what, and nothing where nobody does", async () => {
+  test("a plan reports who gains or loses access, and nothing without a change", async () => {
     const plan = async (settings: string, more = ""): Promise<string> => {
       terraform.workspace.write(
         "main.tf",

@@ -32,7 +32,7 @@ describe("accessWarnings()", () => {
   const ROUTES = { a: route("a", allow({ domain: "example.com" })), b: route("b", allow({ groups: "staff" })) };
   const before = bundle(ROUTES);
 
-  test("tells gains before losses, of creations and removals, too", async () => {
+  test("reports gains before losses, also of creations and removals", async () => {
     const after = bundle({ b: route("b", allow({ authenticated_user: true })) });
     expect(await linesOf(before, after)).toEqual([
       '+ b: any signed-in user gains everything (could already: group "staff")',
@@ -42,7 +42,7 @@ describe("accessWarnings()", () => {
     expect(await linesOf(after, null)).toEqual(["- b: any signed-in user loses everything"]);
   });
 
-  test("says nothing where nothing changes for anybody", async () => {
+  test("reports nothing when nothing changes for any user", async () => {
     const same = bundle({
       b: route("b", allow({ groups: { has: "staff" } }), { timeout: "5s", set_request_headers: { "X-A": "b" } }),
       a: route("a", allow({ domain: "example.com" }, { domain: { is: "example.com" } }), { to: ["http://b.internal"] }),

@@ -112,7 +112,7 @@ output "store_ok" { value = data.gateway_status.live.store_ok }\n`;
     expect(await failing(scoped, "other")).toContain('this token is for the slice of owner "team" and nothing else');
   });
 
-  test("what is missing or wrong is said", async () => {
+  test("missing and invalid values are reported", async () => {
     expect(await failing("")).toContain("its certificate is not signed by a trusted CA");
     expect(await failing(provider('ca = file("authority.crt")'))).toContain("a client certificate is needed");
     expect(await failing(provider('ca = "authority.crt"'))).toContain("must be PEM texts that fit together");

@@ -94,7 +94,7 @@ describe("fromDocument() and toDocument()", () => {
     });
   });
 
-  test("take what is of another kind for unset, whatever somebody wrote into the file", () => {
+  test("treat a value of another kind in a file as unset", () => {
     const hostile = Object.fromEntries(fields.map(({ name }) => [name, 7]));
     const value = fromDocument(fields, { ...hostile, count: "7", secret_ref: {}, map: { a: 1 } }, null);
     expect(value).toMatchObject({
@@ -125,13 +125,13 @@ describe("fromDocument() and toDocument()", () => {
     expect(fromDocument(fields, document, { policy: "no JSON" })["policy"]).toBe(JSON.stringify(document.policy));
   });
 
-  test("forget the version of a secret whose seal is another one", () => {
+  test("drop the version of a secret with another seal", () => {
     const prior = { secret_sealed: "a.b.c.d.e", secret_wo_version: 3 };
     expect(fromDocument(fields, { secret_sealed: "a.b.c.d.e" }, prior)).toMatchObject({ secret_wo_version: 3 });
     expect(fromDocument(fields, { secret_sealed: "x.b.c.d.e" }, prior)).toMatchObject({ secret_wo_version: null });
   });
 
-  test("tell a policy that is no JSON", () => {
+  test("report a policy that is not JSON", () => {
     const problems: DocumentProblem[] = [];
     toDocument(fields, { policy: "allow" }, ["routes", "x"], { standIn: noStandIn, problems });
     expect(problems).toEqual([
@@ -148,7 +148,7 @@ describe("fromDocument() and toDocument()", () => {
     ]);
   });
 
-  test("ask for a stand-in at every unknown value and say whether it is a member", () => {
+  test("request a stand-in for every unknown value, and say whether it is a member", () => {
     const asked: string[] = [];
     const value = {
       text: UNKNOWN,
@@ -213,7 +213,7 @@ describe("settings with a group", () => {
   const nested = nestFields(grouped);
   const render = (value: ValueMap): unknown => toDocument(grouped, value, [], { standIn: noStandIn, problems: [] });
 
-  test("are in a block of Terraform's, and beside the others in a document, in its order", () => {
+  test("are in a block in Terraform, and next to the others in a document, in its order", () => {
     const doc = { first: "1", flat: "2", named: { x: { a: "3" } }, key_ref: "env:K" };
     const value = fromDocument(nested, doc, null);
     expect(value).toMatchObject({ flat: "2", rare: { first: "1", named: { x: { a: "3" } }, key_ref: "env:K" } });
@@ -236,7 +236,7 @@ describe("settings with a group", () => {
     expect(render({ rare: {}, flat: "2" })).toEqual({ flat: "2" });
   });
 
-  test("are asked for one by one when nobody knows the block", () => {
+  test("are requested one by one when the block is unknown", () => {
     const asked: string[] = [];
     const standIn: StandIn = (field, path, item) => void asked.push(`${formatPath(path)} ${field.kind} ${item}`);
     expect(toDocument(grouped, { rare: UNKNOWN, flat: "2" }, [], { standIn, problems: [] })).toEqual({ flat: "2" });

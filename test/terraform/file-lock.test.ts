@@ -30,7 +30,7 @@ const place = `${processSpace()} ${spawnSync("true").pid}`;
 beforeAll(async () => (directory = await mkdtemp(join(tmpdir(), "gateway-lock-"))));
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-test("a process that found the lock of a killed writer long ago takes it from nobody who has it by now", async () => {
+test("a process that found a killed writer's lock long ago does not take the lock from its new holder", async () => {
   const path = join(directory, "late.yaml");
   await writeFile(`${path}.lock`, `${place} killed`);
   let working = 0;
@@ -63,7 +63,7 @@ test("a process that found the lock of a killed writer long ago takes it from no
   expect(await readFile(`${path}.lock`, "utf8").catch(() => "gone")).toBe("gone");
 });
 
-test("of many that find it one after the other works, also where the one that removed it was killed, too", async () => {
+test("of many that find it at the same time one works, also if the process that removed it was killed", async () => {
   const path = join(directory, "slice.yaml");
   let working = 0;
   const seen: number[] = [];

@@ -149,7 +149,7 @@ describe("gateway ready", () => {
     expect((await askReadiness(host(url))).text).toContain("its answer is too long");
   });
 
-  test("ends after its time, however the answer drips", async () => {
+  test("times out, even if the response comes byte by byte", async () => {
     const url = await serve((_, response) => {
       const timer = setInterval(() => response.write("."), 5);
       response.on("close", () => clearInterval(timer));

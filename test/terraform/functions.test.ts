@@ -27,7 +27,7 @@ describe("header substitutions", () => {
     ["jwt", [], "jwt"],
     ["request_header", ["X-Foo"], "header x-foo"],
     ["literal", ["costs $5, ${gateway.jwt} $$"], "costs $5, ${gateway.jwt} $$"],
-  ])("%s() is what the gateway renders", (name, args, rendered) => {
+  ])("%s() returns the template that the gateway renders", (name, args, rendered) => {
     expect(renderTemplate(parseTemplate(call(name, ...args) as string), values)).toBe(rendered);
   });
 
@@ -41,7 +41,7 @@ describe("check_policy()", () => {
     expect(call("check_policy", JSON.stringify([{ allow: { and: [{ domain: { is: "example.com" } }] } }]))).toEqual([]);
   });
 
-  test("tells every problem with its place", () => {
+  test("reports every problem with its location", () => {
     const problems = call(
       "check_policy",
       JSON.stringify([{ allow: { and: [{ dommain: {} }, { email: { is: 1 } }] } }]),
@@ -50,7 +50,7 @@ describe("check_policy()", () => {
     expect(problems[0]).toContain("[0].allow.and[0]");
   });
 
-  test("tells text that is no JSON", () => {
+  test("reports text that is not JSON", () => {
     expect(call("check_policy", "allow")).toEqual([expect.stringContaining("is not JSON")]);
   });
 });

@@ -180,7 +180,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
     expect(await published()).toBeUndefined();
   });
 
-  test("of two states that publish the same, the one that came first takes nothing away when it is destroyed", async () => {
+  test("of two states that publish the same content, destroying the first one removes nothing", async () => {
     write();
     await apply();
     const first = terraform.workspace.path("terraform.tfstate");
@@ -197,7 +197,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
     expect(await published()).toBeUndefined();
   });
 
-  test("a change made after the plan is not overwritten, and the operator is told what to do", async () => {
+  test("a change made after the plan is not overwritten, and the operator gets instructions", async () => {
     write();
     await apply();
     write({ mark: "2" });
@@ -298,7 +298,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
     expect(terraform.workspace.read("terraform.tfstate")).toBe(state);
   });
 
-  test("an address that is no gateway's is said", async () => {
+  test("a URL that is not a gateway's is reported", async () => {
     write({ url: upstream.origin });
     expect(await refused("apply", "-auto-approve")).toContain("is this the admin address of a gateway?");
   });
@@ -407,7 +407,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
     };
     const recover = (): Promise<boolean> => store.delete(presenceKey("replica-2"));
 
-    test("fails a first apply, names the process, and the next one goes on from there", async () => {
+    test("fails a first apply, names the process, and the next apply continues", async () => {
       await lag();
       write();
       const said = await refused("apply", "-auto-approve");
@@ -422,7 +422,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
       expect(await planCode()).toBe(0);
     });
 
-    test("fails a later apply, and the state has what is published", async () => {
+    test("fails a later apply, and the state has the published content", async () => {
       write();
       await apply();
       await lag();
@@ -497,7 +497,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
       expect(await planCode()).toBe(0);
     });
 
-    test("kill -9 of a later apply after the gateway has it: the next plan sees what is live", async () => {
+    test("kill -9 of a later apply after the gateway has it: the next plan sees the active content", async () => {
       await apply();
       write({ url: forwarder.origin, mark: "2" });
       await interrupted("after", "SIGKILL");

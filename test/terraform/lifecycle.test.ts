@@ -94,7 +94,7 @@ describeTerraform("gateway_bundle", (terraform) => {
     expect(stdout).not.toContain("10.0.0.1");
   });
 
-  test("a policy written differently but meaning the same is no change", async () => {
+  test("a policy in another form with the same meaning is not a change", async () => {
     terraform.workspace.write("main.tf", configured());
     await apply();
     const policy = '"[ {\\"allow\\" : {\\"and\\": [ {\\"domain\\":  {\\"is\\": \\"example.com\\"}} ]}} ]"';
@@ -184,7 +184,7 @@ describeTerraform("gateway_bundle", (terraform) => {
     expect(terraform.workspace.read("taken.tf")).toContain('route "github"');
   });
 
-  test("import refuses what is no slice of that owner", async () => {
+  test("import rejects anything but a slice of that owner", async () => {
     terraform.workspace.write("main.tf", configured());
     for (const [id, reason] of [
       [terraform.workspace.path("slices/nobody.json"), "there is no such file"],
@@ -232,7 +232,7 @@ describeTerraform("gateway_bundle", (terraform) => {
     expect(terraform.workspace.read("slices/team.json")).toBe(before);
   });
 
-  test("an apply whose state was lost finds its own content and goes on", async () => {
+  test("an apply whose state was lost finds its own content and continues", async () => {
     terraform.workspace.write("main.tf", configured());
     await apply();
     rmSync(terraform.workspace.path("terraform.tfstate"));
@@ -284,7 +284,7 @@ describeTerraform("gateway_bundle", (terraform) => {
     expect(terraform.workspace.read("slices/team.json")).toContain('"timeout": "20s"');
   });
 
-  test("taking the target away removes the slice", async () => {
+  test("removing the target removes the slice", async () => {
     terraform.workspace.write("main.tf", configured());
     await apply();
     terraform.workspace.write("main.tf", configured().replace(/file \{[^}]*\}/, ""));

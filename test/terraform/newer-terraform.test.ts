@@ -80,7 +80,7 @@ describe("the identity of a bundle", () => {
     ]);
   });
 
-  test("is told by plan, apply and read, follows a new place, and is left out while it is not known or nowhere", async () => {
+  test("is returned by plan, apply and read, follows a new target, and is omitted while unknown or without a target", async () => {
     const first = join(directory, "first");
     const at = (place: string): ValueMap => ({ owner: "team", directory: place, url: null });
     const config = bundle({ file: { directory: first, mode: null } });
@@ -192,7 +192,7 @@ describe("MoveResourceState", () => {
       ...source,
     });
 
-  test("brings the state of this provider under another address, of an older schema too", async () => {
+  test("converts states of this provider under another address, also of an older schema", async () => {
     const state = {
       owner: "team",
       route: { a: { from: "https://a.example.com", http2: true } },
@@ -226,7 +226,7 @@ describe("MoveResourceState", () => {
 });
 
 describeTerraform("moved from another provider's address", () => {
-  test("keeps what is published, and plans nothing", async () => {
+  test("keeps the published slice, and plans nothing", async () => {
     const other = "registry.terraform.io/acme/gateway";
     const both = await serveInProcess([PROVIDER_ADDRESS, other]);
     const workspace = createWorkspace(both.env);

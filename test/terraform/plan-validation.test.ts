@@ -55,13 +55,13 @@ const bundle = (url: string, more: ValueMap = {}): ValueMap => ({
 });
 
 describe("planProblems()", () => {
-  test("asks once, and says nothing of what the gateway takes", async () => {
+  test("asks once, and reports nothing for a valid bundle", async () => {
     const { url, asked } = await serve(200, { digest: DIGEST, warnings: [] });
     expect(await planProblems(null, bundle(url), CONNECTION)).toEqual([]);
     expect(asked).toEqual(["POST /config/slices/team/validate"]);
   });
 
-  test("puts each error at its place; nothing of what is not of this bundle", async () => {
+  test("reports each error at its location, and none of other bundles", async () => {
     const problems = [
       { severity: "error", path: "routes.app.from", message: "conflicts with another owner's configuration" },
       { severity: "error", path: "", message: "something else", source: "elsewhere" },
@@ -95,7 +95,7 @@ describe("planProblems()", () => {
     expect(found).toMatchObject([{ severity: "warning", summary: "Not validated by the gateway" }]);
   });
 
-  test("does not ask about what is published already, unknown or written to a file, nor when switched off", async () => {
+  test("does not ask about published, unknown or file bundles, nor when switched off", async () => {
     const { url, asked } = await serve(422, { error: "invalid", problems: [] });
     const none: (readonly [ValueMap | null, ValueMap])[] = [
       [bundle(url), bundle(url)],
@@ -113,7 +113,7 @@ describe("planProblems()", () => {
   });
 });
 
-describe("a new resource whose slice is published already", () => {
+describe("a new resource whose slice is already published", () => {
   const config: ValueMap = { owner: "team", runtime_flags: null, seal_key: null, routes: null, route: {}, http: null };
 
   /** @returns what the plan of a new resource says of the slice; `claim` is of the resource that published it */
@@ -131,7 +131,7 @@ describe("a new resource whose slice is published already", () => {
   test.each([
     ["the same content", TEXT, /has this content already.*destroying it then removes the slice.*"moved" block/],
     ["other content", TEXT.replace("{}}", '{"a":{}}}'), /Applying fails unless the content is the same\. Import/],
-  ])("is told before it takes it over or fails: %s", async (_name, text, expected) => {
+  ])("is reported before it takes the slice over or fails: %s", async (_name, text, expected) => {
     const directory = mkdtempSync(join(tmpdir(), "plan-"));
     close = async () => rmSync(directory, { recursive: true });
     expect(await planned(directory)).toEqual([]);
@@ -176,7 +176,7 @@ describe("warnings after publishing", () => {
     expect(text.length).toBeLessThan(33_000);
   });
 
-  test("of what is not served everywhere yet come with the failure", async () => {
+  test("come with the failure of a bundle that is not active everywhere", async () => {
     const failed = told([warning("is odd")], 202);
     await expect(failed).rejects.toMatchObject({ code: "publish.not-live", warnings: [{ message: "is odd" }] });
   });

@@ -17,7 +17,7 @@ test("readPolicy() reads one policy, or says why the text is none, as often as i
   }
 });
 
-test("samePolicyText() compares what policies decide, and as data what is none", () => {
+test("samePolicyText() compares the meaning of policies, and invalid ones as data", () => {
   expect(samePolicyText(POLICY, '[ {"allow": {"and": [{"domain": {"is": "example.com"}}]}} ]')).toBe(true);
   expect(samePolicyText(POLICY, POLICY.replace("com", "org"))).toBe(false);
   expect(samePolicyText('{"alow": 1}', '{ "alow": 1 }')).toBe(true);

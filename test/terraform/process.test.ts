@@ -75,7 +75,7 @@ test("handshakeLine() has the certificate in base64 without padding", () => {
 });
 
 describe("terraform-provider-gateway", () => {
-  test("tells people who start it by hand what it is for", async () => {
+  test("tells users who start it by hand its purpose", async () => {
     const child = start({ PATH: process.env["PATH"] });
     const { code, stdout, stderr } = await finished(child);
     expect(code).toBe(1);
@@ -174,7 +174,7 @@ describe("writeDevMirror()", { timeout: LONG_MS }, () => {
     expect(await startedBy({ GATEFORM_NODE: "/nowhere/node" })).toContain("/nowhere/node");
   });
 
-  test("gives up at once under a Node that is too old, and names it", async () => {
+  test("stops immediately under a Node that is too old, and names it", async () => {
     const file = readFileSync(join(dirname(mirror.launcher), "provider.cjs"), "utf8");
     const old = `Object.defineProperty(process, "versions", { value: { node: "20.20.2" } });\n${file}`;
     const child = spawn(process.execPath, ["-"], { stdio: ["pipe", "pipe", "pipe"] });
@@ -192,7 +192,7 @@ describe("writeDevMirror()", { timeout: LONG_MS }, () => {
     for (const rule of ["include", "exclude"]) expect(text).toContain(`${rule} = ${sources}`);
   });
 
-  test("keeps Node and compiled code of this machine beside the mirror", () => {
+  test("keeps Node and compiled code of this host next to the mirror", () => {
     expect(readFileSync(join(root, "node-path"), "utf8")).toBe(`${process.execPath}\n`);
     expect(readdirSync(dirname(mirror.launcher))).toEqual(["provider.cjs", basename(mirror.launcher)]);
   });
@@ -267,7 +267,7 @@ describe.skipIf(missing !== undefined)("terraform with the development mirror", 
     expect(planned).not.toContain("route-78");
   });
 
-  test("interrupted in the middle of an apply, it finishes what it began and the state says so", async () => {
+  test("interrupted in the middle of an apply, it finishes, and the state is correct", async () => {
     const workspace = workspaceWith(40, "1s");
     await workspace.succeed("init");
     await workspace.succeed("apply", "-auto-approve");
@@ -288,7 +288,7 @@ describe.skipIf(missing !== undefined)("terraform with the development mirror", 
     expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
   });
 
-  test("killed at any moment of an apply, it leaves a whole slice, and the next apply goes on", async () => {
+  test("killed at any moment of an apply, it leaves a complete slice, and the next apply continues", async () => {
     // Enough for an apply to last longer than it takes to kill it.
     const ROUTES = 600;
     const workspace = workspaceWith(ROUTES, "1s");

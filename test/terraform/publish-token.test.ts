@@ -106,7 +106,7 @@ describe("gateway_publish_token", () => {
     await plugin.call("CloseEphemeralResource", { typeName, private: opened["private"] });
   });
 
-  test("is asked for in vain where somebody answers with what was sent: no message repeats the token", async () => {
+  test("reports a server that echoes the request, without repeating the token", async () => {
     const echo = createServer((request, response) => {
       const message = `what is ${request.headers.authorization ?? ""}`;
       response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error: message, message }));
@@ -145,7 +145,7 @@ describe("gateway_publish_token", () => {
     ["an address with a password", { url: "https://me:hush@gateway.example.com" }, "must not hold a password", 1],
     ["a token in plain text", { token_ref: "hush-hush-hush" }, '"token_ref" must be "env:NAME"', 1],
     ["a network in between", { url: "http://gateway.example.com" }, "crosses the network in clear text", 2],
-  ])("is told what is wrong: %s", async (_name, of, text, severity) => {
+  ])("reports problems: %s", async (_name, of, text, severity) => {
     const answer = await plugin.call("ValidateEphemeralResourceConfig", { typeName, config: config(of) });
     expect(diagnosticsOf(answer)).toMatchObject([{ severity, detail: expect.stringContaining(text) as string }]);
     expect(JSON.stringify(answer)).not.toContain("hush");

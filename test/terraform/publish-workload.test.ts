@@ -114,7 +114,7 @@ resource "gateway_bundle" "main" {
     expect([visited.status, visited.text]).toEqual([200, answer]);
   };
 
-  test("of GitHub Actions is asked for at the address of the job, for each question anew", async () => {
+  test("of GitHub Actions is requested at the job's address, again for each request", async () => {
     const before = platform.issued.length;
     const said = await run(`github:${AUDIENCE}`, "by github", {
       ACTIONS_ID_TOKEN_REQUEST_URL: `${platform.issuer}/request?api-version=2.0`,

@@ -37,14 +37,14 @@ const digest = (slice: string): string => {
 const path = (): string => join(directory, "team.json");
 
 describe("createFileTarget()", () => {
-  test("publishes under the owner's name and leaves nothing beside it", async () => {
+  test("publishes under the owner's name and leaves no other file", async () => {
     await target().write(text(), null);
     expect(readdirSync(directory)).toEqual(["team.json"]);
     expect(readFileSync(path(), "utf8")).toBe(text());
     expect(await target().read()).toEqual({ kind: "slice", document: JSON.parse(text()), digest: digest(text()) });
   });
 
-  test("removes only what no other resource has published since", async () => {
+  test("removes a slice only if no other resource has published it since", async () => {
     await target().write(text(), null, "one");
     expect(await target().read()).toMatchObject({ kind: "slice", claim: "one" });
     await target().write(text(), null, "two");
@@ -55,13 +55,13 @@ describe("createFileTarget()", () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  test("written without a claim it is nobody's", async () => {
+  test("without a claim the slice belongs to no resource", async () => {
     await target().write(text(), null, "one");
     await target().write(text({ a: {} }), digest(text()));
     expect(readdirSync(directory)).toEqual(["team.json"]);
   });
 
-  test("takes what stands in place of a claim for none", async () => {
+  test("ignores a file with an invalid claim", async () => {
     await target().write(text(), null);
     writeFileSync(`${path()}.claim`, "no claim\n");
     expect(await target().remove(digest(text()), "one")).toBe(true);
@@ -85,7 +85,7 @@ describe("createFileTarget()", () => {
     expect(readdirSync(nested)).toEqual(["team.json"]);
   });
 
-  test("says what it could not do, without the content", async () => {
+  test("reports the failed action, without the content", async () => {
     writeFileSync(join(directory, "file"), "");
     const impossible = createFileTarget({ directory: join(directory, "file", "x"), owner: "team", mode: undefined });
     await expect(impossible.write(text(), null)).rejects.toMatchObject({
@@ -93,27 +93,27 @@ describe("createFileTarget()", () => {
     });
   });
 
-  test("does not replace what changed since it was looked at", async () => {
+  test("does not replace content that changed since the last read", async () => {
     await target().write(text({ a: {} }), null);
     await expect(target().write(text({ b: {} }), digest(text()))).rejects.toMatchObject({ code: "publish.conflict" });
     expect(readFileSync(path(), "utf8")).toBe(text({ a: {} }));
   });
 
-  test("formatting is no change", async () => {
+  test("other formatting is not a change", async () => {
     await target().write(text({ a: {} }), null);
     writeFileSync(path(), JSON.stringify(JSON.parse(text({ a: {} })), null, 4));
     await target().write(text({ b: {} }), digest(text({ a: {} })));
     expect(readFileSync(path(), "utf8")).toBe(text({ b: {} }));
   });
 
-  test("does not create over another content, but goes on where its own content is there already", async () => {
+  test("does not create over other content, but continues if its own content is there", async () => {
     await target().write(text({ a: {} }), null);
     await expect(target().write(text({ b: {} }), null)).rejects.toMatchObject({ code: "publish.conflict" });
     await target().write(text({ a: {} }), null);
     await target().write(text({ a: {} }), digest(text({ old: {} })));
   });
 
-  test("puts back what somebody removed", async () => {
+  test("restores a removed slice", async () => {
     await target().write(text({ a: {} }), digest(text()));
     expect(readFileSync(path(), "utf8")).toBe(text({ a: {} }));
   });
@@ -161,7 +161,7 @@ describe("createFileTarget()", () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  test("of several states that write at the same time exactly one succeeds, and the others are told", async () => {
+  test("of several states that write at the same time exactly one succeeds, and the others get a conflict", async () => {
     let expected: string | null = null;
     for (let round = 0; round < 5; round++) {
       const texts = Array.from({ length: 8 }, (_, writer) => text({ [`r${round}`]: { writer } }));
@@ -189,7 +189,7 @@ describe("createFileTarget()", () => {
     expect(readdirSync(directory)).toEqual(["team.json"]);
   });
 
-  test("a machine whose clock is ahead takes no lock from one that works", async () => {
+  test("a host whose clock is ahead takes no lock from a working one", async () => {
     const lock = `${path()}.lock`;
     writeFileSync(lock, `another-machine - 1 abcdefgh`);
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
@@ -225,7 +225,7 @@ describe("createFileTarget()", () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  test("clears away old leftovers of killed applies, and no young or foreign ones", async () => {
+  test("removes old leftovers of killed applies, and no recent or foreign ones", async () => {
     for (const name of [OLD, YOUNG, FOREIGN, SLICE]) writeFileSync(join(directory, name), "");
     for (const name of [OLD, FOREIGN, SLICE]) utimesSync(join(directory, name), 0, 0);
     await target().write(text(), null);

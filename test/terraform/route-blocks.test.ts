@@ -65,7 +65,7 @@ route "old" {
     terraform.workspace.write("slices/team.json", JSON.stringify(edited));
   };
 
-  test("stand on the route itself in the slice, and a second plan is empty", async () => {
+  test("are on the route itself in the slice, and a second plan is empty", async () => {
     write();
     await apply();
     expect(slice().routes["rare"]).toEqual({

@@ -79,7 +79,7 @@ describeTerraform("the routes attribute", (terraform) => {
     terraform.workspace.write("slices/team.json", JSON.stringify(edited));
   };
 
-  test("publishes what blocks would, and plans empty from its state, after a refresh and after an import", async () => {
+  test("publishes the same as blocks, and plans empty from its state, after a refresh and after an import", async () => {
     write(ALL);
     await apply();
     expect(slice().routes).toEqual({
@@ -121,7 +121,7 @@ describeTerraform("the routes attribute", (terraform) => {
     expect(await planCode()).toBe(0);
   });
 
-  test("takes what modules give: typed variables, a merge, null for what is not said", async () => {
+  test("accepts module outputs: typed variables, a merge, null for absent values", async () => {
     for (const name of ["shop", "wiki"]) {
       mkdirSync(terraform.workspace.path(name));
       terraform.workspace.write(`${name}/main.tf`, MODULE);
@@ -161,7 +161,7 @@ module "wiki" {
     expect(await plan()).toMatch(/~ timeout\s+= "2s" -> null/);
   });
 
-  test("is no change when it says the same: null or nothing, another layout of a policy, a set for a list", async () => {
+  test("is not a change with the same meaning: null or absent, another layout of a policy, a set for a list", async () => {
     const route = (members: string, policy = POLICY): string =>
       `{ a = { from = "https://a.example.com", policy = ${policy}, ${members} } }`;
     write(route('to = ["http://a"], access = { allowed_users = ["x"] }'));
@@ -184,7 +184,7 @@ module "wiki" {
   const block = (name: string): string =>
     `route "${name}" {\n from = "https://${name}.example.com"\n to = ["http://10.0.0.1"]\n policy = ${POLICY}\n }\n`;
 
-  test("stands beside blocks, with names of its own; moving a route from one to the other changes no content", async () => {
+  test("can be combined with blocks of other names; moving a route between them changes no content", async () => {
     write(`{ ${route("a")} }`, "", block("b"));
     await apply();
     expect(Object.keys(slice().routes)).toEqual(["a", "b"]);
@@ -257,7 +257,7 @@ module "wiki" {
     }
   });
 
-  test("hides what is sensitive, also after drift, and refuses secrets that it would show", async () => {
+  test("hides sensitive values, also after drift, and rejects secrets that it would show", async () => {
     const variable = `variable "hush" {\n sensitive = true\n default = "${SECRET}"\n}\n`;
     const headers = 'set_request_headers = { "X-A" = var.hush, "X-B" = "b" }';
     write(`{ ${route("a", `, ${headers}`)} }`, variable);
@@ -284,7 +284,7 @@ module "wiki" {
     }
   });
 
-  test("is told what is wrong with it, and where", async () => {
+  test("reports its problems with their location", async () => {
     const cases: [routes: string, text: string, place: string][] = [
       ['{ a = { frm = "x" } }', '"frm" is not a known setting, did you mean "from"?', 'routes["a"].frm'],
       [

@@ -47,7 +47,7 @@ describe("bundleSchema", () => {
     expect(own.filter(({ sensitive, writeOnly }) => sensitive || writeOnly)).toEqual([]);
   });
 
-  test("has nothing beside them but what publishing needs", () => {
+  test("has only attributes for publishing in addition to them", () => {
     const known = new Set(settingsFields.flatMap(namesOf));
     const others = [...bundleSchema.attributes, ...bundleSchema.blocks]
       .map(({ name }) => name)
@@ -82,7 +82,7 @@ describe("bundleSchema", () => {
     expect(walk(bundleSchema)).toEqual([]);
   });
 
-  test("has write-only values only where no set holds them, beside a version", () => {
+  test("has write-only values only outside of sets, next to a version", () => {
     const walk = (block: SchemaBlock): void => {
       const names = block.attributes.map(({ name }) => name);
       for (const { name, writeOnly } of block.attributes) if (writeOnly) expect(names).toContain(`${name}_version`);
@@ -91,7 +91,7 @@ describe("bundleSchema", () => {
     walk(bundleSchema);
   });
 
-  test("refuses a setting whose name Terraform or the resource keeps for itself", () => {
+  test("rejects a setting whose name Terraform or the resource reserves", () => {
     for (const name of ["count", "provider", "owner", "file", "route", "routes"]) {
       const field: Field = { name, kind: "text", doc: "A setting.", required: false, scope: "live" };
       expect(() => makeBundleSchema([field], [])).toThrow(`the name "${name}" is not free`);

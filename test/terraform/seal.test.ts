@@ -11,7 +11,7 @@ import { checkSealKey, sealSecret } from "../../runtime/terraform/resource/seal.
 const SECRET = "correct-horse-battery-staple";
 
 describe("sealSecret()", () => {
-  test("makes what the gateway of that key opens, and no other", async () => {
+  test("makes a seal that only the gateway of that key opens", async () => {
     const gateway = await createSealing(createKeys([Buffer.alloc(32, 1)]));
     const other = await createSealing(createKeys([Buffer.alloc(32, 2)]));
     const key = JSON.stringify(gateway.publicJwk);
@@ -29,7 +29,7 @@ describe("sealSecret()", () => {
     expect(Buffer.from((await compactDecrypt(sealed, privateKey)).plaintext).toString()).toBe(SECRET);
   });
 
-  test("says for which owner it is where nobody can change it", async () => {
+  test("names its owner in an authenticated header", async () => {
     const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const sealed = await sealSecret(JSON.stringify(publicKey.export({ format: "jwk" })), SECRET, "team");
     expect(sealedFor(sealed)).toBe("team");

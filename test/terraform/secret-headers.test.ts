@@ -34,7 +34,7 @@ describeTerraform("set_request_headers_secret", (terraform) => {
     expect(await terraform.planCode()).toBe(0);
   });
 
-  test("a header that nobody may set is refused, and no line with a secret is shown", async () => {
+  test("a header that cannot be set is rejected, and no line with a secret is shown", async () => {
     terraform.workspace.write("main.tf", config('set_request_headers_secret "Host" {\n secret = "hunter2"\n }'));
 
     const { code, stdout, stderr } = await terraform.workspace.run("validate");

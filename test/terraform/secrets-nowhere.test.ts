@@ -155,7 +155,7 @@ data "gateway_status" "now" {
     expect((await admin.get("/config/slices/team")).status).toBe(404);
   });
 
-  test("sealed for one owner is refused in a slice of another, who could send it anywhere", async () => {
+  test("sealed for one owner is rejected in a slice of another, who could send it anywhere", async () => {
     workspace.write("main.tf", config("secret_wo = var.secret\n      secret_wo_version = 1"));
     await workspace.succeed("init");
     await workspace.succeed("apply", "-auto-approve");

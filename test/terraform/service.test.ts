@@ -86,7 +86,7 @@ describe("providerImplementation()", () => {
     expect(planned["private"]).toEqual(Buffer.from("p"));
   });
 
-  test("plans a destroy when nothing is proposed, whatever the configuration says", async () => {
+  test("plans a destroy when the proposed state is null, whatever the configuration says", async () => {
     const planned = await serve().call("PlanResourceChange", {
       typeName: "test_thing",
       prior: value({ name: "a", size: 1 }),
@@ -108,7 +108,7 @@ describe("providerImplementation()", () => {
     expect(answer["diagnostics"]).toMatchObject([{ severity: 1, detail: "Cannot do it: the test says so" }]);
   });
 
-  test("tells a failure as a diagnostic, and says when it is our own mistake", async () => {
+  test("reports a failure as a diagnostic, and names its own bugs as such", async () => {
     const request = { typeName: "test_thing", state: value({ name: "a", size: 1 }) };
     const expected = await serve({ read: failing }).call("ReadResource", request);
     expect(expected["diagnostics"]).toMatchObject([{ severity: 1, detail: "Cannot do it: the test says so" }]);
@@ -144,7 +144,7 @@ describe("providerImplementation()", () => {
     ]);
   });
 
-  test("tells the resource whether Terraform keeps write-only values out of its state", async () => {
+  test("tells the resource whether Terraform supports write-only attributes", async () => {
     const seen: boolean[] = [];
     const { call } = serve({
       validate: (_config, caller) => {
@@ -215,7 +215,7 @@ describe("providerImplementation()", () => {
     });
   });
 
-  test("announces what it can", async () => {
+  test("announces its capabilities", async () => {
     const { call } = serve();
     const metadata = await call("GetMetadata", {});
     expect(metadata).toMatchObject({

@@ -34,7 +34,7 @@ ${body}
 output "status" { value = data.gateway_status.live }
 `;
 
-  test("tells digest, generation, slices and the key to seal to", async () => {
+  test("returns digest, generation, slices and the sealing key", async () => {
     // In this process the provider reads our environment, not Terraform's.
     process.env["STATUS_TOKEN"] = gateway.adminToken;
     terraform.workspace.write("main.tf", program(`  url = "${gateway.adminOrigin}"\n  token_ref = "env:STATUS_TOKEN"`));
@@ -55,7 +55,7 @@ output "status" { value = data.gateway_status.live }
     delete process.env["STATUS_TOKEN"];
   });
 
-  test("a wrong token, a missing one and an address that nobody answers at are told", async () => {
+  test("reports a wrong token, a missing one and an unreachable address", async () => {
     process.env["STATUS_TOKEN"] = "wrong";
     terraform.workspace.write("main.tf", program(`  url = "${gateway.adminOrigin}"\n  token_ref = "env:STATUS_TOKEN"`));
     expect(await failing("plan", "-no-color")).toContain("it answered 401");

@@ -197,7 +197,7 @@ describeTerraform("terraform validate", (terraform) => {
     expect(found).toMatchObject({ severity: "error", code: 'owner = "../team"' });
   });
 
-  test("an owner whose file a gateway would take for its boot file", async () => {
+  test("an owner whose file a gateway would read as its main configuration file", async () => {
     const [found] = await validate('owner = "gateway"\nfile {\n directory = "x"\n }');
     expect(found).toMatchObject({ severity: "error", code: 'owner = "gateway"' });
     expect(found?.detail).toContain("main configuration file");
@@ -228,7 +228,7 @@ describeTerraform("terraform validate", (terraform) => {
     expect(found.filter(({ severity }) => severity === "error").length).toBeGreaterThan(0);
   });
 
-  test("every problem is told at once", async () => {
+  test("all problems are reported together", async () => {
     const found = await validate(
       `owner = "team"\ncookie_expiration = "x"\n${route("a", 'timeout = "x"')}${route("b", 'prefix = "x"')}`,
     );
@@ -245,7 +245,7 @@ describeTerraform("terraform validate", (terraform) => {
     expect(JSON.stringify(found)).not.toContain("hunter2");
   });
 
-  test("a secret beside the owner is told with where its resource begins, and its attribute", async () => {
+  test("a secret next to the owner is reported with its attribute, at the start of its resource", async () => {
     const body = 'owner = "team"\nidp_provider_url = "https://i.example.com"\nidp_client_id = "x"\n';
     const found = await validate(`${body}idp_client_secret = "hunter2hunter2"`);
     expect(found).toMatchObject([{ severity: "warning", code: 'resource "gateway_bundle" "main" {' }]);
@@ -255,7 +255,7 @@ describeTerraform("terraform validate", (terraform) => {
     expect(unsealed).toMatchObject({ severity: "error", code: 'resource "gateway_bundle" "main" {' });
   });
 
-  test("a key that nothing can be sealed to is told before anything is applied", async () => {
+  test("an unusable sealing key is reported before anything is applied", async () => {
     const key = JSON.stringify({ kty: "EC", crv: "P-256", x: "AAAA", y: "AAAA" });
     const [found] = await validate(`owner = "team"\nseal_key = ${JSON.stringify(key)}`);
     expect(found?.detail).toMatch(/"seal_key" is a JWK whose coordinates[^]*At seal_key/);
@@ -307,7 +307,7 @@ describeTerraform("terraform validate", (terraform) => {
       expect((await validate(body, unknown)).filter(({ severity }) => severity === "error")).toEqual([]);
     });
 
-    test("still finds what is wrong in any case", async () => {
+    test("still reports problems that exist for any value", async () => {
       const found = await validate(
         `owner = "team"\n${route("a", `timeout = "soon"\n host_rewrite = ${value}`)}`,
         unknown,
@@ -383,7 +383,7 @@ describeTerraform("terraform validate", (terraform) => {
       expect(await validate(`owner = "team"\n${body}`, unknown)).toEqual([]);
     });
 
-    test("still finds two routes that take the same requests beside one that may take others", async () => {
+    test("still reports two routes for the same requests next to one that may differ", async () => {
       const same = ["a", "b"].map((name) => route(name, "", "https://same.example.com")).join("\n");
       const body = `${same}\n${route("c", `prefix = ${value}`, "https://same.example.com")}`;
       const found = await validate(`owner = "team"\n${body}`, unknown);

@@ -19,7 +19,7 @@ describe("createValueMemory()", () => {
     expect(memory.decode(type, bytesOf(large("b")))).toEqual(large("b"));
   });
 
-  test("reads the same bytes of another type anew", () => {
+  test("decodes the same bytes of another type separately", () => {
     const other: ValueType = ["object", { name: "string" }];
     const memory = createValueMemory();
     memory.decode(type, bytesOf(large("a")));
@@ -36,7 +36,7 @@ describe("createValueMemory()", () => {
     }
   });
 
-  test("writes what is promised of an unknown value, and not what was promised of another", () => {
+  test("encodes an unknown value with its own refinement, not another's", () => {
     // { 1: false } and { 1: false, 2: "team-" }: not null, and not null with this beginning.
     const promises = [undefined, Buffer.from("8101c2", "hex"), Buffer.from("8201c202a57465616d2d", "hex")];
     for (const came of promises) {
@@ -48,7 +48,7 @@ describe("createValueMemory()", () => {
     }
   });
 
-  test("finds what it wrote when it comes back", () => {
+  test("finds a value that it encoded", () => {
     const memory = createValueMemory();
     const value = large("a");
     const written = memory.encode(type, value);
@@ -62,7 +62,7 @@ describe("createValueMemory()", () => {
     expect(memory.decode(type, bytesOf(large("a")))).not.toBe(first);
   });
 
-  test("refuses what is no value of the type, as often as it comes", () => {
+  test("rejects bytes that are not a value of the type, each time", () => {
     const memory = createValueMemory();
     const bytes = encodeValue("string", "x".repeat(5000));
     for (let attempt = 0; attempt < 2; attempt++) expect(() => memory.decode(type, bytes)).toThrow("Cannot convert");

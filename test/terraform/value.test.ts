@@ -109,7 +109,7 @@ describe("encodeValue() and decodeValue()", () => {
     );
   });
 
-  test("refuse bytes that are no MessagePack, and the key __proto__", () => {
+  test("reject bytes that are not MessagePack, and the key __proto__", () => {
     expect(() => decodeValue("string", Uint8Array.from([0xc1]))).toThrow(/^Cannot read a value from Terraform/);
     // fixmap of one entry: "__proto__" → "x"
     const bytes = Buffer.concat([Buffer.from([0x81, 0xa9]), Buffer.from("__proto__"), Buffer.from([0xa1, 0x78])]);
@@ -123,7 +123,7 @@ describe("valueFromJson()", () => {
     { name: "string", size: "number", tags: ["list", "string"], on: "bool", inner: ["object", { a: "string" }] },
   ];
 
-  test("drops what the type does not have and fills what is missing", () => {
+  test("drops members that the type does not have and fills missing ones", () => {
     expect(valueFromJson(type, { name: "x", gone: 1, inner: { a: "b", c: "d" } })).toEqual({
       name: "x",
       size: null,
@@ -133,7 +133,7 @@ describe("valueFromJson()", () => {
     });
   });
 
-  test("makes null of what has another type", () => {
+  test("converts a value of another type to null", () => {
     expect(valueFromJson(type, { name: 1, size: "2", tags: {}, on: "yes", inner: [] })).toEqual({
       name: null,
       size: null,
@@ -143,7 +143,7 @@ describe("valueFromJson()", () => {
     });
   });
 
-  test("reads a value of any type as states have it, and refuses one whose type is none", () => {
+  test("reads a value of any type in the form of states, and rejects an invalid type", () => {
     const json = { type: ["object", { a: ["tuple", ["string", "dynamic"]] }], value: { a: ["x", null] } };
     expect(valueFromJson("dynamic", json)).toEqual(new Dynamic(json.type as unknown as ValueType, json.value));
     expect(valueFromJson("dynamic", null)).toBeNull();

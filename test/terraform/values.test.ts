@@ -44,7 +44,7 @@ describeTerraform("gateway_bundle", (terraform) => {
         `resource "terraform_data" "balancer" {\n  input            = "${address}"\n  triggers_replace = "${address}"\n}\n`,
       );
 
-    test("plans them as known after apply, one by one, and publishes what they became", async () => {
+    test("plans them as known after apply, one by one, and publishes their actual values", async () => {
       terraform.workspace.write("main.tf", config("http://10.1.1.1:80"));
       const planned = await terraform.workspace.succeed("plan", "-out=plan");
       expect(planned).toContain('+ (known after apply),\n              + "http://10.0.0.2:8080"');
@@ -62,7 +62,7 @@ describeTerraform("gateway_bundle", (terraform) => {
       expect(slice().routes["team-one"]?.["to"]).toEqual(["http://10.2.2.2:80"]);
     });
 
-    test("plans several bundles that differ only in what is known of their owner", async () => {
+    test("plans several bundles whose owner's values differ only in refinements", async () => {
       const teams = ["red", "green", "blue"].map((name) => [name, `"${name}-\${terraform_data.some.id}"`]);
       const owners = [...teams, ["bare", "terraform_data.some.id"]].map(([name, owner]) => `${name} = ${owner}`);
       const hosts = Array.from({ length: 12 }, (_, index) => `h${index} = "https://h${index}.example.com"`);
@@ -94,7 +94,7 @@ describeTerraform("gateway_bundle", (terraform) => {
       expect(await terraform.planCode()).toBe(0);
     });
 
-    test("refuses at apply what turns out to be wrong, and publishes nothing", async () => {
+    test("rejects at apply values that turn out to be invalid, and publishes nothing", async () => {
       terraform.workspace.write("main.tf", config("http://10.1.1.1:80"));
       await terraform.apply();
       const before = terraform.workspace.read("slices/team.json");
@@ -185,7 +185,7 @@ describeTerraform("gateway_bundle", (terraform) => {
       expect((await terraform.workspace.run("plan", "-detailed-exitcode", `-var=secret=${SECRET}`)).code).toBe(0);
     });
 
-    test("a seal is kept while the version stays, and made anew when it grows", async () => {
+    test("a seal is kept while the version stays, and made again when it increases", async () => {
       terraform.workspace.write("main.tf", config(WRITE_ONLY(1)));
       await terraform.workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
       const first = oauth()["client_secret_sealed"];
@@ -198,7 +198,7 @@ describeTerraform("gateway_bundle", (terraform) => {
       expect(await opened()).toBe("other-secret");
     });
 
-    test("a seal that was changed by hand is made anew", async () => {
+    test("a seal that was changed by hand is made again", async () => {
       terraform.workspace.write("main.tf", config(WRITE_ONLY(1)));
       await terraform.workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
       terraform.workspace.write(

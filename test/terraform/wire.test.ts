@@ -51,7 +51,7 @@ describe("encodeMessage()", () => {
 });
 
 describe("decodeMessage()", () => {
-  test("gives back what encodeMessage() was given", () => {
+  test("returns the input of encodeMessage()", () => {
     const diagnostic = fc.record({
       severity: fc.constantFrom(1, 2),
       summary: fc.string({ minLength: 1 }),

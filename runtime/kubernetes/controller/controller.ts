@@ -97,13 +97,13 @@ export class Controller implements Closable {
     this.#leftAlone = createLeftAloneLog(log);
     this.#seals = createSeals((key, value, { namespace }) => sealSecret(key, value, ownerOf(owner, namespace)));
     this.#view = createClusterView({ ...options.view, client, onChange: () => this.wake(), clock, log });
-    this.#resync = setInterval(() => this.wake({ anew: true }), options.resyncMs ?? RESYNC_MS).unref();
+    this.#resync = setInterval(() => this.wake({ republish: true }), options.resyncMs ?? RESYNC_MS).unref();
     this.#running = this.#run();
   }
 
-  /** Schedules a round soon; with `anew` it also republishes unchanged slices. */
-  wake({ anew = false }: { readonly anew?: boolean } = {}): void {
-    if (anew) this.#lastPublished = undefined;
+  /** Schedules a round soon; with `republish` also of unchanged slices. */
+  wake({ republish = false }: { readonly republish?: boolean } = {}): void {
+    if (republish) this.#lastPublished = undefined;
     this.#wokenMs = performance.now();
     this.#endRest();
   }

@@ -91,7 +91,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
             onFailure: () => health?.leaseFailed(),
           },
           // The previous leader may have published another state.
-          () => controller?.wake({ anew: true }),
+          () => controller?.wake({ republish: true }),
         );
   controller = new Controller({
     client,

@@ -1,4 +1,4 @@
-/** Errors and warnings with the place in the configuration that they are about. */
+/** Errors and warnings with the location in the configuration that they concern. */
 import { foreignLines } from "../../shared/json/foreign-text.ts";
 import { visibleText } from "../../shared/json/visible-text.ts";
 import type { Message } from "./wire.ts";
@@ -10,13 +10,13 @@ export interface Diagnostic {
   readonly severity: "error" | "warning";
   readonly summary: string;
   readonly detail: string;
-  /** What it is about. */
+  /** Location of the problem. */
   readonly path?: AttributePath;
-  /** Where Terraform shall point, when that is not the place itself. */
+  /** Location for Terraform to show, if another one. */
   readonly pointAt?: AttributePath;
 }
 
-/** `route["github"].mcp.server.path`, as one would write a reference to it. */
+/** `route["github"].mcp.server.path`, in the form of a reference. */
 export function pathText(path: AttributePath): string {
   let text = "";
   for (const step of path) {
@@ -27,18 +27,18 @@ export function pathText(path: AttributePath): string {
   return text;
 }
 
-/** A gateway names 100 problems, each with a line. */
+/** A gateway reports up to 100 problems, one per line. */
 const MAX_DETAIL = 32_000;
 
 /**
- * The dotted path goes into the detail as well: Terraform points at a header line where it cannot resolve a path,
- * and shows none at all for configurations it generated.
+ * Adds the dotted path to the detail: Terraform shows a block's header line if it cannot resolve a path, and no location at
+ * all for generated configurations.
  */
 export function wireDiagnostic({ severity, summary, detail, path, pointAt = path }: Diagnostic): Message {
-  // Details repeat what gateways, and what answers in their place, said.
+  // Details quote gateways, and servers that respond instead of them.
   const said = foreignLines(detail, MAX_DETAIL);
   const text = path && path.length > 0 ? `${said}\n\nAt ${visibleText(pathText(path))}` : said;
-  // A path without steps has no place at all in Terraform's eyes; without a path it shows where the block begins.
+  // Terraform shows no location for a path without steps; without a path it shows the start of the block.
   const at = pointAt && pointAt.length > 0 ? { path: wirePath(pointAt) } : {};
   return { severity: severity === "error" ? 1 : 2, summary: visibleText(summary), detail: text, ...at };
 }

@@ -1,8 +1,8 @@
 /**
  * One handler for each method of the provider service: messages in, calls of the provider, messages out.
  *
- * Terraform is trusted to send well-formed messages, but its values come from users: every value is read by the type
- * of our schema.
+ * Terraform is trusted to send well-formed messages, but its values come from users: every value is read by the type of our
+ * schema.
  */
 import { mapEntries, findType, readDynamic, readRaw, wireDiagnostics } from "./messages.ts";
 import type { Provider, TerraformCaller, DataSource, TerraformResource, StateOutcome } from "./provider.ts";
@@ -20,7 +20,7 @@ import type { Value, ValueMap, ValueType } from "./value.ts";
 /** By method name. */
 export function createHandlers(provider: Provider): Readonly<Record<string, Handler>> {
   const capabilities = { planDestroy: true, schemaOptional: true, moveState: true };
-  // Implied types are asked for with every call but never change.
+  // Cached: every call needs the types, and they never change.
   const types = new Map([...provider.resources].map(([name, { schema }]) => [name, blockType(schema)]));
   const memory = createValueMemory();
   const decode = (type: ValueType, msgpack: Uint8Array) => memory.decode(type, msgpack);
@@ -69,7 +69,7 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
       const config = readObject(type, request["config"]) ?? {};
       return { diagnostics: wireDiagnostics(await resource.validate(config, callerOf(request))) };
     },
-    // Called at every refresh, also when the version is the same: the state comes as JSON and goes as MessagePack.
+    // Called at every refresh, also with an unchanged version: the state comes as JSON and leaves as MessagePack.
     UpgradeResourceState(request) {
       const { resource, type } = find(request);
       const version = (request["version"] as number | undefined) ?? 0;
@@ -88,7 +88,7 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
     },
     async PlanResourceChange(request) {
       const { resource, type } = find(request);
-      // A destroy is told by the proposed state; the configuration may still be there.
+      // A null proposed state means destroy; the configuration may still be there.
       const config = isNull(request["proposed"]) ? null : readObject(type, request["config"]);
       const prior = readObject(type, request["prior"]);
       const planned = await resource.plan(prior, config, callerOf(request), keptText(request["priorPrivate"]));
@@ -104,7 +104,7 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
       const prior = readObject(type, request["prior"]);
       const [planned, config] = [readObject(type, request["planned"]), readObject(type, request["config"])];
       const outcome = await resource.apply(prior, planned, config, keptText(request["private"])).catch(
-        // The state must survive a failure of ours, or Terraform would forget what is published.
+        // The state must survive a failure of ours: otherwise Terraform would forget the published slice.
         (error: unknown) => ({ state: prior, diagnostics: [failure(error)] }),
       );
       const identity = identityMember(resource, outcome.state);
@@ -212,7 +212,7 @@ function keptText(bytes: unknown): string {
   return bytes instanceof Uint8Array ? Buffer.from(bytes).toString() : "";
 }
 
-/** Whether the value is null, found out without reading it: a proposed state is as large as the configuration. */
+/** Checks for null without decoding: a proposed state is as large as the configuration. */
 function isNull(message: unknown): boolean {
   const { msgpack, json } = (message ?? {}) as { msgpack?: Uint8Array; json?: Uint8Array };
   if (msgpack && msgpack.length > 0) return msgpack[0] === MSGPACK_NIL;

@@ -1,8 +1,8 @@
 /**
- * Being a plugin of Terraform: started by it, bound to it, gone with it.
+ * Lifecycle of a Terraform plugin: started by Terraform, bound to it, and ended with it.
  *
- * Trusted: the environment that Terraform gives us (its certificate above all). Untrusted: everybody else on this
- * machine, hence a socket in a directory of our own and TLS with certificates on both sides.
+ * Trusted: the environment that Terraform sets (above all its certificate). Untrusted: other users of this host. Hence a
+ * socket in a private directory, and TLS with certificates on both sides.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,23 +16,23 @@ import { serveProvider } from "./server.ts";
 const COOKIE = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
 const CORE_PROTOCOL = 1;
 const PROVIDER_PROTOCOL = 6;
-/** How often we look whether Terraform still lives: an orphan would keep its socket and memory for ever. */
+/** Interval for checking that Terraform lives: an orphan would keep its socket and memory forever. */
 const WATCHDOG_MS = 1000;
-/** Time for the last answer to leave. Terraform kills us soon after anyway. */
+/** Time for sending the last response. Terraform kills the process soon after anyway. */
 const SHUTDOWN_GRACE_MS = 20;
 
 export type HandshakeRefusal = "by-hand" | "protocol" | "no-certificate" | "platform";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Why this process cannot serve; undefined when Terraform started it as it should. */
+/** The reason why this process cannot serve; undefined when Terraform started it correctly. */
 export function refuseStart(env: Environment, platform: NodeJS.Platform): HandshakeRefusal | undefined {
   if (env["TF_PLUGIN_MAGIC_COOKIE"] !== COOKIE) return "by-hand";
   const versions = (env["PLUGIN_PROTOCOL_VERSIONS"] ?? String(PROVIDER_PROTOCOL)).split(",");
   if (!versions.includes(String(PROVIDER_PROTOCOL))) return "protocol";
-  // Without it anybody on this machine who finds the socket could apply in Terraform's name.
+  // Otherwise any local user who finds the socket could apply in Terraform's name.
   if (!env["PLUGIN_CLIENT_CERT"]) return "no-certificate";
-  // Terraform wants TCP there; a listener that other users of the machine reach is not built yet.
+  // Terraform requires TCP there; a listener that is protected from other users is not implemented.
   if (platform === "win32") return "platform";
   return undefined;
 }
@@ -43,7 +43,7 @@ export function handshakeLine(socketPath: string, certificate: Buffer): string {
   return `${CORE_PROTOCOL}|${PROVIDER_PROTOCOL}|unix|${socketPath}|grpc|${encoded}\n`;
 }
 
-/** Serves until Terraform says shutdown or is gone. Call only when refuseStart() found nothing. */
+/** Serves until Terraform sends a shutdown or disappears. Call it only when refuseStart() returned undefined. */
 export async function servePlugin(provider: Provider, process: NodeJS.Process): Promise<void> {
   const log = createProviderLog((line) => void process.stderr.write(line), Date.now);
   const certificate = makeCertificate(Date.now());
@@ -53,7 +53,7 @@ export async function servePlugin(provider: Provider, process: NodeJS.Process): 
     process.exit(0);
   };
 
-  // Ctrl-C reaches the whole process group; Terraform decides what becomes of the running apply.
+  // Ctrl-C reaches the whole process group; Terraform decides about the running apply.
   process.on("SIGINT", () => {
     log.debug({}, "interrupt ignored, Terraform stops the provider");
   });

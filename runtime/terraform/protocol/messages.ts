@@ -1,11 +1,11 @@
-/** What several handlers need to read messages and to write them. */
+/** Shared functions of the handlers to read and write messages. */
 import { GatewayError } from "../../shared/errors.ts";
 import { type Diagnostic, wireDiagnostic } from "./diagnostics.ts";
 import { parseJson, valueFromJson } from "./value-codec.ts";
 import type { Value, ValueType } from "./value.ts";
 import type { Message } from "./wire.ts";
 
-/** A value comes as MessagePack or, from some callers, as JSON; null when it is not there. */
+/** Reads a value as MessagePack or, from some callers, as JSON; null when it is absent. */
 export function readDynamic(
   type: ValueType,
   message: unknown,
@@ -16,7 +16,7 @@ export function readDynamic(
   return json && json.length > 0 ? valueFromJson(type, parseJson(Buffer.from(json).toString())) : null;
 }
 
-/** The JSON of a stored state or identity; null when it is not there. */
+/** The JSON of a stored state or identity; null when it is absent. */
 export function readRaw(message: unknown): unknown {
   const { json } = (message ?? {}) as { json?: Uint8Array };
   return json && json.length > 0 ? parseJson(Buffer.from(json).toString()) : null;
@@ -33,7 +33,7 @@ export function mapEntries<T>(
   return Object.fromEntries([...entries].map(([name, value]) => [name, change(value)]));
 }
 
-/** @throws GatewayError `terraform.type`, when the provider has none of that name */
+/** @throws GatewayError `terraform.type`, when the provider has no type of that name */
 export function findType<T>(types: ReadonlyMap<string, T> | undefined, what: string, name: unknown): T {
   const found = types?.get(name as string);
   if (found !== undefined) return found;

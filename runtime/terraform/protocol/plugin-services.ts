@@ -1,4 +1,4 @@
-/** The small services that Terraform's plugin host expects beside the provider: health, output streams, broker, shutdown. */
+/** Small services that Terraform's plugin host expects in addition to the provider: health, output streams, broker, shutdown. */
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 
 import { method } from "./service-definition.ts";
@@ -23,13 +23,13 @@ export const pluginServices: ServiceDefinition = {
   Shutdown: method("/plugin.GRPCController/Shutdown", "Empty", "Empty"),
 };
 
-/** @param shutdown called after the answer to Shutdown is on its way */
+/** @param shutdown called after the response to Shutdown was sent */
 export function pluginImplementation(shutdown: () => void): UntypedServiceImplementation {
   return {
     Check: (_call: unknown, reply: Callback) => {
       reply(null, { status: SERVING });
     },
-    // We write nothing to it, but closing it early would look like a crash.
+    // Never written to, but closing it early would look like a crash.
     StreamStdio: (call: Stream) => {
       call.on("cancelled", () => {
         call.end();

@@ -1,9 +1,9 @@
-/** What the protocol layer asks of a provider; everything here speaks in values and diagnostics, never in messages. */
+/** Interface between protocol layer and provider, in values and diagnostics, never in messages. */
 import type { AttributePath, Diagnostic } from "./diagnostics.ts";
 import type { SchemaBlock, SchemaFunction } from "../schema/schema-model.ts";
 import type { Value, ValueMap, ValueType } from "./value.ts";
 
-/** What the Terraform that calls us can do. */
+/** Features of the Terraform that calls. */
 export interface TerraformCaller {
   /** Terraform 1.11 and later. */
   readonly writeOnlyAttributes: boolean;
@@ -14,24 +14,24 @@ export interface Planned {
   readonly state: ValueMap | null;
   readonly requiresReplace: readonly AttributePath[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Default: as it was. */
+  /** Default: unchanged. */
   readonly kept?: string;
 }
 
 export interface StateOutcome {
-  /** null says that the object does not exist. */
+  /** null means that the object does not exist. */
   readonly state: ValueMap | null;
   readonly diagnostics: readonly Diagnostic[];
-  /** Of an import: see `TerraformResource`. */
+  /** Only for an import: see `TerraformResource`. */
   readonly kept?: string;
 }
 
-/** By what an object is known beside its state: it can be imported by that. Terraform 1.12 and later. */
+/** Identifies an object in addition to its state, for imports. Terraform 1.12 and later. */
 export interface ResourceIdentity {
-  /** Grows when `attributes` change. */
+  /** Increases when `attributes` change. */
   readonly version: number;
   readonly attributes: readonly IdentityAttribute[];
-  /** Undefined when the object is nowhere, or it is not known yet where. */
+  /** Undefined when the object does not exist, or its location is not known yet. */
   of(state: ValueMap): ValueMap | undefined;
   /** @throws GatewayError */
   importState(identity: ValueMap): Promise<StateOutcome>;
@@ -41,35 +41,35 @@ export interface IdentityAttribute {
   readonly name: string;
   readonly type: ValueType;
   readonly doc: string;
-  /** For an import. */
+  /** Use in an import. */
   readonly use: "required" | "optional";
 }
 
-/** The state of an object that another resource type, or another provider, has kept until now. */
+/** State of an object that another resource type, or another provider, has managed until now. */
 export interface MovedState {
   /** `registry.terraform.io/hashicorp/random`. */
   readonly provider: string;
   readonly typeName: string;
-  /** Of the schema that wrote the state. */
+  /** Version of the schema that wrote the state. */
   readonly version: number;
   /** As JSON. */
   readonly state: unknown;
 }
 
-/** `kept`: what Terraform keeps for us beside the state of a resource instance, under whatever address; "" when nothing. */
+/** `kept`: data that Terraform stores for us next to the state of a resource instance, under any address; "" for none. */
 export interface TerraformResource {
   readonly schema: SchemaBlock;
   readonly identity?: ResourceIdentity;
   validate(config: ValueMap, caller: TerraformCaller): Promise<readonly Diagnostic[]> | readonly Diagnostic[];
   /** @param config null when the resource is to be destroyed */
   plan(prior: ValueMap | null, config: ValueMap | null, caller: TerraformCaller, kept: string): Promise<Planned>;
-  /** On failure the outcome carries the prior state, so that the state tells the truth. */
+  /** On failure the outcome contains the prior state, so that the state stays true. */
   apply(prior: ValueMap | null, planned: ValueMap | null, config: ValueMap | null, kept: string): Promise<StateOutcome>;
   read(state: ValueMap): Promise<StateOutcome>;
   importState(id: string): Promise<StateOutcome>;
-  /** What a `moved` block names as the target gets. @throws GatewayError */
+  /** Converts the state of an object that a `moved` block moves here. @throws GatewayError */
   moveState?(moved: MovedState): ValueMap;
-  /** A state's JSON as an older schema wrote it → as today's would have. */
+  /** Converts a state's JSON of an older schema to the current one. */
   upgradeState?(state: unknown, version: number): unknown;
 }
 
@@ -80,15 +80,15 @@ export interface DataSource {
   read(config: ValueMap): Promise<ValueMap>;
 }
 
-/** Something that is there while Terraform runs, and stored nowhere. Terraform 1.10 and later. */
+/** An object that exists while Terraform runs, and is stored nowhere. Terraform 1.10 and later. */
 export interface EphemeralResource {
   readonly schema: SchemaBlock;
   validate(config: ValueMap): readonly Diagnostic[];
   /** @throws GatewayError */
   open(config: ValueMap): Promise<Opened>;
-  /** @param handle of `open`. @returns when to renew again. @throws GatewayError */
+  /** @param handle of `open`. @returns time of the next renewal. @throws GatewayError */
   renew(handle: string): Promise<Date>;
-  /** @returns what of it could not be done */
+  /** @returns diagnostics of the parts that failed */
   close(handle: string): Promise<readonly Diagnostic[]>;
 }
 
@@ -96,7 +96,7 @@ export interface Opened {
   /** Every attribute of the schema. */
   readonly result: ValueMap;
   readonly renewAt: Date;
-  /** For `renew` and `close`: Terraform keeps it in memory. Holds no secret. */
+  /** For `renew` and `close`: Terraform keeps it in memory. Contains no secret. */
   readonly handle: string;
 }
 
@@ -106,7 +106,7 @@ export interface ProviderFunction {
   call(args: readonly Value[]): Value;
 }
 
-/** A refusal that is about one argument of a function call. */
+/** A problem with one argument of a function call. */
 export class FunctionError extends Error {
   readonly argument: number;
 
@@ -119,7 +119,7 @@ export class FunctionError extends Error {
 
 export interface Provider {
   readonly schema: SchemaBlock;
-  /** Takes the provider block's values, which may be unknown while planning. Terraform keeps them nowhere. */
+  /** Takes the provider block's values, which may be unknown while planning. Terraform stores them nowhere. */
   configure?(config: ValueMap): void;
   /** By type name. */
   readonly resources: ReadonlyMap<string, TerraformResource>;

@@ -1,4 +1,4 @@
-/** Identities of resources as messages: by what an object is known beside its state, from protocol 6.9 on. */
+/** Identities of resources as messages, since protocol 6.9: they identify an object in addition to its state. */
 import { readDynamic, readRaw } from "./messages.ts";
 import type { TerraformResource, ResourceIdentity } from "./provider.ts";
 import { decodeValue, encodeValue, valueFromJson } from "./value-codec.ts";
@@ -17,19 +17,19 @@ export function wireIdentitySchema({ version, attributes }: ResourceIdentity): M
   };
 }
 
-/** The member of an answer that says by what the state is known; {} where that is not known. */
+/** The identity member of a response; {} if the state's identity is not known. */
 export function identityMember({ identity }: TerraformResource, state: ValueMap | null): Message {
   const data = state && identity?.of(state);
   return identity && data ? { identity: wireIdentity(identity, data) } : {};
 }
 
-/** An identity that somebody wrote, for an import. */
+/** Reads an identity from a user's import. */
 export function readIdentity(identity: ResourceIdentity, message: unknown): ValueMap | null {
   const { data } = (message ?? {}) as { data?: unknown };
   return readDynamic(identityType(identity), data, decodeValue) as ValueMap | null;
 }
 
-/** A stored identity in the form of today: there has been one only. */
+/** Converts a stored identity to the current form: so far there is only one. */
 export function upgradeIdentity(identity: ResourceIdentity, raw: unknown): Message {
   const data = valueFromJson(identityType(identity), readRaw(raw)) as ValueMap | null;
   return data ? { identity: wireIdentity(identity, data) } : {};
@@ -39,7 +39,7 @@ function wireIdentity(identity: ResourceIdentity, data: ValueMap): Message {
   return { data: { msgpack: encodeValue(identityType(identity), data) } };
 }
 
-/** Members sorted as Terraform writes them. */
+/** Members sorted, as Terraform writes them. */
 function identityType({ attributes }: ResourceIdentity): ValueType {
   const members = attributes.map(({ name, type }): [string, ValueType] => [name, type]);
   return ["object", Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)))];

@@ -1,5 +1,5 @@
 /**
- * The provider service of plugin protocol 6 as gRPC: its methods, their messages, and what becomes of failures.
+ * The provider service of plugin protocol 6 as gRPC: its methods, their messages, and its error handling.
  *
  * A failure becomes an error diagnostic, so that the user sees a sentence and not a broken pipe.
  */
@@ -39,7 +39,7 @@ const METHODS: Readonly<Record<string, readonly [request: string, response: stri
   CallFunction: ["CallRequest", "CallResponse"],
 };
 
-/** Methods newer than these are left out on purpose: grpc answers UNIMPLEMENTED, which Terraform takes as "no". */
+/** Newer methods are omitted on purpose: grpc responds UNIMPLEMENTED, which Terraform reads as "not supported". */
 export const providerService: ServiceDefinition = Object.fromEntries(
   Object.entries(METHODS).map(([name, [request, response]]) => [
     name,

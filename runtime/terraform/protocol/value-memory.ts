@@ -1,6 +1,6 @@
 /**
- * Values as they travel, with the last few kept: one plan passes the same state and the same configuration through
- * several calls, and reading thousands of routes costs more than comparing their bytes.
+ * Caches the last few encoded values: one plan passes the same state and the same configuration through several calls, and
+ * decoding thousands of routes costs more than comparing their bytes.
  */
 import { decodeValue, encodeValue } from "./value-codec.ts";
 import { equalValues, type Value, type ValueType } from "./value.ts";
@@ -8,7 +8,7 @@ import { equalValues, type Value, type ValueType } from "./value.ts";
 export interface ValueMemory {
   /** @throws GatewayError `terraform.value` */
   decode(type: ValueType, msgpack: Uint8Array): Value;
-  /** May give the very bytes that an equal value came in or went out as. */
+  /** May return the bytes of an equal value that was decoded or encoded before. */
   encode(type: ValueType, value: Value): Uint8Array;
 }
 
@@ -20,7 +20,7 @@ interface Kept {
 
 /** A state, a configuration and a plan. */
 const MOST_KEPT = 3;
-/** Small ones are made anew faster than they are found. */
+/** Small values are encoded faster than they are found. */
 const LEAST_BYTES = 4096;
 
 export function createValueMemory(): ValueMemory {

@@ -1,4 +1,4 @@
-/** Terraform's values (cty): how types are written, what a value is in this program, and how values are compared. */
+/** Terraform's values (cty): the form of types, the representation of values here, and comparison. */
 import { decode } from "@msgpack/msgpack";
 
 export type ValueType =
@@ -12,7 +12,7 @@ export type ValueType =
 
 /** A value that Terraform does not know yet. */
 export class Unknown {
-  /** MessagePack of the refinement (extension type 12), passed through as it came. */
+  /** MessagePack of the refinement (extension type 12), passed on unchanged. */
   readonly refinement: Uint8Array | undefined;
 
   constructor(refinement?: Uint8Array) {
@@ -33,7 +33,7 @@ export interface ValueMap {
   readonly [key: string]: Value;
 }
 
-/** A value of type `dynamic` together with the type it turned out to have. */
+/** A value of type `dynamic` together with its actual type. */
 export class Dynamic {
   readonly type: ValueType;
   readonly value: Value;
@@ -76,7 +76,7 @@ export function isList(value: Value | undefined): value is readonly Value[] {
   return Array.isArray(value);
 }
 
-/** Deep equality of two values of one type. Unknown equals unknown of which the same is promised. */
+/** Deep equality of two values of one type. Unknown values are equal if their refinements are. */
 export function equalValues(left: Value, right: Value): boolean {
   if (left === right) return true;
   if (left instanceof Unknown) return right instanceof Unknown && samePromise(left, right);
@@ -98,7 +98,7 @@ export function equalValues(left: Value, right: Value): boolean {
   );
 }
 
-/** Types as Terraform and we write them: members of objects sorted. */
+/** Types in the form of Terraform and of this program: members of objects sorted. */
 export function equalTypes(left: ValueType, right: ValueType): boolean {
   return left === right || JSON.stringify(left) === JSON.stringify(right);
 }
@@ -107,7 +107,7 @@ function samePromise({ refinement: left }: Unknown, { refinement: right }: Unkno
   return left && right ? Buffer.compare(left, right) === 0 : left === right;
 }
 
-/** What stands in the record itself, not what it inherits. */
+/** Reads an own member, not an inherited one. */
 export function own(record: object, name: string): unknown {
   return Object.hasOwn(record, name) ? (record as Record<string, unknown>)[name] : undefined;
 }

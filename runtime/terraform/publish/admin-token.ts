@@ -1,6 +1,6 @@
 /**
- * The admin token of a gateway: from a reference in the resource, from the provider's configuration, or from the
- * environment. None of these puts it into the state or a plan.
+ * The admin token of a gateway: from a reference in the resource, from the provider's configuration, or from the environment.
+ * None of these writes it to the state or a plan.
  */
 import { readFile } from "node:fs/promises";
 
@@ -10,7 +10,7 @@ import { isUnknown, type Value } from "../protocol/value.ts";
 
 export const TOKEN_VARIABLE = "GATEWAY_ADMIN_TOKEN";
 
-/** What the provider was configured with; Terraform keeps it nowhere. */
+/** Configuration of the provider; Terraform stores it nowhere. */
 export interface AdminConnection {
   adminToken: Value;
   ca: Value;
@@ -18,10 +18,10 @@ export interface AdminConnection {
   clientKey: Value;
 }
 
-/** Before an audience: the token of the job of GitHub Actions in which Terraform runs. */
+/** Prefix of an audience: uses the token of the GitHub Actions job in which Terraform runs. */
 export const GITHUB_REFERENCE = "github:";
 
-/** @param ref `env:NAME`, `file:/path` or `github:AUDIENCE` on the machine where Terraform runs; null when there is none */
+/** @param ref `env:NAME`, `file:/path` or `github:AUDIENCE` on the host where Terraform runs; null when there is none */
 export async function adminToken(ref: Value, connection: AdminConnection): Promise<string> {
   if (typeof ref === "string" && ref.startsWith(GITHUB_REFERENCE))
     return githubToken(ref.slice(GITHUB_REFERENCE.length), process.env);
@@ -37,7 +37,7 @@ export async function adminToken(ref: Value, connection: AdminConnection): Promi
   );
 }
 
-/** @param ref as above. @param what it holds, for messages. @throws GatewayError `publish.token` */
+/** @param ref as above. @param what its content, for messages. @throws GatewayError `publish.token` */
 export async function readReference(ref: string, what: string): Promise<string> {
   const [kind, name] = [ref.slice(0, ref.indexOf(":")), ref.slice(ref.indexOf(":") + 1)];
   // Not quoted: it may be the token itself.

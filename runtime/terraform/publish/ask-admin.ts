@@ -1,4 +1,4 @@
-/** A question to the admin address that a data source or an ephemeral resource names, with the token it names. */
+/** Requests of data sources and ephemeral resources to the admin address that they name, with the token that they name. */
 import { attempting, GatewayError } from "../../shared/errors.ts";
 import { adminToken, type AdminConnection } from "./admin-token.ts";
 import { askGateway, type GatewayAnswer } from "./ask-gateway.ts";
@@ -27,13 +27,13 @@ export interface AdminQuestion {
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: object;
-  /** Of the error when nobody answers. */
+  /** Code of the error when there is no response. */
   readonly code: string;
 }
 
 /**
- * @param config `url`, and perhaps `token_ref` and what gatewayTls() reads
- * @returns the answer, and the address that was asked
+ * @param config `url`, and optionally `token_ref` and the attributes that gatewayTls() reads
+ * @returns the response, and the address of the request
  * @throws GatewayError with `code`, `publish.token`, `publish.tls`
  */
 export async function askAdmin(
@@ -59,7 +59,7 @@ export async function askAdmin(
   return { ...answer, base };
 }
 
-/** What the gateway says about a refusal, to stand behind the status. */
+/** The gateway's reason for a rejection, to append to the status. */
 export function reasonOf({ status, body, said }: GatewayAnswer): string {
   if (status === 421) return ', which says that it does not take requests by this name; name it in "admin_hosts"';
   const message = said(body?.["message"]);

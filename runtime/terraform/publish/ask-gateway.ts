@@ -1,12 +1,12 @@
-/** One request to a gateway's admin address. No redirects: the token goes to the address that was configured alone. */
+/** One request to a gateway's admin address. No redirects: the token goes only to the configured address. */
 import { parseObject } from "../../shared/is-record.ts";
 import { type AnswerHead, type BoundedAnswer, requestOnce } from "../../shared/net/bounded-request.ts";
 import { UNKNOWN_CA } from "../../shared/net/unknown-ca.ts";
 import { foreignLines, withoutSent } from "../../shared/json/foreign-text.ts";
 
-/** What a gateway's certificate is validated by, and what is shown to it. PEM; {} = as the system has it. */
+/** Trust and client certificate for a gateway. PEM; {} = the system's defaults. */
 export interface GatewayTls {
-  /** Authorities, instead of the usual ones. */
+  /** Authorities, instead of the default ones. */
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
@@ -25,22 +25,22 @@ export interface GatewayAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The text as JSON, where it is an object. */
+  /** The text as JSON, if it is an object. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
-  /** Word of the gateway for what is wrong; another server may say anything. */
+  /** The gateway's error code; another server may send anything. */
   readonly error: string | undefined;
   /**
-   * A text of the answer for people: bounded, printable, and without the token. Servers that are not gateways may answer
-   * with what was sent, and what is printed stays in logs of pipelines. "" for what is not a text.
+   * A text of the response for users: bounded, printable, and without the token. Servers that are not gateways may echo the
+   * request, and output stays in logs of pipelines. "" for a value that is not a text.
    */
   readonly said: (value: unknown) => string;
 }
 
-/** As large as a slice may be. */
+/** Maximum size of a slice. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_SAID = 8_000;
 
-/** Rejects with an error whose message says why there is no answer. */
+/** Rejects with an error whose message says why there is no response. */
 export async function askGateway({ url, timeoutMs, tls, ...asked }: GatewayQuestion): Promise<GatewayAnswer> {
   const signal = AbortSignal.timeout(timeoutMs);
   const request = { ...asked, url: new URL(url), maxBytes: MAX_ANSWER_BYTES, signal };
@@ -59,7 +59,7 @@ function answerOf(head: AnswerHead, text: string): Omit<GatewayAnswer, "said"> {
   return { ...head, text, body, error };
 }
 
-/** Words for what operators meet: Node's own messages are empty when a name has several addresses. */
+/** Texts for common network errors: Node's own messages are empty when a name has several addresses. */
 function reasonOf({ reason, problem, head, error }: Extract<BoundedAnswer, { ok: false }>, timeoutMs: number): string {
   if (reason === "timeout") return `no answer within ${timeoutMs / 1000} s`;
   if (reason === "status") return `it answers ${head?.status}, which no gateway does`;

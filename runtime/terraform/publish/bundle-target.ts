@@ -1,4 +1,4 @@
-/** Where a bundle's values say that it goes, and bringing it there. */
+/** Finds a bundle's target from its values, and publishes it there. */
 import { errorText } from "../../shared/errors.ts";
 import { adminToken, type AdminConnection } from "./admin-token.ts";
 import { parseMode } from "../resource/bundle-rules.ts";
@@ -9,12 +9,12 @@ import { createFileTarget, type PublishTarget, type ResponseProblem } from "./pu
 import { isMap, type Value, type ValueMap } from "../protocol/value.ts";
 
 export interface PublishedBundle {
-  /** What the gateway says of it. */
+  /** Warnings of the gateway. */
   readonly warnings: readonly ResponseProblem[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Publishes and, after a change of target, takes the slice away from where it was. */
+/** Publishes and, after a change of target, removes the slice from the previous one. */
 export async function publishBundle(
   prior: ValueMap | null,
   state: ValueMap,
@@ -27,7 +27,7 @@ export async function publishBundle(
   const warnings = (await target?.write(textOf(state["bundle_json"]), seen, claim)) ?? [];
   const done = { warnings, diagnostics: [] };
   if (!previous || target?.place === previous.place) return done;
-  // Two names of one place (a link, a mount): removing "the old one" would remove what was just published.
+  // Two names of one location (a link, a mount): removing "the old one" would remove the slice that was just published.
   try {
     if (target && (await target.identity()) === (await previous.identity())) return done;
     await previous.remove(seen ?? "", claim);
@@ -38,13 +38,13 @@ export async function publishBundle(
   }
 }
 
-/** Digest of what was published last, "" when it was found damaged since; null: never published. */
+/** Digest of the last publication, "" if it was found damaged since; null: never published. */
 export function publishedDigest(state: ValueMap | null): string | null {
   const digest = state?.["sha256"];
   return typeof digest === "string" ? digest : null;
 }
 
-/** Where a bundle is published; undefined when nowhere, or not known yet. */
+/** Target of a bundle; undefined if it has none, or it is not known yet. */
 export function targetOf(bundle: ValueMap, connection: AdminConnection): PublishTarget | undefined {
   const { owner, file, http } = bundle;
   if (typeof owner !== "string") return undefined;

@@ -1,8 +1,8 @@
 /**
- * One writer at a time for a slice's file, over processes and machines that share its directory.
+ * One writer at a time for a slice's file, across processes and hosts that share its directory.
  *
- * The lock is a file that only one process can create. Its holder works for milliseconds, so a lock that lasts is of a process
- * that was killed: it is removed when its process has certainly ended, or when it is old.
+ * The lock is a file that only one process can create. Its holder works for milliseconds, so a lasting lock belongs to a
+ * killed process: it is removed when its process has certainly ended, or when it is old.
  */
 import { link, open, readFile, stat, unlink } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,17 +11,17 @@ import { GatewayError } from "../../shared/errors.ts";
 import { hashSecret, randomSecret } from "../../shared/keys.ts";
 import { processSpace } from "../../shared/net/process-space.ts";
 
-/** A disk that is busy may take seconds to flush a file and its directory. */
+/** A busy disk may take seconds to flush a file and its directory. */
 const STALE_AFTER_MS = 30_000;
 const WAIT_MS = 60_000;
 const ASK_EVERY_MS = 10;
-/** Processes that can be killed one after the other while they remove the same lock. */
+/** Number of processes that may be killed one after another while they remove the same lock. */
 const MOST_TURNS = 100;
 
 /**
- * Runs `work` while no other process runs under this path's lock.
+ * Runs `work` while no other process holds this path's lock.
  *
- * @throws GatewayError `publish.conflict` when others hold the lock for a minute; errors of node:fs; what `work` throws
+ * @throws GatewayError `publish.conflict` when others hold the lock for a minute; errors of node:fs; errors of `work`
  */
 export async function withFileLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const lock = `${path}.lock`;
@@ -42,17 +42,17 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>): Pro
   try {
     return await work();
   } finally {
-    // Unless this process stood still for so long that another one took over.
+    // Unless this process was suspended so long that another one took over.
     if ((await readFile(lock, "utf8").catch(() => "")) === own) await unlink(lock).catch(() => {});
   }
 }
 
 /**
- * @returns undefined when this process has the lock; else the time of the machine that keeps the files: the clocks of those that
- * share them may be minutes apart, and one that is ahead would find every lock old
+ * @returns undefined when this process has the lock; else the time of the file server: the clocks of its clients may be
+ * minutes apart, and a client ahead would see every lock as old
  */
 async function create(lock: string, own: string): Promise<number | undefined> {
-  // Written first and linked then: whoever reads the lock finds all of its text.
+  // Written first and then linked: a reader of the lock finds all of its text.
   const temporary = `${lock}-${randomSecret(6)}`;
   const file = await open(temporary, "wx", 0o600);
   try {
@@ -68,7 +68,7 @@ async function create(lock: string, own: string): Promise<number | undefined> {
   }
 }
 
-/** @returns what the lock of a process that has ended says, or that of one that takes too long; undefined: it is in use, or gone */
+/** @returns the text of a lock whose process has ended or takes too long; undefined: it is in use, or gone */
 async function staleText(lock: string, nowMs: number): Promise<string | undefined> {
   const [text, info] = await Promise.all([readFile(lock, "utf8"), stat(lock)]).catch(() => []);
   if (text === undefined || info === undefined) return undefined;
@@ -84,14 +84,14 @@ async function staleText(lock: string, nowMs: number): Promise<string | undefine
 }
 
 /**
- * Files are removed by name, and by then the name may be that of a new lock. So of all processes that find a lock stale only one
- * removes it: the one that could create the file named after the lock's text, which no other lock has.
+ * Files are removed by name, which may already be a new lock's. So of all processes that find a lock stale only one removes
+ * it: the one that created the file named after the lock's text, which no other lock has.
  *
- * @returns whether this process was the one
+ * @returns true if this process removed it
  */
 async function removeStale(lock: string, stale: string, own: string): Promise<boolean> {
   const right = `${lock}-${hashSecret(stale)}`;
-  // Of a process that was killed with this right, another one has it next.
+  // If the process that holds this right was killed, the next file gives the right to another one.
   for (let turn = 0; turn < MOST_TURNS; turn += 1) {
     const nowMs = await create(`${right}-${turn}`, own);
     if (nowMs === undefined) {
@@ -104,7 +104,7 @@ async function removeStale(lock: string, stale: string, own: string): Promise<bo
   return false;
 }
 
-/** Equal marks but for the number are processes that see each other. */
+/** Processes whose marks differ only in the number can see each other. */
 function processMark(): string {
   return `${processSpace()} ${process.pid}`;
 }

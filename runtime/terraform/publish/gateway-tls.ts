@@ -1,7 +1,7 @@
 /**
- * TLS towards a gateway's admin address: the provider's configuration, or what a data source has instead.
+ * TLS for a gateway's admin address: from the provider's configuration, or from a data source.
  *
- * Keys come from the provider's block, which Terraform keeps nowhere, or by reference. None gets into a message.
+ * Keys come from the provider's block, which Terraform stores nowhere, or by reference. No message contains them.
  */
 import { createSecureContext } from "node:tls";
 
@@ -15,7 +15,7 @@ const CA_DOC =
   'PEM of the authorities that sign the certificate of the admin address (`admin_tls`), such as `file("ca.pem")`';
 const CERT_DOC = "PEM of the client certificate that is shown there, where the gateway asks for one (`client_ca_file`)";
 
-/** In the provider's block. */
+/** Attributes of the provider's block. */
 export const PROVIDER_TLS: readonly SchemaAttribute[] = [
   { name: "ca", type: "string", use: "optional", doc: `${CA_DOC}. Default: the authorities that Node.js trusts.` },
   { name: "client_cert", type: "string", use: "optional", doc: `${CERT_DOC}. Needs \`client_key\`.` },
@@ -28,7 +28,7 @@ export const PROVIDER_TLS: readonly SchemaAttribute[] = [
   },
 ];
 
-/** In a data source, whose values are stored. */
+/** Attributes of a data source, whose values are stored. */
 export const DATA_SOURCE_TLS: readonly SchemaAttribute[] = [
   { name: "ca", type: "string", use: "optional", doc: `${CA_DOC}. Default: \`ca\` of the provider.` },
   {
@@ -45,7 +45,7 @@ export const DATA_SOURCE_TLS: readonly SchemaAttribute[] = [
   },
 ];
 
-/** What a data source says itself; each absent or null: the provider's. */
+/** Values of a data source; for each that is absent or null, the provider's is used. */
 export interface OwnTls {
   readonly ca?: Value | undefined;
   readonly client_cert?: Value | undefined;
@@ -66,7 +66,7 @@ export async function gatewayTls(connection: AdminConnection, own: OwnTls = {}):
     if (ca !== undefined && !ca.includes("-----BEGIN CERTIFICATE-----")) throw new TypeError("no certificate");
     createSecureContext(tls);
   } catch (cause) {
-    // What the library says may quote what it read.
+    // The library's message may quote its input.
     throw refusal('"ca", "client_cert" and its key must be PEM texts that fit together, not paths of files', cause);
   }
   return tls;

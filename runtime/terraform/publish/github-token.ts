@@ -1,7 +1,8 @@
 /**
- * The token of a job of GitHub Actions, asked for when it is needed: it is good for minutes, and each request gives another.
+ * The token of a GitHub Actions job, requested when it is needed: it is valid for minutes, and each request returns another
+ * one.
  *
- * Promise: the job's own request token goes to the address that GitHub gave the job alone, and into no message.
+ * Promise: the job's own request token goes only to the address that GitHub gave the job, and into no message.
  *
  * @see https://docs.github.com/actions, "OpenID Connect reference": ACTIONS_ID_TOKEN_REQUEST_URL
  */

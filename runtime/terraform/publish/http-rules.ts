@@ -1,4 +1,4 @@
-/** Rules of addresses of gateways: where a bundle may be published to, and what of it would be unwise. */
+/** Rules for gateway addresses: errors in a bundle's target, and unsafe choices. */
 import { isIPv4 } from "node:net";
 import { isAbsolute } from "node:path";
 
@@ -6,14 +6,14 @@ import type { AttributePath, Diagnostic } from "../protocol/diagnostics.ts";
 import { isMap, type Value, type ValueMap } from "../protocol/value.ts";
 import { GITHUB_REFERENCE } from "./admin-token.ts";
 
-/** @param file the other target, beside which there is none */
+/** @param file the other target, which excludes this one */
 export function* httpProblems(http: Value | undefined, file: Value | undefined): Iterable<Diagnostic> {
   if (!isMap(http)) return;
   if (isMap(file)) yield invalidBundle([], 'A bundle is published to "http" or to "file", not to both.');
   for (const { severity, attribute, detail } of addressProblems(http)) {
     const path = blockPath([{ attribute }]);
     if (severity === "warning") yield { severity, summary: `Possible problem at http.${attribute}`, detail, path };
-    // Terraform prints the line that it points at, and this one may hold a password, or the token itself.
+    // Terraform prints the line of a diagnostic, and this one may contain a password, or the token itself.
     else yield { ...invalidBundle([{ attribute }], detail), pointAt: blockPath([]) };
   }
 }
@@ -24,7 +24,7 @@ export interface AddressProblem {
   readonly detail: string;
 }
 
-/** What is wrong with an address, and with where the token for it is. */
+/** Problems of an address, and of its token reference. */
 export function* addressProblems({ url, token_ref: ref }: ValueMap): Iterable<AddressProblem> {
   if (typeof url === "string") {
     const problem = publishUrlProblem(url);
@@ -44,19 +44,19 @@ function isGithubReference(ref: string): boolean {
   return ref.startsWith(GITHUB_REFERENCE) && ref.length > GITHUB_REFERENCE.length;
 }
 
-/** What an address of a gateway must be; undefined when it is. */
+/** The problem of a gateway address; undefined if it is valid. */
 export function publishUrlProblem(text: string): string | undefined {
   const url = URL.parse(text);
   if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
     return "must be an address such as http://127.0.0.1:9901";
   }
-  // Not quoted: it holds a password.
+  // Not quoted: it contains a password.
   if (url.username !== "" || url.password !== "") return 'must not hold a password, the token is given by "token_ref"';
   if (url.search !== "" || url.hash !== "") return `is ${JSON.stringify(text)}, must have no query and no fragment`;
   return undefined;
 }
 
-/** Nobody else reads what goes there. */
+/** True if others cannot read the traffic. */
 function isPrivate({ protocol, hostname }: URL): boolean {
   const isLoopback =
     hostname === "localhost" || hostname === "[::1]" || (isIPv4(hostname) && hostname.startsWith("127."));

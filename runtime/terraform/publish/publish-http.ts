@@ -1,8 +1,8 @@
 /**
- * Publishing to a running gateway: its admin address takes the slice, validates it with everything else, and answers when
- * it is live in every process. The gateway keeps what it has when it refuses, so nothing is ever half published.
+ * Publishes to a running gateway: its admin address accepts the slice, validates it with everything else, and responds when
+ * it is active in every process. A gateway that rejects it keeps its configuration, so nothing is ever half published.
  *
- * Untrusted: the answers, which are bounded and read as data. The token is read when it is needed and never repeated.
+ * Untrusted: the responses, which are bounded and read as data. The token is read when it is needed and never repeated.
  *
  * @see RFC 9110 §13.1 for If-Match and If-None-Match
  */
@@ -21,16 +21,16 @@ import {
 } from "./publish.ts";
 
 export interface HttpTargetOptions {
-  /** Of the admin listener, or of what stands before it. */
+  /** URL of the admin listener, or of a proxy in front of it. */
   readonly url: string;
   readonly owner: string;
   /** @throws GatewayError `publish.token` */
   readonly token: () => Promise<string>;
-  /** Default: as the system has it. @throws GatewayError `publish.tls` */
+  /** Default: the system's settings. @throws GatewayError `publish.tls` */
   readonly tls?: () => Promise<GatewayTls>;
 }
 
-/** The gateway validated the slice and will not have it. Code `publish.refused`. */
+/** The gateway validated the slice and rejected it. Code `publish.refused`. */
 export class PublishRefusal extends GatewayError {
   readonly parts: readonly ResponseProblem[];
 
@@ -40,7 +40,7 @@ export class PublishRefusal extends GatewayError {
   }
 }
 
-/** The slice is published all the same, and not served by every process. Code `publish.not-live`. */
+/** The slice is published, but not active in every process. Code `publish.not-live`. */
 export class NotLive extends GatewayError {
   readonly warnings: readonly ResponseProblem[];
 
@@ -53,9 +53,9 @@ export class NotLive extends GatewayError {
 /** The gateway itself waits up to 25 s for its processes. */
 const TIMEOUT_MS = 60_000;
 const MAX_PAUSE_SECONDS = 5;
-/** It validates an owner's slice for 30 s at most. */
+/** The gateway validates an owner's slice for 30 s at most. */
 const VALIDATE_TIMEOUT_MS = 35_000;
-/** A gateway names 100 problems of a slice, and how many more there are. */
+/** A gateway reports up to 100 problems of a slice, and the number of the others. */
 const MAX_PROBLEMS = 101;
 
 export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions): PublishTarget {
@@ -85,7 +85,7 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
     }
   };
 
-  /** Of several processes of a gateway others may have published each time it tried: it changed nothing, and asks to come again. */
+  /** Retries while the gateway is busy: other publications interrupted each of its attempts, and it changed nothing. */
   const askAgain = async (...[method, headers, body]: Parameters<typeof ask>): Promise<GatewayAnswer> => {
     const untilMs = performance.now() + TIMEOUT_MS;
     for (;;) {
@@ -108,7 +108,7 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
     if (answer.status === 404 && answer.error === "absent") return { kind: "absent", ...stored(store) };
     if (answer.status !== 200) throw failure("read", answer);
     const published = readSliceText(answer.text, known);
-    // Only a gateway names the digest. What another server answers may be what was sent, and must get into no state or plan.
+    // Only a gateway sends the digest. Another server's response may echo the request, and must get into no state or plan.
     if (published.kind === "slice" && answer.headers["etag"] !== `"${published.digest}"`) throw failure("read", answer);
     const isLive = answer.headers["gateway-live"] !== "false";
     if (published.kind !== "slice") return { ...published, ...stored(store) };
@@ -120,7 +120,7 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
     place,
     read,
     async identity() {
-      // Two addresses of one gateway, and of its replicas, name the same store.
+      // Two addresses of one gateway, or of its replicas, report the same store.
       const { store } = await read();
       return store === undefined ? undefined : `gateway ${store} ${owner}`;
     },
@@ -129,31 +129,31 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
       const answer = await ask("POST", JSON_BODY, text, to);
       if (answer.status === 200 && answer.body?.["digest"] === digestOf(text)) return;
       if (answer.status === 422 && answer.error === "invalid") throw refusal(owner, base, answer);
-      // A gateway from before it could be asked takes the address for another owner's slice. Applying says what there is.
+      // Older gateways cannot validate, and read the address as another owner's slice. Applying will report problems.
       if (answer.error === "owner" && (answer.status === 404 || answer.status === 403)) return;
       throw failure("validate", answer);
     },
     async write(text, expected, claim = "") {
       const headers = { ...JSON_BODY, ...(claim !== "" && { "gateway-claim": claim }) };
       let answer = await askAgain("PUT", { ...headers, ...preconditionOf(expected) }, text);
-      // Somebody removed it: nothing of theirs is overwritten by putting it back.
+      // The slice was removed by another writer: putting it back overwrites nothing.
       if (answer.status === 412 && expected !== null && answer.body?.["digest"] === null) {
         answer = await askAgain("PUT", { ...headers, ...preconditionOf(null) }, text);
       }
-      // Only a gateway names the digest that it has now; a web server in its place says 200 to anything.
+      // Only a gateway sends the digest of the new content; another web server may respond 200 to anything.
       const isOurs = answer.body?.["digest"] === digestOf(text);
-      if (answer.status === 200 && isOurs) return toldProblems(answer, "warning");
+      if (answer.status === 200 && isOurs) return problemsIn(answer, "warning");
       if (answer.status === 202 && isOurs) throw notLive(owner, base, answer);
       if (answer.status === 412) throw conflict(owner, place, expected, answer);
       if (answer.status === 422) throw refusal(owner, base, answer);
       throw failure("publish", answer);
     },
     async remove(expected, claim = "") {
-      // Always: a slice that somebody has claimed is not that of a resource without a claim.
+      // Always sent: a resource without a claim must not remove a slice with one.
       const headers = { "gateway-claim": claim === "" ? NO_CLAIM : claim };
       const answer = await askAgain("DELETE", { ...headers, ...preconditionOf(expected) });
       const isGone = answer.body?.["digest"] === null;
-      // 412 without a digest: there is none any longer.
+      // 412 without a digest: the slice no longer exists.
       if (isGone && (answer.status === 200 || answer.status === 202 || answer.status === 412)) return true;
       if (answer.status === 409 && answer.error === "claimed") return false;
       if (answer.status === 412) throw conflict(owner, place, expected, answer, "remove");
@@ -163,12 +163,12 @@ export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions):
 }
 
 const JSON_BODY = { "content-type": "application/json" };
-/** No resource has it. */
+/** No resource has this claim. */
 const NO_CLAIM = "none";
 
 function preconditionOf(expected: string | null): Record<string, string> {
   if (expected === null) return { "if-none-match": "*" };
-  // What was damaged has no digest: it is replaced whatever it is.
+  // A damaged slice has no digest: replace it in any state.
   return { "if-match": expected === "" ? "*" : `"${expected}"` };
 }
 
@@ -191,20 +191,20 @@ function conflict(
 }
 
 function refusal(owner: string, base: string, answer: GatewayAnswer): PublishRefusal {
-  const parts = toldProblems(answer, "error");
+  const parts = problemsIn(answer, "error");
   return new PublishRefusal(`The gateway at "${base}" refuses the slice of "${owner}": ${reasonOf(answer)}`, parts);
 }
 
-/** Untrusted: another server may respond instead of a gateway. So the problems are as many and as long as a gateway's are. */
-function toldProblems({ body, said }: GatewayAnswer, wanted: "error" | "warning"): readonly ResponseProblem[] {
-  const told: unknown = body?.[wanted === "error" ? "problems" : "warnings"];
-  const problems: readonly unknown[] = Array.isArray(told) ? told : [];
+/** Untrusted: another server may respond instead of a gateway, so bound the problems as in a gateway. */
+function problemsIn({ body, said }: GatewayAnswer, kind: "error" | "warning"): readonly ResponseProblem[] {
+  const listed: unknown = body?.[kind === "error" ? "problems" : "warnings"];
+  const problems: readonly unknown[] = Array.isArray(listed) ? listed : [];
   return problems
     .map((problem) => (problem ?? {}) as Record<string, unknown>)
-    .filter(({ severity, message }) => severity === wanted && typeof message === "string")
+    .filter(({ severity, message }) => severity === kind && typeof message === "string")
     .slice(0, MAX_PROBLEMS)
     .map(({ path, message, source }) =>
-      // What is wrong elsewhere has no place in this configuration.
+      // A problem of another source has no location in this configuration.
       typeof source === "string"
         ? { path: "", message: said(`${source}: ${textOf(path)} ${textOf(message)}`) }
         : { path: said(path), message: said(message) },
@@ -219,7 +219,7 @@ function notLive(owner: string, base: string, answer: GatewayAnswer): NotLive {
     return `  ${said(id)} ${said(reason)}`;
   });
   const text = `The gateway at "${base}" has the slice of "${owner}", but not every process of it serves it yet`;
-  return new NotLive(`${text}:\n${lines.join("\n")}`, toldProblems(answer, "warning"));
+  return new NotLive(`${text}:\n${lines.join("\n")}`, problemsIn(answer, "warning"));
 }
 
 function reasonOf({ status, headers, body, said }: GatewayAnswer): string {
@@ -229,7 +229,7 @@ function reasonOf({ status, headers, body, said }: GatewayAnswer): string {
   if (typeof message === "string") return said(message);
   if (status === 421) return 'it does not take requests by this name; name it in "admin_hosts" of the gateway';
   if (typeof error === "string" && status !== 404) return `${said(error)} (status ${status})`;
-  // A page of another server says nothing that helps, and may repeat the request.
+  // A page of another server does not help, and may repeat the request.
   const type = said(headers["content-type"]?.split(";", 1)[0]).slice(0, 60);
   return `it answers ${status}${type === "" ? "" : ` (${type})`}; is this the admin address of a gateway?`;
 }

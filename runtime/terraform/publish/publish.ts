@@ -1,10 +1,10 @@
 /**
- * Where a bundle goes. A target holds one owner's slice and is asked by content: whoever replaces or removes a slice
- * says which content it believes to find.
+ * Publishing targets of a bundle. A target holds one owner's slice and checks its content: a caller that replaces or removes
+ * a slice states the expected content.
  *
- * The file target promises whole files: a reader sees the old slice or the new one, also when this process or the
- * machine dies in between. Slices of other owners are never touched. Of several writers that expect the same content one
- * succeeds, and the others are told.
+ * The file target promises complete files: a reader sees the old slice or the new one, also when this process or the host
+ * dies in between. Slices of other owners are never touched. Of several writers that expect the same content one succeeds,
+ * and the others get a conflict.
  */
 import { mkdir, readFile, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -18,17 +18,17 @@ import { removeFile, replaceFile } from "./replace-file.ts";
 
 export interface PublishedSlice {
   readonly kind: "slice";
-  /** As it stands there, unchecked. */
+  /** The published document, unchecked. */
   readonly document: Record<string, unknown>;
-  /** Of its canonical JSON. */
+  /** Digest of its canonical JSON. */
   readonly digest: string;
   /** Not every process of the gateway serves it yet. */
   readonly behind?: boolean;
-  /** Of the resource instance that published it; absent: of none. */
+  /** Claim of the resource instance that published it; absent: without one. */
   readonly claim?: string | undefined;
 }
 
-/** A slice's text whose digest is known, so that finding it again costs no reading. */
+/** A slice's text with its digest: finding it again avoids parsing. */
 export interface KnownText {
   readonly text: string;
   readonly digest: string;
@@ -37,12 +37,12 @@ export interface KnownText {
 export type Published =
   | { readonly kind: "absent" }
   | PublishedSlice
-  /** Something is there that is no slice. */
+  /** A file that is not a slice. */
   | { readonly kind: "unreadable"; readonly reason: string };
 
-/** One problem that a gateway has with a slice. */
+/** A problem that a gateway reports for a slice. */
 export interface ResponseProblem {
-  /** `routes["app"].from`; "" when it concerns the whole slice. */
+  /** `routes["app"].from`; "" for the whole slice. */
   readonly path: string;
   readonly message: string;
 }
@@ -50,28 +50,28 @@ export interface ResponseProblem {
 export interface PublishTarget {
   /** For messages. */
   readonly place: string;
-  /** Equal for two targets that are one place under two names; undefined when nothing is there. */
+  /** Equal for two targets that are one location under two names; undefined when there is no slice. */
   identity(): Promise<string | undefined>;
   /** @throws GatewayError `publish.read` */
   read(known?: KnownText): Promise<Published>;
   /**
-   * Asks the gateway what publishing the text would say, and changes nothing. Only with a gateway.
+   * Asks the gateway for the result of publishing the text, and changes nothing. Only with a gateway.
    *
-   * @throws GatewayError `publish.refused`; anything else says only that there is no answer
+   * @throws GatewayError `publish.refused`; other errors mean that there is no result
    */
   validate?(text: string): Promise<void>;
   /**
    * Replaces the slice in one step.
    *
-   * @param expected digest that the caller last saw; null when it saw none
+   * @param expected digest that the caller last saw; null for no slice
    * @param claim of the resource instance that publishes; default: none
-   * @throws GatewayError `publish.conflict`, `publish.foreign`, `publish.write`, `publish.refused`; after
-   *   `publish.not-live` it is published all the same
+   * @throws GatewayError `publish.conflict`, `publish.foreign`, `publish.write`, `publish.refused`; after `publish.not-live`
+   * it is published
    * @returns warnings of the gateway, bounded and printable
    */
   write(text: string, expected: string | null, claim?: string): Promise<readonly ResponseProblem[]>;
   /**
-   * Removes the owner's slice; it is fine when there is none.
+   * Removes the owner's slice, if there is one.
    *
    * @param expected digest that the caller last saw; "" when it was damaged
    * @param claim see `write`
@@ -92,7 +92,7 @@ const DEFAULT_MODE = 0o644;
 
 export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: FileTargetOptions): PublishTarget {
   const path = resolve(directory, `${owner}.json`);
-  // A file of its own: the slices of two resources that say the same are the same, byte for byte.
+  // A separate file, so that equal slices of two resources have equal bytes.
   const claimPath = `${path}.claim`;
 
   async function read(known?: KnownText): Promise<Published> {
@@ -124,7 +124,7 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
     );
   }
 
-  /** What the work finds is what it replaces: no other process changes the file meanwhile. */
+  /** Runs under the lock, so that no other process changes the file between check and write. */
   async function locked<T>(verb: string, work: () => Promise<T>): Promise<T> {
     try {
       return await withFileLock(path, work);
@@ -149,7 +149,7 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
         const published = await read();
         refuseForeign(published);
         refuseStale(published, { path, owner, expected, next: text });
-        // First: a process that is killed between the two has taken the slice over, and changed nothing of it.
+        // First: a process killed between the two has taken the slice over without changing it.
         if (claim === "") await rm(claimPath, { force: true });
         else await replaceFile(claimPath, `${claim}\n`, mode);
         await replaceFile(path, text, mode);
@@ -176,22 +176,22 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
   };
 }
 
-/** @returns undefined for what is no claim */
+/** @returns undefined for a text that is not a claim */
 export function readClaimText(text: string | undefined): string | undefined {
   const claim = text?.trimEnd() ?? "";
   return CLAIM.test(claim) ? claim : undefined;
 }
 
-/** Why nobody may publish as "gateway". */
+/** Problem of the reserved owner "gateway". */
 export const RESERVED_OWNER =
   'a gateway uses a file of that name as its main configuration file, choose another owner than "gateway"';
 
-/** A gateway reads `gateway.json` of its directory as the file that may say anything: keys, listeners, rights of owners. */
+/** A gateway reads `gateway.json` of its directory as its main configuration file: keys, listeners, owners' permissions. */
 export function isPublishable(owner: string): boolean {
   return owner.toLowerCase() !== "gateway";
 }
 
-/** The slice in a text, read as the gateway reads it, or the reason why there is none. */
+/** Parses the slice like the gateway, or returns the reason why it cannot be parsed. */
 export function readSliceText(text: string, known?: KnownText): Published {
   if (text === known?.text) {
     const { digest } = known;
@@ -209,13 +209,13 @@ export function readSliceText(text: string, known?: KnownText): Published {
   return { kind: "slice", document: value as Record<string, unknown>, digest: digestOf(value) };
 }
 
-/** @throws GatewayError `publish.conflict` when somebody else wrote since the caller last looked */
+/** @throws GatewayError `publish.conflict` when another writer changed it since the caller last read it */
 function refuseStale(
   published: Published,
   { path, owner, expected, next }: { path: string; owner: string; expected: string | null; next: string },
 ): void {
   if (published.kind === "unreadable") {
-    // Where a slice of ours was, this is the damage that the plan repairs. Elsewhere it could be anybody's.
+    // In place of a slice of ours, this is the damage that the plan repairs. Otherwise the file may be anyone's.
     if (expected !== null) return;
     throw new GatewayError(
       "publish.conflict",
@@ -224,7 +224,7 @@ function refuseStale(
   }
   const found = published.kind === "slice" ? published.digest : null;
   if (found === expected) return;
-  // An apply that died after publishing and before its state was saved: the same content is there already.
+  // A previous apply died after publishing and before its state was saved: the same content is there already.
   const planned = readSliceText(next);
   if (planned.kind === "slice" && found === planned.digest) return;
   if (expected === null) {
@@ -233,7 +233,7 @@ function refuseStale(
       `Cannot create "${path}": a slice of owner "${owner}" is there already; take it over with: terraform import <address> ${path}`,
     );
   }
-  // Somebody removed it: nothing of theirs is overwritten by putting it back.
+  // The slice was removed by another writer: putting it back overwrites nothing.
   if (found === null) return;
   throw new GatewayError(
     "publish.conflict",

@@ -1,14 +1,14 @@
-/** Files that are replaced as a whole: a reader meets the old content or the new one, and a power cut keeps either. */
+/** Replaces files as a whole: a reader sees the old content or the new one, and a power failure keeps either. */
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 /**
- * Writes beside the path, flushes, renames, flushes the directory.
+ * Writes a temporary file in the same directory, flushes, renames, flushes the directory.
  *
- * @param mode permission bits, whatever the umask says
- * @throws errors of node:fs; the path then has its earlier content
+ * @param mode permission bits, independent of the umask
+ * @throws errors of node:fs; the path then has its previous content
  */
 export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
   const temporary = `${path}.tmp-${randomBytes(6).toString("hex")}`;
@@ -16,7 +16,7 @@ export async function replaceFile(path: string, text: string, mode: number): Pro
   try {
     file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
     await file.writeFile(text);
-    // Before the rename, so that readers never meet a file that they may not read.
+    // Before the rename, so that readers never find a file that they cannot read.
     await file.chmod(mode);
     await file.sync();
     await file.close();
@@ -31,13 +31,13 @@ export async function replaceFile(path: string, text: string, mode: number): Pro
   await removeLeftovers(path);
 }
 
-/** @throws errors of node:fs, ENOENT included */
+/** @throws errors of node:fs, including ENOENT */
 export async function removeFile(path: string): Promise<void> {
   await unlink(path);
   await syncDirectory(dirname(path));
 }
 
-/** The rename itself must survive a power cut. Some file systems cannot flush directories; they are no worse for trying. */
+/** The rename itself must survive a power failure. Some file systems cannot flush directories: ignore that. */
 async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, constants.O_RDONLY).catch(() => undefined);
   await handle?.sync().catch(() => {});
@@ -46,10 +46,10 @@ async function syncDirectory(directory: string): Promise<void> {
 
 const LEFTOVER_AGE_MS = 3_600_000;
 
-/** Temporary files of applies that were killed. Young ones may belong to a running apply of a confused pipeline. */
+/** Removes temporary files of killed applies. Recent ones may belong to another running apply. */
 async function removeLeftovers(path: string): Promise<void> {
   for (const name of await readdir(dirname(path)).catch(() => [])) {
-    // The whole name is compared: "a.json.tmp-x.json" is the slice of an owner whom nobody should have called that.
+    // Match the whole name: "a.json.tmp-x.json" is the slice of an owner with an unfortunate name.
     if (
       !name.startsWith(basename(path)) ||
       !/^\.(?:tmp-[0-9a-f]{12}|lock-[\w-]{8})$/.test(name.slice(basename(path).length))

@@ -1,9 +1,9 @@
 /**
- * Who gains or loses what by a plan, as one warning of few lines: what `gateway diff` says, without examples.
+ * Access changes of a plan, as one short warning: the output of `gateway diff`, without examples.
  *
- * Only rules and addresses of routes are read. Promises: no value of an attribute that is sensitive, no argument or
- * condition of a rule; nothing where nothing changes for anybody; at most 20 lines and a second; a route of which something
- * that decides is not known yet is named as such; never an error.
+ * Only rules and addresses of routes are read. Promises: no value of a sensitive attribute, no argument or condition of a
+ * rule; no warning without a change for any user; at most 20 lines and a second; a route with an unknown deciding value is
+ * named as such; never an error.
  */
 import { canonicalRoute } from "../../config/canonical.ts";
 import type { Side } from "../../config/diff/difference.ts";
@@ -21,13 +21,13 @@ import { allRoutes } from "./routes-attribute.ts";
 
 const MOST_LINES = 20;
 const MOST_MS = 700;
-/** Decisions, and requests for each thing that may be asked: what a second has room for. */
+/** Limit of decisions, and of requests per resource: as many as a second has room for. */
 const DECISIONS = 100_000;
-/** Of those that change. */
+/** Limit of changed routes. */
 const MOST_ROUTES = 500;
 const CASES = 200;
 
-/** All that is read of a route. */
+/** Settings of a route that are read. */
 const READ = [
   "from",
   "prefix",
@@ -41,14 +41,14 @@ const READ = [
 
 const FIELDS = routeFields.filter(({ name }) => READ.some((each) => each === name));
 
-/** Routes by name; undefined where something that decides is not known yet. */
+/** Routes by name; undefined if a deciding value is not known yet. */
 interface Routes {
   readonly byName: ReadonlyMap<string, RouteDoc | undefined>;
-  /** There may be more. */
+  /** There may be more routes. */
   readonly isOpen: boolean;
 }
 
-/** @param prior null: nothing was published @param planned null: nothing will be */
+/** @param prior null: nothing was published @param planned null: nothing will be published */
 export async function accessWarnings(
   prior: ValueMap | null,
   planned: ValueMap | null,
@@ -59,7 +59,8 @@ export async function accessWarnings(
   try {
     return warning(await linesOf(routesOf(prior), routesOf(planned), () => now() > end));
   } catch {
-    // What cannot be compared (a state of another time) is no reason to stop a plan; that nobody looked is worth knowing.
+    // A state that cannot be compared (of an older version) must not stop a plan, but the user should know that it was not
+    // compared.
     return warning(["Who gains or loses access could not be worked out."]);
   }
 }
@@ -77,7 +78,7 @@ async function linesOf(before: Routes, after: Routes, isOver: () => boolean): Pr
   const notKnown = names.filter(isUnknown).map((name) => `${name}: who may use it is not known before apply`);
   const changed = known.filter((name) => !isAlike(before.byName.get(name), after.byName.get(name)));
   if (changed.length === 0) return shortened(notKnown);
-  // Those that open widest first: there may be more than there is time for.
+  // The most open routes first: there may be more than the time allows.
   const chosen = changed
     .toSorted((one, other) => opennessOf(after.byName.get(other)) - opennessOf(after.byName.get(one)))
     .slice(0, MOST_ROUTES);
@@ -91,7 +92,7 @@ async function linesOf(before: Routes, after: Routes, isOver: () => boolean): Pr
     }),
     mcpEnabled: true,
   });
-  // Most plans change no rule and do not need it.
+  // Loaded late: most plans change no rule and do not need it.
   const [{ differenceOf }, { differenceLines }] = await Promise.all([
     import("../../config/diff/difference.ts"),
     import("../../config/diff/report.ts"),
@@ -104,7 +105,7 @@ async function linesOf(before: Routes, after: Routes, isOver: () => boolean): Pr
   ]);
 }
 
-/** As they are written: what only is written otherwise shows when it is compared. */
+/** Compares the text; different texts with equal meaning are compared later. */
 function isAlike(one: RouteDoc | undefined, other: RouteDoc | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
   return canonicalJson(one) === canonicalJson(other);
@@ -138,16 +139,16 @@ function routesOf(bundle: ValueMap | null): Routes {
   return { byName: new Map(named), isOpen };
 }
 
-/** What decides of a route, which was validated when it was planned or published; undefined while it is not wholly known. */
+/** Deciding settings of a route, which was validated when it was planned or published; undefined while not completely known. */
 function routeOf(route: ValueMap): RouteDoc | undefined {
   let isKnown = true;
-  const standIn = (_: Field, path: ValuePath): undefined => {
-    // Of "mcp" only whether it is a server or a client.
+  const replace = (_: Field, path: ValuePath): undefined => {
+    // For "mcp", only whether it is a server or a client matters.
     if (path[0] !== "mcp" || path.length < 3) isKnown = false;
     return undefined;
   };
   const problems: DocumentProblem[] = [];
-  const doc = toDocument(FIELDS, route, [], { standIn, problems });
+  const doc = toDocument(FIELDS, route, [], { standIn: replace, problems });
   if (problems.length > 0) throw new Error("Cannot compare the bundle: it has a policy that is none");
   const { mcp } = doc;
   const kind = isRecord(mcp) ? { mcp: Object.fromEntries(Object.keys(mcp).map((name) => [name, {}])) } : {};

@@ -1,4 +1,4 @@
-/** A bundle's values as the slice that is published, and back; and where in the configuration a part of it stands. */
+/** Converts a bundle's values to the published slice and back; finds the location of a slice's part in the configuration. */
 import { isRecord } from "../../shared/is-record.ts";
 import type { Field } from "../../settings/field.ts";
 import type { ValuePath } from "../../settings/problem.ts";
@@ -18,7 +18,7 @@ export function renderSlice(bundle: ValueMap, options: ToDocument): Doc {
   const settings = toDocument(bundleFields, bundle, ["settings"], options);
   const routes: Record<string, Doc> = {};
   for (const [label, route] of Object.entries(allRoutes(bundle))) {
-    // A route that is wholly unknown (a dynamic block over unknown things) cannot be validated, and is left out.
+    // A completely unknown route (a dynamic block over unknown values) cannot be validated, and is omitted.
     if (isMap(route)) routes[label] = toDocument(routeFields, route, ["routes", label], options);
   }
   const owner = bundle["owner"];
@@ -30,23 +30,26 @@ export function renderSlice(bundle: ValueMap, options: ToDocument): Doc {
   };
 }
 
-/** Text of a slice as it is published. */
+/** Text of a slice in its published form. */
 export function sliceText(slice: unknown): string {
   return `${JSON.stringify(slice, null, 2)}\n`;
 }
 
-/** Values of settings and routes from a published slice. @param prior the state before, for what a slice does not hold */
+/**
+ * Values of settings and routes from a published slice. @param prior the state before, for values that a slice does not
+ * contain
+ */
 export function bundleValues(slice: Doc, prior: ValueMap): ValueMap {
   const published = isRecord(slice["routes"]) ? slice["routes"] : {};
   return { ...fromDocument(bundleFields, slice["settings"], prior), ...publishedRoutes(published, prior) };
 }
 
-/** Values as they stand published. */
+/** Values of a published slice. */
 export function publishedValues({ document, digest }: PublishedSlice, prior: ValueMap): ValueMap {
   return { ...bundleValues(document, prior), sha256: digest, bundle_json: sliceText(document) };
 }
 
-/** A path in the slice document → the attribute path in the configuration, as deep as Terraform knows one. */
+/** A path in the slice document → the attribute path in the configuration, as deep as Terraform knows it. */
 export function attributePath(path: ValuePath, bundle: ValueMap): AttributePath {
   const [part, label, ...rest] = path;
   if (part === "owner") return [{ attribute: "owner" }];
@@ -77,7 +80,7 @@ function stepsBelow(fields: readonly Field[], path: ValuePath): PathStep[] {
     case "labelled":
       return member === undefined ? here : [...here, { key: String(member) }, ...stepsBelow(field.fields ?? [], below)];
     default:
-      // Inside a policy there are only characters of one string.
+      // A policy is one string for Terraform: there are no paths inside.
       return here;
   }
 }

@@ -1,8 +1,8 @@
 /**
- * By what a bundle is known beside its state: its owner, and the directory or the gateway that has its slice.
+ * Identity of a bundle in addition to its state: its owner, and the directory or the gateway that has its slice.
  *
- * A bundle that is moved to another place is known by that from then on; Terraform takes this as it takes the change of
- * the place. One without a place is known by nothing.
+ * Moving a bundle to another target changes its identity; Terraform accepts this like the change of the target. A bundle
+ * without a target has no identity.
  */
 import { isOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
 import type { AdminConnection } from "../publish/admin-token.ts";

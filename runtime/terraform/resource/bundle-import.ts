@@ -1,4 +1,4 @@
-/** Taking over a slice that is published already. */
+/** Imports a slice that is already published. */
 import { basename, dirname } from "node:path";
 
 import { GatewayError } from "../../shared/errors.ts";
@@ -13,21 +13,21 @@ import { NO_ROUTES } from "./routes-state.ts";
 import { ROUTES_ATTRIBUTE } from "../schema/schema.ts";
 import type { ValueMap } from "../protocol/value.ts";
 
-/** A slice that somebody published, and what a bundle of that place has in its blocks. */
+/** A published slice, and the values of the target's block in a bundle. */
 export interface SlicePlace {
   readonly owner: string;
   readonly target: PublishTarget;
   readonly values: ValueMap;
 }
 
-/** At the end of an id: the routes are taken into the attribute, not into blocks. */
+/** Suffix of an ID: imports the routes into the attribute, not into blocks. */
 const AS_ATTRIBUTE = `#${ROUTES_ATTRIBUTE}`;
 
 const ID_EXPECTED =
   'the id must be the path of a slice, such as "/etc/gateway/slices/my-team.json", or its address at a gateway, such as "http://127.0.0.1:9901/config/slices/my-team"';
 
 /**
- * @param id path of the slice, or its address at a gateway; with `#routes` for configurations that have them there
+ * @param id path of the slice, or its URL at a gateway; with `#routes` for configurations that have routes in the attribute
  * @throws GatewayError `terraform.import`, `publish.read`, `publish.token`
  */
 export async function importBundle(id: string, connection: AdminConnection): Promise<StateOutcome> {
@@ -39,8 +39,8 @@ export async function importBundle(id: string, connection: AdminConnection): Pro
 }
 
 /**
- * @param said what somebody said to import, for messages
- * @param form a state in whose form the routes are taken
+ * @param said the ID or identity as written by the user, for messages
+ * @param form a state in whose form the routes are imported
  * @throws GatewayError as above
  */
 export async function importFrom(
@@ -73,7 +73,7 @@ export async function importFrom(
 }
 
 export function importRefusal(said: string, reason: string): GatewayError {
-  // Where an address may hold a password.
+  // A URL may contain a password.
   const shown = said.replace(/\/\/.*@/, "//…@");
   return new GatewayError("terraform.import", `Cannot import "${shown}": ${reason}`);
 }

@@ -1,8 +1,8 @@
 /**
  * `gateway_bundle`: one owner's settings and routes, planned field by field and published as a whole.
  *
- * Promises: what a plan shows is what apply publishes, byte for byte where everything was known; a failed apply leaves
- * the published slice as it was and the state saying so; only the owner's own slice is ever written or removed.
+ * Promises: apply publishes what the plan shows, byte for byte if everything was known; a failed apply changes neither the
+ * published slice nor the state; only the owner's own slice is ever written or removed.
  */
 import { createRouteMemory } from "../../config/read-route.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
@@ -33,7 +33,7 @@ import { equalValues, isMap, isWhollyKnown, UNKNOWN, type Value, type ValueMap }
 export function createBundleResource(connection: AdminConnection): TerraformResource {
   const memory = createRouteMemory();
   let replacing: ValueMap | undefined;
-  // Places at which a new resource found a slice: Terraform asks for all changes of an apply in one process.
+  // Targets at which a new resource found a slice: Terraform calls one process for all changes of an apply.
   const contested = new Set<string>();
   const kept = new Set<string>();
   return {
@@ -47,15 +47,15 @@ export function createBundleResource(connection: AdminConnection): TerraformReso
 
     async plan(prior, config, _, claim) {
       if (config === null) return { ...destroyPlan, diagnostics: await accessWarnings(prior, null) };
-      // Terraform keeps it when the resource gets another address, and a resource that only looks the same has another one.
+      // The claim stays with the resource under another address; a resource that only looks the same has another claim.
       const planned: Planned = { ...planBundle(prior, config), kept: claim === "" ? randomSecret(12) : claim };
       if (prior !== null) kept.add(claim);
-      // A replacement is planned a second time as a creation, of which everything would be news.
+      // Terraform plans a replacement a second time as a creation, for which every access would be new.
       const isSecond = prior === null && replacing !== undefined && equalValues(config, replacing);
       replacing = planned.requiresReplace.length > 0 ? config : undefined;
       if (isSecond) return planned;
       const diagnostics = await accessWarnings(prior, planned.state);
-      // Of a replacement what is there now goes first, and what it has (its hosts) is free then.
+      // A replacement first removes the current slice, which frees its hosts.
       const isReplaced = planned.requiresReplace.length > 0 || planned.state === null;
       const problems = isReplaced ? [] : await planProblems(prior, planned.state, connection);
       const taken = prior === null && planned.state ? await publishedAlready(planned.state, kept, connection) : [];
@@ -93,7 +93,7 @@ export function createBundleResource(connection: AdminConnection): TerraformReso
       const published = await target.read(knownText(state));
       if (published.kind === "absent") return { state: null, diagnostics: [] };
       if (published.kind === "unreadable") {
-        // A hash that no content has: the next plan shows that the slice must be written again.
+        // A hash that no content has: the next plan shows that the slice must be rewritten.
         return { state: { ...state, sha256: "" }, diagnostics: [unreadable(target.place, published.reason)] };
       }
       const diagnostics = published.behind ? [notLive(target.place)] : [];
@@ -109,14 +109,14 @@ export function createBundleResource(connection: AdminConnection): TerraformReso
   };
 }
 
-/** What the state says is published; undefined when it is known to be something else. */
+/** The published content according to the state; undefined when it is known to differ. */
 function knownText({ sha256: digest, bundle_json: text }: ValueMap): KnownText | undefined {
   return typeof text === "string" && typeof digest === "string" && digest !== "" ? { text, digest } : undefined;
 }
 
 const destroyPlan: Planned = { state: null, requiresReplace: [], diagnostics: [] };
 
-/** Validation ran just before and reported what is wrong; here every value only has to be put in its place. */
+/** Validation ran before and reported all problems; here every value only has to be assigned. */
 function planBundle(prior: ValueMap | null, config: ValueMap): Planned {
   const { values, replaced } = plannedContent(config, prior);
   const bundle = { ...config, ...values };
@@ -147,7 +147,7 @@ function plannedContent(config: ValueMap, prior: ValueMap | null): { values: Val
   return { values: { ...settings, [ROUTE_BLOCK]: Object.fromEntries(routes) }, replaced };
 }
 
-/** What follows from wholly known content. */
+/** Attributes computed from completely known content. */
 function computedValues(bundle: ValueMap, prior: ValueMap | null): ValueMap {
   const slice = renderSlice(bundle, { standIn: noStandIn, problems: [] });
   const sha256 = digestOf(slice);
@@ -169,14 +169,14 @@ async function sealBundle(planned: ValueMap, config: ValueMap): Promise<ValueMap
   return { ...settings, [ROUTE_BLOCK]: Object.fromEntries(routes) };
 }
 
-/** @throws GatewayError `terraform.bug` when a plan promised another content than apply is about to publish */
+/** @throws GatewayError `terraform.bug` when apply would publish other content than planned */
 function refuseSurprise(planned: ValueMap, state: ValueMap): void {
   const promised = planned["sha256"];
   if (typeof promised !== "string" || promised === state["sha256"]) return;
   throw new GatewayError("terraform.bug", "Cannot publish the bundle: its content is not what the plan showed");
 }
 
-/** A resource was renamed, or got another key, without a `moved` block: its slice must not go with its old name. */
+/** A resource was renamed, or got another key, without a `moved` block: destroying the old name must not remove its slice. */
 function keptSlice(place: string): Diagnostic {
   return {
     severity: "warning",

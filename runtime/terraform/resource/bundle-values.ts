@@ -1,6 +1,6 @@
 /**
- * What becomes of configured values in a plan: policies keep their text while they say the same, write-only secrets
- * turn into sealed ones, everything else stays exactly as configured (Terraform refuses a provider that changes it).
+ * Plans configured values: policies keep their text while their meaning is the same, write-only secrets become sealed ones,
+ * everything else stays exactly as configured (Terraform rejects a provider that changes it).
  */
 import type { Field } from "../../settings/field.ts";
 import { secretAttributeNames } from "../../settings/secret-spellings.ts";
@@ -11,15 +11,15 @@ import { bundleFields, routeBlockFields } from "../schema/schema.ts";
 import { equalValues, isList, isMap, isUnknown, UNKNOWN, type Value, type ValueMap } from "../protocol/value.ts";
 
 export interface PlanContext {
-  /** The sealing key changed: earlier seals cannot be opened any more. */
+  /** The sealing key changed: earlier seals can no longer be opened. */
   readonly resealAll: boolean;
-  /** Paths whose change needs a new resource; filled here. */
+  /** Paths whose change requires a new resource; filled here. */
   readonly replaced: AttributePath[];
 }
 
 /**
  * @param prior values of the same block in the state; null when there were none
- * @returns values of the fields alone; a seal that is still to be made is unknown
+ * @returns values of the fields only; a seal that is not made yet is unknown
  */
 export function planValues(
   fields: readonly Field[],
@@ -45,7 +45,7 @@ export function planValues(
   return planned;
 }
 
-/** @param path of the block around it: most members need no path, and there are thousands of them */
+/** @param path of the enclosing block: most of the thousands of members need no path */
 function planMember(field: Field, value: Value, prior: Value, path: AttributePath, context: PlanContext): Value {
   const { fields } = field;
   if (fields) {
@@ -79,26 +79,26 @@ function planSecret(name: string, config: ValueMap, prior: ValueMap | null, cont
   const planned = {
     [plain]: config[plain] ?? null,
     [reference]: config[reference] ?? null,
-    // Terraform demands null for write-only values in everything that it stores.
+    // Terraform requires null for write-only values in everything that it stores.
     [writeOnly]: null,
     [version]: config[version] ?? null,
   };
   if (written !== null || (config[writeOnly] ?? null) === null) return { ...planned, [sealed]: written };
   const kept = prior?.[sealed] ?? null;
   const sameVersion = equalValues(config[version] ?? null, prior?.[version] ?? null);
-  // Seals of one secret differ each time, so a new one is made only when the secret is said to be new.
+  // Seals of one secret differ each time, so make a new one only when the version says that the secret is new.
   return { ...planned, [sealed]: kept !== null && sameVersion && !context.resealAll ? kept : UNKNOWN };
 }
 
 export interface SecretPlace {
   readonly name: string;
-  /** Attributes of the block that holds the secret. */
+  /** Attributes of the block that contains the secret. */
   readonly values: ValueMap;
-  /** Of that block. */
+  /** Path of that block. */
   readonly path: AttributePath;
 }
 
-/** The fields that are secrets or have some in them: a bundle's values are thousands of others. */
+/** Fields that are or contain secrets: a bundle has thousands of other values. */
 export const bundleSecrets = secretsOf(bundleFields);
 export const routeSecrets = secretsOf(routeBlockFields);
 
@@ -110,7 +110,7 @@ function secretsOf(fields: readonly Field[]): readonly Field[] {
   });
 }
 
-/** Every place where the fields allow a secret, in known blocks. */
+/** Every location where the fields allow a secret, in known blocks. */
 export function* secretPlaces(fields: readonly Field[], value: Value, path: AttributePath): Iterable<SecretPlace> {
   if (!isMap(value)) return;
   for (const field of fields) {
@@ -122,7 +122,7 @@ export function* secretPlaces(fields: readonly Field[], value: Value, path: Attr
   }
 }
 
-/** The values with seals made where the plan left them open. `config` holds the write-only values. */
+/** The values, with seals for those that the plan left unknown. `config` has the write-only values. */
 export async function sealValues(
   fields: readonly Field[],
   planned: Value,
@@ -136,7 +136,7 @@ export async function sealValues(
     if (field.kind === "secret") {
       const { sealed, writeOnly } = secretAttributeNames(field.name);
       const secret = source[writeOnly];
-      // A secret that was unknown in the plan may have turned out to be null: then there is nothing to seal.
+      // A secret that was unknown in the plan may turn out to be null: then there is nothing to seal.
       if (isUnknown(result[sealed])) result[sealed] = typeof secret === "string" ? await seal(secret) : null;
       continue;
     }

@@ -1,4 +1,7 @@
-/** What a gateway says of a bundle, before and after it is published, as diagnostics; and what is true after a publication that failed. */
+/**
+ * A gateway's responses about a bundle as diagnostics, before and after it is published; and the state after a failed
+ * publication.
+ */
 import { errorText } from "../../shared/errors.ts";
 import { attributePath } from "./bundle-document.ts";
 import { placeToPointAt } from "./bundle-problem.ts";
@@ -13,7 +16,7 @@ import { equalValues, type ValueMap } from "../protocol/value.ts";
 
 const NOT_LIVE_SUMMARY = "Not live everywhere";
 
-/** @throws the error itself when it says all that there is, and the state is as it was */
+/** @throws the error itself when it is complete and the state is unchanged */
 export function failedPublish(
   error: unknown,
   prior: ValueMap | null,
@@ -26,8 +29,8 @@ export function failedPublish(
   }
   const isMoved = prior !== null && !equalValues(prior["http"] ?? null, state["http"] ?? null);
   if (!(error instanceof NotLive) || isMoved) throw error;
-  // Terraform replaces a resource whose creation failed, and so would take it away first. Without a state it is created
-  // once more, which the gateway, having it already, takes for done.
+  // Terraform replaces a resource whose creation failed, and so would remove it first. Without a state it is created again,
+  // and the gateway, which has the content already, reports success.
   const hint = prior ? "" : "\n\nApplying again does not publish it twice, but waits for the others once more.";
   const detail = `${error.message}${hint}`;
   const failed: Diagnostic = { severity: "error", summary: NOT_LIVE_SUMMARY, detail };
@@ -35,8 +38,8 @@ export function failedPublish(
 }
 
 /**
- * What only the gateway's whole configuration shows, when a change is planned: a host of another owner, a right that the
- * owner does not have. A gateway that cannot be asked stops no plan.
+ * Problems that only the gateway's whole configuration shows, when a change is planned: a host of another owner, a permission
+ * that the owner does not have. An unreachable gateway stops no plan.
  */
 export async function planProblems(
   prior: ValueMap | null,
@@ -44,8 +47,8 @@ export async function planProblems(
   connection: AdminConnection,
 ): Promise<readonly Diagnostic[]> {
   const { bundle_json: text, sha256, http = null } = planned;
-  const isNews = sha256 !== publishedDigest(prior) || !equalValues(http, prior?.["http"] ?? null);
-  if (process.env["GATEWAY_PLAN_VALIDATION"] === "off" || typeof text !== "string" || !isNews) return [];
+  const isChanged = sha256 !== publishedDigest(prior) || !equalValues(http, prior?.["http"] ?? null);
+  if (process.env["GATEWAY_PLAN_VALIDATION"] === "off" || typeof text !== "string" || !isChanged) return [];
   try {
     await targetOf(planned, connection)?.validate?.(text);
     return [];
@@ -60,9 +63,10 @@ export async function planProblems(
 }
 
 /**
- * A new resource at a place that has a slice: one apply later the slice would be this resource's, and go with it.
+ * Warns about a new resource at a target that has a slice: after one more apply the slice would be this resource's, and be
+ * removed with it.
  *
- * @param ours claims of resources that stay in this state: a replacement is planned as a new resource, too
+ * @param ours claims of resources that stay in this state: a replacement is also planned as a new resource
  */
 export async function publishedAlready(
   planned: ValueMap,
@@ -71,7 +75,7 @@ export async function publishedAlready(
 ): Promise<readonly Diagnostic[]> {
   const target = targetOf(planned, connection);
   if (!target || process.env["GATEWAY_PLAN_VALIDATION"] === "off") return [];
-  // Whoever cannot be asked stops no plan: applying says why.
+  // An unreachable target stops no plan: applying reports it.
   const published = await target.read().catch(() => undefined);
   if (published?.kind !== "slice" || (published.claim !== undefined && ours.has(published.claim))) return [];
   const from = "from another resource, workspace or state";
@@ -85,28 +89,28 @@ export async function publishedAlready(
 const MOST_WARNINGS = 10;
 
 /**
- * As one diagnostic, since Terraform shows only the first of several that have one summary.
+ * One diagnostic, since Terraform shows only the first of several with the same summary.
  *
- * @param known what this side has said already
+ * @param known diagnostics that this side has already reported
  */
 export function gatewayWarnings(
-  told: readonly ResponseProblem[],
+  reported: readonly ResponseProblem[],
   state: ValueMap,
   known: readonly Diagnostic[],
 ): readonly Diagnostic[] {
-  const news = told.flatMap(({ path, message }) => {
+  const fresh = reported.flatMap(({ path, message }) => {
     const place = attributePath(parsePath(path), state);
     const isKnown = known.some(
       (each) => pathText(each.path ?? []) === pathText(place) && each.detail.includes(message),
     );
     return isKnown ? [] : [{ place, text: path === "" ? message : `"${path}" ${message}` }];
   });
-  const [first] = news;
+  const [first] = fresh;
   if (!first) return [];
-  const rest = news.length - MOST_WARNINGS;
-  const lines = news.slice(0, MOST_WARNINGS).map(({ text }) => `${text}.`);
+  const rest = fresh.length - MOST_WARNINGS;
+  const lines = fresh.slice(0, MOST_WARNINGS).map(({ text }) => `${text}.`);
   if (rest > 0) lines.push(`${rest} more warnings are not shown.`);
-  const at = news.length === 1 ? { path: first.place, pointAt: placeToPointAt(first.place) } : {};
+  const at = fresh.length === 1 ? { path: first.place, pointAt: placeToPointAt(first.place) } : {};
   return [{ severity: "warning", summary: "Warning from the gateway", detail: lines.join("\n"), ...at }];
 }
 
@@ -116,7 +120,7 @@ function refused(subject: string, { path, message }: ResponseProblem, state: Val
   return { severity: "error", summary: "Refused by the gateway", detail, path: place, pointAt: placeToPointAt(place) };
 }
 
-/** Published, and not in force everywhere: seen while reading it. */
+/** Warning from a read: published, but not active in all processes. */
 export function notLive(place: string): Diagnostic {
   const detail = `"${place}" is published, but not every process of the gateway serves it. Its log and /status say why.`;
   return { severity: "warning", summary: NOT_LIVE_SUMMARY, detail, path: [{ attribute: "http" }] };

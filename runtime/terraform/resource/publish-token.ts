@@ -1,8 +1,8 @@
 /**
  * Ephemeral resource `gateway_publish_token`: a publish token that lasts as long as Terraform runs.
  *
- * Opening it has the gateway mint one for one owner, renewing has it last longer, closing ends it. Promises: the token is
- * in no state, no plan and no log, and what Terraform keeps for renewing and closing opens nothing.
+ * Opening it lets the gateway issue one for one owner, renewing extends it, closing revokes it. Promises: the token is in no
+ * state, no plan and no log, and the handle that Terraform stores for renewing and closing opens nothing.
  */
 import { isRecord } from "../../shared/is-record.ts";
 import { isOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
@@ -38,7 +38,7 @@ export const publishTokenSchema: SchemaBlock = {
   blocks: [],
 };
 
-/** What is kept for renewing and closing: the configuration, and the id of the token. */
+/** Data for renewing and closing: the configuration, and the ID of the token. */
 type Handle = ValueMap & { readonly id: string; readonly owner: string };
 
 export function createPublishToken(connection: AdminConnection): EphemeralResource {
@@ -96,7 +96,7 @@ function* problemsOf(config: ValueMap): Iterable<Diagnostic> {
     path: [{ attribute }],
   });
   for (const { severity, attribute, detail } of addressProblems(config)) {
-    // Terraform prints the line that it points at, and this one may hold a password, or the token itself.
+    // Terraform prints the line of a diagnostic, and this one may contain a password, or the token itself.
     if (severity === "error") yield { ...invalidToken(attribute, detail), pointAt: [] };
     else yield { severity, summary: "Possible problem with the publish token", detail, path: [{ attribute }] };
   }
@@ -105,7 +105,7 @@ function* problemsOf(config: ValueMap): Iterable<Diagnostic> {
   if (read?.ok === false) yield invalidToken("lifetime", `"lifetime" ${read.problem}.`);
 }
 
-/** After a quarter of the lifetime, by this machine's clock: the gateway's may be another, or be out of reach for a while. */
+/** After a quarter of the lifetime, by the local clock: the gateway's may differ, or it may be unreachable for a while. */
 function renewalOf({ lifetime }: ValueMap): Date {
   const read = parseTokenLifetime(typeof lifetime === "string" ? lifetime : DEFAULT_TOKEN_LIFETIME);
   return new Date(Date.now() + (read.ok ? read.value : 0) * (1000 / 4));
@@ -119,7 +119,7 @@ function readHandle(text: string): Handle {
   throw new TypeError("Cannot read what was kept of a publish token");
 }
 
-/** It ends by itself, so the run need not fail. */
+/** The token expires automatically, so the run need not fail. */
 function notEnded(reason: string): Diagnostic {
   const detail = `The token lasts until its time is over: ${reason}.`;
   return { severity: "warning", summary: "Publish token not ended", detail };

@@ -1,9 +1,9 @@
 /**
- * A route as a value of any type → its values as a `route` block has them.
+ * A route as a value of any type → its values in the form of a `route` block.
  *
- * Terraform checks and converts what is written in a block by the schema. What is in the `routes` attribute comes as it
- * was written, so the same is done here: the same names in the same nesting, the same conversions, null for what is not
- * written. What does not fit is reported and becomes unknown, so that nothing else is said about it.
+ * Terraform validates and converts blocks by the schema. The `routes` attribute comes unchanged, so the same is done here:
+ * the same names in the same nesting, the same conversions, null for absent members. Invalid values are reported and become
+ * unknown, so that no other problem is reported for them.
  */
 import type { Field, Kind } from "../../settings/field.ts";
 import { type Shape, shapeOf } from "../../settings/shapes.ts";
@@ -13,13 +13,13 @@ import { unknownMember } from "../../settings/types/registry.ts";
 import type { AttributePath } from "../protocol/diagnostics.ts";
 import { isList, isMap, Unknown, UNKNOWN, type Value, type ValueMap } from "../protocol/value.ts";
 
-/** @param message what completes the name of the place: `is a list, must be text` */
+/** @param message the rest of the sentence after the location: `is a list, must be text` */
 export type ValueReport = (path: AttributePath, message: string) => void;
 
-/** Made into a path when something is wrong: there are thousands of members. */
+/** Becomes a path only for a problem: there are thousands of members. */
 type Place = () => AttributePath;
 
-/** @param fields nested as Terraform has them, see groups.ts */
+/** @param fields nested as in Terraform, see groups.ts */
 export function valuesOfObject(
   fields: readonly Field[],
   object: ValueMap,
@@ -39,7 +39,7 @@ export function valuesOfObject(
   return values;
 }
 
-/** Of a secret only the spellings that may be shown and stored: Terraform does both with all of the attribute. */
+/** For a secret only the forms that may be shown and stored: Terraform does both with the whole attribute. */
 export function namesInRoutes({ kind, name }: Field): readonly string[] {
   return kind === "secret" ? secretNames(name).slice(1) : [name];
 }
@@ -72,19 +72,19 @@ const EXPECTED: Partial<Record<Kind | Shape, string>> = {
 };
 
 function valueOf(field: Field, value: Value, place: Place, report: ValueReport): Value {
-  // As Terraform has blocks that are not there.
+  // Like Terraform's values for absent blocks.
   if (value === null && field.kind === "block-list") return [];
   if (value === null && field.kind === "labelled") return {};
   const expected = EXPECTED[field.kind] ?? EXPECTED[shapeOf(field)] ?? TEXT;
-  const misfit = (misplaced: Value, where: Place, wanted: string): Value => {
-    report(where(), `is ${describeValue(misplaced)}, must be ${wanted}`);
+  const misfit = (misplaced: Value, where: Place, required: string): Value => {
+    report(where(), `is ${describeValue(misplaced)}, must be ${required}`);
     return UNKNOWN;
   };
-  const leaf = (item: Value, where: Place, convert: Convert, wanted = TEXT): Value =>
-    item === null || item instanceof Unknown ? item : (convert(item) ?? misfit(item, where, wanted));
-  const list = (items: Value, where: Place, each: Each, wanted = expected): Value => {
+  const leaf = (item: Value, where: Place, convert: Convert, required = TEXT): Value =>
+    item === null || item instanceof Unknown ? item : (convert(item) ?? misfit(item, where, required));
+  const list = (items: Value, where: Place, each: Each, required = expected): Value => {
     if (items === null || items instanceof Unknown) return items;
-    if (!isList(items)) return misfit(items, where, wanted);
+    if (!isList(items)) return misfit(items, where, required);
     return items.map((item, index) => each(item, () => [...where(), { index }]));
   };
   const map = (items: Value, each: Each): Value => {
@@ -116,7 +116,7 @@ function valueOf(field: Field, value: Value, place: Place, report: ValueReport):
   }
 }
 
-/** What kind of value somebody wrote, for messages; it may be a secret. */
+/** Kind of a written value, for messages; the value itself may be a secret. */
 export function describeValue(value: Value): string {
   if (value === null) return "null";
   if (isList(value)) return "a list";
@@ -126,7 +126,7 @@ export function describeValue(value: Value): string {
 
 type Each = (item: Value, place: Place) => Value;
 
-/** As Terraform converts a value to the type of an attribute; undefined when it does not. */
+/** Converts a value to the type of an attribute like Terraform; undefined if it does not convert. */
 type Convert = (value: Value) => Value | undefined;
 
 function textOf(value: Value): Value | undefined {

@@ -1,9 +1,9 @@
 /**
- * The `routes` attribute: routes by name as a value of any type, for modules that take routes as a variable or give them
- * as an output.
+ * The `routes` attribute: routes by name as a value of any type, for modules that take routes as a variable or return them as
+ * an output.
  *
- * Terraform knows nothing of its members. It stores the value exactly as it is configured, so what is made of it here is
- * made anew from the configuration and from the state, and is the same as a `route` block would have.
+ * Terraform knows nothing of its members. It stores the value exactly as configured, so the routes are derived again from the
+ * configuration and from the state, and equal those of a `route` block.
  */
 import { bundleProblem, NOWHERE, sentence } from "./bundle-problem.ts";
 import { type AttributePath, type Diagnostic, pathText } from "../protocol/diagnostics.ts";
@@ -12,14 +12,14 @@ import { ROUTE_BLOCK, ROUTES_ATTRIBUTE, routeBlockFields } from "../schema/schem
 import { Dynamic, isMap, Unknown, UNKNOWN, type Value, type ValueMap } from "../protocol/value.ts";
 
 export interface RoutesReading {
-  /** Values as blocks have them, by name. A route that nothing is known of is unknown. */
+  /** Values in the form of blocks, by name. A completely unknown route is unknown. */
   readonly routes: ValueMap;
   readonly problems: readonly Diagnostic[];
-  /** A secret is written there in clear text, which is one of the problems. */
+  /** It contains a secret in plain text, which is one of the problems. */
   readonly holdsSecret: boolean;
 }
 
-/** Routes of the attribute alone. */
+/** Only the routes of the attribute. */
 export function readRoutes(bundle: ValueMap): RoutesReading {
   const attribute = bundle[ROUTES_ATTRIBUTE];
   if (!(attribute instanceof Dynamic)) return NONE;
@@ -30,7 +30,7 @@ export function readRoutes(bundle: ValueMap): RoutesReading {
 
 const NONE: RoutesReading = { routes: {}, problems: [], holdsSecret: false };
 
-/** One plan asks for the routes of the same value many times. */
+/** Cached: one plan reads the routes of the same value many times. */
 const readings = new WeakMap<Dynamic, RoutesReading>();
 
 function readAttribute(value: Value): RoutesReading {
@@ -64,7 +64,7 @@ function subjectOf(path: AttributePath): string {
   return step && "key" in step ? `Route "${step.key}"` : `"${ROUTES_ATTRIBUTE}"`;
 }
 
-/** Routes of blocks alone. */
+/** Only the routes of blocks. */
 export function blockRoutes(bundle: ValueMap): ValueMap {
   const routes = bundle[ROUTE_BLOCK];
   return isMap(routes) ? routes : {};
@@ -77,7 +77,7 @@ export function allRoutes(bundle: ValueMap): ValueMap {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What is wrong with the attribute by itself and beside the blocks. */
+/** Problems of the attribute itself, and in combination with the blocks. */
 export function* routesProblems(bundle: ValueMap): Iterable<Diagnostic> {
   const { routes, problems } = readRoutes(bundle);
   yield* problems;

@@ -1,4 +1,4 @@
-/** What the `routes` attribute is in a plan and in a state. */
+/** The `routes` attribute in a plan and in a state. */
 import type { Field } from "../../settings/field.ts";
 import { isAbsent } from "../../settings/groups.ts";
 import { type PlanContext, planValues } from "./bundle-values.ts";
@@ -10,8 +10,8 @@ import { ROUTE_BLOCK, routeBlockFields, ROUTES_ATTRIBUTE } from "../schema/schem
 import { Dynamic, equalValues, isList, isMap, type Value, type ValueMap } from "../protocol/value.ts";
 
 /**
- * The attribute in a plan. Terraform takes what is configured, or what the state has: the latter when both say the same,
- * so that null for what is not written, another layout of a policy, a list for a tuple are no changes.
+ * The attribute in a plan. Terraform accepts the configured value or the state's. The state's is used when both mean the
+ * same, so that null for an absent member, another layout of a policy, or a list for a tuple is not a change.
  */
 export function plannedRoutes(config: ValueMap, prior: ValueMap | null): Value {
   const [configured, before] = [config[ROUTES_ATTRIBUTE] ?? null, prior?.[ROUTES_ATTRIBUTE] ?? null];
@@ -39,8 +39,8 @@ function saySame(routes: ValueMap, before: ValueMap): boolean {
 }
 
 /**
- * Published routes where the state has them: in the attribute those that were there, and new ones too when it had all of
- * them; the others as blocks.
+ * Published routes in the places of the state: in the attribute those that were there, and also new ones if it had all; the
+ * others as blocks.
  */
 export function publishedRoutes(documents: Readonly<Record<string, unknown>>, prior: ValueMap): ValueMap {
   const attribute = prior[ROUTES_ATTRIBUTE] instanceof Dynamic ? prior[ROUTES_ATTRIBUTE] : undefined;
@@ -64,14 +64,14 @@ export function publishedRoutes(documents: Readonly<Record<string, unknown>>, pr
 /** The attribute without a route. */
 export const NO_ROUTES: Dynamic = objectOf(new Map());
 
-/** Values of a block as an object with the members that are written. @param before the object until now */
+/** Values of a block as an object with the written members. @param before the previous object */
 function routeObject(fields: readonly Field[], values: ValueMap, before: Dynamic): Dynamic {
   const members = new Map<string, Dynamic>();
   for (const field of fields) {
     for (const name of namesInRoutes(field)) {
       const [value, old] = [values[name] ?? null, part(before, name)];
       if (!isAbsent(field, value)) members.set(name, memberOf(field, value, old));
-      // No list and an empty one say the same of blocks.
+      // For blocks, an absent and an empty list mean the same.
       else if (isAbsent(field, old.value) && old.value !== null) members.set(name, old);
     }
   }

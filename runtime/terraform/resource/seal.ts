@@ -1,8 +1,8 @@
 /**
- * Secrets on their way to the gateway: encrypted to its public key, so that state, plan and bundle hold only ciphertext.
+ * Seals secrets for the gateway: encrypted to its public key, so that state, plan and bundle contain only ciphertext.
  *
- * Compact JWE, `ECDH-ES+A256KW` with `A256GCM`. Two seals of one secret differ; callers keep a seal while the version
- * of the secret stays the same.
+ * Compact JWE, `ECDH-ES+A256KW` with `A256GCM`. Two seals of one secret differ; callers keep a seal while the version of the
+ * secret stays the same.
  */
 import { createPublicKey, type webcrypto } from "node:crypto";
 
@@ -10,7 +10,7 @@ import { attempting } from "../../shared/errors.ts";
 
 export type SealKeyProblem = { readonly ok: false; readonly problem: string };
 
-/** Whether the text is a public key that secrets can be sealed to. Private keys are refused: they belong nowhere near a state. */
+/** Checks that the text is a public key for sealing secrets. Private keys are rejected: they must not be near a state. */
 export function checkSealKey(text: string): { readonly ok: true } | SealKeyProblem {
   let key: unknown;
   try {
@@ -36,13 +36,13 @@ export function checkSealKey(text: string): { readonly ok: true } | SealKeyProbl
 }
 
 /**
- * @param owner whose slices may carry the seal. It stands in the protected header, which the seal authenticates: whoever
- *              copies the seal into a slice of another owner, to have the secret sent elsewhere, is refused
+ * @param owner whose slices may contain the seal. It is in the protected header, which the seal authenticates: a copy of the
+ * seal in another owner's slice, made to have the secret sent elsewhere, is rejected
  * @throws GatewayError `terraform.seal`; the secret is not quoted
  * @see settings/secret-spellings.ts, which validates it
  */
 export async function sealSecret(keyText: string, secret: string, owner?: string): Promise<string> {
-  // Loaded when needed: most runs of the provider seal nothing, and every run counts its milliseconds.
+  // Loaded when needed: most runs of the provider seal nothing, and start time matters in every run.
   const { CompactEncrypt, importJWK } = await import("jose");
   return attempting("terraform.seal", 'Cannot seal a secret to "seal_key"', async () => {
     const jwk = JSON.parse(keyText) as { kid?: string };

@@ -1,9 +1,9 @@
 /**
- * Checks a bundle's values with the loader of the gateway itself, also while parts are not known yet.
+ * Validates a bundle's values with the loader of the gateway itself, also while parts are unknown.
  *
- * Unknown values are replaced by something harmless of their kind. What is reported must be wrong whatever they turn
- * out to be: problems about a stand-in are dropped, and where another value of a choice, or leaving the value out (it may
- * turn out to be null), changes the verdict, only problems of all readings count.
+ * Unknown values are replaced by a harmless value of their kind. Only problems that exist for any actual value are reported:
+ * problems about a stand-in are dropped, and if another value of a choice, or an absent value (it may turn out to be null),
+ * changes the result, only the problems of all variants count.
  */
 import type { Field } from "../../settings/field.ts";
 import { findProblems, type Problem } from "../../config/load.ts";
@@ -21,7 +21,7 @@ import type { ValueMap } from "../protocol/value.ts";
 /** Name of the source in loader problems; never shown. */
 const SOURCE = "bundle";
 
-/** @param memory of earlier validations of this bundle: an apply validates it when it validates and when it publishes */
+/** @param memory of earlier validations of this bundle: an apply validates it twice, on validation and on publishing */
 export function validateBundle(bundle: ValueMap, memory: RouteMemory): readonly Diagnostic[] {
   const unknown: Unknowns = { places: new Map(), choices: 1 };
   const unrendered: DocumentProblem[] = [];
@@ -30,7 +30,7 @@ export function validateBundle(bundle: ValueMap, memory: RouteMemory): readonly 
   if (unknown.places.size > 0) {
     const read = (standIn: StandIn): readonly Problem[] =>
       loadProblems(renderSlice(bundle, { standIn, problems: [] }), memory);
-    // A stand-in that is refused is as good as none, and two routes might differ in nothing else.
+    // A rejected stand-in is useless, and two routes might differ only in it.
     const asPath = new Set(problems.map(({ path }) => formatPath(path)).filter((place) => unknown.places.has(place)));
     if (asPath.size > 0) problems = read(fill(unknown, { asPath }));
     const others = [read(leaveOut)];
@@ -51,14 +51,14 @@ export function validateBundle(bundle: ValueMap, memory: RouteMemory): readonly 
   return shortened(holdsSecret ? diagnostics.map(withoutLine) : diagnostics);
 }
 
-/** Of what is in "routes": the lines of an expression are printed together, and a secret is in one of them. */
+/** For a problem in "routes": the lines of an expression are printed together, and one of them contains a secret. */
 function withoutLine(diagnostic: Diagnostic): Diagnostic {
   return pathText(diagnostic.path?.slice(0, 1) ?? []) === ROUTES_ATTRIBUTE
     ? { ...diagnostic, pointAt: NOWHERE }
     : diagnostic;
 }
 
-/** Terraform reads the source again for every diagnostic: a thousand warnings take it longer than the rest of the plan. */
+/** Terraform reads the source again for every diagnostic: a thousand warnings take longer than the rest of the plan. */
 const MOST_WARNINGS = 10;
 
 function shortened(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
@@ -100,23 +100,23 @@ function identityOf({ severity, path, message }: Problem): string {
   return `${severity} ${formatPath(path)} ${message}`;
 }
 
-/** True when the path is one of the given, or lies below one. */
+/** True when the path is one of the places, or below one. */
 function isAbout(path: ValuePath, places: Unknowns["places"]): boolean {
   return path.some((_, at) => places.has(formatPath(path.slice(0, at + 1))));
 }
 
-/** What was met while a slice was rendered. */
+/** Unknown values found while rendering a slice. */
 interface Unknowns {
-  /** Path → serial: stand-ins differ from each other, so that no two unknown addresses are called duplicates. */
+  /** Path → serial: stand-ins differ from each other, so that no two unknown addresses are reported as duplicates. */
   readonly places: Map<string, number>;
-  /** Values of the choice that has most of them. */
+  /** Number of values of the largest choice. */
   choices: number;
 }
 
 interface Variant {
-  /** Where a text is filled in as a path of a URL. */
+  /** Paths at which a text is filled in as a path of a URL. */
   readonly asPath?: ReadonlySet<string>;
-  /** Which value of choices is filled in. */
+  /** Index of the value that is filled in for choices. */
   readonly choice?: number;
 }
 
@@ -132,7 +132,7 @@ function fill(unknown: Unknowns, { asPath, choice = 0 }: Variant = {}): StandIn 
   };
 }
 
-/** The other reading: the value is null. Members of lists and maps stay, or others would move to their place. */
+/** The other variant: the value is null. Members of lists and maps stay, since removing one would move the others. */
 const leaveOut: StandIn = (field, path, item) => {
   const isSeal = field.kind === "secret" && readSecretName(String(path.at(-1))).form === "sealed";
   return item || isSeal ? sample(field, item, 0) : undefined;
@@ -168,7 +168,7 @@ function sample(field: Field, item: boolean, serial: number): unknown {
     case "policy":
       return [{ allow: { and: [{ authenticated_user: true }] } }];
     case "secret":
-      // Valid as every spelling but a reference, about which nothing is reported here anyway.
+      // Valid in every form except a reference, for which nothing is reported here anyway.
       return "e30.e30.e30.e30.e30";
     default:
       return "unknown";

@@ -1,8 +1,8 @@
 /**
- * Terraform values ↔ the slice document, both directions walked along the Field tree.
+ * Terraform values ↔ the slice document, both directions along the Field tree.
  *
- * Null means "not written": the document holds what the user wrote and no defaults, so that a plan shows what a
- * reviewer would see in a file.
+ * Null means "not written": the document contains what the user wrote and no defaults, so that a plan shows the content of a
+ * file.
  */
 import { isRecord } from "../../shared/is-record.ts";
 import type { Field } from "../../settings/field.ts";
@@ -16,12 +16,12 @@ import { isList, isMap, mapValues, own, Unknown, type Value, type ValueMap } fro
 export type Doc = Record<string, unknown>;
 
 /**
- * What stands in the document for a value that is not known yet; undefined leaves the setting out.
- * `item` says that the value is a member of a list or map, where nothing can be left out without moving others.
+ * Replacement in the document for a value that is not known yet; undefined omits the setting. `item`: the value is a member
+ * of a list or map, where an omission would move the others.
  */
 export type StandIn = (field: Field, path: ValuePath, item: boolean) => unknown;
 
-/** Something that cannot be put into a document: JSON text that is none. */
+/** A value that cannot be put into a document: invalid JSON text. */
 export interface DocumentProblem {
   readonly path: ValuePath;
   readonly message: string;
@@ -40,7 +40,7 @@ export const noStandIn: StandIn = (_field, path) => {
 /**
  * Values of a block → members of the document, in the order of the fields.
  *
- * @param fields as documents have them; values of those with a group are in the block of its name
+ * @param fields as in documents; values of those with a group are in the block of that name
  */
 export function toDocument(fields: readonly Field[], value: ValueMap, path: ValuePath, options: ToDocument): Doc {
   const doc: Doc = {};
@@ -50,7 +50,7 @@ export function toDocument(fields: readonly Field[], value: ValueMap, path: Valu
     for (const name of memberNames(field)) {
       const member =
         holder instanceof Unknown
-          ? // Nobody knows whether the block will be there: what it may hold is left out like a block.
+          ? // The block may turn out to be absent: its members are omitted like a block.
             options.standIn({ ...field, kind: "block" }, [...path, name], false)
           : toMember(field, (holder as ValueMap)[name] ?? null, path, name, options);
       if (member !== undefined) doc[name] = member;
@@ -59,7 +59,7 @@ export function toDocument(fields: readonly Field[], value: ValueMap, path: Valu
   return doc;
 }
 
-/** @param above path of the block around it: most members are not there, and there are thousands of them */
+/** @param above path of the enclosing block: most of the thousands of members are absent */
 function toMember(field: Field, value: Value, above: ValuePath, name: string, options: ToDocument): unknown {
   if (value === null) return undefined;
   const path = [...above, name];
@@ -67,14 +67,14 @@ function toMember(field: Field, value: Value, above: ValuePath, name: string, op
   if (field.kind === "policy") return policyMember(value as string, path, options);
   if (field.kind === "count") return countMember(Number(value), path, options);
   if (shapeOf(field) === "scalar") return value;
-  // Terraform sends empty block lists and maps for absent ones; a document leaves them out.
+  // Terraform sends empty block lists and maps for absent ones; a document omits them.
   if (isAbsent(field, value)) return undefined;
   return mapParts(field, value, (part, step) =>
     partMember(field, part, step === undefined ? path : [...path, step], options),
   );
 }
 
-/** Terraform's numbers have no bounds; JSON's end. Those that it would round are found when the document is read. */
+/** Terraform's numbers have no limits; JSON's do. Numbers that JSON would round are detected when the document is read. */
 function countMember(value: number, path: ValuePath, { problems }: ToDocument): number | undefined {
   if (Number.isFinite(value)) return value;
   problems.push({ path, message: "is a number that JSON cannot carry, must be smaller" });
@@ -90,7 +90,7 @@ function partMember(field: Field, part: Value, path: ValuePath, options: ToDocum
 
 function textsMember(field: Field, list: Value, path: ValuePath, { standIn }: ToDocument): unknown {
   if (list instanceof Unknown) return [standIn(field, path, true)];
-  // Not left out: the loader says what is missing.
+  // Not omitted: the loader reports what is missing.
   if (list === null) return null;
   return (list as readonly Value[]).map((item, index) =>
     item instanceof Unknown ? standIn(field, [...path, index], true) : item,
@@ -101,14 +101,14 @@ function policyMember(text: string, path: ValuePath, { problems }: ToDocument): 
   const reading = readPolicy(text);
   if (reading.ok) return reading.policy;
   problems.push({ path, message: reading.problem });
-  // Not left out, or the policy would be called missing as well.
+  // Not omitted: otherwise the policy would also be reported as missing.
   return [];
 }
 
 /**
- * Members of a document → values of a block; what is not of the field's kind becomes null and shows as drift.
+ * Members of a document → values of a block; a value of another kind becomes null and shows as drift.
  *
- * @param fields nested as Terraform has them, see groups.ts
+ * @param fields nested as in Terraform, see groups.ts
  */
 export function fromDocument(fields: readonly Field[], doc: unknown, prior: Value): ValueMap {
   const members = isRecord(doc) ? doc : {};
@@ -122,7 +122,7 @@ export function fromDocument(fields: readonly Field[], doc: unknown, prior: Valu
   return value;
 }
 
-/** A block without content says nothing, but whoever wrote it would see it vanish. */
+/** A block without content has no meaning, but its author would see it disappear. */
 function groupValue(group: GroupField, members: Doc, prior: Value): Value {
   const value = fromDocument(group.fields, members, prior);
   const isWritten = group.fields.some((field) => attributeNames(field).some((name) => !isAbsent(field, value[name])));
@@ -144,7 +144,7 @@ function fromMember(field: Field, member: unknown, prior: Value): Value {
         fromDocument(field.fields ?? [], item, isMap(prior) ? (prior[label] ?? null) : null),
       );
     case "url-list":
-      // One URL may stand alone in hand-written files.
+      // A single URL may be written without a list.
       return textList(typeof member === "string" ? [member] : member);
     case "domain-pattern-list":
     case "text-list":
@@ -173,7 +173,7 @@ function secretValues(field: Field, members: Doc, before: ValueMap): Record<stri
     [reference]: textOrNull(own(members, reference)),
     [sealed]: sealedNow,
     [writeOnly]: null,
-    // A sealed text that is not ours any more: forgetting the version makes the plan seal the secret again.
+    // Another sealed text than ours: dropping the version makes the plan seal the secret again.
     [version]: sealedNow === (before[sealed] ?? null) ? (before[version] ?? null) : null,
   };
 }

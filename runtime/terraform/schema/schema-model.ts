@@ -19,7 +19,7 @@ export interface SchemaNested {
 }
 
 export interface SchemaBlock {
-  /** Of the resource; 0 when absent. */
+  /** Version of the resource; 0 when absent. */
   readonly version?: number;
   readonly doc: string;
   readonly attributes: readonly SchemaAttribute[];
@@ -38,8 +38,8 @@ const MARKDOWN = 1;
 const NESTING = { single: 1, list: 2, map: 4 } as const;
 
 /**
- * The object type of a block's values: an absent single block is null, absent list and map blocks are empty. Members
- * are sorted as Terraform writes them, so that a value has the same bytes from both sides.
+ * The object type of a block's values: an absent single block is null, absent list and map blocks are empty. Members are
+ * sorted, as Terraform writes them, so that a value has the same bytes from both sides.
  */
 export function blockType(block: SchemaBlock): ValueType {
   const members: Record<string, ValueType> = {};
@@ -92,7 +92,7 @@ export function wireFunction(fn: SchemaFunction): Message {
   };
 }
 
-/** Exactly the shape that `terraform providers schema -json` prints for one block. */
+/** Exactly the form that `terraform providers schema -json` prints for one block. */
 export function jsonSchema(block: SchemaBlock): unknown {
   return { version: block.version ?? 0, block: jsonBlock(block) };
 }

@@ -1,9 +1,9 @@
 /**
  * The provider's schema, made from the Field tree: there is no second list of settings.
  *
- * `gateway_bundle` carries the live settings at its top and the routes as labelled blocks. Blocks, not nested
- * attributes, because Terraform silently drops misspelt keys of nested attributes, and refuses misspelt blocks. What no
- * block can do (labels must be known when nothing of any variable is) the attribute `routes` does, see routes-attribute.ts.
+ * `gateway_bundle` has the dynamic settings at its top and the routes as labeled blocks. Blocks, not nested attributes,
+ * because Terraform silently drops misspelled keys of nested attributes, and rejects misspelled blocks. The attribute
+ * `routes` does what blocks cannot (their labels must be known before any variable), see routes-attribute.ts.
  */
 import type { Field } from "../../settings/field.ts";
 import { routeFields } from "../../config/route.ts";
@@ -18,20 +18,20 @@ import { PUBLISH_TOKEN_TYPE, publishTokenSchema } from "../resource/publish-toke
 import { STATUS_TYPE, statusSchema } from "../resource/status-data-source.ts";
 
 export const PROVIDER_SOURCE = "gateform/gateway";
-/** What Terraform makes of the source. */
+/** The source's full address in Terraform. */
 export const PROVIDER_ADDRESS = `registry.terraform.io/${PROVIDER_SOURCE}`;
-/** What OpenTofu makes of it. */
+/** The source's full address in OpenTofu. */
 export const OPENTOFU_ADDRESS = `registry.opentofu.org/${PROVIDER_SOURCE}`;
 export const BUNDLE_TYPE = "gateway_bundle";
-/** Grows when states of an older schema cannot be read as they are; see state.ts. */
+/** Increases when states of an older schema cannot be read unchanged; see state.ts. */
 export const BUNDLE_VERSION = 1;
 export const ROUTE_BLOCK = "route";
 export const ROUTES_ATTRIBUTE = "routes";
 
-/** Settings that a bundle may carry; the others belong to the file given to `gateway run`. */
+/** Settings that a bundle may contain; the others belong to the file of `gateway run`. */
 export const bundleFields: readonly Field[] = settingsFields.filter(({ scope }) => scope !== "boot");
 
-/** Settings of a route as Terraform nests them. */
+/** Settings of a route in Terraform's nesting. */
 export const routeBlockFields: readonly Field[] = nestFields(routeFields);
 
 /** Names at the top of the resource that are about publishing and not about the gateway. */
@@ -47,7 +47,7 @@ export const PUBLISHING_NAMES = [
   ROUTES_ATTRIBUTE,
 ];
 
-/** Names that Terraform keeps for itself in every resource. */
+/** Names that Terraform reserves in every resource. */
 const RESERVED_NAMES = ["count", "for_each", "depends_on", "provider", "lifecycle", "connection", "provisioner"];
 
 const publishingAttributes: readonly SchemaAttribute[] = [
@@ -65,7 +65,7 @@ const publishingAttributes: readonly SchemaAttribute[] = [
   },
   {
     name: ROUTES_ATTRIBUTE,
-    // A map of objects would not do: Terraform drops members that its type does not have, misspelt ones among them.
+    // Not a map of objects: Terraform drops members that its type does not have, including misspelled ones.
     type: "dynamic",
     use: "optional",
     doc: "Routes by name, for modules: each an object with the settings of a `route` block, and its blocks as objects. Can be combined with `route` blocks. Secrets by reference or sealed only.",
@@ -86,7 +86,7 @@ const publishingAttributes: readonly SchemaAttribute[] = [
     name: "bundle_json",
     type: "string",
     use: "computed",
-    // It repeats everything above, so a plan would show each change twice, and plain secrets in clear text.
+    // It repeats everything above, so a plan would show each change twice, and plain secrets in plain text.
     sensitive: true,
     doc: "The slice as JSON, to publish it by other means (a ConfigMap, a bucket). Sensitive, since the other arguments already show every change.",
   },
@@ -131,7 +131,7 @@ const httpTarget: SchemaNested = {
 const ROUTE_DOC =
   "A route. The label is its name, unique within the owner. Less common settings are in blocks, which keeps plans of many routes fast.";
 
-/** Schema of `gateway_bundle`. @throws TypeError when a setting takes a name that is not free */
+/** Schema of `gateway_bundle`. @throws TypeError when a setting uses a reserved name */
 export const bundleSchema: SchemaBlock = makeBundleSchema(bundleFields, routeBlockFields);
 
 export const providerBlock: SchemaBlock = {
@@ -156,7 +156,7 @@ export function makeBundleSchema(settings: readonly Field[], route: readonly Fie
       throw new TypeError(`Cannot make the Terraform schema: the name "${name}" is not free for a setting`);
     }
   }
-  // A document has the members of a group where it has the others, so no two may have one name.
+  // In a document the members of a group are next to the others, so names must be unique across groups.
   const inDocument = route.flatMap((field) => (isGroup(field) ? [field, ...field.fields] : [field]));
   for (const { name } of inDocument.filter(
     (field, at) => inDocument.findIndex((each) => each.name === field.name) !== at,

@@ -35,7 +35,7 @@ describe("blocksToAttributes", () => {
     });
   });
 
-  test("keeps a block required that must stand at least once", () => {
+  test("keeps a block required that must occur at least once", () => {
     const block = { block_types: { to: { nesting_mode: "list", min_items: 1, block: {} } } };
     expect(blocksToAttributes(block).attributes?.["to"]).toMatchObject({ required: true });
   });
@@ -70,7 +70,7 @@ describe("generateBindings", () => {
     });
   });
 
-  test("makes text that Node runs as it stands and that links nowhere", async () => {
+  test("makes text that Node runs without compiling and that contains no links", async () => {
     const { Bundle } = await import("../../../cdktf/generated/bundle.ts");
     const { GatewayProvider } = await import("../../../cdktf/generated/provider.ts");
     expect([Bundle.tfResourceType, GatewayProvider.tfResourceType]).toEqual(["gateway_bundle", "gateway"]);

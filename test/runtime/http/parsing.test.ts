@@ -34,7 +34,7 @@ describe("parseQuery()", () => {
 describe("cookies", () => {
   const exchange = createFakeExchange({ headers: ["cookie", 'a=1; b="2"; c=3; c=4; =x; y; __Host-d=5'] });
 
-  test("parseCookies() believes no cookie that stands twice", () => {
+  test("parseCookies() ignores a cookie that occurs twice", () => {
     expect(Object.fromEntries(parseCookies(exchange))).toEqual({ a: "1", b: "2", "": "x", "__Host-d": "5" });
   });
 
@@ -148,7 +148,7 @@ describe("headerTraits()", () => {
     },
   );
 
-  test("gives every name that may stand once a bit of its own", () => {
+  test("gives every single-value header a bit of its own", () => {
     const bits = ["Host", "content-length", "AUTHORIZATION", "cookie", "Mcp-Session-Id"].map(
       (name) => headerTraits(name).singleBit,
     );
@@ -158,7 +158,7 @@ describe("headerTraits()", () => {
   });
 });
 
-test("parseFields() tells names apart that have one hash", () => {
+test("parseFields() distinguishes names with the same hash", () => {
   // 31 × "A" + "a" = 31 × "B" + "B", in each of the pairs.
   const names = ["AaAa", "BBBB", "AaBB", "aaaa", "AaAa", "AaAaX", "BBAa"];
   const text = names.map((name) => `${name}: 1\r\n`).join("");

@@ -33,7 +33,7 @@ test("with the head before it leaves", async () => {
   expect(JSON.stringify(answer)).not.toMatch(/x-of-upstream|late/);
 });
 
-test("with the head alone on its way, or with a piece of the body", async () => {
+test("with only the head on its way, or with a piece of the body", async () => {
   const alone = await answerOf((exchange) => {
     exchange.start(200, ["content-length", "4"]);
     setImmediate(() => exchange.broke(new Error("no")));

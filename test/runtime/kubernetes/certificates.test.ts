@@ -170,7 +170,7 @@ const events = (name = "web"): readonly string[] =>
     .map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
 
 describe("the Secret of an Ingress", () => {
-  test("is shown to those who ask for its host, and is renewed while connections live", async () => {
+  test("is presented to clients that request its host, and is renewed while connections live", async () => {
     const first = made("first");
     await control([web(), secret(first)]);
     await becomes("first");
@@ -201,7 +201,7 @@ describe("the Secret of an Ingress", () => {
     await expect.poll(() => events()).toEqual([expect.stringContaining("there is no Secret shop/shop-tls")]);
   });
 
-  test("that goes bad is told of, in an Event and the log, and the earlier certificate stays", async () => {
+  test("that becomes invalid is reported in an Event and the log, and the previous certificate stays", async () => {
     await control([web(), secret(made("first"))]);
     await becomes("first");
 
@@ -218,7 +218,7 @@ describe("the Secret of an Ingress", () => {
     await becomes("fourth");
   });
 
-  test("that may not be read holds up nobody, and is told of", async () => {
+  test("that cannot be read delays no other Ingress, and is reported", async () => {
     let lift = (): void => {};
     await control([web(), ingress("other", { host: "other.example.com" })], {
       before: () => void (lift = api.forbid(({ path }) => path.endsWith("/secrets"))),
@@ -231,7 +231,7 @@ describe("the Secret of an Ingress", () => {
     await becomes("first");
   });
 
-  test("for a host whose certificate is another owner's already takes down no Ingress", async () => {
+  test("for a host with another owner's certificate removes no Ingress", async () => {
     const theirs = made("terraform's");
     const route = { from: `https://${HOST}`, prefix: "/theirs", response: { status: 200, body: "x" } };
     const entry = { certificate: theirs.cert, certificate_key: theirs.key };
@@ -253,7 +253,7 @@ describe("the Secret of an Ingress", () => {
     expect((await ask("/")).status).toBe(401);
   });
 
-  test("is left out, and nothing else, for a gateway from before there were certificates", async () => {
+  test("is omitted, and nothing else, for a gateway without certificate support", async () => {
     const seen: string[] = [];
     const old = (publisher: SlicePublisher): SlicePublisher => ({
       ...publisher,

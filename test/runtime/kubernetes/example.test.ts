@@ -45,7 +45,7 @@ describe("npm run example kubernetes-ingress", () => {
 });
 
 describe("gateway ingress translate", () => {
-  test("prints the slice, tells problems on standard error, and ends with 1 when an Ingress is left out", async () => {
+  test("prints the slice, reports problems on standard error, and ends with 1 when an Ingress is omitted", async () => {
     const files = ["ingresses.yaml", "services.yaml"].map((file) => `examples/kubernetes-ingress/${file}`);
 
     const { code, stdout, stderr } = await run("runtime/main.ts", "ingress", "translate", ...files);
@@ -56,7 +56,7 @@ describe("gateway ingress translate", () => {
     expect(stderr).toContain("Ingress shop/web: note: wants TLS for shop.example.com");
   });
 
-  test("asks for no Secrets of spec.tls where it is told to leave it alone", async () => {
+  test("requests no Secrets of spec.tls when told to ignore it", async () => {
     const files = ["ingresses.yaml", "services.yaml"].map((file) => `examples/kubernetes-ingress/${file}`);
 
     const [asking, alone] = await Promise.all(
@@ -67,7 +67,7 @@ describe("gateway ingress translate", () => {
     expect(alone?.stderr).not.toContain("there is no Secret shop/shop-tls");
   });
 
-  test("ends with 0 when every Ingress is served; JSON is what gateways read", async () => {
+  test("ends with 0 when every Ingress is served; its JSON is in the gateways' format", async () => {
     const file = join(folder, "good.json");
     const items = [ingress("web", { host: "web.example.com" }), service("web")];
     await writeFile(file, JSON.stringify({ kind: "List", apiVersion: "v1", items }));

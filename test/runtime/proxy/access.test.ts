@@ -71,7 +71,7 @@ function send(
 const verdicts = (): unknown[] => pipeline.records.map((record) => [record["allow"], record["allow-why-false"]]);
 
 describe("ordinary routes", () => {
-  test("let through whom the policy allows, with one record", async () => {
+  test("let allowed callers pass, with one record", async () => {
     await start();
     expect((await send("app.example", "alice")).status).toBe(200);
     expect(pipeline.records).toHaveLength(1);
@@ -79,7 +79,7 @@ describe("ordinary routes", () => {
     expect(pipeline.records[0]?.["request-id"]).toBe(victim.requests[0]?.header("x-request-id"));
   });
 
-  test("answer 403 to whom the policy does not allow, as a page for browsers", async () => {
+  test("respond 403 to callers that the policy denies, as a page for browsers", async () => {
     await start();
     const answer = await send("app.example", "bob", "GET", ["Accept: text/html"]);
     expect(answer.status).toBe(403);
@@ -116,7 +116,7 @@ describe("ordinary routes", () => {
     expect(victim.received).toBe("");
   });
 
-  test("with an accept rule let strangers through without identity, and still know who is denied", async () => {
+  test("with an accept rule allow anonymous callers, and still identify denied ones", async () => {
     await start();
     expect((await send("mixed.example", "alice")).status).toBe(200);
     expect(victim.requests[0]?.header("x-gateway-assertion")).toBe("assertion.alice.mixed.example");

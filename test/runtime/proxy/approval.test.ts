@@ -103,7 +103,7 @@ const alice = testPrincipal("alice", 0);
 const idOf = async (): Promise<string> =>
   (await approvals.listWaiting("alice"))[0]?.key.slice("approval:".length) ?? "";
 
-test("who waited long enough comes again, and is not asked a second time", async () => {
+test("a user who waited long enough retries, and is not asked a second time", async () => {
   await start(1);
   const first = await call();
   expect(first.result).toMatchObject({ resultType: "input_required", inputRequests: { approval: {} } });
@@ -118,7 +118,7 @@ test("who waited long enough comes again, and is not asked a second time", async
   expect(seen?.body).not.toMatch(/requestState|inputResponses/);
 });
 
-test("what is ours stays with us when the rule that asked is gone", async () => {
+test("our request state never reaches the upstream, even when the rule that asked is gone", async () => {
   await start();
   const first = await call();
   pipeline.swap(configured("{ deny: { and: [{ mcp_tool: other }] } }"));
@@ -139,7 +139,7 @@ test("a call that waits for its approval is made although its token expires mean
   expect(upstream.seen).toHaveLength(1);
 });
 
-test("nobody is held while the process stops", async () => {
+test("no call is held while the process stops", async () => {
   await start();
   const first = await call();
   const held = call(first.result?.requestState);
@@ -149,7 +149,7 @@ test("nobody is held while the process stops", async () => {
   expect((await call(first.result?.requestState)).result?.resultType).toBe("input_required");
 });
 
-test("a client that goes away while it is held uses nothing up", async () => {
+test("a client that leaves while it is held consumes no approval", async () => {
   await start();
   const first = await call();
   const gone = new AbortController();
@@ -164,7 +164,7 @@ test("a client that goes away while it is held uses nothing up", async () => {
   expect(upstream.seen).toHaveLength(1);
 });
 
-test("of one user so many are held and no more; all go on with one decision, one of them upstream", async () => {
+test("holds a limited number of one user's calls; one decision releases all, and one of them goes upstream", async () => {
   await start();
   const first = await call();
   const held = Array.from({ length: 16 }, () => call(first.result?.requestState));

@@ -104,7 +104,7 @@ describe("own endpoints", () => {
     expect(victim.requests.length).toBe(heardBefore);
   });
 
-  test("what only looks like ours belongs to the upstream", async () => {
+  test("a path that only looks like ours belongs to the upstream", async () => {
     for (const path of [
       "/.gatewayish",
       "/a/.gateway/form",

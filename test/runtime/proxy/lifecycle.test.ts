@@ -35,7 +35,7 @@ const route = (to: string, extra = ""): string => `
 const GET = "GET /a HTTP/1.1\r\nHost: app.example\r\n\r\n";
 
 describe("reload", () => {
-  test("20 swaps under load fail no request, and the last one is in force", async () => {
+  test("20 swaps under load fail no request, and the last one is active", async () => {
     const upstream = await victim();
     const proxy = await pipeline(route(upstream.origin));
     const agent = new Agent({ keepAlive: true, maxSockets: 16 });
@@ -91,7 +91,7 @@ describe("reload", () => {
 });
 
 describe("close()", () => {
-  test("finishes what is under way, closes its connections and takes no more", async () => {
+  test("finishes requests in flight, closes their connections and accepts no more", async () => {
     const held = Promise.withResolvers<Socket>();
     const upstream = await victim((_request, socket) => held.resolve(socket));
     const proxy = await startPipeline(route(upstream.origin));
@@ -108,7 +108,7 @@ describe("close()", () => {
     expect((await sendRaw(proxy.port, GET)).status).toBe(0);
   });
 
-  test("ends event streams at once, and cuts what is left at the deadline", async () => {
+  test("ends event streams immediately, and aborts the rest at the deadline", async () => {
     const upstream = await victim((request, socket) => {
       socket.write(
         request.target === "/events"
@@ -137,7 +137,7 @@ describe("several upstreams", () => {
     expect([one.requests.length, two.requests.length]).toEqual([6, 2]);
   });
 
-  test("one that cannot be reached is left out, whatever the method, and no request is sent twice", async () => {
+  test("an unreachable one is ejected, for any method, and no request is sent twice", async () => {
     const up = await victim();
     const proxy = await pipeline(route(`["http://127.0.0.1:${await freePort()}", "${up.origin}"]`));
     const post = "POST /a HTTP/1.1\r\nHost: app.example\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";

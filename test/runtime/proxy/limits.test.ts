@@ -199,7 +199,7 @@ describe("a request that comes back", () => {
     `routes: [{ name: app, from: https://app.example, to: "${to}", preserve_host_header: true, allow_websockets: true, policy: [{ allow: { and: [{ accept: true }] } }] }]`;
   const GET = "GET / HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n\r\n";
 
-  test("is answered 508 after a few times, WebSocket too", async () => {
+  test("gets 508 after a few times, also for WebSocket", async () => {
     const back = await relay();
     const proxy = await pipeline(yaml(back.origin));
     back.port = proxy.port;
@@ -211,7 +211,7 @@ describe("a request that comes back", () => {
     expect(proxy.records).toHaveLength(8);
   });
 
-  test("over another gateway, too", async () => {
+  test("also through another gateway", async () => {
     const [back, over] = [await relay(), await relay()];
     const first = await pipeline(yaml(over.origin));
     const second = await pipeline(yaml(back.origin), { keys: createKeys([Buffer.alloc(32, 9)]) });
@@ -222,7 +222,7 @@ describe("a request that comes back", () => {
     expect(second.records).toHaveLength(3);
   });
 
-  test("a mark that a client invents reaches no upstream as it is, and disturbs nobody", async () => {
+  test("a counter that a client invents is not forwarded unchanged, and affects no other client", async () => {
     const victim = await startVictim();
     open.push(victim);
     const proxy = await pipeline(yaml(victim.origin));
@@ -241,7 +241,7 @@ describe("a request that comes back", () => {
     expect(victim.requests.at(-1)?.headers.has("gateway_passes")).toBe(false);
   });
 
-  test("createPasses() bounds what other gateways add", () => {
+  test("createPasses() limits counters of other gateways", () => {
     const passes = createHopCounter("0123456789ab");
     const others = Array.from({ length: 8 }, (_, index) => `${String(index).repeat(12)}=1`);
     expect(() => passes.next(others.join(", "))).toThrow(RequestLoop);

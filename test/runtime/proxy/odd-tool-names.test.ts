@@ -132,7 +132,7 @@ describe("next to a rule that denies delete_secret", () => {
     },
   );
 
-  test("operators are told once what is hidden and what the rule does not cover", async () => {
+  test("operators get one report of hidden tools, and of tools that the rule does not cover", async () => {
     await list("denied");
     await list("denied");
     expect(listedTools.list()).toContainEqual({

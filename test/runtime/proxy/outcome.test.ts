@@ -152,7 +152,7 @@ test("an error of the gateway in the middle of a response is not the client's", 
   expect(written).toMatchObject([{ status: 200, failedBy: "gateway" }]);
 });
 
-test("a client that goes away in the middle is named", async () => {
+test("names a client that leaves in the middle", async () => {
   const { outcome } = await outcomeOf(async () => {
     const client = openRaw(audited.port, get("app", "/slow"));
     await client.contains("{}");
@@ -161,12 +161,12 @@ test("a client that goes away in the middle is named", async () => {
   expect(outcome).toMatchObject({ status: 200, "failed-by": "client" });
 });
 
-test("it counts what was left out of lists", async () => {
+test("counts items hidden in lists", async () => {
   const { outcome } = await outcomeOf(() => sendRaw(audited.port, list));
   expect(outcome).toMatchObject({ status: 200, "list-hidden": 1, "list-shown": 2 });
 });
 
-test("without audit there is no such line, and nothing more in the others", async () => {
+test("without audit there is no such line, and nothing else in the others", async () => {
   await sendRaw(plain.port, get("app", "/"));
   await sendRaw(plain.port, list);
   expect(plain.records.map((record) => Object.keys(record))).toEqual([

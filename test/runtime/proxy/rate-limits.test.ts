@@ -113,7 +113,7 @@ describe("ordinary routes", () => {
     expect(pipeline.records.filter((record) => "limited" in record)).toHaveLength(1);
   });
 
-  test("a slot is used while a request is under way, and free when it is answered or its client goes away", async () => {
+  test("a slot is used while a request is in flight, and free after its response or when the client leaves", async () => {
     const first = openRaw(pipeline.port, get("slots", "/slow", "alice"));
     open.push({ close: () => first.socket.destroy() });
     await expect.poll(() => held.length).toBe(1);
@@ -156,7 +156,7 @@ describe("ordinary routes", () => {
     await expect.poll(again).toContain("101");
   });
 
-  test("a limit that is not counted without the store is 503 while that is away", async () => {
+  test("a limit that needs the store responds 503 while the store is unavailable", async () => {
     breakable.broken = true;
     const refused = await sendRaw(pipeline.port, get("app", "/", "alice"));
     expect(refused.status).toBe(503);

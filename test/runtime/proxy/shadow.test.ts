@@ -145,7 +145,7 @@ describe("candidates in shadow", () => {
     expect(verdicts.slice(ASKED.length)).toEqual(verdicts.slice(0, ASKED.length));
   });
 
-  test("are recorded with what each of them would change", async () => {
+  test("are recorded with the changes that each would make", async () => {
     pipeline.swap(yaml(SHADOW));
     const flips = async (asked: Asked): Promise<unknown> => {
       await ask(asked);

@@ -41,7 +41,7 @@ describe("runSteps()", () => {
     expect(taken).toEqual(["first", "waits for nothing", "done"]);
   });
 
-  test("goes on once a promise says so, or whoever waits for events", async () => {
+  test("continues when a promise resolves or a waiting step resumes", async () => {
     const taken: string[] = [];
     const step = noting(taken);
     const { promise, resolve } = Promise.withResolvers<"next">();

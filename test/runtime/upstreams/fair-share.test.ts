@@ -57,7 +57,7 @@ test("FairShare lets a client's next call begin when one of its own is over, fir
   expect([begun, client.calls]).toEqual([[-1, 0], 0]);
 });
 
-test("FairShare lets calls begin whose client has one that does not end, when those of others are over", async () => {
+test("FairShare admits calls of a client with one endless call when other clients' calls are over", async () => {
   const share = new FairShare(12);
   const slow = party();
   const other = party();
@@ -80,7 +80,7 @@ test("FairShare lets calls begin whose client has one that does not end, when th
   expect(slow.calls).toBe(2);
 });
 
-test("FairShare admits in its sweep what there has become room for", () => {
+test("FairShare admits calls for freed connections in its sweep", () => {
   const share = new FairShare(12);
   const slow = party();
   share.enter(slow);

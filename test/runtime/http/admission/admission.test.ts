@@ -70,7 +70,7 @@ function arriveMany(server: ReturnType<typeof startProcess>, address: string, co
 }
 
 describe("createAdmission()", () => {
-  test("begins what comes at once, and nothing is looked at while nothing comes", () => {
+  test("begins requests on arrival, and polls nothing while idle", () => {
     const server = startProcess();
     for (let index = 0; index < 200; index += 1) {
       server.arrive(ALICE, String(index));
@@ -98,7 +98,7 @@ describe("createAdmission()", () => {
     expect(server.begun).toHaveLength(1 + 3 * BEGUN_AT_ONCE);
   });
 
-  test("lets nobody wait behind all that another client sent before", () => {
+  test("a client's requests wait behind their own client's only", () => {
     const server = startProcess({ costMs: 1 });
     arriveMany(server, ALICE, 1_000);
     server.arrive(BOB);
@@ -119,7 +119,7 @@ describe("createAdmission()", () => {
     expect(server.begun.indexOf("2001:db8:1:3::1")).toBe(BEGUN_AT_ONCE + 1);
   });
 
-  test("begins no more at once than it can stop, however cheap they are", () => {
+  test("begins at most BEGUN_AT_ONCE requests at the same time, however cheap they are", () => {
     const server = startProcess();
     arriveMany(server, ALICE, BEGUN_AT_ONCE + 1);
     expect(server.begun).toHaveLength(BEGUN_AT_ONCE);
@@ -138,7 +138,7 @@ describe("createAdmission()", () => {
     expect(server.begun.slice(BEGUN_AT_ONCE + BEGUN_IN_A_TURN).toSorted()).toEqual([ALICE, ...others].toSorted());
   });
 
-  test("begins no more in a turn, of however many clients, than a few milliseconds allow", () => {
+  test("begins requests in a turn for a few milliseconds at most, however many clients wait", () => {
     const server = startProcess({ costMs: 1 });
     for (let index = 0; index < 100; index += 1) server.arrive(`198.51.100.${index}`);
     server.turn();
@@ -153,7 +153,7 @@ describe("createAdmission()", () => {
     expect(server.shed).toEqual([]);
   });
 
-  test("refuses what has waited too long, a few in a turn, and begins nothing of it", () => {
+  test("rejects requests that waited too long, a few in a turn, without beginning them", () => {
     const server = startProcess({ costMs: 10, queueTimeoutMs: 100 });
     for (let index = 0; index < 50; index += 1) server.arrive(ALICE, String(index));
     while (server.isTurning()) {
@@ -196,7 +196,7 @@ describe("createAdmission()", () => {
     expect(server.shed).toHaveLength(shed);
   });
 
-  test("refuses what an overload has passed over even when the overload is over, and serves the rest", () => {
+  test("still rejects requests that an overload passed over after it is over, and serves the rest", () => {
     const server = startProcess({ costMs: 1 });
     const turn = (count: number): void => {
       for (let index = 0; index < count; index += 1) server.turn();
@@ -222,14 +222,14 @@ describe("createAdmission()", () => {
     expect(new Set(server.shed)).toEqual(new Set(["early queue-timeout"]));
   });
 
-  test("without a limit of time refuses nobody", () => {
+  test("without a time limit it rejects no request", () => {
     const server = startProcess({ costMs: 1_000, queueTimeoutMs: Infinity });
     arriveMany(server, ALICE, 50);
     while (server.isTurning()) server.turn();
     expect(server.begun).toHaveLength(50);
   });
 
-  test("does nothing for who has left", () => {
+  test("does nothing for a client that has left", () => {
     const server = startProcess({ costMs: 1 });
     arriveMany(server, ALICE, BEGUN_AT_ONCE);
     const leave = server.arrive(BOB);
@@ -251,7 +251,7 @@ describe("createAdmission()", () => {
     expect(server.begun).toContain(BOB);
   });
 
-  test("takes nothing while memory is short, and what waits is refused", () => {
+  test("accepts nothing while memory is short, and rejects waiting requests", () => {
     const server = startProcess({ costMs: 1 });
     arriveMany(server, ALICE, BEGUN_AT_ONCE + 1);
     server.shortOfMemory(true);
@@ -265,7 +265,7 @@ describe("createAdmission()", () => {
     expect(server.begun).toHaveLength(BEGUN_AT_ONCE + 1);
   });
 
-  test("reads what waits unread at its turn, which is the same as that of what was read", () => {
+  test("reads unread input in its turn, which is the same as that of parsed requests", () => {
     const server = startProcess();
     arriveMany(server, ALICE, BEGUN_AT_ONCE);
     for (const id of ["1", "2", "3", "4", "5"]) server.arriveUnread(ALICE, id);
@@ -280,7 +280,7 @@ describe("createAdmission()", () => {
     expect(server.isTurning()).toBe(false);
   });
 
-  test("refuses what waited unread too long, does nothing for who has left, and nothing of it touches another request", () => {
+  test("rejects unread input that waited too long, ignores clients that left, and affects no other request", () => {
     const server = startProcess({ queueTimeoutMs: 100 });
     arriveMany(server, ALICE, BEGUN_AT_ONCE);
     server.arriveUnread(ALICE, "late");
@@ -298,7 +298,7 @@ describe("createAdmission()", () => {
     expect(server.admission.waiting()).toBe(0);
   });
 
-  test("is not crowded while memory is short: who comes then is told so at once", () => {
+  test("is not crowded while memory is short: new clients are rejected immediately", () => {
     const server = startProcess();
     arriveMany(server, ALICE, BEGUN_AT_ONCE + 1);
     expect(server.admission.isCrowded()).toBe(true);

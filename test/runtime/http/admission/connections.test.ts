@@ -58,7 +58,7 @@ test("boundConnections() takes a network of IPv6 for one client", () => {
   expect(server.connect("2001:db8:1:3::1")).toBeDefined();
 });
 
-test("boundConnections() gives back what is closed, and nothing for what it has cut", () => {
+test("boundConnections() counts down for closed connections, but not for those it closed itself", () => {
   const server = openServer();
   for (let round = 0; round < 3; round += 1) {
     const taken = connectMany(server, ALICE, 20);

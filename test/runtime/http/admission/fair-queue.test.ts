@@ -17,7 +17,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("leave" as const), which: fc.nat(30) }) },
 );
 
-test("createFairQueue() takes what lists that are searched from their beginning would give", () => {
+test("createFairQueue() returns the same as a linear search of plain lists", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const queue = createFairQueue<number>();

@@ -51,7 +51,7 @@ describe("memoryReader()", () => {
     ["a unit's group", "0::/system.slice/gateway.service\n", "system.slice/gateway.service/", "memory.max", 0.75],
     ["a container, which sees its own group as the root", "0::/docker/abc\n", "", "memory.max", 0.75],
     ["the older hierarchy", "11:cpu:/x\n5:memory:/x\n", "memory/x/", "memory.limit_in_bytes", 0.25],
-  ])("reads %s, without what is kept of files", (_, own, directory, limit, expected) => {
+  ])("reads %s, without the file cache", (_, own, directory, limit, expected) => {
     const used = expected === 0.25 ? STAT.replace("anon 750\n", "") : STAT;
     write(`${directory}${limit}`, "1000\n");
     write(`${directory}memory.stat`, used);
@@ -69,7 +69,7 @@ describe("memoryReader()", () => {
     expect(memoryReader(root, undefined)().group).toBeUndefined();
   });
 
-  test("tells the heap of this process", () => {
+  test("reads the heap of this process", () => {
     const { heap } = memoryReader(root, "0::/\n")();
     expect(heap).toBeGreaterThan(0);
     expect(heap).toBeLessThan(1);

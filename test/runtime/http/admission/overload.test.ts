@@ -108,7 +108,7 @@ describe("createOverload()", () => {
     expect(queue.onAtMs).toBeLessThanOrEqual(PATIENCE_MS / (1 - 1 / load) + 2_000);
   });
 
-  test("as many as can be served, behind a queue that stays, are one", () => {
+  test("requests at capacity behind a constant queue are an overload", () => {
     const queue = startQueue(500);
     queue.arrive(3_500);
     while (queue.now < 20_000) {

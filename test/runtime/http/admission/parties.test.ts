@@ -26,7 +26,7 @@ test("Parties takes a network of IPv6 for one client", () => {
   expect(parties.connect("2001:db8:1:2::1")).toBe(parties.connect("2001:db8:1:2::2"));
 });
 
-test("Parties gives back what is over, and forgets who has nothing", () => {
+test("Parties gives back finished requests, and drops parties without any", () => {
   const parties = new Parties(1_200);
   const party = parties.connect("192.0.2.1");
   expect(party.take(600)).toBe(true);
@@ -40,7 +40,7 @@ test("Parties gives back what is over, and forgets who has nothing", () => {
   expect([parties.size, parties.bytes]).toEqual([0, 0]);
 });
 
-test("requestCost() counts each field, however short, and the body", () => {
+test("requestCost() counts each field, even short ones, and the body", () => {
   const plain = { rawHeaders: [], path: "/", query: "" };
   const fields = Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? "a" : "b"));
   expect(requestCost({ ...plain, rawHeaders: fields }) - requestCost(plain)).toBeGreaterThan(100 * 100);

@@ -84,7 +84,7 @@ describe("createOperatorFetch()", () => {
     }
   });
 
-  test("says when nobody is there", async () => {
+  test("reports that the host is unreachable", async () => {
     await expect(fetch(`http://127.0.0.1:${await freePort()}/`)).rejects.toMatchObject({ code: "fetch.unreachable" });
   });
 });

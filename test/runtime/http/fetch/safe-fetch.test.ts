@@ -81,7 +81,7 @@ describe("safeFetch() before the network", () => {
   });
 });
 
-describe("safeFetch() judges addresses", () => {
+describe("safeFetch() checks addresses", () => {
   test.each([
     ["127.0.0.1"],
     ["2130706433"],
@@ -148,7 +148,7 @@ describe("safeFetch() judges addresses", () => {
     });
   });
 
-  test("connects to the address it judged: a DNS answer that changes is not seen", async () => {
+  test("connects to the address it checked: a changed DNS result has no effect", async () => {
     const resolve = resolver(["127.0.0.1"], ["169.254.169.254"]);
     const fetch = createSafeFetch({ development: true, resolve });
     const answer = await fetch(request(`http://good.example:${port}/x?y=1`, listed("good.example")));
@@ -157,7 +157,7 @@ describe("safeFetch() judges addresses", () => {
     expect(server.seen.at(-1)).toMatchObject({ url: "/x?y=1", headers: { host: `good.example:${port}` } });
   });
 
-  test("judges the name anew at each fetch", async () => {
+  test("checks the name again at each fetch", async () => {
     const fetch = createSafeFetch({ development: true, resolve: resolver(["127.0.0.1"], ["169.254.169.254"]) });
     const url = `http://good.example:${port}/`;
     expect(await fetch(request(url, listed("good.example")))).toMatchObject({ ok: true });

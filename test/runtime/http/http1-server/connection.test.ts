@@ -92,7 +92,7 @@ describe("silence", () => {
     expect(text).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test("behind an answer ends without a word", async () => {
+  test("after a response ends the connection without a message", async () => {
     client.write(get());
     await begun(1);
     connection.look(Infinity);
@@ -105,7 +105,7 @@ describe("silence", () => {
     expect(text.match(/HTTP\//g)?.length).toBe(1);
   });
 
-  test("behind an answer, in the next head, is answered 408", async () => {
+  test("after a response, in the next head, gets 408", async () => {
     client.write(`${get()}GET`);
     await begun(1);
     exchanges[0]?.respond(200, OK, "ok");
@@ -115,7 +115,7 @@ describe("silence", () => {
     await closed;
   });
 
-  test("in a body that nobody wants ends behind its answer", async () => {
+  test("in an unwanted body ends the connection after its response", async () => {
     client.write(`POST / HTTP/1.1\r\nhost: a.example\r\ncontent-length: 9\r\n\r\nabc`);
     await begun(1);
     exchanges[0]?.respond(403, OK, "no");
@@ -145,11 +145,11 @@ test.each([
   },
 );
 
-describe("a body behind its answer", () => {
+describe("a body after its response", () => {
   const CHUNKED = "POST / HTTP/1.1\r\nhost: a.example\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n";
   const REST = "3\r\ndef\r\n0\r\n\r\n";
 
-  test("breaks off for whoever still reads it: a part of it was thrown away", async () => {
+  test("is aborted for its reader: part of it was discarded", async () => {
     client.write(CHUNKED);
     await begun(1);
     const seen: string[] = [];
@@ -178,7 +178,7 @@ describe("a body behind its answer", () => {
   });
 });
 
-describe("what is kept behind a request that is not answered", () => {
+describe("input after a request that is not answered", () => {
   test("a body that waited whole does not stop the reading of its connection: a client that leaves is heard", async () => {
     const request = `POST / HTTP/1.1\r\nhost: a.example\r\ncontent-length: 66000\r\n\r\n${"x".repeat(66_000)}`;
     connection.take(Buffer.from(get()));
@@ -195,7 +195,7 @@ describe("what is kept behind a request that is not answered", () => {
   test.each([
     ["in one piece", (bytes: string) => [bytes]],
     ["byte by byte", (bytes: string) => bytes.split("")],
-  ])("is bounded, %s, and what is more is as if it had never come", async (_how, cut) => {
+  ])("is bounded, %s, and the rest is ignored", async (_how, cut) => {
     client.write(get());
     await begun(1);
     for (const piece of cut(get("x: y\r\n").repeat(2_000))) connection.take(Buffer.from(piece));
@@ -223,7 +223,7 @@ describe("what is kept behind a request that is not answered", () => {
     expect(text).toMatch(/Connection: close\r\n\r\nok$/);
   });
 
-  test("is answered, however long, where the answer before it is on its way and has not said that the connection ends", async () => {
+  test("is answered, however long, if the previous response is on its way and did not announce the end of the connection", async () => {
     const page = Buffer.alloc(16_000_000);
     const body = "x".repeat(200_000);
     client.pause();
@@ -241,7 +241,7 @@ describe("what is kept behind a request that is not answered", () => {
     expect(exchanges.map(({ closesConnection }) => closesConnection)).toEqual([false, false]);
   });
 
-  test("goes on without end for a client that always has a few waiting", async () => {
+  test("is answered without a limit for a client that always has a few requests waiting", async () => {
     onBegun = (exchange) => {
       if (exchanges.length < 98) connection.take(Buffer.from(get()));
       setImmediate(() => exchange.respond(200, OK, "ok"));
@@ -251,7 +251,7 @@ describe("what is kept behind a request that is not answered", () => {
     expect(text).not.toMatch(/connection: close/i);
   });
 
-  test("begins in its order, one at a time, and so many at most", async () => {
+  test("begins in order, one at a time, up to a limit", async () => {
     client.write(get().repeat(60));
     for (let count = 1; count <= 33; count += 1) {
       await begun(count);
@@ -263,7 +263,7 @@ describe("what is kept behind a request that is not answered", () => {
   });
 });
 
-test("what came with a handshake goes with the connection when it is accepted at once", async () => {
+test("input sent with a handshake is passed on when the handshake is accepted immediately", async () => {
   onBegun = (exchange) => {
     exchange.offerWebSocket("dGhlIHNhbXBsZSBub25jZQ==");
     const socket = exchange.upgrade?.accept([]);
@@ -294,7 +294,7 @@ test.each([
   expect(refused).toEqual([reason]);
 });
 
-test("a body waits for who reads it, and then goes on", async () => {
+test("a body waits for its reader, and then continues", async () => {
   client.write(`POST / HTTP/1.1\r\nhost: a.example\r\ncontent-length: 5000000\r\n\r\n`);
   await begun(1);
   client.write(Buffer.alloc(5_000_000, "a"));
@@ -345,7 +345,7 @@ describe("an answer", () => {
     expect(text).toMatch(/^HTTP\/1\.1 \d+ [^]*?\r\n\r\nHTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nok$/);
   });
 
-  test("that a mistake of ours ends is a 500 as long as nothing of it was sent, and broken off from then on", async () => {
+  test("that a bug of ours ends is a 500 if nothing of it was sent, and aborted otherwise", async () => {
     onBegun = (exchange) => {
       exchange.start(200, ["content-length", "10", "x-of", "the first"]);
       exchange.broke(new Error("a mistake"));
@@ -393,7 +393,7 @@ describe("an answer", () => {
   });
 });
 
-describe("what is held for a client", () => {
+describe("memory held for a client", () => {
   const part = `GET / HTTP/1.1\r\nhost: a.example\r\nx-a: ${"a".repeat(10_000)}`;
 
   test("of a head that is not complete is counted, and given back when it is, or when its client leaves", async () => {
@@ -410,7 +410,7 @@ describe("what is held for a client", () => {
     await expect.poll(() => [parties.bytes, parties.size]).toEqual([0, 0]);
   });
 
-  test("behind a request that is not answered is counted, and given back", async () => {
+  test("after a request that is not answered is counted, and given back", async () => {
     client.write(get() + get());
     await begun(1);
     await expect.poll(() => parties.bytes).toBeGreaterThan(0);
@@ -419,7 +419,7 @@ describe("what is held for a client", () => {
     expect(parties.bytes).toBe(0);
   });
 
-  test("of a body that nobody reads is counted until the request is over", async () => {
+  test("of an unread body is counted until the request is over", async () => {
     client.write(`POST / HTTP/1.1\r\nhost: a.example\r\ncontent-length: 100000\r\n\r\n`);
     await begun(1);
     const exchange = exchanges[0] as OwnExchange;
@@ -430,7 +430,7 @@ describe("what is held for a client", () => {
     await expect.poll(() => [parties.bytes, parties.size]).toEqual([0, 0]);
   });
 
-  test("has no room for more than the client's share: 503, and nothing of it is kept", async () => {
+  test("is limited to the client's share: 503, and nothing is kept", async () => {
     const others = parties.connect("192.0.2.9");
     expect(others.take(MAX_HELD_BYTES / 2 - 100)).toBe(true);
     expect(parties.connect("127.0.0.1").take(MAX_HELD_BYTES / 4 - 10_000)).toBe(true);
@@ -442,7 +442,7 @@ describe("what is held for a client", () => {
     await closed;
   });
 
-  test("has no room behind a request: that one is answered, and the connection ends", async () => {
+  test("is limited for input after a request: that request is answered, and the connection ends", async () => {
     const party = parties.connect("127.0.0.1");
     client.write(get());
     await begun(1);

@@ -258,7 +258,7 @@ describe("certificateFacts()", () => {
     return certificateFacts(new X509Certificate(makeTestCertificate({ name: "many", dns }).cert), isSigned);
   };
 
-  test("of a certificate that nobody signed the names are not even read", () => {
+  test("reads no names of a certificate that no authority signed", () => {
     expect(factsOf(3, false)).toMatchObject({
       isValid: false,
       fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),

@@ -13,7 +13,7 @@ test.each([
   expect(connectionLimits(undefined, descriptors)).toEqual(expected);
 });
 
-test("connectionLimits() takes what is configured", () => {
+test("connectionLimits() uses the configured number", () => {
   expect(connectionLimits(7, 1_024)).toEqual({ public: 7, upstreams: 409, other: 51, own: 40 });
   expect(connectionLimits(700, 1_024)).toEqual({ public: 700, upstreams: 120, other: 51, own: 40 });
 });

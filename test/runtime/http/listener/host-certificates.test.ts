@@ -102,14 +102,14 @@ beforeEach(() => {
 });
 
 describe("a certificate of a slice", () => {
-  test("is shown with clients' certificates judged by the gateway's own authorities", async () => {
+  test("is presented while client certificates are verified by the gateway's own authorities", async () => {
     expect(await ask("app.example", makeTestCertificate({ name: "client", by: authority }))).toBe(200);
     const stranger = makeTestCertificate({ name: "strange authority", isAuthority: true });
     expect(await ask("app.example", makeTestCertificate({ name: "client", by: stranger }))).toBe(495);
     expect(await ask("app.example")).toBe(495);
   });
 
-  test("whose key file goes astray stays as it was, and the status says why; others change meanwhile", async () => {
+  test("whose key file is missing stays unchanged, and the status says why; others can still change", async () => {
     const next = made("other second", "other.example");
     await writeFile(join(folder.path, "app.key"), made("stray", "app.example").key);
     await gateway.reload();
@@ -124,7 +124,7 @@ describe("a certificate of a slice", () => {
     expect(JSON.stringify(degraded)).toContain("the key is not the certificate's");
   });
 
-  test("that does not fit from the beginning leaves its owner with what was in force", async () => {
+  test("that is invalid from the beginning leaves its owner's previous slice active", async () => {
     await writeSlice("app", "app.example", made("app second", "app.example").cert);
     await gateway.reload();
 
@@ -134,7 +134,7 @@ describe("a certificate of a slice", () => {
     expect(log).toContain("the key is not the certificate's");
   });
 
-  test("is in force once certificate and key belong together", async () => {
+  test("is active once certificate and key match", async () => {
     const third = made("app third", "app.example");
     await writeFile(join(folder.path, "app.key"), third.key);
     await writeSlice("app", "app.example", third.cert);

@@ -11,7 +11,7 @@ import { openRaw } from "../../../support/raw-client.ts";
 
 const GET = "GET / HTTP/1.1\r\nhost: a.example\r\n\r\n";
 
-test("a connection that waits for its next request holds nothing of the last one", async () => {
+test("an idle connection holds nothing of its last request", async () => {
   const exchanges: WeakRef<Exchange>[] = [];
   let statuses = "";
   const server = await createHttpServer({

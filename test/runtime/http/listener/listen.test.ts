@@ -21,7 +21,7 @@ for (let index = 0; index < count; index += 1)
   require("node:net").connect(port, "127.0.0.1", () => { connected += 1; if (connected === count) end(); });
 `;
 
-test("listen() lets a thousand clients that come at once wait for a process that stands still", async () => {
+test("listen() lets a thousand simultaneous clients wait for a blocked process", async () => {
   const server = createServer((socket) => void socket.on("error", () => {}).resume());
   await listen(server, "127.0.0.1:0", silentLog());
   const { port } = server.address() as AddressInfo;

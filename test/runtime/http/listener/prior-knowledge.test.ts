@@ -64,7 +64,7 @@ function ask(port: number, headers: Record<string, string>): Promise<{ status: n
 }
 
 describe("a plain listener", () => {
-  test("takes the preface in one piece, byte by byte, and with what follows it", async () => {
+  test("accepts the preface in one piece, byte by byte, and with the following bytes", async () => {
     const server = await serve();
     const beginning = Buffer.concat([PREFACE, SETTINGS, request(1)]);
     const whole = await openHttp2(server.port, { clear: true, preface: beginning });
@@ -107,7 +107,7 @@ describe("a plain listener", () => {
     ["https", 200],
     ["ws", 400],
     ["HTTP", 400],
-  ])("takes the scheme %j as whoever ended TLS before it may say: %d", async (scheme, status) => {
+  ])("accepts the scheme %j from a proxy that terminated TLS: %d", async (scheme, status) => {
     const server = await serve();
     const client = await openHttp2(server.port, { clear: true });
     client.send(
@@ -152,7 +152,7 @@ describe("the client's address", () => {
     slow.close();
   });
 
-  test("is not asked for behind the preface: that order is none", async () => {
+  test("is not expected after the preface: that order is invalid", async () => {
     const server = await serve({ proxyProtocol: true });
     const client = await openHttp2(server.port, {
       clear: true,
@@ -170,7 +170,7 @@ describe("the client's address", () => {
   });
 });
 
-describe("a connection that does not say what it is", () => {
+describe("a connection that sends no complete preface", () => {
   test.each([
     ["", /^$/],
     ["PRI * HTT", /^HTTP\/1\.1 400 /],

@@ -154,7 +154,7 @@ describe("use_proxy_protocol", () => {
     ["garbage", "PROXY TCP4 nonsense\r\n"],
     ["a line that never ends", "PROXY UNKNOWN ".padEnd(200, "x")],
     ["a second head", `${HEAD}${HEAD}${GET}`],
-  ])("cuts a connection with %s, and nothing of it is a request", async (_, bytes) => {
+  ])("closes a connection with %s, without reading it as a request", async (_, bytes) => {
     const server = await serve({ proxyProtocol: true });
     const client = openRaw(server.port, bytes);
     await client.closed;
@@ -168,7 +168,7 @@ describe("use_proxy_protocol", () => {
     expect(server.seen).toEqual([]);
   });
 
-  test("close() cuts connections whose head has not come, and idle ones behind a head", async () => {
+  test("close() closes connections without a complete head, and idle ones with one", async () => {
     const server = await serve({ proxyProtocol: true });
     const clients = [openRaw(server.port), openRaw(server.port, HEAD.slice(0, 20)), openRaw(server.port, HEAD)];
     await expect.poll(() => server.connections()).toBe(3);
@@ -188,7 +188,7 @@ describe("use_proxy_protocol", () => {
     await first.contains("192.0.2.7");
   });
 
-  test("stands before TLS, with HTTP/1.1 and HTTP/2 behind it", async () => {
+  test("comes before TLS, with HTTP/1.1 and HTTP/2 after it", async () => {
     const tls = await openListenerCertificates("a.example");
     open.push(tls);
     const server = await serve({ proxyProtocol: true, insecure: false, certificates: tls.certificates });
@@ -262,7 +262,7 @@ describe("use_proxy_protocol", () => {
     }
   });
 
-  test("the redirect listener expects the head too", async () => {
+  test("the redirect listener also expects the head", async () => {
     const redirects = await startRedirectServer({
       address: "127.0.0.1:0",
       securePort: 443,
@@ -294,7 +294,7 @@ describe("readForwardedFor()", () => {
     expect(read(hops, ...values)).toEqual({ address, chain });
   });
 
-  test("what a client wrote before the proxies' entries is neither believed nor sent on", () => {
+  test("entries to the left of the proxies' are neither trusted nor forwarded", () => {
     expect(read(1, "127.0.0.1, 10.9.9.9", "192.0.2.7")).toEqual({ address: "192.0.2.7", chain: "192.0.2.7, 10.0.0.1" });
     expect(read(1, "evil\u0001, , 192.0.2.7")).toEqual({ address: "192.0.2.7", chain: "192.0.2.7, 10.0.0.1" });
   });
@@ -311,7 +311,7 @@ describe("readForwardedFor()", () => {
     ["with a name", 1, ["unknown"]],
     ["with an octal address", 1, ["0300.0.2.7"]],
     ["with a list that is too long", 1, [`${"192.0.2.7,".repeat(1_000)}192.0.2.7`]],
-  ])("believes the connection alone %s", (_, hops, values) => {
+  ])("trusts only the connection %s", (_, hops, values) => {
     expect(read(hops, ...values)).toEqual({ address: PEER, chain: PEER });
   });
 
@@ -323,7 +323,7 @@ describe("readForwardedFor()", () => {
     expect(skip(2, "192.0.2.7")).toEqual({ address: PEER, chain: "" });
   });
 
-  test("whatever stands to the left changes nothing", () => {
+  test("entries further to the left change nothing", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ maxLength: 40 }), { maxLength: 5 }), (forged) => {
         expect(read(2, ...forged, "192.0.2.7, 10.0.0.2")).toEqual(read(2, "192.0.2.7, 10.0.0.2"));

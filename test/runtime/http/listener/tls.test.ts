@@ -96,7 +96,7 @@ describe("the TLS listener", () => {
     expect(await handshake(host)).toEqual([name, "false"]);
   });
 
-  test("ALPN: h2 first, HTTP/1.1 for those who only speak it", async () => {
+  test("ALPN: h2 first, HTTP/1.1 for clients that only speak that", async () => {
     expect(await handshake("app.example", ["http/1.1"])).toEqual(["app", "http/1.1"]);
     expect(await handshake("app.example", ["http/1.1", "h2"])).toEqual(["app", "h2"]);
   });
@@ -123,7 +123,7 @@ describe("the TLS listener", () => {
     expect(victim.requests.at(-1)?.header("x-forwarded-host")).toBe("app.example");
   });
 
-  test("certificate files that change are in force without a restart, and open connections stay", async () => {
+  test("changed certificate files are active without a restart, and open connections stay", async () => {
     const open: TLSSocket = connect({ host: "127.0.0.1", port: pipeline.port, rejectUnauthorized: false });
     await new Promise((resolve) => open.once("secureConnect", resolve));
     const next = makeTestCertificate({ name: "app renewed", dns: ["app.example"], by: authority });
@@ -216,7 +216,7 @@ describe("the redirecting listener", () => {
     expect(answer).toEqual([status, location]);
   });
 
-  test("knows the hosts of the configuration in force", async () => {
+  test("knows the hosts of the active configuration", async () => {
     const route = (from: string): string =>
       `routes: [{ from: "${from}", to: "http://127.0.0.1:1", policy: [{ allow: { and: [{ accept: true }] } }] }]`;
     const following = await startPipeline(

@@ -40,7 +40,7 @@ describe("HTTP/1.1", () => {
     await told("client 2");
   });
 
-  test("what is broken off here", async () => {
+  test("connections that the gateway aborts", async () => {
     openRaw(server.port, GET);
     await arrived(1);
     exchanges[0]?.abort();
@@ -59,7 +59,7 @@ describe("HTTP/1.1", () => {
     expect(unanswered).toEqual([]);
   });
 
-  test("not what stands behind an answer that says close", async () => {
+  test("not input after a response that says close", async () => {
     const last = openRaw(server.port, GET.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n") + GET);
     await arrived(1);
     exchanges[0]?.respond(200, ["content-length", "2"], "ok");
@@ -68,7 +68,7 @@ describe("HTTP/1.1", () => {
     expect(unanswered).toEqual([]);
   });
 
-  test("one whose body cannot be read", async () => {
+  test("requests whose body cannot be read", async () => {
     openRaw(server.port, GET.replace("\r\n\r\n", "\r\ntransfer-encoding: chunked\r\n\r\nno chunk"));
     await arrived(1);
     await told("client 1");
@@ -99,7 +99,7 @@ describe("HTTP/1.1", () => {
 });
 
 describe("HTTP/2", () => {
-  test("a client that leaves its request, what is broken off here, and no answer", async () => {
+  test("a client that leaves its request, a stream that the gateway aborts, and a request without response", async () => {
     const session = connect(server.origin);
     session.on("error", () => {});
     const ask = () => session.request({ ":path": "/", ":authority": "a.example" }).on("error", () => {});

@@ -121,7 +121,7 @@ function eventsOf(api: KubeApi, name: string): readonly string[] {
 }
 
 describe("Controller", () => {
-  test("publishes what there is, then what changes, and what goes", async () => {
+  test("publishes existing Ingresses, then changes and removals", async () => {
     const api = await startApi(service("web"), web);
     const { publisher, texts } = keepingPublisher();
     const { routes } = await control(api, publisher);
@@ -151,7 +151,7 @@ describe("Controller", () => {
     expect(eventsOf(api, "bad")[1]).toBe("Normal Served 1: the gateway serves it");
   });
 
-  test("says once that annotations of another gateway are not read, and that other classes are left alone", async () => {
+  test("reports once that annotations of another gateway are ignored, and Ingresses of other classes not served", async () => {
     const lines: string[] = [];
     const said = (text: string): number => lines.filter((line) => line.includes(text)).length;
     const strange = ingress("strange", { host: "strange.example.com" });
@@ -167,7 +167,7 @@ describe("Controller", () => {
     await routes(["shop.strange:strange.example.com"]);
     await api.until(() => eventsOf(api, "strange").length === 1 && eventsOf(api, "theirs").length === 1);
     const before = rounds.length;
-    controller.wake({ anew: true });
+    controller.wake({ republish: true });
     await expect.poll(() => rounds.length).toBeGreaterThan(before);
 
     expect(eventsOf(api, "strange")).toEqual([
@@ -212,7 +212,7 @@ describe("Controller", () => {
     expect(statusOf(api, "other")).toEqual([address]);
   });
 
-  test("writes the address into the status of who is served, and takes it from who is not", async () => {
+  test("writes the address into the status of served Ingresses, and removes it from others", async () => {
     const api = await startApi(service("web"), web, {
       ...bad,
       status: { loadBalancer: { ingress: [{ ip: "203.0.113.7" }] } },
@@ -224,7 +224,7 @@ describe("Controller", () => {
     expect(statusOf(api, "web")).toEqual([{ ip: "203.0.113.7" }]);
   });
 
-  test("reports no problem of its own when a namespace is deleted and takes no Events any more", async () => {
+  test("reports no problem of its own when a namespace is being deleted and rejects Events", async () => {
     const api = await startApi(service("web"), bad);
     api.terminate("shop");
     const lines: string[] = [];
@@ -238,7 +238,7 @@ describe("Controller", () => {
     expect(lines.join("")).not.toContain("cannot write event");
   });
 
-  test("tries again when somebody else wrote the Ingress at the same time (409)", async () => {
+  test("retries when another client wrote the Ingress at the same time (409)", async () => {
     const api = await startApi(service("web"), web);
     api.beforeNextWrite(
       ({ path }) => path.endsWith("/status"),
@@ -265,7 +265,7 @@ describe("Controller", () => {
     await api.until(() => JSON.stringify(statusOf(api, "web")) === '[{"ip":"203.0.113.2"}]');
   });
 
-  test("reads only Secrets that an Ingress names, and publishes anew when one changes", async () => {
+  test("reads only Secrets that an Ingress names, and publishes again when one changes", async () => {
     const annotations = { mcp_server: "true", mcp_server_upstream_oauth2_secret: "oauth" };
     const secret = (id: string): object => ({
       kind: "Secret",
@@ -301,7 +301,7 @@ describe("Controller", () => {
     ).toBe(true);
   });
 
-  test("a Secret that may not be read holds up nobody else", async () => {
+  test("a Secret that cannot be read delays no other Ingress", async () => {
     const annotations = { mcp_server: "true", mcp_server_upstream_oauth2_secret: "oauth" };
     const api = await startApi(service("web"), web, ingress("mcp", { host: "mcp.example.com", annotations }));
     api.forbid(({ path }) => path.includes("/secrets") || path.includes("ingressclasses"));
@@ -348,7 +348,7 @@ describe("Controller", () => {
     expect(texts).toHaveLength(1);
   });
 
-  test("who does not lead publishes and writes nothing, and begins when it leads", async () => {
+  test("a controller that does not lead publishes and writes nothing, until it leads", async () => {
     let leads = false;
     const api = await startApi(service("web"), web, bad);
     const { publisher, texts } = keepingPublisher();
@@ -360,13 +360,13 @@ describe("Controller", () => {
     expect([texts, api.objects("events"), api.seen.filter(({ method }) => method !== "GET")]).toEqual([[], [], []]);
 
     leads = true;
-    controller.wake({ anew: true });
+    controller.wake({ republish: true });
     await round(({ outcome }) => outcome === "published");
 
     expect(texts).toHaveLength(1);
   });
 
-  test("leaves out the Ingress that the gateway refuses, tells its author, and serves the rest", async () => {
+  test("omits the Ingress that the gateway rejects, notifies its author, and serves the rest", async () => {
     const api = await startApi(service("web"), web, ingress("foreign", { host: "foreign.example.org" }));
     const place = ["routes", "shop.foreign:foreign.example.org", "from"];
     const { publisher, texts } = keepingPublisher((text) =>
@@ -456,7 +456,7 @@ routes: []
     };
   }
 
-  test("gets the slice with secrets sealed to its key, and has it in force when publishing ends", async () => {
+  test("gets the slice with secrets sealed to its key, and activates it before publishing ends", async () => {
     const { gateway, publisher } = await gatewayAndPublisher();
     const annotations = { mcp_server: "true", mcp_server_upstream_oauth2_secret: "oauth" };
     const secret = {
@@ -480,7 +480,7 @@ routes: []
     expect(gateway.log()).not.toContain("hunter2");
   });
 
-  test("says which Ingress it refuses; the others are in force", async () => {
+  test("names the Ingress that it rejects; the others are active", async () => {
     const { gateway, publisher } = await gatewayAndPublisher();
     // The authenticate host of this gateway serves no route: only the gateway knows that.
     await gateway.reconfigure(`${yaml}authenticate_service_url: https://auth.example.com\n`);
@@ -493,7 +493,7 @@ routes: []
     expect(eventsOf(api, "auth")[0]).toContain('"spec.rules[0].host" has the host of "authenticate_service_url"');
   });
 
-  test("refuses a namespace that the boot file gives no rights; the others are in force", async () => {
+  test("rejects a namespace without permissions in the main configuration file; the others are active", async () => {
     const gateway = await startGateway({ yaml, boot: { owners: { "kubernetes.shop": {} } } });
     closers.push(() => gateway.close());
     const { tokenFile } = await gatewayAndPublisher();
@@ -509,7 +509,7 @@ routes: []
     expect(eventsOf(api, "web")).toEqual([]);
   });
 
-  test("refuses many of one namespace, one after the other: the others are in force", async () => {
+  test("rejects many Ingresses of one namespace, one at a time: the others are active", async () => {
     const { gateway, publisher } = await gatewayAndPublisher();
     await gateway.reconfigure(`${yaml}authenticate_service_url: https://auth.example.com\n`);
     // Where the oldest is refused the next one takes its place.
@@ -526,7 +526,7 @@ routes: []
     expect(eventsOf(api, "evil-59").join("\n")).toContain("one Ingress after the other");
   });
 
-  test("refuses hundreds of places of one namespace: another one loses what is wrong with it, and no more", async () => {
+  test("rejects hundreds of values of one namespace: another one loses only its own bad one", async () => {
     const owners = { "kubernetes.*": { allowed_from: ["*.example.com"] } };
     const gateway = await startGateway({ yaml, boot: { owners } });
     closers.push(() => gateway.close());

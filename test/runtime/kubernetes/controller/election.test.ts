@@ -39,7 +39,7 @@ describe("createElection()", () => {
     expect(spec()?.["renewTime"]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
   });
 
-  test("a leader that renews stays one, however long", async () => {
+  test("a leader that renews stays leader indefinitely", async () => {
     const { clock, candidate } = await setup();
     const [a, b] = [candidate("a"), candidate("b")];
     await a.tick();
@@ -51,7 +51,7 @@ describe("createElection()", () => {
     }
   });
 
-  test("a leader that cannot renew stops before anybody else begins", async () => {
+  test("a leader that cannot renew stops before another one begins", async () => {
     const { api, clock, candidate } = await setup();
     const [a, b] = [candidate("a"), candidate("b")];
     await a.tick();
@@ -68,7 +68,7 @@ describe("createElection()", () => {
     expect(await a.tick()).toBe(false);
   });
 
-  test("times in the Lease are not believed: only what was watched counts", async () => {
+  test("times in the Lease are not trusted: only observed changes count", async () => {
     const { api, clock, candidate } = await setup();
     api.apply({
       kind: "Lease",
@@ -128,7 +128,7 @@ describe("createElection()", () => {
     expect(await b.tick()).toBe(true);
   });
 
-  test("who is not leader gives nothing back", async () => {
+  test("a controller that does not lead releases nothing", async () => {
     const { api, candidate } = await setup();
     const [a, b] = [candidate("a"), candidate("b")];
     await a.tick();

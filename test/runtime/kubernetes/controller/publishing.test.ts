@@ -181,7 +181,7 @@ describe.each(["directory", "admin"] as const)("slices of namespaces (%s)", (kin
     expect(unexpected(statuses)).toEqual([]);
   });
 
-  test("go when their namespace has no Ingress any more, also after a restart of the controller", async () => {
+  test("are removed when their namespace has no Ingress, also after a restart of the controller", async () => {
     await place.publisher.publish(sliceTexts([blog(), shop()]));
     await served("shop.example.com", "kubernetes.shop");
 
@@ -193,7 +193,7 @@ describe.each(["directory", "admin"] as const)("slices of namespaces (%s)", (kin
     expect((await ask("shop.example.com")).status).toBe(421);
   });
 
-  test("of somebody else are never taken away, whatever their names", async () => {
+  test("of other publishers are never removed, whatever their names", async () => {
     await place.put({ ...slice("kubernetes.terraform", { main: "one.example.com" }) });
     await place.put({ version: 1, owner: "kubernetes.a.b", routes: {} });
     await place.put({ version: 1, owner: "team", routes: {} });

@@ -80,7 +80,7 @@ describe("Reflector", () => {
     });
   });
 
-  test("lists, then follows what is added, changed and removed", async () => {
+  test("lists, then follows additions, changes and removals", async () => {
     const { api, reflector, holds } = await setup({ before: (api) => api.apply(one) });
     await holds("one");
 
@@ -107,7 +107,7 @@ describe("Reflector", () => {
     expect(api.seen.filter(isList)).toHaveLength(3);
   });
 
-  test("begins a list anew when its rest is gone", async () => {
+  test("restarts a list whose next page is gone", async () => {
     let compacted = false;
     const { api, holds } = await setup({
       pageSize: 1,
@@ -129,7 +129,7 @@ describe("Reflector", () => {
     expect(api.seen.some(({ query }) => query.has("continue"))).toBe(true);
   });
 
-  test("goes on from the last version when a watch ends in the middle of a line", async () => {
+  test("continues from the last version when a watch ends in the middle of a line", async () => {
     const { api, holds } = await setup({ before: (api) => api.apply(one) });
     await holds("one");
     await api.until(() => api.watches() === 1);
@@ -142,7 +142,7 @@ describe("Reflector", () => {
     expect(lists(api)).toBe(1);
   });
 
-  test("goes on from a bookmark, so that quiet collections are not listed anew", async () => {
+  test("continues from a bookmark, so that quiet collections are not listed again", async () => {
     const { api, holds } = await setup({ before: (api) => api.apply(one), watchSeconds: 1 });
     await holds("one");
     await api.until(() => api.watches() === 1);
@@ -158,7 +158,7 @@ describe("Reflector", () => {
     expect(lists(api)).toBe(1);
   });
 
-  test("lists anew after 410 Gone, and forgets what was removed meanwhile", async () => {
+  test("lists again after 410 Gone, and drops objects that were removed meanwhile", async () => {
     const { api, holds } = await setup({
       before: (api) => {
         api.apply(one);
@@ -178,7 +178,7 @@ describe("Reflector", () => {
     expect(lists(api)).toBe(2);
   });
 
-  test("lists anew when the status of a watch is 410", async () => {
+  test("lists again when the status of a watch is 410", async () => {
     const { api, holds } = await setup({ before: (api) => api.apply(one) });
     await holds("one");
     await api.until(() => api.watches() === 1);
@@ -195,7 +195,7 @@ describe("Reflector", () => {
     ["an event of unknown type", '{"type":"RENAMED","object":{"metadata":{"name":"x","resourceVersion":"5"}}}\n'],
     ["an event without version", '{"type":"MODIFIED","object":{"metadata":{"name":"x"}}}\n'],
     ["an event without a name", '{"type":"MODIFIED","object":{"metadata":{"resourceVersion":"5"}}}\n'],
-  ])("takes %s for a sign that something was missed, and lists anew", async (_, line) => {
+  ])("treats %s as a missed change, and lists again", async (_, line) => {
     const { api, names, holds } = await setup({ before: (api) => api.apply(one) });
     await holds("one");
     await api.until(() => api.watches() === 1);
@@ -233,7 +233,7 @@ describe("Reflector", () => {
     expect(lists(api)).toBe(1);
   });
 
-  test("starts anew when a watch falls silent without an end", async () => {
+  test("restarts when a watch is silent without an end", async () => {
     const { api, holds } = await setup({ before: (api) => api.apply(one), watchSeconds: 0.05, graceMs: 100 });
     await holds("one");
     await api.until(() => api.watches() === 1);
@@ -245,7 +245,7 @@ describe("Reflector", () => {
     expect(lists(api)).toBe(1);
   });
 
-  test("keeps what it has while the server is away, and is right again afterwards", async () => {
+  test("keeps its objects while the server is unavailable, and recovers afterwards", async () => {
     const { api, names, reflector, holds } = await setup({ before: (api) => api.apply(one) });
     await holds("one");
     await api.until(() => api.watches() === 1);
@@ -290,7 +290,7 @@ describe("Reflector", () => {
 });
 
 describe("createKubeClient()", () => {
-  test("says what was refused with status and reason, and never the token", async () => {
+  test("reports status and reason of a rejection, and never the token", async () => {
     const api = await startKubeApi();
     closers.push(() => api.close());
     const client = await createKubeClient({ kubeconfig: api.kubeconfig });

@@ -50,7 +50,7 @@ async function gatewayThat(judge: (owners: readonly string[]) => Answer) {
   return { publisher, posts, bytes };
 }
 
-test("a token that the gateway does not accept is named by its file, with what to do", async () => {
+test("a rejected token is reported by its file, with the remedy", async () => {
   const server = createServer((_request, response) => response.writeHead(401).end("{}"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const folder = mkdtempSync(join(tmpdir(), "gateway-split-"));
@@ -76,7 +76,7 @@ function sliceOf(namespace: string, mib: number): SliceText {
   return { owner, text: `${text}\n`, digest: namespace };
 }
 
-test("what is more than a request should have goes in several, counted in bytes", async () => {
+test("changes above the size of a request go in several, counted in bytes", async () => {
   const { publisher, posts, bytes } = await gatewayThat(() => GOOD);
   const slices = ["a", "b", "c", "d", "e"].map((namespace) => sliceOf(namespace, 6));
   expect(await publisher.publish(slices)).toEqual({ kind: "published" });
@@ -84,7 +84,7 @@ test("what is more than a request should have goes in several, counted in bytes"
   expect(Math.max(...bytes)).toBeLessThan(17 * MIB);
 });
 
-test("a slice that no gateway takes waits alone, and is named", async () => {
+test("only a slice that no gateway accepts waits, and is named", async () => {
   const tooLarge: Answer = { status: 413, body: { message: "changes may have 67108864 bytes" } };
   const { publisher, posts } = await gatewayThat((owners) => (owners.includes("kubernetes.c") ? tooLarge : GOOD));
   const slices = ["a", "b", "c", "d"].map((namespace) => sliceOf(namespace, 0));
@@ -100,7 +100,7 @@ test("a slice that no gateway takes waits alone, and is named", async () => {
   ]);
 });
 
-test("what another namespace has yet to give away is asked for once more", async () => {
+test("a host that another namespace must give up first is requested again", async () => {
   const published = new Set<string>();
   const taken: Answer = { status: 422, body: { message: "b has it" } };
   const { publisher, posts } = await gatewayThat((owners) => {

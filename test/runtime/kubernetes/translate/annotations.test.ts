@@ -136,7 +136,7 @@ describe("readAnnotations()", () => {
     expect(found[0]).not.toContain("hunter2");
   });
 
-  test("passes over annotations of tools, whatever they hold", () => {
+  test("ignores annotations of other tools, whatever their values", () => {
     const tools = {
       "kubernetes.io/ingress.class": "gateway",
       "kubectl.kubernetes.io/last-applied-configuration": '{"metadata":{"annotations":{"ingress.gateway.io/zzz":"1"}}}',
@@ -183,7 +183,7 @@ describe("readAnnotations()", () => {
     expect(read({ [name]: "x" }).problems).toMatchObject([{ severity: "warning", annotation: name }]);
   });
 
-  test("names what a misspelt annotation is meant to be", () => {
+  test("suggests the intended name for a misspelled annotation", () => {
     expect(messages({ set_request_header: "X-A: b" })).toEqual([
       'set_request_header is not a known annotation, did you mean "set_request_headers"?',
     ]);
@@ -196,7 +196,7 @@ describe("readAnnotations()", () => {
     expect(read({ load_balancing_policy: text }).settings).toEqual({ load_balancing_policy: "least_request" });
   });
 
-  test("refuses a server that is a client too, once, and keeps the server", () => {
+  test("rejects a server that is also a client, once, and keeps the server", () => {
     const { settings, problems } = read({ mcp_server: "", mcp_client: "true" });
 
     expect(problems.map(({ annotation }) => annotation)).toEqual(["mcp_client"]);
@@ -220,7 +220,7 @@ describe("readAnnotations()", () => {
     expect(valueAt(settings, ["mcp", "server", "upstream_oauth2", "scopes"])).toEqual(["a", "b", "c"]);
   });
 
-  test("takes mcp_server false as absent, and says so beside its settings", () => {
+  test("treats mcp_server false as absent, and reports it next to server settings", () => {
     expect(read({ mcp_server: "false" }).settings).toEqual({});
     expect(messages({ mcp_server: "false", mcp_server_path: "/mcp" })[0]).toMatch(/"false" beside .*mcp_server_path/);
   });

@@ -66,7 +66,7 @@ describe("translate()", () => {
     expect(JSON.stringify(readSource("slice", yaml).value)).toContain(JSON.stringify(evil));
   });
 
-  test("tells everything wrong with an Ingress at once", async () => {
+  test("reports all problems of an Ingress together", async () => {
     const bad = ingress("bad", {
       host: "bad.example.com",
       annotations: { timeout: "soon", zzz: "1", set_request_headers: "Host: a" },
@@ -90,7 +90,7 @@ describe("translate()", () => {
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
-  test("gives the older of two Ingresses what both claim", async () => {
+  test("gives requests that two Ingresses claim to the older one", async () => {
     const newer = ingress("a", { host: "same.example.com", createdAt: "2026-02-01T00:00:00Z" });
     const older = ingress("b", { host: "same.example.com", createdAt: "2026-01-01T00:00:00Z" });
 
@@ -123,7 +123,7 @@ describe("translate()", () => {
     expect(renderSlices(other, "json")).toBe(renderSlices(one, "json"));
   });
 
-  test("a route keeps its name when paths come and go beside it", async () => {
+  test("a route keeps its name when other paths are added and removed", async () => {
     const before = await translated({ ingresses: [ingress("web", { host: "a.example.com", paths: ["/b"] })] });
     const after = await translated({
       ingresses: [ingress("web", { host: "a.example.com", paths: ["/a", "/b", "/"] })],
@@ -155,7 +155,7 @@ describe("translate()", () => {
     expect(translation.secrets).toEqual(["shop/oauth"]);
   });
 
-  test("without the gateway's key an Ingress with secrets is left out, the others are served", async () => {
+  test("without the gateway's key an Ingress with secrets is omitted, the others are served", async () => {
     const annotations = { mcp_server: "true", mcp_server_upstream_oauth2_secret: "oauth" };
     const secret = {
       metadata: { name: "oauth", namespace: "shop" },
@@ -183,7 +183,7 @@ describe("translate()", () => {
     expect(texts(translation)[0]).toContain("there is no Secret shop/oauth");
   });
 
-  test("leaves out what the gateway itself refused", async () => {
+  test("omits Ingresses that the gateway itself rejected", async () => {
     const other = ingress("other", { host: "other.example.com" });
     const refused = new Map([["shop/other", [{ severity: "error", message: "may not serve that host" } as const]]]);
 
@@ -208,7 +208,7 @@ describe("translate()", () => {
     expect(others.map(({ message }) => message)).toEqual(["is bad"]);
   });
 
-  test("names the Ingress in the place of a route that a gateway names, and nobody else's", async () => {
+  test("names the Ingress instead of a route that a gateway names, and only its own", async () => {
     const translation = await translated({ ingresses: [good] });
     const path = ["routes", "shop.good:good.example.com"];
 
@@ -225,7 +225,7 @@ describe("translate()", () => {
     ]);
   });
 
-  test("what a gateway has against a whole slice is told to every Ingress of its namespace, and to no other", async () => {
+  test("a problem with a whole slice is reported for every Ingress of its namespace, and no other", async () => {
     const other = ingress("web", { host: "blog.example.com", namespace: "blog" });
     const translation = await translated({
       services: [service("web"), service("web", "blog")],
@@ -277,7 +277,7 @@ describe("translate()", () => {
     expect(await keys([{ metadata: { name: "gateway" }, spec: { controller: "example.com/other" } }])).toEqual([]);
   });
 
-  test("serves what users reach over http, on another port, for a gateway that listens so", async () => {
+  test("serves users over http, on another port, for a gateway with such a listener", async () => {
     const { slices } = await translated(
       { ingresses: [good] },
       { scheme: "http", port: 8080, owner: "team", clusterDomain: "corp" },
@@ -320,7 +320,7 @@ test("an Ingress with a mistake in each of its thousands of paths costs no more 
 describe("routeName()", () => {
   const place = { namespace: "shop", ingress: "web", host: "a.example.com", path: "/api", kind: "prefix" } as const;
 
-  test("is short and says what the route is", () => {
+  test("is short and describes the route", () => {
     expect(routeName(place)).toBe("shop.web:a.example.com:api");
     expect(routeName({ ...place, path: "" })).toBe("shop.web:a.example.com");
     expect(routeName({ ...place, kind: "exact" })).toBe("shop.web:a.example.com:api (exact)");
@@ -372,7 +372,7 @@ describe("readManifests()", () => {
     expect(readManifests([{ file: "manifest.yaml", text }]).problems.join("\n")).toMatch(expected);
   });
 
-  test("reads documents, lists and JSON, and passes over what is none of ours", () => {
+  test("reads documents, lists and JSON, and ignores other kinds", () => {
     const text = `
 kind: Deployment
 apiVersion: apps/v1
@@ -388,7 +388,7 @@ metadata: { name: web }
     });
   });
 
-  test("a Service of the wrong shape is a problem of who names it, not of the program", async () => {
+  test("a Service of the wrong shape is a problem of Ingresses that name it, not of the program", async () => {
     for (const spec of [{ ports: 5 }, { ports: [5, null] }, null, { type: "ExternalName", externalName: 5 }]) {
       const broken = { kind: "Service", apiVersion: "v1", metadata: { name: "web", namespace: "shop" }, spec };
       const { objects } = readManifests([{ file: "a", text: JSON.stringify(broken) }]);

@@ -61,7 +61,7 @@ test("a tool call that is answered as JSON gets an error inside a 200, not 401",
   expect(client.text).not.toContain("result");
 });
 
-test("a tool call is ended while the upstream works, and the upstream sees that nobody waits", async () => {
+test("a tool call is ended while the upstream works, and the upstream notices", async () => {
   const { pipeline, asked, call } = await start(() => {});
   const client = call();
   await expect.poll(() => asked.length).toBe(1);
@@ -73,7 +73,7 @@ test("a tool call is ended while the upstream works, and the upstream sees that 
   await left;
 });
 
-test("a tool call whose event stream has begun gets the error as its last event, behind half of another one", async () => {
+test("a tool call whose event stream has begun gets the error as its last event, after half of another one", async () => {
   const { pipeline, call } = await start((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" }).write('event: message\ndata: {"half":');
   });

@@ -125,7 +125,7 @@ const message = (text: string): Buffer => {
 };
 const cookie = (name: string): string[] => ["cookie", `gateway_session=${name}`];
 
-describe("what the gateway itself answers to a call", () => {
+describe("the gateway's own response to a call", () => {
   test.each([
     ["nobody signed in", "people", [], status.UNAUTHENTICATED, "sign-in.required: Unauthorized"],
     ["a user who may not", "people", cookie("bob"), status.PERMISSION_DENIED, "access.denied: You are signed in"],
@@ -153,7 +153,7 @@ describe("what the gateway itself answers to a call", () => {
       status.INTERNAL,
       "request.authority-mismatch: ",
     ],
-  ])("tells of %s by a gRPC status in the head", async (_, host, fields, code, words) => {
+  ])("reports %s by a gRPC status in the head", async (_, host, fields, code, words) => {
     const { head, isWhole } = await ask(host, fields, SAY, message("hang"));
     expect(isWhole).toBe(true);
     expect(head).toMatchObject({ ":status": 200, "content-type": "application/grpc", "grpc-status": String(code) });
@@ -164,7 +164,7 @@ describe("what the gateway itself answers to a call", () => {
       expect(head).not.toHaveProperty(name);
   });
 
-  test("a call over a limit is told when to come again", async () => {
+  test("tells a rate limited call when to retry", async () => {
     const first = await client("limited").say({ text: "hello" });
     expect(first.code).toBe(status.OK);
     const { head } = await ask("limited", [], SAY, message("hello"));
@@ -184,12 +184,12 @@ describe("what the gateway itself answers to a call", () => {
     ]);
   });
 
-  test("what the settings add stands beside it, and cannot be taken for it", async () => {
+  test("has the headers of settings, which cannot be mistaken for its own", async () => {
     const { head } = await ask("app", ["grpc-timeout", "x"]);
     expect(head).toMatchObject({ "x-ours": "yes", "grpc-status": "13" });
   });
 
-  test("a path with several readings is refused as a call, too", async () => {
+  test("also rejects an ambiguous path as a call", async () => {
     const { head } = await ask("app", [], "/a%2fb");
     expect(head).toMatchObject({ ":status": 200, "grpc-status": String(status.INTERNAL) });
   });
@@ -250,7 +250,7 @@ describe("silence", () => {
   test.each([
     ["before its answer has begun", silent],
     ["after its answer has begun", metadataOf({})],
-  ])("is no end of a call that is open on both sides, %s", async (_, metadata) => {
+  ])("does not end a call that is open on both sides, %s", async (_, metadata) => {
     const began = server.nextCall();
     const { call, outcome } = client("quick").openChat(metadata);
     call.write(nothing);
@@ -263,7 +263,7 @@ describe("silence", () => {
     expect((await outcome).code).toBe(status.OK);
   });
 
-  test("is no end of an answer, whose request has ended", async () => {
+  test("does not end a response whose request has ended", async () => {
     // A busy machine may take longer than the bound until the answer begins: then once more.
     const begun = async (): Promise<ReturnType<NotesClient["openRepeat"]>> => {
       const opened = client("quick").openRepeat({ text: "n", count: 1, hang: true });
@@ -293,7 +293,7 @@ describe("silence", () => {
     expect(await afterAnswer()).toEqual([status.INTERNAL, [{ text: "a" }]]);
   });
 
-  test("of a client that begins nothing ends its call, and one of a call under way does not", () => {
+  test("of a client ends a call without a message, but not one in progress", () => {
     vi.useFakeTimers();
     try {
       const bodies = [false, true, true, true].map((mayRest) => {
@@ -318,7 +318,7 @@ describe("silence", () => {
 });
 
 describe("the end of a call", () => {
-  test("comes with its deadline, although the client goes on, and tells the server", async () => {
+  test("comes with its deadline even if the client continues, and is reported to the server", async () => {
     const began = server.nextCall();
     const { isWhole, head, trailers } = await ask("app", ["grpc-timeout", "1S"], SAY, message("hang"));
     // The answer had begun; the server's clock may ring first, and says it in its words.
@@ -365,7 +365,7 @@ describe("the end of a call", () => {
     expect([code, notes.length]).toEqual([status.INTERNAL, 1]);
   });
 
-  test("comes from either side at any moment, and leaves nothing behind", async () => {
+  test("comes from either side at any moment, and leaves nothing open", async () => {
     const outcomes = Array.from({ length: 200 }, async (_, index) => {
       const { call, outcome } = client("plain").openChat();
       call.write({ text: "a" });

@@ -92,7 +92,7 @@ test("the identifier is the gateway's own, and another one each time; the upstre
   expect(lastIdOf(context)).not.toBe(lastIdOf(context));
 });
 
-test("an upstream whose events have identifiers gets its own last one, also when it came in pieces", async () => {
+test("an upstream whose events have IDs gets its own last one, also when it came in pieces", async () => {
   const session = await begin();
   const id = await endedBy(session, [
     "id: one\ndata: {}\n\n",
@@ -105,12 +105,12 @@ test("an upstream whose events have identifiers gets its own last one, also when
   expect(await toldBy(session, "one")).toBe("one");
 });
 
-test("what others write in its form is nothing that a header cannot have", () => {
+test("IDs that others write in our form cannot inject a header", () => {
   expect(upstreamEventId(`gateway-end.x.${Buffer.from("a\r\nb: c").toString("base64url")}`)).toBeUndefined();
   expect(upstreamEventId("gateway-end.")).toBeUndefined();
 });
 
-test("a stream whose access is revoked, and one of an application, ends without", async () => {
+test("a stream whose access is revoked, and one of an application, end without such an event", async () => {
   const session = await begin();
   const stream = send("GET", session);
   await stream.contains("text/event-stream");

@@ -58,7 +58,7 @@ describe("event streams", () => {
     }
   });
 
-  test("a client that goes away takes the upstream request with it", async () => {
+  test("a client that leaves aborts its upstream request", async () => {
     const closed = Promise.withResolvers<void>();
     const { pipeline } = await start((_request, socket) => {
       socket.on("close", () => closed.resolve());
@@ -73,7 +73,7 @@ describe("event streams", () => {
     expect(pipeline.proxy.underWay).toBe(0);
   });
 
-  test("a client that goes away before the head takes the upstream request with it", async () => {
+  test("a client that leaves before the head aborts its upstream request", async () => {
     const closed = Promise.withResolvers<void>();
     const { victim, pipeline } = await start((_request, socket) => void socket.on("close", () => closed.resolve()));
     const client = openRaw(pipeline.port, MCP_GET);
@@ -82,7 +82,7 @@ describe("event streams", () => {
     await closed.promise;
   });
 
-  test("a client that goes away while it is authenticated leaves nothing open upstream", async () => {
+  test("a client that leaves during authentication leaves nothing open upstream", async () => {
     const closed = Promise.withResolvers<void>();
     const victim = await startVictim((_request, socket) => {
       socket.on("close", () => closed.resolve());
@@ -170,7 +170,7 @@ describe("event streams", () => {
 });
 
 describe("connections", () => {
-  test("an Upgrade that nobody offers is an ordinary request, without the word upstream", async () => {
+  test("an Upgrade other than WebSocket is an ordinary request, and the header is not forwarded", async () => {
     const { victim, pipeline } = await start(answerOk);
     const answer = await sendRaw(
       pipeline.port,
@@ -184,7 +184,7 @@ describe("connections", () => {
     expect(victim.requests[0]?.headers.has("http2-settings")).toBe(false);
   });
 
-  test("TLS to the upstream names the host of `to`, not what Host says", async () => {
+  test("TLS to the upstream uses the host name of `to`, not the Host header", async () => {
     const { victim, pipeline } = await start(() => {});
     pipeline.swap(yaml(`https://localhost:${victim.port}`, "preserve_host_header: true"));
     const client = openRaw(pipeline.port, GET);
@@ -253,7 +253,7 @@ describe("answers", () => {
     expect(answer.status).toBe(502);
   });
 
-  test("bytes after the declared end never reach anybody", async () => {
+  test("bytes after the declared end reach no client", async () => {
     const { pipeline } = await start((_request, socket) => {
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged");
     });
@@ -354,7 +354,7 @@ describe("request bodies", () => {
     await expect.poll(() => pipeline.proxy.underWay).toBe(0);
   });
 
-  test("an early refusal of a large body still reaches the client, and the connection goes on", async () => {
+  test("an early rejection of a large body still reaches the client, and the connection continues", async () => {
     const { victim, pipeline } = await start(() => {});
     const body = "c".repeat(300_000);
     const client = openRaw(

@@ -106,7 +106,7 @@ describe("Streams", () => {
     expect(streams.add(call)).toBe(false);
   });
 
-  test("ends a stream at the next tick that expired before its answer began, and refuses what was revoked", () => {
+  test("ends a stream that expired before its response at the next tick, and rejects a revoked one", () => {
     expect(streams.add(stream("alice", 0))).toBe(true);
     streams.endExpired();
     expect(ended).toEqual(["alice"]);
@@ -115,7 +115,7 @@ describe("Streams", () => {
     expect(streams.size).toBe(0);
   });
 
-  test("ends a request whose answer has not begun once its user is revoked", () => {
+  test("ends a request without response once its user is revoked", () => {
     const call = stream("alice", 10, { isEndless: false, endsWithCredential: false });
     const short = stream("alice", 10, { isEndless: false, endsWithCredential: false });
     for (const each of [call, short]) streams.sent(each);
@@ -135,7 +135,7 @@ describe("Streams", () => {
     expect(streams.size).toBe(0);
   });
 
-  test("leaves nothing of finished requests to V8's old space, where it would stay for seconds", () => {
+  test("keeps nothing of finished requests in V8's old space, where it would stay for seconds", () => {
     setFlagsFromString("--expose-gc");
     const gc = runInNewContext("gc") as (options: { type: "minor" }) => void;
     const call = stream("alice", 10, { isEndless: false, endsWithCredential: false });
@@ -178,14 +178,14 @@ describe("Streams", () => {
     expect(ended).toEqual(["alice"]);
   });
 
-  test("refuses what an interim configuration no longer allows", () => {
+  test("rejects a stream that an interim configuration denies", () => {
     streams.reconsider(config("elsewhere.example"));
     expect(streams.add(stream("alice", 10))).toBe(false);
     streams.reconsider(config("example.com"));
     expect(streams.add(stream("alice", 10))).toBe(true);
   });
 
-  test("ends by revocation of any key, once, and only what it names", () => {
+  test("ends streams by revocation of any of their keys, once, and no others", () => {
     streams.add(stream("alice", 10));
     streams.add(stream("bob", 10));
     revocations.revokeNow("session:session-alice");
@@ -194,7 +194,7 @@ describe("Streams", () => {
     expect(streams.size).toBe(1);
   });
 
-  test("forgets what was removed", () => {
+  test("forgets removed streams", () => {
     const alice = stream("alice", 10);
     streams.add(alice);
     streams.remove(alice);
@@ -204,7 +204,7 @@ describe("Streams", () => {
     expect(ended).toEqual([]);
   });
 
-  test("reconsider() ends what the route, the policy or its absence no longer allows", () => {
+  test("reconsider() ends streams that the policy denies, or whose route is gone", () => {
     streams.add(stream("alice", 10));
     streams.reconsider(config("example.com"));
     expect(ended).toEqual([]);
@@ -231,20 +231,20 @@ describe("recheck()", () => {
     return streams;
   };
 
-  test("ends the streams of a user whose changed claims the policy does not let in", async () => {
+  test("ends the streams of a user whose changed claims the policy denies", async () => {
     withCurrent(changed("example.org")).add(stream("alice", 100));
     await streams.recheck();
     expect(ended).toEqual(["alice"]);
     expect(streams.size).toBe(0);
   });
 
-  test("ends the streams of a user who is gone", async () => {
+  test("ends the streams of a deleted user", async () => {
     withCurrent(() => Promise.resolve(undefined)).add(stream("alice", 100));
     await streams.recheck();
     expect(ended).toEqual(["alice"]);
   });
 
-  test("keeps those whose claims changed otherwise, and decides later by the new claims", async () => {
+  test("keeps streams after other changes of claims, and decides later by the new claims", async () => {
     const moved = snapshotFrom(
       `routes: [{ name: a, from: "https://a.example", to: "http://127.0.0.1:1", policy: [{ allow: { and: [{ email: { is: alice@example.com } }] } }] }]`,
     );
@@ -256,7 +256,7 @@ describe("recheck()", () => {
     expect(ended).toEqual(["alice"]);
   });
 
-  test("ends nothing while nobody can tell, nor what is anonymous", async () => {
+  test("ends neither streams with unknown users during an outage, nor anonymous ones", async () => {
     withCurrent(() => Promise.reject(new Error("the store is away"))).add(stream("alice", 100));
     streams.add(stream("nobody", 100, { principal: undefined }));
     await streams.recheck();

@@ -110,7 +110,7 @@ describe.each(PAIRS)("from %s to %s", (client, version) => {
     expect(answer.headers["x-sum"]).toBeUndefined();
   });
 
-  test("they pass without TE, which is about what a client does with those of responses", async () => {
+  test("are forwarded without TE, which is about the client's handling of response trailers", async () => {
     const { upstream, ask } = pair(client, version);
     upstream.answer(TWO);
 
@@ -131,7 +131,7 @@ describe.each(PAIRS)("from %s to %s", (client, version) => {
     }
   });
 
-  test("what is announced names those that may come", async () => {
+  test("announcements only name trailers that are forwarded", async () => {
     const { upstream, ask } = pair(client, version);
     const names = "X-Sum, Content-Length, x-gateway-assertion, Set-Cookie, X-Late, not a name";
     upstream.answer(TWO, [["trailer", names]]);
@@ -142,7 +142,7 @@ describe.each(PAIRS)("from %s to %s", (client, version) => {
     if (client === "HTTP/1.1") expect(answer.headers["trailer"]).toBe("x-sum, x-late");
   });
 
-  test("a body of declared length has them over HTTP/2 alone", async () => {
+  test("a body of declared length has them only over HTTP/2", async () => {
     const { upstream, ask } = pair(client, version);
     upstream.answer(TWO, [["content-length", "6"]]);
 
@@ -152,7 +152,7 @@ describe.each(PAIRS)("from %s to %s", (client, version) => {
     expect(upstream.seen.at(-1)).toMatchObject({ body: "body", trailers: isHttp2 ? [["x-sum", "abc"]] : [] });
   });
 
-  test("what a route sets, removes or rewrites, it does to trailers, too", async () => {
+  test("header settings of a route also apply to trailers", async () => {
     const { upstream, ask } = pair(client, version);
     upstream.answer(TWO);
 
@@ -205,7 +205,7 @@ describe.each(PAIRS)("from %s to %s", (client, version) => {
   test.each([
     ["fields", Array.from({ length: 101 }, () => ["x", "1"] as const)],
     ["bytes", Array.from({ length: 40 }, () => ["x", "1".repeat(500)] as const)],
-  ])("too many %s break the message off", async (_what, many) => {
+  ])("too many %s abort the message", async (_what, many) => {
     const { upstream, ask } = pair(client, version);
     upstream.answer(many);
     expect(await ask({ headers: TE })).toMatchObject({ isWhole: false, trailers: [] });

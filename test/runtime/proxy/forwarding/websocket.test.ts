@@ -84,7 +84,7 @@ describe("WebSocket over HTTP/1.1", () => {
     expect(plain.records.at(-1)).toMatchObject({ allow: true });
   });
 
-  test("what the upstream sends with its handshake reaches the client", async () => {
+  test("bytes that the upstream sends with its handshake reach the client", async () => {
     open = openRaw(plain.port, handshake("/hello"));
     await open.contains("\r\n\r\nhello");
   });
@@ -243,7 +243,7 @@ describe("WebSocket over HTTP/2", () => {
     stream.close();
   });
 
-  test("it ends with the session's revocation, and other streams of the connection go on", async () => {
+  test("ends with the session's revocation, while other streams of the connection continue", async () => {
     const { stream } = await open("/");
     const closed = new Promise((resolve) => stream.once("close", resolve));
     secure.revocations.revokeNow("session:session-alice");

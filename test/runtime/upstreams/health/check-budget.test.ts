@@ -8,7 +8,7 @@ import { createSpreadWork } from "../../../../runtime/shared/changes/spread-work
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { snapshotFrom } from "../../../support/config.ts";
 
-test("an owner's share is 100 a second, and what others leave of 400 in all", () => {
+test("an owner's share is 100 a second, and the rest of 400 in total", () => {
   const stretches = (wanted: Record<string, number>): Record<string, number> =>
     Object.fromEntries(
       [...paces(new Map(Object.entries(wanted).map(([owner, perSecond]) => [owner, { checks: 10, perSecond }])))].map(
@@ -22,7 +22,7 @@ test("an owner's share is 100 a second, and what others leave of 400 in all", ()
   expect(stretches({})).toEqual({});
 });
 
-test("an owner's checks under way are bounded, and leave room for others'", () => {
+test("an owner's checks in progress are limited, and leave room for other owners'", () => {
   const slots = createCheckSlots();
   const takeAll = (owner: string): (() => void)[] => {
     const taken: (() => void)[] = [];

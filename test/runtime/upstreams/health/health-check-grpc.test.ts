@@ -220,7 +220,7 @@ describe("checkGrpc() and servers that get it wrong", () => {
     await expect.poll(() => server.sockets.size).toBe(0);
   });
 
-  test("a stream that is reset, a connection that is cut, a session that is told to go", async () => {
+  test("a reset stream, a closed connection, a session with GOAWAY", async () => {
     for (const end of [
       (stream: ServerHttp2Stream) => stream.close(2),
       (stream: ServerHttp2Stream) => stream.close(0),
@@ -233,7 +233,7 @@ describe("checkGrpc() and servers that get it wrong", () => {
     }
   });
 
-  test("nobody listening, HTTP/1.1, TLS without HTTP/2", async () => {
+  test("nothing listening, HTTP/1.1, TLS without HTTP/2", async () => {
     expect(await ask(`http://127.0.0.1:${await freePort()}`)).toContain("ECONNREFUSED");
     const http = await listen(createHttpServer((_, response) => response.end()));
     const { cert, key } = makeTestCertificate({ name: "upstream" });
@@ -269,7 +269,7 @@ describe("checkGrpc() and servers that get it wrong", () => {
     await expect.poll(() => server.sockets.size).toBe(0);
   });
 
-  test("one that is given up leaves no connection, however silent the upstream is", async () => {
+  test("a canceled one leaves no connection, even if the upstream is silent", async () => {
     const mute = await listen(createServer((socket) => void socket.resume()));
     const muteHalf = await listen(createServer({ allowHalfOpen: true }, (socket) => void socket.resume()));
     open.push(mute, muteHalf);

@@ -53,7 +53,7 @@ describe("checkTcp()", () => {
     expect(server.sockets.size).toBe(0);
   });
 
-  test("sends its bytes and is content with what is expected", async () => {
+  test("sends its bytes and accepts the expected ones", async () => {
     const server = await serve((socket) =>
       socket.on("data", (chunk: Buffer) =>
         socket.write(chunk.equals(Buffer.from("PING\r\n")) ? "+PONG\r\n" : "-ERR\r\n"),
@@ -86,7 +86,7 @@ describe("checkTcp()", () => {
     expect(await check(server, probe(undefined, ...expected))).toBe(verdict);
   });
 
-  test("bytes that are no text", async () => {
+  test("bytes that are not text", async () => {
     const server = await serve((socket) => socket.end(Buffer.from([0x00, 0xff, 0x80, 0x00])));
     expect(await check(server, { kind: "tcp", send: "ff00", receive: ["ff80"] })).toBe("");
     expect(await check(server, { kind: "tcp", send: "ff00", receive: ["80ff"] })).not.toBe("");
@@ -106,14 +106,14 @@ describe("checkTcp()", () => {
     await expect.poll(() => server.sockets.size).toBe(0);
   });
 
-  test("tells of a reset and of nobody listening", async () => {
+  test("reports a reset, and that nothing listens", async () => {
     const server = await serve((socket) => socket.resetAndDestroy());
     expect(await check(server, probe("PING", "PONG"))).toMatch(/ECONNRESET|EPIPE/);
     const dead = upstreamAt(`http://127.0.0.1:${await freePort()}`);
     expect(await verdictOf((over) => checkTcp(dead, probe(undefined), over))).toContain("ECONNREFUSED");
   });
 
-  test("one that is given up leaves no connection, whether the upstream is silent or has closed its half", async () => {
+  test("a canceled one leaves no connection, whether the upstream is silent or has closed its half", async () => {
     const silent = await serve(() => {});
     const halfClosed = await listen(createServer({ allowHalfOpen: true }, (socket) => void socket.resume()));
     open.push(halfClosed);

@@ -149,7 +149,7 @@ describe("createHealthChecks()", () => {
     await expect.poll(() => unended.size).toBe(0);
   });
 
-  test("the first result counts alone, later ones by the thresholds", async () => {
+  test("the first result counts immediately, later ones by the thresholds", async () => {
     const [a, b] = [await upstream("a"), await upstream("b")];
     b.answer = (response) => void response.writeHead(500).end();
     const it = checked(route([a.origin, b.origin], http()));
@@ -195,7 +195,7 @@ describe("createHealthChecks()", () => {
     expect(a.seen).toEqual(["/healthz"]);
   });
 
-  test("asks from the root whatever path `to` has, with the host of `to` or its own", async () => {
+  test("starts at the root whatever path `to` has, with the host of `to` or its own", async () => {
     const hosts: (string | undefined)[] = [];
     const server = createServer((request, response) => {
       hosts.push(`${request.headers.host} ${request.url}`);
@@ -211,7 +211,7 @@ describe("createHealthChecks()", () => {
     expect(hosts).toEqual([`127.0.0.1:${port} /healthz`, "app.internal /healthz"]);
   });
 
-  test("one that takes longer than the timeout has failed, and is given up", async () => {
+  test("one that takes longer than the timeout fails and is canceled", async () => {
     const a = await upstream("a");
     const closed = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
@@ -239,7 +239,7 @@ describe("createHealthChecks()", () => {
     expect(a.seen).toEqual([]);
   });
 
-  test("tcp with bytes: what is expected must come in time, and a check that is stopped leaves no connection", async () => {
+  test("tcp with bytes: the expected bytes must come in time, and a stopped check leaves no connection", async () => {
     const sockets = new Set<Socket>();
     const server = createTcpServer((socket) => {
       sockets.add(socket);
@@ -332,7 +332,7 @@ describe("createHealthChecks()", () => {
     expect(it.health()[a.origin]).toBe(false);
   });
 
-  test("what was found outlives a reload that keeps the upstream; checks stop when route or setting go", async () => {
+  test("results survive a reload that keeps the upstream; checks stop when route or setting are removed", async () => {
     const [a, b] = [await upstream("a"), await upstream("b")];
     b.answer = (response) => void response.writeHead(500).end();
     const it = checked(route([a.origin, b.origin], http()));
@@ -361,7 +361,7 @@ describe("createHealthChecks()", () => {
 });
 
 describe("a route with health checks", () => {
-  test("gives an unhealthy upstream no requests, all of them when none is healthy, and tells of it", async () => {
+  test("sends an unhealthy upstream no requests, but all of them when none is healthy, and reports it", async () => {
     const [a, b] = [await upstream("a"), await upstream("b")];
     a.answer = (response, path) =>
       void response.writeHead(path === "/up" ? 500 : 200, { "content-length": 1 }).end("a");
@@ -400,7 +400,7 @@ describe("a route with health checks", () => {
 });
 
 describe("a route with outlier_detection", () => {
-  test("leaves out an upstream that answers with errors, over a reload too, and takes it back", async () => {
+  test("ejects an upstream that responds with errors, also over a reload, and readmits it", async () => {
     const [a, b] = [await upstream("a"), await upstream("b")];
     a.answer = (response) => void response.writeHead(502).end("a");
     const settings = 'outlier_detection: { consecutive_gateway_failure: 2, base_ejection_time: "1s" }';

@@ -83,7 +83,7 @@ test("a publish of one owner looks at no upstream of others", () => {
   expect(checks.usesPool("health check http://new")).toBe(true);
 });
 
-test("what is known of an upstream is handed on, also over versions that no request came to; checks go with their route", () => {
+test("state of an upstream passes to the next route version, also over versions without requests; checks go with their route", () => {
   const { follow, checks, states, timers } = followers();
   const first = routeOf("o", ["a", "b"]);
   follow([first]);

@@ -132,7 +132,7 @@ describe("silence", () => {
     expect((await asked.over).failure).toBeUndefined();
   });
 
-  test("of ten years at most is no reason to ring at once", async () => {
+  test("of up to ten years does not fire the timer immediately", async () => {
     const warnings: string[] = [];
     const hear = ({ name }: Error): void => void warnings.push(name);
     process.on("warning", hear);
@@ -236,7 +236,7 @@ describe("giving up", () => {
     expect(asked.isOver).toBe(false);
   };
 
-  test("while connecting, while waiting and just after sending is heard by nobody and holds nothing", async () => {
+  test("while connecting, while waiting and just after sending notifies no receiver and holds nothing", async () => {
     const server = await start();
     const connecting = ask(transport, server.upstream);
     connecting.call.abort();

@@ -78,7 +78,7 @@ describe("limits", () => {
     expect((await outcome(transport, server.upstream)).failure).toBe("overloaded");
   });
 
-  test("count what goes another way", async () => {
+  test("count requests outside of the pool", async () => {
     const server = await start();
     const upstream = limited(server.upstream, { maxRequests: 1 });
     const release = transport.reserve(upstream);
@@ -106,7 +106,7 @@ describe("limits", () => {
     expect(server.connections).toBe(2);
   });
 
-  test("of connections are kept when connections break, and who waits is served", async () => {
+  test("of connections still apply when connections break, and waiting requests are served", async () => {
     let most = 0;
     const server = await start((socket, _request, count) => {
       most = Math.max(most, server.open.size);
@@ -120,7 +120,7 @@ describe("limits", () => {
     expect(most).toBeLessThanOrEqual(3);
   });
 
-  test("who waits for a connection and gives up leaves the order as it was", async () => {
+  test("keep their order when a waiting request is aborted", async () => {
     const { server, held, release } = await holding();
     const upstream = limited(server.upstream, { maxConnections: 1, maxPending: 3 });
     const [, second, third] = [1, 2, 3].map((path) => ask(transport, upstream, { path: `/${path}` }));
@@ -133,7 +133,7 @@ describe("limits", () => {
     expect(server.requests.map(({ target }) => target)).toEqual(["/1", "/3"]);
   });
 
-  test("of time hold for waiting, too, and when the route is gone meanwhile", async () => {
+  test("of time also apply to waiting, and when the route is removed meanwhile", async () => {
     const { server } = await holding();
     const upstream = limited(server.upstream, { maxConnections: 1, maxPending: 3 });
     ask(transport, upstream, { headTimeoutMs: 0 });
@@ -146,7 +146,7 @@ describe("limits", () => {
     expect(endless.isOver).toBe(false);
   });
 
-  test("who comes and goes while connecting hangs leaves one attempt, not one each", async () => {
+  test("leave one connection attempt, not one each, for requests that are aborted while connecting hangs", async () => {
     // Its handshake never ends: to us that is still connecting.
     const server = await start(undefined, { raw: true });
     const upstream = { ...server.upstream, origin: `https://127.0.0.1:${server.port}` };
@@ -178,7 +178,7 @@ describe("limits", () => {
 describe("nothing is left open", () => {
   const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
 
-  test("of an upstream that no route names any more: idle ones close at once, the others with their answer", async () => {
+  test("of an upstream that no route names: idle connections close immediately, others with their response", async () => {
     const { server, held, release } = await holding();
     const other = await start();
     const [one, two] = [1, 2].map(() => ask(transport, server.upstream));
@@ -195,7 +195,7 @@ describe("nothing is left open", () => {
     expect(other.connections).toBe(1);
   });
 
-  test("of a transport that is closed, whatever was under way, and each caller hears of it", async () => {
+  test("of a closed transport, in any state, and each caller is notified", async () => {
     await expect.poll(sockets).toBe(0);
     const { server, held, release } = await holding();
     const [idle] = [1].map(() => ask(transport, server.upstream));
@@ -236,7 +236,7 @@ describe("nothing is left open", () => {
     await many.close();
   });
 
-  test("of a thousand connections that were used at once and are idle for too long", async () => {
+  test("of a thousand connections that were used at the same time and are idle too long", async () => {
     const many = createHttp1Transport();
     const server = await start(ok("ok"));
     const brief = (socket: Socket): void => void socket.write("HTTP/1.1 204 No\r\nkeep-alive: timeout=2\r\n\r\n");

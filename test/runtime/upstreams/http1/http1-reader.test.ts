@@ -236,7 +236,7 @@ describe("AnswerReader reads", () => {
     ]);
   });
 
-  test("an answer to HEAD has no body, whatever it declares", () => {
+  test("a response to HEAD without body, whatever it declares", () => {
     for (const framing of ["content-length: 5", "transfer-encoding: chunked", "a: b"]) {
       const answer = read(`${OK}${framing}\r\n\r\n`, { method: "HEAD" });
       expect(answer).toMatchObject({ ended: true, body: "", keepsOpen: true });
@@ -272,7 +272,7 @@ describe("AnswerReader reads", () => {
   });
 });
 
-test("AnswerReader hears the same, however the bytes are cut into reads", () => {
+test("AnswerReader reports the same for any split of the bytes into reads", () => {
   const token = fc.constantFrom("x-a", "Content-Type", "connection", "keep-alive", "a b", "set-cookie");
   const value = fc.constantFrom(
     "",

@@ -81,7 +81,7 @@ describe("a connection", () => {
     expect(server.connections).toBe(1);
   });
 
-  test("long answers at once stay what they are: what was handed on is not read over", async () => {
+  test("long simultaneous responses stay intact: passed-on bytes are not overwritten", async () => {
     const bodies = [3, 2, 1].map((times) =>
       Buffer.from(Array.from({ length: times * 100_000 }, (_, index) => `${times}:${index};`).join("")),
     );
@@ -217,7 +217,7 @@ describe("a connection", () => {
     expect(server.connections).toBe(1);
   });
 
-  test("ends when bytes come while nobody asks", async () => {
+  test("ends when unsolicited bytes come", async () => {
     const server = await start();
     await outcome(transport, server.upstream);
     const [socket] = server.open;
@@ -227,7 +227,7 @@ describe("a connection", () => {
     expect((await outcome(transport, server.upstream)).body.toString()).toBe("mine");
   });
 
-  test("that the upstream closes while idle fails nobody", async () => {
+  test("that the upstream closes while idle fails no request", async () => {
     const server = await start();
     await outcome(transport, server.upstream);
     for (const socket of server.open) socket.end();
@@ -236,7 +236,7 @@ describe("a connection", () => {
     expect((await outcome(transport, server.upstream, { method: "POST" })).failure).toBeUndefined();
   });
 
-  test("is not used after the time that the upstream named, however late it is looked at", async () => {
+  test("is not used after the time that the upstream named, even before it is closed", async () => {
     const server = await start((socket) => void socket.write(`HTTP/1.1 204 No\r\nkeep-alive: timeout=2\r\n\r\n`));
     await outcome(transport, server.upstream);
     await expect.poll(() => server.open.size, { timeout: 4_000 }).toBe(0);
@@ -249,7 +249,7 @@ describe("a connection", () => {
 describe("a second answer to one request", () => {
   const key = makeTestCertificate({ name: "localhost", dns: ["localhost"] });
 
-  test("never reaches the next one who asks, when it came before he asked", async () => {
+  test("never reaches the next request, if it came before that", async () => {
     let sent = Promise.withResolvers<void>();
     const server = await start((socket, _request, count) => {
       const forge = (): void => void socket.write(FORGED, () => sent.resolve());
@@ -269,7 +269,7 @@ describe("a second answer to one request", () => {
   });
 
   // Whoever waits for the connection gets it in the moment of the first answer's end.
-  test("never reaches the one who waits for the connection, where the read ends between the two", async () => {
+  test("never reaches a request that waits for the connection, if a read ends between the two", async () => {
     const head = (length: number): string => `HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n`;
     for (const reads of [1, 2, 32]) {
       const length = READ_BYTES * reads - head(READ_BYTES * reads - 50).length;
@@ -288,7 +288,7 @@ describe("a second answer to one request", () => {
     }
   });
 
-  test("never reaches the one who waits for the connection over TLS, where a record ends between the two", async () => {
+  test("never reaches a request that waits for the connection over TLS, if a record ends between the two", async () => {
     const server: ScriptedUpstream = await start(undefined, { tls: { cert: key.cert, key: key.key } });
     server.answer((socket, _request, count) => {
       if (server.connections > 1) socket.write(okText("mine"));
@@ -304,7 +304,7 @@ describe("a second answer to one request", () => {
   });
 
   // Both are in what one look at the sockets brings: the request could be written before the old bytes are read.
-  test("never reaches the next one who asks in the same turn of the loop", async () => {
+  test("never reaches the next request in the same turn of the loop", async () => {
     const server = await start();
     expect((await outcome(transport, server.upstream)).body.toString()).toBe("ok");
     const [socket] = server.open;
@@ -319,7 +319,7 @@ describe("a second answer to one request", () => {
     expect(server.connections).toBe(2);
   });
 
-  test("that comes behind what was sent fails that request, if it does not look like an answer", async () => {
+  test("that comes after the next request was sent fails that request, if it does not look like a response", async () => {
     const server = await start((socket, _request, count) => void socket.write(count === 0 ? okText("ok") : "\r\n"));
     await outcome(transport, server.upstream);
     const { failure, detail } = await outcome(transport, server.upstream);
@@ -329,7 +329,7 @@ describe("a second answer to one request", () => {
 });
 
 describe("an upstream that closes an idle connection", () => {
-  test("just when it is used again fails nobody, a POST neither", async () => {
+  test("just when it is reused fails no request, not even a POST", async () => {
     const server = await start();
     for (let round = 0; round < 20; round += 1) {
       expect((await outcome(transport, server.upstream)).failure).toBeUndefined();
@@ -343,7 +343,7 @@ describe("an upstream that closes an idle connection", () => {
     }
   });
 
-  test("just when it is used for the first time fails nobody: it was opened for a request that was given up", async () => {
+  test("just when it is first used fails no request: the request that it was opened for was aborted", async () => {
     const server = await start();
     ask(transport, server.upstream).call.abort();
     await expect.poll(() => server.connections).toBe(1);
@@ -358,7 +358,7 @@ describe("an upstream that closes an idle connection", () => {
     expect(server.connections).toBe(2);
   });
 
-  test("among many that it closes at once fails nobody", async () => {
+  test("among many that it closes at the same time fails no request", async () => {
     const held: Socket[] = [];
     const server = await start((socket) => void held.push(socket));
     const first = Array.from({ length: 20 }, () => outcome(transport, server.upstream));
@@ -403,7 +403,7 @@ describe("receivers", () => {
     }
   });
 
-  test("that throw harm nobody who comes after them", async () => {
+  test("that throw affect no later receiver", async () => {
     const server = await start(script);
     expect(await outcome(transport, server.upstream, { onHead: boom })).toMatchObject({ failure: "protocol" });
     expect(await outcome(transport, server.upstream, { onData: boom })).toMatchObject({ failure: "protocol" });
@@ -414,7 +414,7 @@ describe("receivers", () => {
     expect((await waiter.over).body.toString()).toBe("/two");
   });
 
-  test("that throw when they hear of a failure keep nobody from departing behind them", async () => {
+  test("that throw on a failure do not keep later requests from being sent", async () => {
     const server = await start(script);
     await Promise.all([1, 2].map(() => outcome(transport, server.upstream)));
     const gone = new Readable({ read: () => {} });

@@ -45,7 +45,7 @@ async function showClose({ open, upstream }: ScriptedUpstream, afterMs = 0): Pro
   await loopTurns();
 }
 
-describe("an upstream that was seen closing right behind an answer", () => {
+describe("an upstream that closed connections right after responses", () => {
   test("gets each POST on a connection that it is not closing", async () => {
     const server = await start(closesBehindFirst);
     await showClose(server);
@@ -86,7 +86,7 @@ describe("an upstream that was seen closing right behind an answer", () => {
     expect(server.connections).toBe(3);
   });
 
-  test("serves who waits for one of a limited number of connections, when the moment is over", async () => {
+  test("serves requests that wait for one of a limited number of connections after the delay", async () => {
     const server = await start();
     const upstream = {
       ...server.upstream,
@@ -122,7 +122,7 @@ describe("an upstream that was seen closing right behind an answer", () => {
     expect(server.connections).toBe(2);
   });
 
-  test("may close those that are kept aside, whoever waits then", async () => {
+  test("may close quarantined connections, even while requests wait", async () => {
     const server = await start();
     await showClose(server);
     await showClose(server);
@@ -131,7 +131,7 @@ describe("an upstream that was seen closing right behind an answer", () => {
     expect(server.connections).toBe(3);
   });
 
-  test("has those that are kept aside closed when no route names it any more", async () => {
+  test("has its quarantined connections closed when no route names it", async () => {
     const server = await start();
     await showClose(server);
     await outcome(transport, server.upstream);

@@ -129,7 +129,7 @@ describe.each(versions)("over %s", (version) => {
   });
 });
 
-describe("an upstream that is no TLS server", () => {
+describe("an upstream that is not a TLS server", () => {
   test.each([
     ["closes at once", (socket: Socket) => socket.end(), "unreachable"],
     ["resets at once", (socket: Socket) => socket.resetAndDestroy(), "unreachable"],

@@ -47,7 +47,7 @@ describe("a request body", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("that was given up before there was a connection is not waited for", async () => {
+  test("that was aborted before there was a connection is not waited for", async () => {
     const server = await start();
     const fresh = new Readable({ read: () => {} });
     const one = ask(transport, server.upstream, { ...POST, body: fresh });
@@ -75,7 +75,7 @@ describe("a request body", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("that nobody may send is refused when the caller has the call in hand", async () => {
+  test("that must not be sent is rejected when the caller has the call", async () => {
     const server = await start();
     await outcome(transport, server.upstream);
     const asked = ask(transport, server.upstream, { headers: ["host", "a\nb"] });
@@ -87,7 +87,7 @@ describe("a request body", () => {
     expect(server.connections).toBe(1);
   });
 
-  test("that is on its way keeps the head from being late, also behind an interim answer", async () => {
+  test("in progress keeps the head from timing out, also after an interim response", async () => {
     for (const early of ["", "HTTP/1.1 102 Processing\r\n\r\n"]) {
       const server = await start(ok("done"), {
         onConnection: (socket) => void (early !== "" && setTimeout(() => socket.write(early), 60)),
@@ -114,7 +114,7 @@ describe("a request body", () => {
     expect([answer.failure, answer.body.toString()]).toEqual([undefined, "ok"]);
   });
 
-  test("whose answer comes early is not sent on, and its connection not used again", async () => {
+  test("whose response comes early is not sent further, and its connection not reused", async () => {
     const early = "HTTP/1.1 413 Too Large\r\ncontent-length: 3\r\n\r\nbig";
     const server = await start(ok("next"), {
       onConnection: (socket) =>
@@ -129,7 +129,7 @@ describe("a request body", () => {
     expect(server.connections).toBe(2);
   });
 
-  test("that lies in our buffers when the answer comes ends the connection, too", async () => {
+  test("that is still in our buffers when the response comes also ends the connection", async () => {
     const early = "HTTP/1.1 413 Too Large\r\ncontent-length: 3\r\n\r\nbig";
     const server = await start(ok("next"), {
       onConnection(socket) {

@@ -40,7 +40,7 @@ describe("writeRequest()", () => {
     ["U+2100", "a\u2100b"],
     ["half a surrogate pair", "a\ud83db"],
     ["line separator", "a\u2028b"],
-  ])("refuses a %s wherever it stands, and does not quote it", (_name, text) => {
+  ])("rejects a %s in any position, and does not quote it", (_name, text) => {
     for (const bad of [
       request({ headers: ["host", `app${text}`] }),
       request({ headers: ["host", "app", `x-secret${text}`, "v"] }),
@@ -86,7 +86,7 @@ describe("writeRequest()", () => {
     expect(writeRequest(request({ method })).text).toBe(text);
   });
 
-  test("writes a whole body byte for byte behind the head, short ones in one piece", () => {
+  test("writes a whole body byte for byte after the head, short ones in one piece", () => {
     const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
     const short = writeRequest(request({ body: every }));
     expect(Buffer.from(short.text, "latin1")).toEqual(
@@ -168,7 +168,7 @@ describe("BodySender", () => {
     expect(await sent.received()).toBe(`3\r\nabc\r\n14\r\n${"x".repeat(20)}\r\n0\r\n\r\n`);
   });
 
-  test("sends trailers behind chunks, asked for once the stream has ended, and none behind a length", async () => {
+  test("sends trailers after chunks, requested once the stream has ended, and none after a declared length", async () => {
     for (const [length, expected] of [
       [undefined, "3\r\nabc\r\n0\r\nx-sum: 1\r\nx-sum: 2\r\n\r\n"],
       [3, "abc"],
@@ -187,7 +187,7 @@ describe("BodySender", () => {
     ["a wide character that would become a line feed", ["x-a", "1\u010ax-evil: 1"]],
     ["a name with an end of its own", ["x-a: 1\r\n\r\nGET /", "1"]],
     ["an empty name", ["", "1"]],
-  ])("breaks a body off whose trailers have %s", async (_name, trailers) => {
+  ])("aborts a body whose trailers have %s", async (_name, trailers) => {
     const sent = await send(Readable.from([Buffer.from("abc")]), undefined, { trailers: () => trailers });
     expect(await sent.over).toMatch(/cannot stand there/);
     expect(await sent.received()).toBe("3\r\nabc\r\n");
@@ -203,7 +203,7 @@ describe("BodySender", () => {
   test.each([
     ["shorter", 10, "the body is shorter than its Content-Length"],
     ["longer", 4, "the body is longer than its Content-Length"],
-  ])("calls a stream broken that is %s than declared, and sends no byte too many", async (_name, length, message) => {
+  ])("fails a stream that is %s than declared, and sends no byte too many", async (_name, length, message) => {
     const body = Readable.from([Buffer.from("abc"), Buffer.from("def")]);
     const sent = await send(body, length);
     expect(await sent.over).toBe(message);
@@ -226,7 +226,7 @@ describe("BodySender", () => {
     }
   });
 
-  test("takes no more than the connection does, and goes on when it does", async () => {
+  test("sends no more than the connection accepts, and continues when it does", async () => {
     let given = 0;
     const body = new Readable({
       read() {
@@ -244,7 +244,7 @@ describe("BodySender", () => {
     expect(given).toBeGreaterThan(64_000_000);
   });
 
-  test("leaves nothing behind on socket and stream when it is stopped", async () => {
+  test("leaves no listeners on socket and stream when it is stopped", async () => {
     const body = new Readable({ read: () => {} });
     const sent = await send(body, undefined);
     const before = sent.socket.listenerCount("drain");

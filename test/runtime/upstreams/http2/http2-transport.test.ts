@@ -50,7 +50,7 @@ const text = ({ body }: Outcome): string => body.toString();
 const open = (): Readable => new Readable({ read: () => {} });
 const cases = (each: readonly (readonly [string, Http2Script])[]): readonly (readonly [string, Http2Script])[] => each;
 
-test("a request that cannot begin because of an error leaves the others on its connection alone", async () => {
+test("a request that cannot begin because of an error does not affect others on its connection", async () => {
   const broken = new PassThrough();
   Object.defineProperty(broken, "destroyed", {
     get() {
@@ -79,7 +79,7 @@ describe("an answer", () => {
     expect(answer.headers).toEqual(["x-b", "1", "set-cookie", "a", "set-cookie", "b"]);
   });
 
-  test("with trailers, also behind a declared length", async () => {
+  test("with trailers, also after a declared length", async () => {
     const trailers = [
       ["grpc-status", "0"],
       ["a", "1"],
@@ -93,7 +93,7 @@ describe("an answer", () => {
     }
   });
 
-  test("that is its head is told apart from an empty one", async () => {
+  test("that is only a head is distinguished from an empty one", async () => {
     const alone = await played((stream) => stream.send(headers(stream, [OK, ["grpc-status", "5"]], END)));
     const empty = await played((stream) => stream.send(headers(stream, [OK]), data(stream, "", END)));
     expect([alone.isWhole, alone.headers, alone.failure]).toEqual([true, ["grpc-status", "5"], undefined]);
@@ -137,7 +137,7 @@ describe("an answer", () => {
     expect((await asked[0]?.over)?.body.toString()).toBe(half + half);
   });
 
-  test("comes behind interim answers", async () => {
+  test("comes after interim responses", async () => {
     const answer = await played((stream) =>
       stream.send(
         headers(stream, [
@@ -258,7 +258,7 @@ describe("an answer", () => {
 });
 
 describe("a request", () => {
-  test("has what it was given: pseudo-headers, authority, lower-case names, a length of what is whole", async () => {
+  test("has the passed values: pseudo-headers, authority, lower-case names, the length of a complete body", async () => {
     server.answer(ok("ok"));
     const answer = await outcome(transport, server.upstream(), {
       method: "POST",
@@ -280,7 +280,7 @@ describe("a request", () => {
     expect([answer.failure, server.streams]).toEqual(["protocol", before]);
   });
 
-  test("sends trailers behind a stream, and behind a body that was whole", async () => {
+  test("sends trailers after a stream, and after a complete body", async () => {
     for (const body of [Readable.from([Buffer.from("abc")]), Buffer.from("abc")]) {
       const trailers = (): readonly string[] => ["x-sum", "1"];
       server.answer((stream) => setImmediate(() => stream.send(headers(stream, [OK], END))));
@@ -296,7 +296,7 @@ describe("a request", () => {
     ["none", []],
     ["a pseudo-header", [":path", "/"]],
     ["one that no message may have", ["connection", "x"]],
-  ])("whose trailers are %s ends one way or the other", async (_what, list) => {
+  ])("whose trailers are %s ends in one of the two ways", async (_what, list) => {
     server.answer((stream) => setImmediate(() => stream.send(headers(stream, [OK]), data(stream, "ok", END))));
     const before = server.seen.length;
     await outcome(transport, server.upstream(), {
@@ -334,7 +334,7 @@ describe("a request", () => {
     }
   });
 
-  test("goes on while its answer comes, and ends with its answer", async () => {
+  test("continues while its response comes, and ends with its response", async () => {
     const body = new PassThrough();
     const before = server.seen.length;
     server.answer((stream) => stream.send(headers(stream, [OK]), data(stream, "a")));
@@ -357,7 +357,7 @@ describe("a request", () => {
     expect(body.destroyed).toBe(true);
   });
 
-  test("that is given up leaves the upstream with RST_STREAM", async () => {
+  test("that is aborted ends with RST_STREAM", async () => {
     server.answer((stream) => stream.send(headers(stream, [OK])));
     const before = server.seen.length;
     const asked = ask(transport, server.upstream());
@@ -369,7 +369,7 @@ describe("a request", () => {
     expect(asked.isOver).toBe(false);
   });
 
-  test("is held back by who takes its answer, and goes on", async () => {
+  test("is slowed down by the reader of its response, and continues", async () => {
     const chunk = "x".repeat(16_000);
     server.answer((stream) => {
       stream.send(headers(stream, [OK]));
@@ -389,7 +389,7 @@ describe("a request", () => {
   });
 });
 
-describe("what the upstream has not looked at", () => {
+describe("a request that the upstream did not process", () => {
   const refuseFirst =
     (how: (stream: Parameters<Http2Script>[0]) => void, times: number): Http2Script =>
     (stream) => {
@@ -402,7 +402,7 @@ describe("what the upstream has not looked at", () => {
   test.each([
     ["REFUSED_STREAM", (s: Parameters<Http2Script>[0]) => s.send(reset(s, ERROR.refused))],
     ["GOAWAY", (s: Parameters<Http2Script>[0]) => s.send(goaway(0, ERROR.none))],
-  ])("by %s is sent once more", async (_how, how) => {
+  ])("by %s is resent", async (_how, how) => {
     for (const more of [{}, { method: "POST", body: Buffer.from("body") }, { method: "POST", body: open() }]) {
       const answer = await played(refuseFirst(how, 1), more);
       expect([answer.failure, text(answer)]).toEqual([undefined, "at last"]);
@@ -426,7 +426,7 @@ describe("what the upstream has not looked at", () => {
     expect(server.streams).toBe(streams + 1);
   });
 
-  test("is told apart from what it has: nothing else is sent again", async () => {
+  test("is distinguished from processed ones: no other request is resent", async () => {
     const before = server.streams;
     expect((await played((stream) => stream.send(reset(stream, ERROR.cancel)))).failure).toBe("reset");
     expect((await played((stream) => void stream.socket.resetAndDestroy())).failure).toBe("reset");
@@ -449,7 +449,7 @@ describe("connections", () => {
     for (const { over } of asked) expect((await over).failure).toBeUndefined();
   });
 
-  test("take no more than their limits, and what waits has its turn", async () => {
+  test("respect their limits, and waiting requests have their turn", async () => {
     const upstream = server.upstream({ maxConnections: 1, maxPending: 5 });
     const waiting: Parameters<Http2Script>[0][] = [];
     server.answer((stream) => void waiting.push(stream));
@@ -505,7 +505,7 @@ describe("connections", () => {
     }
   });
 
-  test("on which nothing comes any more are left, and what they have goes on", async () => {
+  test("that receive nothing are not used for new requests, but finish theirs", async () => {
     const upstream = server.upstream();
     server.answer(ok("first"));
     await outcome(transport, upstream);
@@ -524,7 +524,7 @@ describe("connections", () => {
     await expect.poll(() => server.open.has(slow.socket)).toBe(false);
   });
 
-  test("on which something else came go on, though one request was not answered in time", async () => {
+  test("that receive something stay in use, even if one request timed out", async () => {
     const upstream = server.upstream();
     const streams: Parameters<Http2Script>[0][] = [];
     server.answer((stream) => void streams.push(stream));
@@ -538,7 +538,7 @@ describe("connections", () => {
     expect(server.connections - before).toBe(0);
   });
 
-  test("that say goodbye finish what they have, and others take what comes", async () => {
+  test("with GOAWAY finish their requests, and other connections take new ones", async () => {
     const upstream = server.upstream({ maxConnections: 1 });
     const streams: Parameters<Http2Script>[0][] = [];
     server.answer((stream) => void streams.push(stream));
@@ -555,7 +555,7 @@ describe("connections", () => {
     expect([text(await first.over), text(await second.over)]).toEqual(["x", "x"]);
   });
 
-  test("that cannot be opened fail who waits for them, and nobody else", async () => {
+  test("that cannot be opened fail the requests that wait for them, and no others", async () => {
     const closed = createServer().listen(0, "127.0.0.1");
     await once(closed, "listening");
     const { port } = closed.address() as AddressInfo;
@@ -566,7 +566,7 @@ describe("connections", () => {
       expect(await over).toMatchObject({ failure: "unreachable", status: 0 });
   });
 
-  test("that hang while they are opened are given up", async () => {
+  test("that hang while connecting are dropped", async () => {
     const silent = createServer(() => {}).listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;
@@ -593,7 +593,7 @@ describe("connections", () => {
     await own.close();
   });
 
-  test("are cut when the transport closes, and whoever waits hears of it", async () => {
+  test("are closed with the transport, and waiting requests are notified", async () => {
     const own = createTransport();
     const upstream = server.upstream({ maxConnections: 1, maxPending: 1 });
     let taken = 0;
