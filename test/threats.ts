@@ -1006,7 +1006,7 @@ export const SECRET_TESTS: readonly (readonly [secret: string, test: string])[] 
   ],
   [
     "secrets of webhooks",
-    "test/runtime/webhook/webhook.test.ts#is sent once, signed with each secret, however often and by whomever it is seen",
+    "test/runtime/webhook/webhook.test.ts#is sent once, signed with each secret, however often and by however many processes it is seen",
   ],
   [
     "headers of trace export",

@@ -107,7 +107,7 @@ describe("the lock file", () => {
 });
 
 describe("licences", () => {
-  test("of all packages are accepted, and fewer of those that go to users", () => {
+  test("of all packages are accepted, and fewer of those shipped to users", () => {
     const refused = entries.filter(([place, { license = "", dev }]) => {
       const accepted = dev === true ? FOR_WORK : SHIPPED;
       return !accepted.has(license) && BY_NAME[nameOf(place)]?.license !== license;

@@ -109,7 +109,7 @@ describe("the npm package", { timeout: LONG_MS }, () => {
     expect(bill.metadata).not.toHaveProperty("timestamp");
   });
 
-  describe("as the container's stages build it, in another directory and beside an installation of their own", () => {
+  describe("as the container's stages build it, in another directory and next to a separate installation", () => {
     let stages = "";
     let output = "";
     beforeAll(async () => {

@@ -85,7 +85,7 @@ function contract(start: () => Promise<Backend>): void {
       expect(await store.list("user:a")).toEqual([]);
     });
 
-    test("keys are told apart by case and by every byte", async () => {
+    test("keys differ by case and by every byte", async () => {
       await store.put("a", 1);
       await store.put("A", 2);
       await store.put("a ", 3);
@@ -198,7 +198,7 @@ function contract(start: () => Promise<Backend>): void {
   });
 
   describe("expiry", () => {
-    test("an expired record does not exist for anybody, swept or not", async () => {
+    test("an expired record is invisible, swept or not", async () => {
       const options = { expiresAt: backend.now() + 2, tags: ["t"] };
       for (const key of ["a", "b", "c", "d", "e", "f"]) await store.put(key, 1, options);
       await backend.pass(1000);
@@ -336,7 +336,7 @@ function contract(start: () => Promise<Backend>): void {
       expect(await second?.renew(2000)).toBe(true);
     });
 
-    test("renew() extends it, also late when nobody took it", async () => {
+    test("renew() extends it, also late if it was still free", async () => {
       const lease = await store.lease("l", 2000);
       await backend.pass(1500);
       expect(await lease?.renew(2000)).toBe(true);
@@ -471,7 +471,7 @@ function contract(start: () => Promise<Backend>): void {
       expect(await store.changesSince("revocations", third)).toEqual([]);
     });
 
-    test("changesSince() answers at most 1000 entries, the next call goes on", async () => {
+    test("changesSince() returns at most 1000 entries, and the next call continues", async () => {
       const expiresAt = backend.now() + 60;
       // Not all at once: those that wait for a connection for too long would be refused on a busy machine.
       for (let begin = 0; begin < 1001; begin += 50)

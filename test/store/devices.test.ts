@@ -72,7 +72,7 @@ function contract(start: () => Promise<Backend>): void {
     return found;
   };
 
-  test("a device is listed for its user and for everybody, and ends after a year without use", async () => {
+  test("a device is listed for its user and in the list of all, and expires after a year without use", async () => {
     const [alice, bob] = [newUser(), newUser()];
     const { device, expiresAt } = await register(alice);
     expect(device).toMatchObject({ userId: alice, name: "Laptop", counter: 1, withdrawals: 0, schema: 1 });
@@ -133,7 +133,7 @@ function contract(start: () => Promise<Backend>): void {
     expect(await listDevices(here(), user)).toHaveLength(1);
   });
 
-  test("of two uses with the same count one is told to look again", async () => {
+  test("of two uses with the same count one must read again", async () => {
     const found = await register(newUser());
     const noted = await Promise.all([noteUse(here(), found, 2), noteUse(there(), found, 2)]);
     expect(noted.filter(Boolean)).toHaveLength(1);

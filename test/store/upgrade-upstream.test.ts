@@ -57,7 +57,7 @@ describe.each(fixtures)("%s", (name) => {
       expect(text).not.toContain(secret);
   });
 
-  test("a vault record gives its token, without asking anybody", async () => {
+  test("a vault record returns its token, without a request", async () => {
     const { world } = await open(name);
     for (const route of ["static", "auto"] as const) {
       const held = await world.tokenStore.hold("bob", world.target(route));
@@ -107,7 +107,7 @@ describe.each(fixtures)("%s", (name) => {
     expect(await world.tokenStore.hold("bob", world.target("static"))).toEqual({ kind: "none" });
   });
 
-  test("a flow that was under way, which takes ten minutes at most, begins again", async () => {
+  test("a flow in progress, which takes ten minutes at most, starts again", async () => {
     const { fixture, world } = await open(name);
     const parameters = new Map([
       ["state", fixture.state],

@@ -89,7 +89,7 @@ describe.each(fixtures)("%s", (name) => {
     expect((await issuer.oauth().sendToken(form)).json()["error"]).toBe("invalid_grant");
   });
 
-  test("a waiting code, which is good for a minute, is over", async () => {
+  test("a pending code, which is valid for a minute, has expired", async () => {
     const { fixture, issuer } = await openIssuer(name);
     expect((await issuer.oauth().sendToken(fixture.credentials.code)).json()["error"]).toBe("invalid_grant");
   });

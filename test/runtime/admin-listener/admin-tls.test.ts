@@ -87,7 +87,7 @@ describe("admin_hosts", () => {
   );
 
   test.each(["*.example.com", "gateway.example.com:9901", "https://gateway.example.com", "a b", ""])(
-    "%j is no name for it",
+    "%j is not one of its names",
     async (host) => {
       const starting = startGateway({ yaml: YAML, boot: { admin_hosts: [host] } });
       await expect(starting).rejects.toThrow(/admin_hosts.*must be a host name without port/s);
@@ -119,7 +119,7 @@ describe("admin_tls", () => {
     expect(await askReadiness(gateway.adminOrigin, { ca: `${folder.path}/absent` })).toMatchObject({ ok: false });
   });
 
-  test("a renewed certificate is in force without a restart", async () => {
+  test("a renewed certificate is used without a restart", async () => {
     const other = await openCertificateFolder();
     const { certificateFile, keyFile } = await other.write("server", server);
     const admin_tls = { certificate_file: certificateFile, certificate_key_file: keyFile };

@@ -156,7 +156,7 @@ describe("health", () => {
     expect(json(answer)).not.toHaveProperty("store_failing_seconds");
   });
 
-  test("/readyz stays 200 without the store for as long as verified principals go on, then 503, then 200 with it", async () => {
+  test("/readyz stays 200 without the store for as long as verified principals are valid, then 503, then 200 with it", async () => {
     await watched.store.get("any");
     store.broken = true;
     await expect(watched.store.get("any")).rejects.toMatchObject({ code: "store.unavailable" });
@@ -169,7 +169,7 @@ describe("health", () => {
     expect(await readiness()).toEqual([200, { ready: true, store: "ok" }]);
   });
 
-  test("/readyz?store=required is 503 as soon as the store is away", async () => {
+  test("/readyz?store=required is 503 as soon as the store is unavailable", async () => {
     await watched.store.get("any");
     expect(await readiness("?store=required")).toEqual([200, { ready: true, store: "ok" }]);
     store.broken = true;

@@ -124,7 +124,7 @@ describe("Idempotency-Key", () => {
     expect(api.actions).toEqual([]);
   });
 
-  test("of two at once one is done, and the other one is told to wait or gets its answer", async () => {
+  test("of two concurrent requests one runs, and the other one must wait or gets its response", async () => {
     const asked = { body: block("at-once"), key: "k3" };
     const answers = await Promise.all([1, 2, 3].map(() => api.ask("/blocks", asked)));
     expect(answers.filter(({ status }) => status === 201).length).toBeGreaterThan(0);
@@ -134,7 +134,7 @@ describe("Idempotency-Key", () => {
     expect(api.actions).toHaveLength(1);
   });
 
-  test("while the store is away nothing is done, and the key can be used afterwards", async () => {
+  test("while the store is unavailable nothing is done, and the key can be used afterwards", async () => {
     const asked = { body: block("away"), key: "k4" };
     api.breakable.broken = true;
     const away = await api.ask("/blocks", asked);

@@ -58,7 +58,7 @@ const problems = ({ body }: AdminAnswer): string[] =>
     .map(({ path, message, source }) => `${source === undefined ? "" : `${source} `}${path} ${message}`);
 
 describe("PUT /config/slices/<owner>", () => {
-  test("answers when the slice is in force", async () => {
+  test("responds when the slice is active", async () => {
     const before = gateway.runtime.current().digest;
     const answer = await admin.publish("team", slice("1"));
     expect(answer.status).toBe(200);
@@ -170,7 +170,7 @@ describe("PUT /config/slices/<owner>", () => {
     expect((await admin.get("/config/slices/team")).status).toBe(404);
   });
 
-  test("judges the slice with everything else: a route that somebody has already", async () => {
+  test("validates the slice together with all others: a route whose host another owner has", async () => {
     await admin.publish("team", slice("1"));
     const stolen = slice("2", "other").replace("other-0.example.com", "team-0.example.com");
     const answer = await admin.publish("other", stolen);
@@ -241,19 +241,22 @@ describe("PUT /config/slices/<owner>", () => {
       [/client_secret_sealed cannot be read by the gateway: it was not sealed to this gateway's key/],
     ],
     ["misspelt settings", route({ timout: "1s" }), [/^routes\.r0\.timout .*did you mean "timeout"/]],
-  ] as const)("refuses %s, all at once, and keeps what is in force", async (_name, text, expected) => {
-    await admin.publish("team", slice("1"));
-    const { digest } = gateway.runtime.current();
-    const answer = await admin.publish("team", text, "*");
-    expect(answer.status).toBe(422);
-    expect(problems(answer)).toHaveLength(expected.length);
-    for (const pattern of expected) expect(problems(answer)).toContainEqual(expect.stringMatching(pattern));
-    expect(answer.text).not.toContain("a-secret-of");
-    expect(gateway.runtime.current().digest).toBe(digest);
-    expect((await admin.get("/config/slices/team")).text).toBe(slice("1"));
-  });
+  ] as const)(
+    "rejects %s with all problems, and leaves the active configuration unchanged",
+    async (_name, text, expected) => {
+      await admin.publish("team", slice("1"));
+      const { digest } = gateway.runtime.current();
+      const answer = await admin.publish("team", text, "*");
+      expect(answer.status).toBe(422);
+      expect(problems(answer)).toHaveLength(expected.length);
+      for (const pattern of expected) expect(problems(answer)).toContainEqual(expect.stringMatching(pattern));
+      expect(answer.text).not.toContain("a-secret-of");
+      expect(gateway.runtime.current().digest).toBe(digest);
+      expect((await admin.get("/config/slices/team")).text).toBe(slice("1"));
+    },
+  );
 
-  test("refuses settings that the boot file does not give to the owner", async () => {
+  test("rejects settings that the main configuration file does not allow to the owner", async () => {
     const document = { version: 1, owner: "strict", settings: { cookie_name: "mine" }, routes: {} };
     expect(problems(await admin.publish("strict", JSON.stringify(document)))).toEqual([
       expect.stringMatching(/^settings\.cookie_name is a setting that owner "strict" may not write; it holds for/),
@@ -262,7 +265,7 @@ describe("PUT /config/slices/<owner>", () => {
     expect((await admin.publish("strict", JSON.stringify(allowed))).status).toBe(200);
   });
 
-  test("refuses owners that the boot file does not name", async () => {
+  test("rejects owners that the main configuration file does not name", async () => {
     expect(problems(await admin.publish("nobody", slice("1", "nobody")))).toEqual([
       'owner is "nobody", which is not in "owners" of the main configuration file',
     ]);
@@ -317,7 +320,7 @@ describe("PUT /config/slices/<owner>", () => {
     expect((await admin.publish("team", slice("1"))).status).toBe(200);
   });
 
-  test("lets exactly one of several publishers with the same precondition win, and loses nobody else's slice", async () => {
+  test("lets exactly one of several publishers with the same precondition win, and loses no other slice", async () => {
     const first = await admin.publish("team", slice("0"));
     const [others, ...answers] = await Promise.all([
       admin.publish("other", slice("x", "other")),
@@ -416,7 +419,7 @@ describe("POST /config/rollback", () => {
     expect((await admin.get("/config/slices/team")).text).toBe(slice("1"));
   });
 
-  test("judges what it goes back to: others may have taken the host meanwhile", async () => {
+  test("validates the earlier generation: another owner may have the host now", async () => {
     await admin.publish("team", slice("1"));
     await admin.remove("team");
     await admin.publish("other", slice("2", "other").replace("other-0.example.com", "team-0.example.com"));
@@ -468,7 +471,7 @@ describe("who may publish", () => {
     ["no token", { authorization: "" }],
     ["a wrong token", { authorization: "Bearer wrong" }],
     ["the token in another scheme", { authorization: "Basic YWRtaW46YWRtaW4=" }],
-  ])("nobody with %s", async (_name, headers) => {
+  ])("no caller with %s", async (_name, headers) => {
     for (const [method, path] of [
       ["PUT", "/config/slices/team"],
       ["GET", "/config/slices/team"],
@@ -488,7 +491,7 @@ describe("who may publish", () => {
     expect((await admin.ask("GET", "/config/slices", { ...named, authorization: "" })).status).toBe(421);
   });
 
-  test("nobody through the public listener", async () => {
+  test("no caller through the public listener", async () => {
     const publicSide = createAdminClient(gateway.origin, gateway.adminToken);
     expect((await publicSide.publish("team", slice("1"))).status).toBeGreaterThanOrEqual(400);
     expect((await admin.get("/config/slices/team")).status).toBe(404);

@@ -7,7 +7,7 @@ import type { UserId } from "../../../runtime/shared/user-id.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createBreakableStore } from "../../support/store.ts";
 
-test("users are found by their address, in whatever case, with nobody else's session looked at", async () => {
+test("users are found by their address, in any case, without reading sessions of other users", async () => {
   const clock = createTestClock(1_800_000_000_000);
   const { store, calls } = createBreakableStore(clock);
   const expiresAt = 1_800_003_600;

@@ -26,7 +26,7 @@ test("are listed by directory, with state and time of the last change", async ()
   await api.close();
 });
 
-test("are shown to those who may see everything, and to no owner's viewer", async () => {
+test("are shown to roles that can see everything, and not to an owner's viewer", async () => {
   const world = await openConsoleWorld("routes: []");
   await world.store.put("directory-user:corp:1", record("<img src=x>alice"));
   const screen = objectScreens(world.people).find(({ path }) => path === "directory-users");

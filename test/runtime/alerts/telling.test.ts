@@ -35,7 +35,7 @@ describe("configuration.refused", () => {
     published: { generation: 4, inForce: 4 },
   };
 
-  test("is told once while it stays as it is, and anew after another one or another publication", async () => {
+  test("is sent once while nothing changes, and again for another problem or another publication", async () => {
     let status = good;
     const listeners: (() => void)[] = [];
     const onReport = (listener: () => void) => {
@@ -88,7 +88,7 @@ describe("replica.behind", () => {
     // Heartbeats go on while the test's clock moves.
     store.put(presenceKey(row.id), { digest: "", seen: clock.now() / 1000 + 3_600, ...row }, { tags: [PRESENCE_TAG] });
 
-  test("is told of those who have not taken up what was published a minute ago, and of nobody else", async () => {
+  test("names the processes that have not applied a publication after one minute, and no others", async () => {
     await tellBehind({ store, notify, clock });
     await publish(3, 1_800_000_000);
     await live({ id: "good", published: 3 });
@@ -121,7 +121,7 @@ describe("certificate.ending", () => {
     hosts: () => [{ host: "own.example.com", owner: "team-a", certificate: made.cert, key: made.key }],
   };
 
-  test("is told when a certificate should have been renewed, again when it has ended, and not before", () => {
+  test("is sent when a certificate's renewal is overdue, again when it has expired, and not before", () => {
     const clock = createTestClock(endsMs - 2.3 * 86_400_000);
     tellEnding(shown, notify, clock);
     expect(told).toEqual([]);
@@ -139,7 +139,7 @@ describe("certificate.ending", () => {
   });
 });
 
-test("records.away is told of a sink that was away for a minute, records.lost when more is lost; never of the record store", () => {
+test("records.away is sent for a sink that was unavailable for a minute, records.lost for new losses; never for the record store", () => {
   const clock = createTestClock();
   const well = { kind: "http", isAway: false, waiting: 0, taken: 0, lost: 0 } as const;
   let statuses: readonly ConsumerStatus[] = [];

@@ -134,7 +134,7 @@ describe("createRecordWriter() to a file", () => {
     await writer.close();
   });
 
-  test("reopen() goes on in a new file after a rename, without losing a line", async () => {
+  test("reopen() continues in a new file after a rename, without losing a line", async () => {
     const writer = createRecordWriter({ destination: path, onError: collectErrors().onError });
     void writer.write("one\n");
     await writer.flush();
@@ -160,7 +160,7 @@ describe("createRecordWriter() to a file", () => {
 });
 
 describe("createRecordWriter() under pressure", () => {
-  test("gathers lines while a write is under way and never writes twice at once", async () => {
+  test("collects lines while a write is in progress, and never runs two writes", async () => {
     const file = fakeFile();
     const writer = createRecordWriter({
       destination: 9,
@@ -228,7 +228,7 @@ describe("createRecordWriter() under pressure", () => {
     await writer.close();
   });
 
-  test("a write that takes a part goes on behind it, also inside a character", async () => {
+  test("a partial write continues after the written part, also inside a character", async () => {
     const file = fakeFile();
     const bytes: Buffer[] = [];
     const writeTo: WriteTo = (fd, buffer, offset, length, position, done) =>
@@ -267,7 +267,7 @@ describe("createRecordWriter() when writing fails", () => {
     await writer.close();
   });
 
-  test("processes that append to one file on a full disk lose no line, in whatever order they go on", async () => {
+  test("processes that append to one file on a full disk lose no line, in whatever order they continue", async () => {
     const disk = diskWith(7);
     const cut = disk.open(20);
     const others = [disk.open(1), disk.open(40)];
@@ -367,7 +367,7 @@ describe("createRecordWriter() when writing fails", () => {
     await writer.close();
   });
 
-  test("close() lets waiting requests go on", async () => {
+  test("close() releases waiting requests", async () => {
     const file = fakeFile();
     const writer = createRecordWriter({
       destination: 9,

@@ -151,7 +151,7 @@ describe("formatRecord() mcp-tool-parameters", () => {
     });
   });
 
-  test("past their limit only their size is told", () => {
+  test("over the limit only their size is recorded", () => {
     const record = parameters(JSON.stringify({ text: "x".repeat(10_000) }));
     expect(record).not.toHaveProperty("mcp-tool-parameters");
     expect(record).toHaveProperty("mcp-tool-parameters-omitted", 10_011);
@@ -171,7 +171,7 @@ describe("formatExtra()", () => {
     JSON.parse(`${formatRecord(fields, input).slice(0, -2)}${formatExtra(fields, input, rule)}}`);
 
   test.each([[[]], [DEFAULT_RECORD_FIELDS], [RECORD_FIELDS], [["path", "mcp-tool-parameters"]]])(
-    "has what a line with %o leaves out",
+    "has the fields that a line with %o omits",
     (fields) => expect(together(fields, base)).toEqual(all),
   );
 

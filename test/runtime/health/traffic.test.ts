@@ -130,7 +130,7 @@ describe("rollups", () => {
 });
 
 describe("traffic kept in the store", () => {
-  test("of two processes is read as one, and a minute in which one was away has the other's alone", async () => {
+  test("of two processes is merged, and a minute that one missed has only the other's counts", async () => {
     const { clock, store, start } = world();
     const [a, b] = [start("a"), start("b")];
     const reader = readTraffic({ store, clock });
@@ -192,7 +192,7 @@ describe("traffic kept in the store", () => {
     expect(countsOf(await readTraffic({ store, clock }).read(hour)).filter(Boolean)).toEqual([[1, 0]]);
   });
 
-  test("the first part is there after ten seconds, and the minute goes on in the same step", async () => {
+  test("the first part is stored after ten seconds, and the minute continues in the same step", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { clock, store, start } = world();
     const { traffic, kept } = start("a");
@@ -236,7 +236,7 @@ describe("traffic kept in the store", () => {
     await kept.close();
   });
 
-  test("ends by itself: after two days without requests for it nothing is left", async () => {
+  test("expires: after two days without requests nothing is left", async () => {
     const { clock, store, start } = world();
     const { kept } = start("a");
     clock.advance(60_000);

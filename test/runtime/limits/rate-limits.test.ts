@@ -293,7 +293,7 @@ describe("requests at a time", () => {
 describe("what is counted", () => {
   const called = (tool: string | undefined, user = "alice"): LimitFacts => ({ user, client: "editor", tool });
 
-  test("calls of the tools that a limit names, each by itself where it says so; names that it does not name leave nothing behind", async () => {
+  test("calls of the tools that a limit names, separately if configured; other names leave nothing behind", async () => {
     const clock = createTestClock();
     const held = heldStore(createMemoryStore({ clock }));
     const limits: LimitDoc[] = [{ name: "tools", per: ["tool"], requests: 2, tools: ["search", "write"] }];
@@ -349,7 +349,7 @@ describe("what is counted", () => {
     expect(await passed(limited, 200)).toBe(99);
   });
 
-  test("who is remembered is bounded, and whoever is forgotten gets nothing ahead", async () => {
+  test("the number of remembered callers is bounded, and a removed one gets nothing ahead", async () => {
     const clock = createTestClock();
     const held = heldStore(createMemoryStore({ clock }));
     const limited = world([minute(100)], { store: held.store, clock });
@@ -402,7 +402,7 @@ describe("what is counted", () => {
     expect(await passed(goesOn, 400)).toBe(170);
   });
 
-  test("a change of the configuration does not begin anew, nor does it count what is under way twice", async () => {
+  test("a configuration change neither restarts a count nor counts requests in flight twice", async () => {
     const limited = world([minute(10), atOnce(8)], { processes: 2 });
     const first = await ask(limited, 6);
     limited.change([minute(15), atOnce(7)]);
@@ -416,7 +416,7 @@ describe("what is counted", () => {
   });
 });
 
-test("what became of requests is one count for each limit, whatever it was changed to", async () => {
+test("results of requests are one count per limit, whatever its changes", async () => {
   const limited = world([minute(2)]);
   const [one] = limited.processes as [RateLimits];
   expect(await passed(limited, 5)).toBe(2);
@@ -431,7 +431,7 @@ test("what became of requests is one count for each limit, whatever it was chang
   expect([...one.counts()]).toEqual([]);
 });
 
-test("a request under a configuration that is not in force any more holds its slot as others do", async () => {
+test("a request under an earlier configuration holds its slot like any other", async () => {
   const limited = world([atOnce(1)], { processes: 2 });
   const [one, other] = limited.processes as [RateLimits, RateLimits];
   const { route, clock } = limited;
@@ -450,8 +450,8 @@ test("a request under a configuration that is not in force any more holds its sl
   expect(await other.take(route, alice)).toMatchObject({ ok: false });
 });
 
-describe("while the store is away", () => {
-  test("each process counts its share by itself, or nobody passes; and together again after", async () => {
+describe("while the store is unavailable", () => {
+  test("each process counts its own share, or denies all; afterwards they count together again", async () => {
     const clock = createTestClock();
     const breakable = createBreakableStore(clock);
     const limits = [minute(10), minute(100, { name: "strict", without_store: "refuse" })];
@@ -475,7 +475,7 @@ describe("while the store is away", () => {
     expect(await passed(strict, 40)).toBe(40);
   });
 
-  test("what a process has let pass before is part of its share, and is told to the store after", async () => {
+  test("requests that a process allowed before are part of its share, and are reported to the store afterwards", async () => {
     const clock = createTestClock();
     const breakable = createBreakableStore(clock);
     const limited = world([minute(5)], { processes: 2, store: breakable.store, clock });

@@ -36,7 +36,7 @@ describe("EndpointEvents", () => {
     ["blocks without data in front", "event: endpoint\n\nretry: 5\n\nevent: endpoint\ndata: /ok?s=1\n\n: rest"],
     ["the last name counts", "event: message\nevent: endpoint\ndata: /ok?s=1\n\n: rest"],
     ["unknown fields", "foo: bar\nevent: endpoint\ndata: /ok?s=1\n\n: rest"],
-  ])("puts ours in the place of an announced address: %s", (_, text) => {
+  ])("replaces an announced address by ours: %s", (_, text) => {
     for (const sizes of [[], oneByOne, [7, 9, 1, 1, 30]]) {
       const out = send(text, sizes);
       expect(out).toContain(`event: endpoint\ndata: ${SEALED}\n\n`);

@@ -88,7 +88,7 @@ describe("inspect() size", () => {
     expect(exchange.body.listenerCount("data")).toBe(0);
   });
 
-  test("a Content-Length that is no number never passes as small", () => {
+  test("an invalid Content-Length never counts as small", () => {
     const { result } = begin({ hasBody: true, headers: [...jsonHeaders, "Content-Length", "many"] });
     expect(result()).toMatchObject({ ok: false, status: 413 });
   });

@@ -179,7 +179,7 @@ describe("parseMessage() closes what servers leave open", () => {
     expect(readMessage({ jsonrpc: "2.0", id: 1, method: "tools/call", params })).toMatchObject({ ok: true });
   });
 
-  test("the same keys are nobody's business inside the arguments", () => {
+  test("the same keys are allowed inside the arguments", () => {
     const body = toolCallBody("search", {
       Name: "x",
       na_me: "x",
@@ -549,14 +549,14 @@ describe("parseMessage() mirror headers", () => {
       [true, { region: "eu", Region: "eu" }, "eu"],
       [true, { region: "us", at: { region: "eu" } }, "eu"],
     ])(
-      "pass (%s) beside two spellings of one name in an object only where both say the same: %j, %s",
+      "pass (%s) with two forms of one name in an object only if both have the same value: %j, %s",
       (ok, args, value) => {
         const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "deploy", arguments: args } };
         expect(readMessage(call, [...jsonHeaders, "Mcp-Param-Region", value])).toMatchObject({ ok });
       },
     );
 
-    test("are refused beside a message without arguments", () => {
+    test("are rejected on a message without arguments", () => {
       const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
       expect(readMessage(ping, [...jsonHeaders, "Mcp-Param-Region", "eu"])).toMatchObject({ code: -32020 });
     });

@@ -171,7 +171,7 @@ describe("JsonScanner duplicate keys", () => {
     '{"a":1,"a ":2,"a\\u0000":3}',
     `{${MANY_KEYS},"Aa":{${MANY_KEYS},"Aa":1},"b":{${MANY_KEYS}},"BB":{${MANY_KEYS},"Aa":1,"BB":1},"Aa ":1}`,
     `[{${Array.from({ length: 40 }, (_, index) => `"k${index}":{"k0":1}`).join(",")}},{"k0":1}]`,
-  ])("are told from keys that only resemble: %s", (text) => {
+  ])("differ from keys that only resemble them: %s", (text) => {
     expect(scan(text)).toBe("ok");
   });
 
@@ -284,7 +284,7 @@ describe("JsonScanner against JSON.parse", () => {
     );
   });
 
-  test("a good text with one byte changed is judged as JSON.parse judges it", () => {
+  test("accepts a valid text with one changed byte exactly if JSON.parse does", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(), fc.integer({ min: 0x20, max: 0x7e }), (value, at, byte) => {
         const bytes = Buffer.from(JSON.stringify(value));

@@ -123,7 +123,7 @@ test("directories and files are for their owner alone", async () => {
   }
 });
 
-test("a process that is killed leaves all that it had flushed; another one sends each, and what was half written is cut off", async () => {
+test("a killed process leaves all flushed records; another one sends each, and removes a partial line", async () => {
   const spool = makeSpool();
   const { headers: _, ...target } = NOWHERE;
   let known = 0;
@@ -154,7 +154,7 @@ test("a process that is killed leaves all that it had flushed; another one sends
 });
 
 describe("several processes", () => {
-  test("have a slot each; what a dead one left is taken over by one, and by nobody while it lives", async () => {
+  test("have a slot each; that of a dead process is taken over by one, that of a live one by none", async () => {
     const spool = makeSpool();
     const senders = [openSender(), openSender(), openSender()] as const;
     for (const sender of senders) sender.answer = away;
@@ -176,7 +176,7 @@ describe("several processes", () => {
     expect(numbersOf(senders[1])).toEqual([]);
   });
 
-  test("what one of them had lost is told by who takes over", async () => {
+  test("losses of one of them are reported by the process that takes over", async () => {
     const spool = makeSpool();
     mkdirSync(join(spool, "_queue", "5"), { recursive: true });
     const loss = { reason: "spool-full", lost: 7, sinceMs: 1_000, untilMs: 2_000, from: 1 };
@@ -257,7 +257,7 @@ describe("a spool that is full", () => {
   });
 });
 
-test("while the disk takes nothing nothing can be kept; it goes on by itself, without a gap", async () => {
+test("while the disk rejects writes nothing can be stored; it recovers automatically, without a gap", async () => {
   const spool = makeSpool();
   const sender = openSender();
   const seen: unknown[] = [];
@@ -328,7 +328,7 @@ describe("a slot", () => {
     expect(open(path).slot.begin().number).toBe(9);
   });
 
-  test("passes over what is no line, and says how much is missing; a long line is read whole", async () => {
+  test("skips invalid lines, and reports how many are missing; a long line is read whole", async () => {
     const path = makeSpool();
     put(path, "000000000001.2.ndjson", `1\n${"\0".repeat(200)}`);
     put(path, "000000000003.1.ndjson", `${"3".repeat(300)}\n`);
@@ -350,7 +350,7 @@ describe("several receivers", () => {
       record: (line) => void lines.push(line),
     });
 
-  test("have one copy on the disk, each goes on where it was, and files go when all have them", async () => {
+  test("share one copy on the disk, each continues at its position, and files are removed when all have read them", async () => {
     const spool = makeSpool();
     const senders = { one: openSender(), two: openSender() };
     senders.two.answer = away;
@@ -370,7 +370,7 @@ describe("several receivers", () => {
     await expect.poll(() => sizeOf(spool)).toBeLessThan(1_000);
   });
 
-  test("one that is full loses what comes, and is told at its place; others get all, and the disk stays bounded", async () => {
+  test("a full one loses new records, reported at their position; others get all, and the disk use stays bounded", async () => {
     const spool = makeSpool();
     const senders = { slow: openSender(), fast: openSender() };
     senders.slow.answer = away;
@@ -449,7 +449,7 @@ test("spools of an earlier version, one for each sink, are sent first and remove
   await expect.poll(() => readdirSync(spool)).toEqual(["_queue"]);
 });
 
-test("records that are damaged in the spool are told, the others sent", async () => {
+test("records damaged in the spool are reported, the others sent", async () => {
   const spool = makeSpool();
   const slot = join(spool, "_queue", "0");
   mkdirSync(slot, { recursive: true });
@@ -461,7 +461,7 @@ test("records that are damaged in the spool are told, the others sent", async ()
   expect(sink.status()).toMatchObject({ lost: 2 });
 });
 
-test("a record that is longer than a batch finds no room, and is told", async () => {
+test("a record longer than a batch is lost, and reported", async () => {
   const sender = openSender();
   const { sink } = openSink(makeSpool(), sender, { spoolMaxBytes: 16 << 20 });
   sink.take([...copies(0, 1), ...copies(1, 2, 600 << 10), ...copies(2, 3)]);

@@ -92,7 +92,7 @@ describe("a receiver", () => {
       void response.socket?.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n"),
     "that hangs": () => {},
   };
-  test.each(Object.entries(ways))("%s gets the same again, and the operator is told once", async (name, fail) => {
+  test.each(Object.entries(ways))("%s gets the same again, and the operator gets one message", async (name, fail) => {
     const asked = answerFirst(fail, fail, fail);
     // Only what hangs is cut: on a slow machine a limit must not cut the answer that takes the records.
     const timeoutMs = name === "that hangs" ? 1_000 : POLL_MS;
@@ -123,7 +123,7 @@ describe("a receiver", () => {
     }
   });
 
-  test("that is not there holds nobody up, and records wait", async () => {
+  test("that is unreachable delays nothing, and records stay queued", async () => {
     const closed = await startHostileServer();
     await closed.close();
     const { sink } = openTestSink(sinkOptions(makeSpool(), { ...target, url: `${closed.origin}/` } as SinkTarget));
@@ -166,7 +166,7 @@ describe("a record that is refused", () => {
     });
 
   test.each([400, 413, 422])(
-    "with %i is found, and given up once those behind it are taken; a gap says so",
+    "with %i is found, and dropped once later ones are accepted; a gap record reports it",
     async (code) => {
       refusing(code, 3, 4, 40);
       const { sink, log } = openTestSink(sinkOptions(makeSpool(), target));

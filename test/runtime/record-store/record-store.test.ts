@@ -142,7 +142,7 @@ describe("SQLite record store", () => {
     expect(rows).toEqual({ records: ids.length });
   });
 
-  test("a damaged file is told, records are kept again once it was moved away, and nothing of it is touched", async () => {
+  test("a damaged file is reported and left unchanged, and records are stored again once it was moved away", async () => {
     const path = freshPath();
     writeFileSync(path, "This is no database, and it is longer than what SQLite looks at first. ".repeat(200));
     const told: string[] = [];
@@ -226,7 +226,7 @@ describe("SQLite reader", () => {
   });
 });
 
-describe("the store while its database is away", () => {
+describe("the store while its database is unavailable", () => {
   interface TestBackEnd extends RecordBackEnd {
     readonly kept: string[];
     isAway: boolean;
@@ -245,7 +245,7 @@ describe("the store while its database is away", () => {
     return backEnd;
   };
 
-  test("loses nothing up to the bound; what comes beyond is counted and told, then it goes on", async () => {
+  test("loses nothing up to the limit; records beyond are counted and reported, then it continues", async () => {
     const backEnd = openBackEnd();
     const told: string[] = [];
     const gaps: string[] = [];
@@ -391,7 +391,7 @@ describe("recordPlace()", () => {
     [undefined, "sqlite:/var/lib/gateway.db", "/var/lib/gateway.records.db"],
     [undefined, "sqlite:/var/lib.d/gateway", "/var/lib.d/gateway.records"],
     ["sqlite:/records.db", "memory:", "/records.db"],
-  ])("%s beside %s is %s", (own, storage, path) => {
+  ])("%s with the store %s is %s", (own, storage, path) => {
     expect(recordPlace(own, storage)).toEqual({ kind: "sqlite", path, isTemporary: false });
   });
 

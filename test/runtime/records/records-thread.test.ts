@@ -117,7 +117,7 @@ test("without audit the log has the lines alone, byte for byte", async () => {
   await records.close();
 });
 
-test("reopen() goes on in a new file after a rename, and says at once when it cannot", async () => {
+test("reopen() continues in a new file after a rename, and reports a failure immediately", async () => {
   const file = join(directory, "rotated.log");
   const { records, errors } = await start({ destination: file, audit: AUDIT });
   void records.write('{"n":1}\n');
@@ -144,7 +144,7 @@ test("a file that cannot be opened is a failure at once", async () => {
   await expect(start({ destination: directory })).rejects.toMatchObject({ code: "record.open" });
 });
 
-test("a full queue makes callers wait until somebody reads", async () => {
+test("a full queue makes callers wait until entries are read", async () => {
   const pipe = join(directory, "pipe");
   execFileSync("mkfifo", [pipe]);
   // Both ends, so that opening waits for nobody; a full pipe is told by EAGAIN.
@@ -193,7 +193,7 @@ test("a disk that is full is reported, lets nothing be kept, and what is lost at
   closeSync(fd);
 });
 
-test("a thread that ends by itself is told, and nobody waits for it any more", async () => {
+test("an unexpected end of the thread is reported, and releases all waiting callers", async () => {
   const file = join(directory, "dead.log");
   const { records, worker, died, errors } = await start({ destination: file, audit: AUDIT }, { maxQueued: 1 });
   const waits = records.write('{"n":1}\n');

@@ -162,7 +162,7 @@ test("without audit copies have outcomes and places, and the log has neither", a
   thread.end();
 });
 
-test("what is no Unicode is none in copies, since receivers would refuse it: in texts, names and arguments", () => {
+test("copies contain only Unicode, which receivers require: in texts, names and arguments", () => {
   const odd = "a\ud800\ud800\\ud800\\\udfffb\u{1f600}";
   const line = `{"level":"info","mcp-tool":${JSON.stringify(odd)},"mcp-tool-parameters":${JSON.stringify({ x: odd, [odd]: 1 })}}\n`;
   const redactor = createRedactor({ key: Buffer.alloc(32, 1) });

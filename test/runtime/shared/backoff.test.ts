@@ -17,7 +17,7 @@ test("a pause lasts as long as it was given, of its key alone", () => {
   expect(cooldowns.has("a")).toBe(false);
 });
 
-test("no more than the limit are remembered: first those that are over give way, then all", () => {
+test("remembers at most the limit: drops expired entries first, then all", () => {
   const clock = createTestClock();
   const cooldowns = createCooldowns(clock, 2);
   cooldowns.begin("short", 10);

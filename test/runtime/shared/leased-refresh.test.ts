@@ -34,7 +34,7 @@ function refreshOf(over: Partial<LeasedWork<object>>): LeasedWork<object> {
   };
 }
 
-test("once() gives all who ask meanwhile one result, and begins anew afterwards", async () => {
+test("once() gives all concurrent callers one result, and starts again afterwards", async () => {
   const { once } = createLeasedRefreshes<object>();
   let begun = 0;
   const begin = async (): Promise<object> => ({ begun: (begun += 1) });
@@ -44,7 +44,7 @@ test("once() gives all who ask meanwhile one result, and begins anew afterwards"
   expect(await once("a", begin)).toEqual({ begun: 3 });
 });
 
-test("once() begins anew after a failure", async () => {
+test("once() starts again after a failure", async () => {
   const { once } = createLeasedRefreshes<object>();
   await expect(once("a", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
   expect(await once("a", async () => DONE)).toBe(DONE);
@@ -105,7 +105,7 @@ test("underLease() looks again when the work met something else, with the lease 
   expect([result, seen, state.released]).toEqual([DONE, [false], 2]);
 });
 
-test("underLease() keeps the lease as long as the work takes, through a store that is away, and 10 s beyond its process", async () => {
+test("underLease() holds the lease as long as the work takes, also while the store is unavailable, and 10 s after its process died", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const store = createMemoryStore({ clock: systemClock });
@@ -141,7 +141,7 @@ test("underLease() keeps the lease as long as the work takes, through a store th
   expect(await isFree()).toBe(true);
 });
 
-test("close() ends the waiting for others, and waits for work under way", async () => {
+test("close() ends waits for other holders, and waits for work in progress", async () => {
   const refreshes = createLeasedRefreshes<object>();
   const { promise, resolve } = Promise.withResolvers<object>();
   const working = refreshes.once(

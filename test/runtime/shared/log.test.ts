@@ -30,7 +30,7 @@ describe("createLog()", () => {
     expect(JSON.parse(line)).toMatchObject({ detail: evil });
   });
 
-  test("says the code of an error: ours and Node's, and nothing else that stands there", () => {
+  test("logs the code of an error: ours and Node's, and no other value in its place", () => {
     const failed = (code: unknown) => Object.assign(new Error("x"), { code });
     expect(logged({ err: new GatewayError("idp.unreachable", "x") })).toMatchObject({
       err: { failure: "idp.unreachable" },

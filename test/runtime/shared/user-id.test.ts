@@ -126,7 +126,7 @@ describe("parseUserId()", () => {
     "issuer:Corp/1",
     "issuer:-/1",
     "service-account:",
-  ])("finds nobody in %j", (text) => {
+  ])("finds no user in %j", (text) => {
     expect(parseUserId(text)).toBeUndefined();
     expect(readUserId(text)).toBeUndefined();
   });

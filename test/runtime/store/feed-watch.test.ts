@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { createFeedWatch } from "../../../runtime/store/feed-watch.ts";
 
-test("createFeedWatch() asks only about feeds somebody listens to, and calls back when one grew", async () => {
+test("createFeedWatch() polls only feeds with listeners, and calls back when one grew", async () => {
   const asked: (readonly string[])[] = [];
   let sequence = 5;
   const watch = createFeedWatch({
@@ -24,7 +24,7 @@ test("createFeedWatch() asks only about feeds somebody listens to, and calls bac
   watch.close();
 });
 
-test("createFeedWatch() goes on after polls that failed", async () => {
+test("createFeedWatch() continues after failed polls", async () => {
   let attempts = 0;
   const watch = createFeedWatch({
     everyMs: 1,

@@ -41,7 +41,7 @@ describe("followFeed()", () => {
     expect(seen).toEqual(Array.from({ length: 21 }, (_, entry) => entry));
   });
 
-  test("says once that the store is away, and reads on where it stopped when it is back", async () => {
+  test("logs once that the store is unavailable, and continues reading where it stopped", async () => {
     let text = "";
     const log = pino({ level: "info" }, { write: (line: string) => void (text += line) });
     const clock = createTestClock();

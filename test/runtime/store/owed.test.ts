@@ -5,7 +5,7 @@ import { createOwed } from "../../../runtime/store/owed.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createLog } from "../../../runtime/shared/log.ts";
 
-test("what is under way is not done a second time when the feed is read meanwhile; what failed is", async () => {
+test("a write in progress is not repeated when the feed is read meanwhile; a failed one is", async () => {
   const lines: unknown[] = [];
   const log = createLog({ level: "info", destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
   const attempts: PromiseWithResolvers<void>[] = [];

@@ -21,7 +21,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
   });
   afterAll(() => server?.close());
 
-  test("goes on by itself after the server was away, with records, leases and notifications", async () => {
+  test("recovers automatically after the server was unavailable, with records, leases and notifications", async () => {
     const store = await openStore(server.url, deps);
     const other = await openStore(server.url, deps);
     let calls = 0;
@@ -63,7 +63,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     await store.close();
   });
 
-  test("a server that takes no writes is no store: neither a database set so nor a primary that became a standby", async () => {
+  test("a read-only server is not used as a store: neither a read-only database nor a primary that became a standby", async () => {
     const store = await openStore(server.url, deps);
     // Several connections.
     await Promise.all(Array.from({ length: 5 }, (_, at) => store.put(`k${at}`, at)));
@@ -108,7 +108,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     await store.close();
   });
 
-  test("a statement that waits for another's lock is given up as store.unavailable", async () => {
+  test("a statement that waits too long for a lock fails with store.unavailable", async () => {
     const store = await openStore(server.url, deps);
     await store.put("locked", 1);
     const admin = new Client({ connectionString: server.url });
@@ -140,7 +140,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     expect(String(error)).not.toContain("hunter2");
   });
 
-  test("openStore() opens what a newer program added to, and refuses what it says older ones cannot use; one that runs goes on", async () => {
+  test("openStore() opens a database that a newer version extended, and rejects an incompatible one; a running process continues", async () => {
     const before = await openStore(server.url, deps);
     const admin = new Client({ connectionString: server.url });
     await admin.connect();
@@ -188,7 +188,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     await admin.end();
   });
 
-  test("a role that may not create tables can use those that are there", async () => {
+  test("a role without the right to create tables can use existing ones", async () => {
     await (await openStore(server.url, deps)).close();
     const admin = new Client({ connectionString: server.url });
     await admin.connect();

@@ -58,7 +58,7 @@ test("of what is deleted nothing stays in the file", async () => {
   expect(file).not.toContain("user-alice");
 });
 
-test("on a full disk writes fail, reads go on, both are known, and it goes on by itself", async (context) => {
+test("on a full disk writes fail, reads continue, both are reported, and it recovers automatically", async (context) => {
   const disk = mountSmallDisk();
   if ("missing" in disk) {
     context.skip(disk.missing);
@@ -102,7 +102,7 @@ test("openSqliteStore() refuses a directory that is not there", async () => {
   });
 });
 
-test("openSqliteStore() refuses a file that is no database, and leaves it as it is", async () => {
+test("openSqliteStore() rejects a file that is not a database, and leaves it unchanged", async () => {
   writeFileSync(path, "shared_secret: not a database, but long enough for a header\n".repeat(20), { mode: 0o600 });
   const before = readFileSync(path, "utf8");
   await expect(openSqliteStore({ path, clock })).rejects.toMatchObject({ code: "store.open" });
@@ -129,7 +129,7 @@ test("openSqliteStore() opens what a newer program added to, and refuses what it
   });
 });
 
-test("openSqliteStore() leaves tables alone that were brought up to date before steps were told apart", async () => {
+test("openSqliteStore() leaves tables unchanged that were upgraded before compatible steps existed", async () => {
   await (await openSqliteStore({ path, clock })).close();
   const database = new DatabaseSync(path);
   database.exec("DROP TABLE gateway_steps; INSERT INTO gateway_schema VALUES (2, 0)");
@@ -221,7 +221,7 @@ test("of writes that are flushed together one that fails takes no other with it"
   await store.close();
 });
 
-test("a write that cannot be done fails alone, with others flushed beside it", async () => {
+test("a write that fails does not affect others in the same flush", async () => {
   const store = await openSqliteStore({ path, clock });
   const foreign = new DatabaseSync(path);
   foreign.exec(

@@ -45,7 +45,7 @@ const known = () => watched.health.known();
 const fails = (work: Promise<unknown>) => expect(work).rejects.toMatchObject({ code: "store.unavailable" });
 
 describe("watchStore()", () => {
-  test("knows nothing good of a store that nobody has asked", () => {
+  test("starts as unusable until the first query", () => {
     expect(known()).toEqual({ store: "down", serves: false });
   });
 
@@ -95,7 +95,7 @@ describe("watchStore()", () => {
     expect(known()).toMatchObject({ store: "ok" });
   });
 
-  test("a write that fails by itself is no full disk", async () => {
+  test("a single failed write does not count as a full disk", async () => {
     await watched.store.put("k", 1);
     state = "full";
     const failing = fails(watched.store.append("feed", 1, LATER));
@@ -106,7 +106,7 @@ describe("watchStore()", () => {
     expect(known()).toEqual({ store: "ok", serves: true });
   });
 
-  test("finds out by itself that the store is back, and whether it takes writes", async () => {
+  test("detects automatically that the store is available again, and whether it accepts writes", async () => {
     await watched.store.put("k", 1);
     state = "away";
     await fails(watched.store.put("k", 2));
@@ -125,7 +125,7 @@ describe("watchStore()", () => {
     expect(known()).toEqual({ store: "ok", serves: true });
   });
 
-  test("counts operations by what became of them", async () => {
+  test("counts operations by result", async () => {
     const { store } = watched;
     await store.put("k", 1);
     await store.put("k", 2, { ifVersion: 9 });

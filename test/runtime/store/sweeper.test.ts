@@ -21,7 +21,7 @@ test("startSweeper() removes expired records now and then", async () => {
   expect(sweeps()).toBe(after + 1);
 });
 
-test("startSweeper() goes on after a failure, and says it", async () => {
+test("startSweeper() continues after a failure, and logs it", async () => {
   const lines: string[] = [];
   const log = createLog({ destination: { write: (line) => void lines.push(line) } });
   const breakable = createBreakableStore(createTestClock());

@@ -46,7 +46,7 @@ describe("explainRequest()", () => {
     expect(text).toContain("allow, all of: true");
   });
 
-  test("says what candidates would say, and answers as the policy in force does", () => {
+  test("reports the decisions of shadow policies, and answers by the active policy", () => {
     const yaml = YAML.replace(
       "      - deny: { or: [{ mcp_tool: { starts_with: delete_ } }] }",
       "$&\n      - { shadow: true, deny: { or: [{ mcp_tool: list_repos }] } }\n    shadow_policy: []",
@@ -163,7 +163,7 @@ describe("explainRequest()", () => {
     expect(ask({ route: "wiki", anonymous: true, preflight: true }).text).toContain("allowed (cors-request)");
   });
 
-  test("tells what happens beside the policy", () => {
+  test("reports checks outside the policy", () => {
     expect(ask({ anonymous: true, tool: "x" }).text).toContain("answers 401 to everybody without a token");
     const strict = YAML.replace("{ mcp: true }", "{ mcp: false }").replace(", enforcement: policy", "");
     expect(ask({ email: "a@example.com" }, strict).text).toMatch(/answers 503[\s\S]*refuses clients without a valid/);

@@ -127,7 +127,7 @@ describe("a trace that an MCP message names in _meta", () => {
   };
   const settings = "mcp: { server: {} }";
 
-  test("goes on where the settings allow it and no header names one, in record, spans and upstream", async () => {
+  test("continues if the settings allow it and no header names one, in record, spans and upstream", async () => {
     await start({ continueTraces: true, settings, sampleOneIn: 1_000_000 });
     await call({ name: "x", _meta: META });
     expect(seen()["traceparent"]).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
@@ -155,7 +155,7 @@ describe("a trace that an MCP message names in _meta", () => {
 });
 
 describe("with continue_traces", () => {
-  test("a valid one goes on under our span, with its state", async () => {
+  test("a valid one continues under our span, with its state", async () => {
     await start({ continueTraces: true });
     await ask(INCOMING);
     const [server] = named("GET default/app");

@@ -85,7 +85,7 @@ describe("reading", () => {
     expect(vault.status()).toEqual({ reachable: true, entries: { current: 2, late: 0, unread: 0 } });
   });
 
-  test("mounts of several segments are those that are listed", async () => {
+  test("mounts of several segments must be listed", async () => {
     const server = await startServer({ mounts: ["team/kv", "team"] });
     server.write("team/kv/data/app", { k: "listed" });
     server.write("team/data/other/app", { k: "first segment" });
@@ -200,7 +200,7 @@ describe("reading", () => {
     expect(uncaught).toEqual([]);
   });
 
-  test.each([500, 502, 429, 412])("what fails for one path with %i is no outage of the server", async (status) => {
+  test.each([500, 502, 429, 412])("a failure of one path with %i is not an outage of the server", async (status) => {
     const server = await startServer();
     server.break("kv/data/broken", status);
     const vault = open(server);
@@ -333,7 +333,7 @@ describe("logging in", () => {
     expect(JSON.stringify(found)).not.toMatch(/hunter2|secret-1/);
   });
 
-  test("a token is renewed after two thirds of its life, and had anew where that gives no more", async () => {
+  test("a token is renewed after two thirds of its life, and replaced when that no longer extends it", async () => {
     const server = await startServer({ tokenSeconds: 600, maxSeconds: 1000 });
     const vault = open(server);
     await read(vault);
@@ -347,7 +347,7 @@ describe("logging in", () => {
     expect(await step()).toEqual(["POST auth/token/renew-self", "POST auth/approle/login"]);
   });
 
-  test("what is forbidden costs no login at any time, and takes from nobody the token that is good", async () => {
+  test("a forbidden path never causes a login, and does not invalidate a valid token", async () => {
     const server = await startServer();
     server.forbid("kv/data/forbidden");
     let logins = 0;
@@ -395,7 +395,7 @@ describe("refreshing", () => {
     expect(await news(vault, 2_000)).toEqual({ value: "two" });
   });
 
-  test("the last value stays while the server is away, is called late, and tries have growing pauses", async () => {
+  test("the last value stays while the server is unavailable, is marked as late, and retries have growing pauses", async () => {
     const server = await startServer();
     const vault = open(server);
     await read(vault);
@@ -484,7 +484,7 @@ describe("refreshing", () => {
     expect(await read(vault, "vault:kv/team-a/app#never")).not.toHaveProperty("isOver");
   });
 
-  test("what was never read is asked for again at once where somebody waits for it", async () => {
+  test("a value that was never read is requested again immediately when a caller waits for it", async () => {
     const server = await startServer();
     const vault = open(server);
     expect(await read(vault, "vault:kv/new#k")).toMatchObject({ failure: expect.any(String) as string });
@@ -494,7 +494,7 @@ describe("refreshing", () => {
     expect(await read(vault, "vault:kv/new#k", true)).toEqual({ value: "now" });
   });
 
-  test("what nobody asks for any more is forgotten", async () => {
+  test("values without requests are dropped", async () => {
     const vault = open(await startServer());
     await read(vault);
     clock.advance(16 * 60_000);
@@ -531,7 +531,7 @@ describe("refreshing", () => {
     });
   });
 
-  test("a read is bounded: what is not in by then is told later", async () => {
+  test("a read is bounded: later values are reported afterwards", async () => {
     const server = await startServer();
     server.mode = "hanging";
     const vault = open(server, {}, { readMs: 1 });
@@ -554,7 +554,7 @@ describe("refreshing", () => {
     expect(await read(vault)).toEqual({ value: "one" });
   });
 
-  test("a thousand references at a server that is away cost a few requests", async () => {
+  test("a thousand references to an unavailable server cost a few requests", async () => {
     const server = await startServer();
     server.mode = "sealed";
     const vault = open(server);

@@ -76,7 +76,7 @@ test("signedHeaders() signs as the specification's example has it, with every ke
 });
 
 describe("an event", () => {
-  test("is sent once, signed with each secret, however often and by whomever it is seen", async () => {
+  test("is sent once, signed with each secret, however often and by however many processes it is seen", async () => {
     const seen = watch();
     const [one, other] = [open(), open()];
     one.notify(drift);
@@ -103,7 +103,7 @@ describe("an event", () => {
     expect([...one.counts()]).toEqual([{ event: "tools.drift", result: "sent", value: 1 }]);
   });
 
-  test("is told again after its time, under another id", async () => {
+  test("is sent again after its time, under another ID", async () => {
     const seen = watch();
     const webhook = open();
     webhook.notify(drift);
@@ -114,7 +114,7 @@ describe("an event", () => {
     expect(new Set(seen().map(({ headers }) => headers["webhook-id"])).size).toBe(2);
   });
 
-  test("of a type that nobody wants is not sent", async () => {
+  test("of a type without a subscription is not sent", async () => {
     const seen = watch();
     const webhook = open({ events: ["approval.waiting"] });
     webhook.notify(drift);
@@ -122,7 +122,7 @@ describe("an event", () => {
     expect(seen()).toEqual([]);
   });
 
-  test("leaves nothing of what it said in the store once it is told", async () => {
+  test("leaves none of its content in the store once it is sent", async () => {
     const webhook = open();
     webhook.notify(drift);
     await settle(webhook);
@@ -220,7 +220,7 @@ describe("a receiver that fails", () => {
     expect(seen()).toHaveLength(1);
   });
 
-  test("is given up after a day, which is logged and counted", async () => {
+  test("is abandoned after a day, which is logged and counted", async () => {
     receiver.answer((_request, response) => void response.writeHead(503).end());
     const webhook = open();
     webhook.notify(drift);
@@ -282,7 +282,7 @@ describe("bounds", () => {
     expect(webhook.status()).toMatchObject({ waiting: 1001, dropped: 10 });
   });
 
-  test("a store that is away costs nobody anything: 200 events wait for it", async () => {
+  test("an unavailable store delays nothing: 200 events wait for it", async () => {
     const seen = watch();
     const breakable = createBreakableStore(clock);
     breakable.broken = true;

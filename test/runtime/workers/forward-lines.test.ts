@@ -40,7 +40,7 @@ test("forwardLines() ends the line of a worker that was killed in the middle of 
   expect(writes.join("")).toBe('{"whole":1}\n{"to\n');
 });
 
-test("forwardLines() stops reading while nobody takes what it passes on", async () => {
+test("forwardLines() stops reading while its output is blocked", async () => {
   const stream = new PassThrough({ highWaterMark: 10 });
   const from = new PassThrough({ highWaterMark: 10 });
   void forwardLines(from, stream);

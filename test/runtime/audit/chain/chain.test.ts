@@ -47,14 +47,14 @@ test("parseVerifierKey() reads the published key of the Go checksum database, an
   expect(parseVerifierKey("")).toBeUndefined();
 });
 
-test("startChain() has a record stand behind the first line of the run and its checkpoint", () => {
+test("startChain() puts a record after the first line of the run and its checkpoint", () => {
   const run = beginRun("gateway.1.a");
   run.records.write('{"level":"info"}\n');
   expect(run.lines.map((line) => (JSON.parse(line) as { readonly seq: number }).seq).slice(0, 3)).toEqual([0, 1, 2]);
   expect(run.lines[FIRST_PLACE]).toContain('{"level":"info"');
 });
 
-test("forgetOf() takes a signed erasure for one, and none whose action is no text", () => {
+test("forgetOf() recognizes a signed erasure, but not one whose action is not a text", () => {
   const signer = createNoteSigner(AUDIT_KEY_NAME, Buffer.alloc(32, 1));
   const verifier = parseVerifierKey(signer.verifierKey);
   const at = { instance: "gateway.1.a", seq: 2, leaf: "abc" };
@@ -65,7 +65,7 @@ test("forgetOf() takes a signed erasure for one, and none whose action is no tex
   expect(opened).toEqual(["5", undefined]);
 });
 
-test("openNote() opens what a known key signed, and refuses a bad signature of one, whoever else signed", () => {
+test("openNote() opens a note signed by a known key, and rejects an invalid signature of one, despite other signatures", () => {
   const [ours, others] = [createNoteSigner("a", Buffer.alloc(32, 1)), createNoteSigner("b", Buffer.alloc(32, 2))];
   const verifiers = [ours].map(({ verifierKey }) => {
     const verifier = parseVerifierKey(verifierKey);

@@ -48,7 +48,7 @@ test.each([
   expect(openNote(`${text}\n\n${change(line.trimEnd())}\n`, verifiers).kind).toBe("bad");
 });
 
-test("startChain() says the place of each record, also of long ones, and needs nobody who wants checkpoints", () => {
+test("startChain() returns the position of each record, also of long ones, and works without checkpoints", () => {
   const lines: string[] = [];
   const chain = startChain({
     instance: "gateway-1",

@@ -52,14 +52,14 @@ const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 const ARGS = `{"repo":"a/b","env":{"region":"eu","token":"hunter2"},"amount":9007199254740993,"Token":"hunter3"}`;
 
 describe("in the log", () => {
-  test("nothing changes where nothing is declared, or only what stands in clear", () => {
+  test("nothing changes without declarations, or with plain ones only", () => {
     expect(redactor.lineMembers(undefined, "deploy", ARGS)).toBeUndefined();
     expect(redactor.lineMembers({ plain: { "*": [""] } }, "deploy", ARGS)).toBeUndefined();
     expect(redactor.lineMembers({ omit: { other: [""] } }, "deploy", ARGS)).toBeUndefined();
     expect(redactor.lineMembers({ omit: { "*": ["/nothing"] } }, "deploy", ARGS)).toBeUndefined();
   });
 
-  test("a digest stands for a value, nothing for one that is left out, and the rest is as it was written", () => {
+  test("a digest replaces a value, omitted values are gone, and the rest is unchanged", () => {
     const members = redactor.lineMembers({ digest: { deploy: ["/env"] }, omit: { "*": ["/token"] } }, "deploy", ARGS);
     expect(members).toContain(`"repo":"a/b"`);
     expect(members).toContain(`"amount":9007199254740993`);
@@ -70,7 +70,7 @@ describe("in the log", () => {
     });
   });
 
-  test("of all arguments each is a digest with its name; names inside are told by declarations alone", () => {
+  test("a digest of all arguments is one digest per argument with its name; names inside are shown only if declared", () => {
     const declared = { digest: { "*": ["", "/env/secret"] }, plain: { deploy: ["/env/region"] } };
     const told = logged(declared, `{"env":{"region":"eu","token":"hunter2"},"a b":1}`);
     const args = told["mcp-tool-parameters"] as Record<string, Record<string, unknown>>;
@@ -93,7 +93,7 @@ describe("in the log", () => {
     }
   });
 
-  test("more values than are worth their digests have one together, or nothing where some are to be left out", () => {
+  test("too many values get one digest together, or nothing if some are to be omitted", () => {
     const many = JSON.stringify(Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`a${index}`, "secret"])));
     expect(logged({ digest: { "*": [""] } }, many)).toMatchObject({
       "mcp-tool-parameters": like(DIGEST.object),
@@ -262,7 +262,7 @@ describe("in copies", () => {
     expect(copy["mcp-tool-parameters-redacted"]).toMatchObject({ digest: ["/env", "/amount"], omit: ["/token"] });
   });
 
-  test("all may stand in clear", () => {
+  test("all can be declared plain", () => {
     expect(copied({ plain: { "*": [""] } }, `{"a":[1,{"b":null}]}`)).toEqual({
       "mcp-tool-parameters": { a: [1, { b: null }] },
     });
@@ -358,7 +358,7 @@ describe("over random declarations and calls", () => {
     ),
   })).value;
 
-  test("nothing of what is redacted as a whole is told, by the log, by copies or by `replay`", () => {
+  test("a value redacted as a whole appears nowhere: not in the log, in copies or in `replay`", () => {
     const whole = fc.constantFrom<DeclaredArguments>(
       { digest: { "*": [""] } },
       { omit: { "*": [""] } },
@@ -390,7 +390,7 @@ describe("over random declarations and calls", () => {
     );
   });
 
-  test("names of secrets inside of what is a digest are not told", () => {
+  test("secret names inside a digest are not shown", () => {
     fc.assert(
       fc.property(SECRETS, fc.boolean(), (secrets, isDeclared) => {
         const text = JSON.stringify({ a: Object.fromEntries(secrets.map((secret) => [secret, { [secret]: secret }])) });

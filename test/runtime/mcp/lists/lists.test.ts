@@ -128,7 +128,7 @@ describe("filterAnswer()", () => {
     ['"ttlMs":5,"cacheScope":"private"', '"ttlMs":5,"cacheScope":"private"'],
     ['"cacheScope":null,"ttlMs":"soon"', '"cacheScope":"private","ttlMs":60000'],
     ['"cacheScope":"p\\u0075blic","ttlMs":1e9', '"cacheScope":"private","ttlMs":60000'],
-  ])("says for whom a modern client may keep it, on every page: %s", (written, left) => {
+  ])("limits the cache scope for modern clients, on every page: %s", (written, left) => {
     const page = (hints: string): string => `{"id":1,"result":{${hints},"tools":[{"name":"a"}]}}`;
     expect(filter(page(written), ["a"], true)).toBe(page(left));
     expect(filter(page(written), ["a"], false)).toBe(page(written));

@@ -26,7 +26,7 @@ function run(chunks: readonly Buffer[], isCacheable: boolean): string | undefine
   return Buffer.concat([...passed, members.end()]).toString();
 }
 
-test("OWN_CODES are those that the gateway answers with", () => {
+test("OWN_CODES are the codes in the gateway's responses", () => {
   expect(OWN_CODES).toEqual(new Set([ACCESS_DENIED_CODE, RATE_LIMITED_CODE]));
 });
 

@@ -73,7 +73,7 @@ describe("Operation", () => {
   const call = { id: 1, method: "tools/call", params: { name: "dig" } };
   const result = '{"jsonrpc":"2.0","id":1,"result":{}}';
 
-  test("is good once an answer was read that is no failure", () => {
+  test("is good once a response without a failure was read", () => {
     expect(operate(call, [result], 200, "2025-11-25")).toEqual({
       method: "tools/call",
       tool: "dig",

@@ -162,7 +162,7 @@ describe("sealTasks()", () => {
     ["an id that is no text", { result: { taskId: 1 } }],
   ])("%s stays", (_name, message) => expect(sealed(message)).toBeUndefined());
 
-  test("all else stays byte for byte; a member that stands twice is no trouble", () => {
+  test("the rest stays byte for byte, also with a repeated member", () => {
     const text = '{"id":1e0, "result":{"big":9007199254740993,"taskId" : "1","n":1.0}}';
     expect(sealTasks(Buffer.from(text), seal)?.toString()).toBe(text.replace('"1"', '"S1"'));
     expect(sealTasks(Buffer.from('{"result":{"taskId":"1"},"result":{"taskId":"2"}}'), seal)).toBeDefined();

@@ -83,7 +83,7 @@ describe("openToolLocks()", () => {
     expect(stateOf(await open())).toBe("unseen");
   });
 
-  test("a prompt that one process sees drift the others know, also after the lock was away, and the tool of its name is not meant", async () => {
+  test("all processes learn of a prompt's drift seen by one, also after the lock was removed for a while, but not for a tool of the same name", async () => {
     const [one, other] = [await open(), await open()];
     const prompt = itemKey("prompt", "read");
     const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"prompts":[${BAD}]}}`);
@@ -121,7 +121,7 @@ describe("openToolLocks()", () => {
     await vi.waitFor(() => expect(stateOf(one, "read", "alice")).toBe("unseen"), SOON);
   });
 
-  test("a server that shows everybody something else fills neither the memory nor the store", async () => {
+  test("a server that shows each caller another list fills neither the memory nor the store", async () => {
     const one = await open();
     for (let viewer = 0; viewer < 1_500; viewer += 1) listAs(`user ${viewer}`, one, BAD);
     listAs("last", one, GOOD);
@@ -136,7 +136,7 @@ describe("openToolLocks()", () => {
     expect(record?.value.tools.length).toBeLessThanOrEqual(1_001);
   });
 
-  test("instructions of many viewers, by which no call is judged, take no room of tools that one was shown", async () => {
+  test("instructions, against which no call is checked, use up no space for tools, however many viewers there are", async () => {
     const one = await open();
     listAs("alice", one, BAD);
     listAs("bob", one, GOOD);
@@ -149,7 +149,7 @@ describe("openToolLocks()", () => {
     expect([stateOf(one, "read", "alice"), stateOf(one, "read", "bob")]).toEqual(["changed", "reviewed"]);
   });
 
-  test("while the store is away each goes by what it sees, and tells it when the store is back", async () => {
+  test("while the store is unavailable each process uses its own knowledge, and shares it afterwards", async () => {
     const [one, other] = [await open(), await open()];
     store.broken = true;
     list(one, BAD);
@@ -162,7 +162,7 @@ describe("openToolLocks()", () => {
     store.broken = false;
   });
 
-  test("strangers and what is as reviewed leave the store alone", async () => {
+  test("unlocked and matching tools cause no write to the store", async () => {
     const one = await open();
     await vi.waitFor(() => expect(store.calls).toContain("changesSince"), SOON);
     list(one, GOOD, '{"name":"stranger"}');

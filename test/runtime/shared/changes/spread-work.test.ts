@@ -28,7 +28,7 @@ test("a little is done immediately; more gives way to others, in the order in wh
   expect(done.slice(2)).toEqual(["b1", "b2", "b3", "b4", "c1"]);
 });
 
-test("work that throws ends and is told; what comes after it is done", async () => {
+test("work that throws ends and is reported; later work is done", async () => {
   const told: unknown[] = [];
   const leave = onFault(({ what, error }) => told.push([what, (error as Error).message]));
   const spreadWork = createSpreadWork(2);

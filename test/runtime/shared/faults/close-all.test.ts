@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { closeAll } from "../../../../runtime/shared/faults/close-all.ts";
 
-test("closeAll() closes the newest first, goes on past one that fails, and tells of all failures", async () => {
+test("closeAll() closes the newest first, continues after a failure, and reports all failures", async () => {
   const closed: string[] = [];
   const part = (name: string, failure?: Error) => ({
     close(): Promise<void> {

@@ -110,7 +110,7 @@ describe("canonicalAuthority()", () => {
     "a%20",
     "ä",
     "a".repeat(256),
-  ])("%j is no host", (text) => {
+  ])("%j is not a host", (text) => {
     expect(canonicalAuthority(text, "80")).toBeUndefined();
   });
 });
@@ -145,7 +145,7 @@ describe("canonicalTarget()", () => {
     expect(canonicalTarget(target, host, "80")).toEqual({ ok: false, reason });
   });
 
-  test("judges a host for each default port by itself", () => {
+  test("validates a host separately for each default port", () => {
     expect(canonicalTarget("/", "h.example:443", "80")).toMatchObject({ host: "h.example:443" });
     expect(canonicalTarget("/", "h.example:443", "443")).toMatchObject({ host: "h.example" });
     expect(canonicalTarget("/", "h.example:443", "80")).toMatchObject({ host: "h.example:443" });

@@ -94,7 +94,7 @@ describe("proxies of the environment", () => {
   const asked = () => ({ ...request(), url: new URL("http://gateway.example/status") });
   const lookup: LookupFunction = (_name, _options, callback) => callback(new Error("no such name"), "");
 
-  test("are used where Node is told to use them", async () => {
+  test("are used if Node is configured to use them", async () => {
     options.proxyEnv = process.env;
     expect(await once(asked(), { lookup, mayUseProxies: true })).toMatchObject({ ok: true, head: { status: 200 } });
     expect(await once({ ...asked(), url: new URL("https://gateway.example/") }, { mayUseProxies: true })).toMatchObject(
@@ -117,7 +117,7 @@ describe("proxies of the environment", () => {
 });
 
 describe("openRequests()", () => {
-  test("keeps connections where it is told to", async () => {
+  test("keeps connections open if configured", async () => {
     const before = victim.connections;
     const kept = openRequests({ timeoutMs: POLL_MS, kept: 1 });
     for (let count = 0; count < 3; count++) expect(await kept(request())).toMatchObject({ ok: true });
@@ -125,7 +125,7 @@ describe("openRequests()", () => {
     expect(victim.connections).toBe(before + 1);
   });
 
-  test.each(["close", "retire"] as const)("asks nobody after %s(), though it has never asked before", async (end) => {
+  test.each(["close", "retire"] as const)("sends nothing after %s(), even as the first request", async (end) => {
     const before = victim.requests.length;
     const used = openRequests({ timeoutMs: POLL_MS });
     expect(await used(request("/none"))).toMatchObject({ ok: true, head: { status: 204 } });

@@ -74,7 +74,7 @@ test("names that were slow last time leave look-ups for the other names of their
   expect(resolver.running.size).toBe(4);
 });
 
-test("equal names in progress are looked up once, whoever chose them", async () => {
+test("equal names in progress are looked up once, for all parties", async () => {
   const resolver = createResolver();
   for (let count = 0; count < 100; count += 1) resolver.look(`party-${count % 3}`, "one.example");
   expect(resolver.asked).toBe(1);

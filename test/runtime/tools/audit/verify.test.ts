@@ -153,7 +153,7 @@ describe("files", () => {
     }
   });
 
-  test("whose end was cut off are found out by the next run, and by whoever kept the head", async () => {
+  test("with a truncated end are detected by the next run, and by any holder of the head", async () => {
     const first = beginRun("cut");
     writeRecords(first, 2 * SEGMENT);
     const [note = ""] = first.notes.slice(-1);
@@ -249,12 +249,19 @@ test.each([
   ["after a number, with escapes", `7 {"servic\\u0065" : "\\u0061uthorize","message":"authorize check"}`],
   ["in a list", `[{"service":"authorize","message":"authorize check"}]`],
   ["after what is no JSON", `x\r{"service":"authorize","message":"authorize check"}`],
-])("a forged record %s on its line is no line of another log: other readers may take it", async (_, forged) => {
-  const lines = await smallRun();
-  expect(await verify(`${forged}\n${lines.join("")}`)).toMatchObject({ result: "partly", unchained: 1, otherLines: 0 });
-});
+])(
+  "a forged record %s on its line does not count as a line of another log: other readers may accept it",
+  async (_, forged) => {
+    const lines = await smallRun();
+    expect(await verify(`${forged}\n${lines.join("")}`)).toMatchObject({
+      result: "partly",
+      unchained: 1,
+      otherLines: 0,
+    });
+  },
+);
 
-test("lines of other logs are no records, whatever they quote", async () => {
+test("lines of other logs are not records, whatever they quote", async () => {
   const lines = await smallRun();
   const others = [
     `{"level":"info","msg":"{\\"service\\":\\"authorize\\"}"}`,
@@ -318,7 +325,7 @@ test("forged lines without end cost no more than reading them", async () => {
   expect(report.found).toBeLessThan(count + 1_100);
 }, 10_000);
 
-test("a forgotten record leaves its digest, which the tree goes on with", async () => {
+test("an erased record leaves its digest, with which the tree continues", async () => {
   const lines = await smallRun();
   const { leafHash } = await import("../../../../runtime/audit/chain/merkle-tree.ts");
   const line = lines[3] ?? "";

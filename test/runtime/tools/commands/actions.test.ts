@@ -200,7 +200,7 @@ describe("commands, in this order", () => {
     expect(printed.join("\n")).not.toMatch(/[\u009b\u202e]/);
   });
 
-  test("no secret stands in an action, and no two digests are alike but those of one record", async () => {
+  test("actions contain no secret, and equal digests only for one record", async () => {
     await makeAndKeep();
     const [made] = await takeActions();
     const secret = (JSON.parse(printed.at(-1) ?? "") as { client_secret: string }).client_secret;

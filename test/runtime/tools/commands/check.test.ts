@@ -128,7 +128,7 @@ describe("gateway check says of a configuration what gateway run does with it", 
     if (expected) expect(checked.text).toMatch(expected);
   });
 
-  test("--elsewhere leaves out what only the other machine has, and nothing else", async () => {
+  test("--elsewhere skips only the checks that need the other host", async () => {
     const settings = {
       insecure_server: true,
       admin_token_ref: "env:GATEWAY_NO_SUCH",

@@ -106,7 +106,7 @@ test("what is sealed with an old secret, wherever it stands, and what was handed
   expect(await rotate()).toEqual({ code: 3, text: expect.stringContaining("1 vault\n") });
 });
 
-test("rotate goes on only once every process has taken the step before", async () => {
+test("rotate continues only once every process has taken the previous step", async () => {
   configure([current]);
   await runs("one", [current]);
   const file = join(directory, "new");
@@ -156,7 +156,7 @@ test("a secret that sealed something before programs told of it is an old one, n
   expect((await list()).secrets.map(({ role }) => role)).toEqual(["current", "previous"]);
 });
 
-test("where no process runs nothing is said to be done, and without a secret or a database nothing is told", async () => {
+test("without processes no step counts as done, and without a secret or a database nothing is printed", async () => {
   configure([current, other]);
   expect(await rotate()).toEqual({ code: 3, text: expect.stringContaining("No process runs") });
   writeFileSync(config, `storage_url: sqlite:${join(directory, "gateway.db")}\nroutes: []\n`);

@@ -67,7 +67,7 @@ const kept = async (options: Partial<RecordsOptions>): Promise<readonly KeptReco
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as KeptRecord);
 
-test("decisions are kept with what became of them, found by their fields, and followed", async () => {
+test("decisions are stored with their outcome, found by their fields, and followed", async () => {
   for (const path of ["/open/a", "/open/broken", "/closed/b"])
     await fetch(`${gateway.origin}${path}`, { redirect: "manual", headers: { accept: "application/json" } });
   await expect.poll(async () => (await kept({})).filter(({ result }) => result).length).toBe(3);

@@ -165,7 +165,7 @@ describe("eraseLines()", () => {
     expect(await verify([file])).toMatchObject({ found: 0, torn: [{}], forgotten: [{ lines: 1 }] });
   });
 
-  test("lines that were written without `audit` are no changed ones afterwards", async () => {
+  test("lines written without `audit` do not count as changed afterwards", async () => {
     const run = beginRun("gateway.6.f", [], signer);
     run.records.write(decided("bob"));
     await run.records.close();

@@ -37,7 +37,7 @@ describe("diffConfigurations()", () => {
   const route = (allow: string): string =>
     `routes: [{ name: a, from: "https://a.example.com", to: "http://a.internal", policy: [{ allow: { and: [${allow}] } }] }]`;
 
-  test("compares published slices, which are no boot files", async () => {
+  test("compares published slices, which are not main configuration files", async () => {
     const slice = (domain: string): string =>
       JSON.stringify({
         version: 1,
@@ -99,7 +99,7 @@ describe("diffConfigurations()", () => {
     expect(moved.text).toContain("which was https://a.example.com and is https://b.example.com");
   });
 
-  test("tells of what naming a host takes from wildcards there, and gives back", async () => {
+  test("reports requests that a named host takes over from wildcards, and the reverse", async () => {
     const wild = `  - { name: wild, from: "https://*.example.com", to: "http://w.internal", allow_any_authenticated_user: true }\n`;
     const named = `  - { name: own, from: "https://a.example.com", prefix: /x, to: "http://a.internal", allowed_users: [a@example.com] }\n`;
     const [few, more] = [written("few.yaml", `routes:\n${wild}`), written("more.yaml", `routes:\n${wild}${named}`)];
@@ -114,7 +114,7 @@ describe("diffConfigurations()", () => {
     );
   });
 
-  test("tells of paths beside a narrower route, and of a server below another one's address", async () => {
+  test("reports paths next to a narrower route, and a server below another one's address", async () => {
     const one = (allow: string): string =>
       `routes:\n  - { name: x, from: "https://a.example.com", path: /admin/x, to: "http://x.internal", allow_any_authenticated_user: true }\n  - { name: all, from: "https://a.example.com", to: "http://a.internal", policy: [{ ${allow} }] }\n`;
     const beside = await diffConfigurations(
@@ -191,7 +191,7 @@ describe("diffConfigurations()", () => {
     expect(text).toMatch(problem);
   });
 
-  test("cannot compare what is no configuration, or is not there", async () => {
+  test("cannot compare an invalid or missing configuration", async () => {
     const good = written("gateway.yaml", route("{ groups: staff }"));
     const bad = await diffConfigurations(good, written("bad.yaml", route("{ grops: staff }")), {});
     const missing = await diffConfigurations(join(directory, "missing.yaml"), good, {});

@@ -675,9 +675,12 @@ describe("examine()", () => {
     }
   });
 
-  test.each(["ftp://example.com/", "mcp.example.com/mcp", ""])("refuses %j, which is no address", async (address) => {
-    await expect(examine(address)).rejects.toThrow(/must be an http or https address/);
-  });
+  test.each(["ftp://example.com/", "mcp.example.com/mcp", ""])(
+    "rejects %j, which is not an address",
+    async (address) => {
+      await expect(examine(address)).rejects.toThrow(/must be an http or https address/);
+    },
+  );
 });
 
 describe("gateway doctor against this gateway", () => {

@@ -9,7 +9,7 @@ import { openPageShell } from "../../../support/page-shell.ts";
 
 const SECRET = Buffer.alloc(32, 7).toString("base64");
 
-test("boot file and slice are checked, and served together", async () => {
+test("main configuration file and slice are checked, and served together", async () => {
   const shell = openPageShell();
   try {
     const { cert, key } = makeTestCertificate({ name: "app.example.com", dns: ["app.example.com"] });

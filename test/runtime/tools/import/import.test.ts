@@ -68,7 +68,7 @@ describe("import of a Pomerium configuration", () => {
     }
   });
 
-  test("a route whose policy cannot be carried over denies everybody", () => {
+  test("a route whose policy cannot be converted denies all users", () => {
     const { routes } = bundleOf(inputOf("bundle-closed-policies")) as { routes: Record<string, { policy: PolicyDoc }> };
     expect(Object.keys(routes)).toEqual(["device", "dates", "misspelt", "operator", "users"]);
     for (const { policy } of Object.values(routes)) {
@@ -85,7 +85,7 @@ describe("import of a Pomerium configuration", () => {
     expect(config?.routes.length).toBeGreaterThan(0);
   });
 
-  test("refuses what is no configuration, an unknown format and a bad owner", () => {
+  test("rejects an invalid configuration, an unknown format and an invalid owner", () => {
     const options = { owner: "team", to: "hcl" };
     expect(() => importConfig("x.yaml", "- 1", options)).toThrow("x.yaml");
     expect(() => importConfig("x.yaml", "routes: 5", options)).toThrow('"routes" is no list');
@@ -174,7 +174,7 @@ describe("convertTemplate()", () => {
     ["$5 and a$b.c", ["$5", "$b.c"]],
     ['${pomerium.request.headers["a b"]}', ['${pomerium.request.headers["a b"]}']],
     ['${ secret["x\\"}"] }', ['${ secret["x\\"}"] }']],
-  ])("%s has references without a counterpart, which are told", (theirs, unknown) => {
+  ])("%s has references without a counterpart, which are reported", (theirs, unknown) => {
     expect(convertTemplate(theirs)).toEqual({ ok: false, unknown });
   });
 });

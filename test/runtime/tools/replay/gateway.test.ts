@@ -200,7 +200,7 @@ test("records of a running gateway are decided again as it would decide them", a
   expect([...seen].toSorted()).toEqual(["gains", "loses", "refused", "same"]);
 });
 
-test("a request that finds no route any more, MCP that is off, and a route of another kind are told apart", async () => {
+test("distinguishes a request without a route, MCP turned off, and a route of another kind", async () => {
   const all: readonly RulesDoc[] = [{ allow: { and: [{ accept: true }] } }];
   pipeline.swap(yamlOf(all, all));
   const checks = await records();

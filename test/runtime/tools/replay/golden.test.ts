@@ -79,7 +79,7 @@ describe("gateway replay", () => {
     expect(text).not.toMatch(/^no change/m);
   });
 
-  test("counts a line that cannot be read, says which, and goes on", async () => {
+  test("counts an unreadable line, reports it, and continues", async () => {
     const config = await put("gateway.yaml", sourceOf("no-change", "gateway.yaml"));
     const [first = "", second = ""] = sourceOf("no-change", "records.log").split(/(?<=\n)/);
     const replayOf = (text: string): string => second.replace(/"replay":.*/, `"replay":${text}}`);
