@@ -14,7 +14,7 @@ import { SYSTEMS } from "./systems.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
-/** Of vitest's JSON. */
+/** Part of vitest's JSON. */
 interface Results {
   readonly testResults: readonly {
     readonly assertionResults: readonly {

@@ -1,4 +1,4 @@
-/** Tests with real systems around the gateway: `npm run test:real`. One file at a time, which has the machine for itself. */
+/** Tests with real systems around the gateway: `npm run test:real`. One file at a time, which has the host for itself. */
 import { defineConfig } from "vitest/config";
 
 import { POLL_MS } from "../support/limits.ts";

@@ -12,7 +12,7 @@ export interface AdminAnswer {
 export interface AdminClient {
   ask(method: string, path: string, headers?: Record<string, string>, body?: string | Buffer): Promise<AdminAnswer>;
   get(path: string): Promise<AdminAnswer>;
-  /** @param match digest to replace, "*" for whatever is there, undefined for a new slice */
+  /** @param match digest to replace, "*" for any content, undefined for a new slice */
   publish(owner: string, text: string, match?: string): Promise<AdminAnswer>;
   remove(owner: string): Promise<AdminAnswer>;
 }

@@ -11,7 +11,7 @@ export interface WholeAnswer {
   readonly body: string;
 }
 
-/** What one reader made of the bytes. */
+/** Result of one reader for the bytes. */
 export type Reading =
   | { readonly kind: "read"; readonly answer: WholeAnswer }
   | { readonly kind: "refused"; readonly why: string };

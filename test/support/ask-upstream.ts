@@ -1,4 +1,4 @@
-/** A caller of the transport that holds it to its word: head, data…, then exactly one end or failure, and nothing behind. */
+/** A caller of the transport that checks its contract: head, data…, then exactly one end or failure, and nothing afterwards. */
 
 import type {
   Transport,
@@ -42,7 +42,7 @@ export type Ask = Partial<Omit<UpstreamRequest, "upstream">> & {
   readonly onEnd?: () => void;
 };
 
-/** What receivers heard that they never should: tests expect it to be empty. */
+/** Forbidden calls to receivers: tests expect it to be empty. */
 export const violations: string[] = [];
 
 export function ask(transport: Transport, upstream: Upstream, { onHead, onData, onEnd, ...more }: Ask = {}): Asked {

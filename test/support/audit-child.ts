@@ -17,6 +17,6 @@ for (let number = 0; ; number += 1) {
   const text = "x".repeat((number * 37) % 5_000);
   await records.write(`{"level":"info","service":"authorize","message":"authorize check","text":"${text}"}\n`);
   if (number % 20 === 19) await records.flush();
-  // Whoever kills it waits for that.
+  // The test that kills it waits for this.
   if (number % Number(every) === Number(every) - 1) process.stdout.write(".");
 }

@@ -55,10 +55,10 @@ export function writeRecords({ records }: AuditRun, count: number): void {
   }
 }
 
-/** Whoever writes so many waits for no clock. */
+/** Number of records after which a segment is signed without waiting for the clock. */
 export { MAX_UNSIGNED as SEGMENT } from "../../runtime/audit/chain/places.ts";
 
-/** Of one file, without one. */
+/** Verifies the bytes of one file, without the file. */
 export function verifyBytes(bytes: Buffer): VerifyReport {
   const verification = startVerification({ verifiers, heads: [] });
   let offset = 0;

@@ -1,4 +1,4 @@
-/** What an upstream must not believe in `X-Gateway-Assertion`: nothing, nonsense, and what others have signed. */
+/** Values of `X-Gateway-Assertion` that an upstream must reject: empty, nonsense, and signed by others. */
 import { generateKeyPair, SignJWT } from "jose";
 
 /** @param origin of the gateway, whose key's name the forged one has */

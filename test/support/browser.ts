@@ -25,10 +25,10 @@ export interface Answer {
 export type Send = (request: SentRequest) => Promise<Answer>;
 
 /**
- * One request and its answer, no redirects, no cookies.
+ * One request and its response, no redirects, no cookies.
  *
- * @param via port on 127.0.0.1 that stands for every host: plain HTTP with the Host header of the URL, as a load balancer
- *   that terminates TLS would send it. Absent = to the URL's own host
+ * @param via port on 127.0.0.1 for every host: plain HTTP with the Host header of the URL, like a load balancer that
+ * terminates TLS. Absent = the URL's own host
  */
 export function createSend(options: { readonly via?: number } = {}): Send {
   return ({ method, url, headers = {}, body }) =>
@@ -75,7 +75,7 @@ export interface Page {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The navigation ended before this address was asked, because it is the application's own (see `stopAt`). */
+  /** The navigation stopped before this address was requested, because it is the application's own (see `stopAt`). */
   readonly left: boolean;
 }
 
@@ -89,9 +89,9 @@ export interface Form {
 export interface Browser {
   /** Goes to an address and follows redirects until a page, or until an address that begins with `stopAt`. */
   open(url: string, stopAt?: string): Promise<Page>;
-  /** Sends a form of a page as a person would. */
+  /** Sends a form of a page like a user. */
   submit(page: Page, form: Form, values: Readonly<Record<string, string>>, stopAt?: string): Promise<Page>;
-  /** What is stored for a host name, "name=value; …". */
+  /** Cookies stored for a host name, "name=value; …". */
   cookieHeader(hostname: string): string;
   setCookie(hostname: string, name: string, value: string): void;
   forget(): void;
@@ -136,7 +136,7 @@ export function createBrowser(send: Send = createSend()): Browser {
         },
       });
       store(hostname, answer.setCookies);
-      // Pages that leave by themselves: `refresh: 0;url=…`.
+      // Pages that refresh automatically: `refresh: 0;url=…`.
       const location = answer.headers["location"] ?? /^0;\s*url=(.+)$/i.exec(answer.headers["refresh"] ?? "")?.[1];
       const isRedirect = answer.headers["refresh"] !== undefined || (answer.status >= 300 && answer.status <= 399);
       if (location === undefined || !isRedirect) {

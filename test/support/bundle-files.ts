@@ -1,4 +1,4 @@
-/** Configuration files in a temporary directory, written the ways people and machines write them. */
+/** Configuration files in a temporary directory, written like users and programs do. */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ export interface ConfigFiles {
   path(name: string): string;
   /** In place, as `>` does. */
   write(name: string, text: string): void;
-  /** A temporary file renamed over the old one, as publishers and good editors do. */
+  /** Renames a temporary file over the old one, like publishers and editors. */
   replace(name: string, text: string): void;
   remove(name: string): void;
   /**
@@ -55,7 +55,7 @@ export function createConfigFiles(): ConfigFiles {
   };
 }
 
-/** A boot file; `more` stands beside the settings. */
+/** A main configuration file; `more` is added next to the settings. */
 export function bootFile(more = ""): string {
   return `shared_secret: "${TEST_SHARED_SECRET}"\nstorage_url: "memory:"\ninsecure_server: true\n${more}\n`;
 }

@@ -1,6 +1,6 @@
 /**
- * The command line of CDKTF, as npm has it, beside a Node that it was made for: a native module of it is shipped compiled
- * for Node 18 to 22. The programs it starts run under whichever Node is first on the PATH.
+ * The command line of CDKTF from npm, with a Node that it supports: one of its native modules is compiled for Node 18 to 22.
+ * The programs it starts run under the first Node on the PATH.
  */
 import { execFile } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
@@ -49,7 +49,7 @@ export async function installCdktfCli(): Promise<CdktfCli | string> {
   }
 }
 
-/** Where npm has the binary of Node for this machine. */
+/** Location of npm's Node binary for this platform. */
 function nodePackage(): string {
   const { platform, arch } = process;
   return `${platform === "darwin" && arch === "arm64" ? "node-bin" : "node"}-${platform}-${arch}`;

@@ -1,6 +1,6 @@
 /**
- * Projects as `cdktf init --template typescript` and `cdktn init` make them: the templates of the published command lines,
- * beside the tools that they install. Of the command lines only the archive is fetched, not the half gigabyte they need.
+ * Projects from `cdktf init --template typescript` and `cdktn init`: the templates of the published command lines, with the
+ * tools that they install. Only the archive of a command line is downloaded, not the half gigabyte of its dependencies.
  */
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { LONG_MS } from "./limits.ts";
 import { madeOnce } from "./made-once.ts";
 
-/** Their templates ask for TypeScript 5, or for any; ts-node does not run with another. jest itself is left out. */
+/** Their templates require TypeScript 5, or any; ts-node does not run with another. jest itself is omitted. */
 const TOOLS = ["typescript@5.9", "ts-node@10", "@types/jest@30"];
 const COMMAND_LINES = { cdktf: "cdktf-cli@0.21.0", cdktn: "cdktn-cli@0.24.0" } as const;
 const TEMPLATE = "package/bundle/templates/typescript";

@@ -122,11 +122,11 @@ export async function openCertificateFolder(): Promise<CertificateFolder> {
 
 export interface ListenerCertificates {
   readonly certificates: Certificates;
-  /** Removes their files, too. */
+  /** Also removes their files. */
   close(): Promise<void>;
 }
 
-/** What a listener shows for these hosts, one self-signed certificate each; the first is the fallback. */
+/** Self-signed certificates for these hosts, one each; the first is the fallback. */
 export async function openListenerCertificates(...hosts: readonly string[]): Promise<ListenerCertificates> {
   const folder = await openCertificateFolder();
   const write = (host: string, index: number) =>

@@ -1,4 +1,4 @@
-/** What one health check finds of an upstream, and what is left of its connections. */
+/** Result of one health check of an upstream, and its remaining connections. */
 import { once } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
@@ -40,7 +40,7 @@ export async function listen(server: Server, host = "127.0.0.1"): Promise<Checke
   };
 }
 
-/** As a route has it: what makes the context, and what each connection checks. */
+/** TLS settings of a route: those for the context, and those that each connection checks. */
 export type UpstreamTls = Pick<SecureContextOptions, "ca" | "cert" | "key"> & Partial<UpstreamConnect["tls"]>;
 
 export function upstreamAt(origin: string, tls?: UpstreamTls): Upstream {
@@ -52,7 +52,7 @@ export function upstreamAt(origin: string, tls?: UpstreamTls): Upstream {
   return { origin, host, basePath: "", weight: 1, ...(tls && { connect }) };
 }
 
-/** @returns the first word of a check; "" = healthy */
+/** @returns the first result of a check; "" = healthy */
 export function verdictOf(begin: (over: CheckDone) => unknown): Promise<string> {
   return new Promise((resolve) => void begin(resolve));
 }

@@ -20,13 +20,13 @@ const FLAGS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
-  // Whatever a page would ask for elsewhere finds nothing.
+  // Requests of a page to other hosts fail.
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE *.localhost, EXCLUDE 127.0.0.1",
 ];
-/** Pictures of the pages, for people: not in the work tree, which a run leaves as it was. */
+/** Screenshots of the pages, for review. Not in the work tree, which a run leaves unchanged. */
 const PICTURES = join(tmpdir(), "gateway-test-pictures");
 
-/** The reason why there is no Chromium here, or an error where one is required. */
+/** The reason why Chromium is missing, or an error if it is required. */
 export function missingChromium(): string | undefined {
   if (EXECUTABLE !== undefined) return undefined;
   const missing = `no ${EXECUTABLES.join(" or ")}`;
@@ -46,7 +46,7 @@ export async function launchChromium(): Promise<Browser> {
 export interface Visitor {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the console complained about so far: violations of the page's policy, failed loads, script errors. */
+  /** Messages of the console so far: violations of the page's policy, failed loads, script errors. */
   readonly consoleErrors: readonly string[];
 }
 
@@ -56,11 +56,11 @@ export interface VisitorOptions {
   readonly storageState?: Awaited<ReturnType<BrowserContext["storageState"]>>;
   /** Default 900 × 640. */
   readonly viewport?: { readonly width: number; readonly height: number };
-  /** "Europe/Berlin"; the machine's by default. */
+  /** "Europe/Berlin"; default: the host's. */
   readonly timezoneId?: string;
 }
 
-/** A person with a fresh profile. */
+/** A user with a fresh profile. */
 export async function newVisitor(browser: Browser, options: VisitorOptions = {}): Promise<Visitor> {
   const context = await browser.newContext({
     javaScriptEnabled: options.javaScript ?? true,
@@ -74,7 +74,7 @@ export async function newVisitor(browser: Browser, options: VisitorOptions = {})
   const consoleErrors: string[] = [];
   page.on("console", (message) => {
     const { url } = message.location();
-    // Chromium reports the page's own status as a failed load, and looks for an icon by itself; both are meant.
+    // Chromium reports the page's own status as a failed load, and requests an icon automatically; neither is an error.
     const isStatus = message.text().includes("the server responded with a status of");
     if (message.type() !== "error" || (isStatus && (url === page.url() || url.endsWith("/favicon.ico")))) return;
     consoleErrors.push(`${message.text()} (${url})`);
@@ -90,7 +90,7 @@ export async function takePicture(page: Page, name: string): Promise<void> {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe-core finds wrong with the page: rule, what it says, and where. */
+/** axe-core's findings on the page: rule, message, and location. */
 export async function findAccessibilityProblems(page: Page): Promise<readonly string[]> {
   // Evaluated by the debugger, so the page's policy stays as it is.
   await page.evaluate(axeSource);
@@ -114,8 +114,8 @@ export async function findAccessibilityProblems(page: Page): Promise<readonly st
 }
 
 /**
- * Light and dark, forced colours, a narrow screen, twice the size: what axe says, what scrolls sideways beside tables, and
- * what the console complains about. Takes pictures.
+ * Light and dark, forced colors, a narrow screen, twice the size: axe's findings, horizontal scrolling outside of tables, and
+ * console messages. Takes screenshots.
  */
 export async function findLookProblems(visitor: Visitor, name: string): Promise<readonly string[]> {
   const { page, consoleErrors } = visitor;

@@ -23,7 +23,7 @@ export async function makeSigningKey(alg: string, kid?: string): Promise<Signing
   return { alg, privateKey, jwk: { ...(await exportJWK(publicKey)), ...(kid === undefined ? {} : { kid }) } };
 }
 
-/** Claims of a good assertion for five minutes. @param claims take their place; undefined leaves one out */
+/** Claims of a valid assertion for five minutes. @param claims replace them; undefined omits one */
 export function assertionClaims(
   clientId: string,
   nowMs: number,
@@ -34,7 +34,7 @@ export function assertionClaims(
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** @param header members beside, or instead of, `alg` */
+/** @param header members in addition to, or instead of, `alg` */
 export function signAssertion(
   claims: Readonly<Record<string, unknown>>,
   by: SigningKey,

@@ -1,8 +1,8 @@
 /**
- * Enterprise-managed authorization with the gateway on both sides: people sign in at the company's provider to the front
- * gateway, which gets ID-JAGs for them there and shows them to the back gateway, the authorization server of the upstream.
+ * Enterprise-managed authorization with the gateway on both sides: users sign in at the company's provider to the front
+ * gateway, which gets ID-JAGs for them there and presents them to the back gateway, the authorization server of the upstream.
  *
- * Nobody signs in at the back gateway: it trusts the company's assertions alone.
+ * No user signs in at the back gateway: it only trusts the company's assertions.
  */
 import {
   type ExchangeAnswer,
@@ -27,15 +27,15 @@ export interface CompanyWorld {
   readonly client: Registration;
   /** Resource identifier of the front gateway's server, which clients are given. */
   readonly resource: string;
-  /** Of the back gateway's server. */
+  /** URL of the back gateway's server. */
   readonly upstream: string;
   /** ID tokens that were shown to be exchanged, oldest first. */
   readonly exchanges: ExchangeRequest[];
   /** Every ID-JAG that was given. */
   readonly idJags: string[];
-  /** The provider's policy from now on; undefined: everybody may. */
+  /** Sets the provider's policy; undefined: allows all. */
   decide(exchange?: TokenExchange): void;
-  /** Somebody who has not been here: their token for the front gateway. */
+  /** A new user: their token for the front gateway. */
   newcomer(): Promise<{
     readonly token: string;
     readonly id: string;
@@ -44,9 +44,9 @@ export interface CompanyWorld {
   }>;
   /** One MCP request with an External Token of the front gateway. @param via port of its replica */
   call(token: string, via?: number): Promise<Answer>;
-  /** Live settings and routes of the front gateway. @param oauth more members of `upstream_oauth2` */
+  /** Dynamic settings and routes of the front gateway. @param oauth more members of `upstream_oauth2` */
   frontYaml(oauth?: Readonly<Record<string, unknown>>): string;
-  /** What the back gateway gave so far ends there, while the front gateway takes it for good. A few times in a test. */
+  /** Expires the back gateway's tokens there, while the front gateway treats them as valid. A few times in a test. */
   endUpstreamTokens(): void;
   /** Puts the back gateway's trust into force, or takes it away. */
   trust(uses: readonly string[]): Promise<void>;
@@ -54,12 +54,12 @@ export interface CompanyWorld {
 }
 
 export interface CompanyOptions {
-  /** Of the front gateway. */
+  /** Clock of the front gateway. */
   readonly clock?: TestClock;
   readonly boot?: Readonly<Record<string, unknown>>;
   readonly idTokenSeconds?: () => number;
   readonly port?: number;
-  /** More live settings of the front gateway. */
+  /** More dynamic settings of the front gateway. */
   readonly settings?: string;
 }
 
@@ -158,7 +158,7 @@ routes:
         body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
       }),
     frontYaml,
-    // Assertions last five minutes: the new ones are still good.
+    // Assertions last five minutes: the new ones are still valid.
     endUpstreamTokens: () => backClock.advance((UPSTREAM_TOKEN_SECONDS + 1) * 1000),
     trust: (uses) => back.reconfigure(backYaml(uses)),
     async close() {

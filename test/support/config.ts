@@ -40,7 +40,7 @@ export function snapshotFrom(yaml: string, options: SnapshotOptions = {}): Snaps
   return { digest: config.digest, generation: options.generation ?? 1, settings, routes };
 }
 
-/** The boot settings of the same text, defaults filled in alike. */
+/** The static settings of the same text, with defaults. */
 export function bootFrom(yaml: string, options: SnapshotOptions = {}): BootSettings {
   return compileBoot(checkedFrom(yaml, options).boot, secretsFrom(options.secrets ?? {}));
 }

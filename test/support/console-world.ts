@@ -1,4 +1,4 @@
-/** What screens of the console about servers, people and clients look at: a store in memory with all kinds of records. */
+/** Data for screens of the console about servers, users and clients: a store in memory with all kinds of records. */
 import type { AdminAction } from "../../runtime/audit/action-record.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
 import { createMintedTokens } from "../../runtime/admin-listener/minted-tokens.ts";
@@ -252,7 +252,7 @@ function targetOf(snapshot: Snapshot, routeKey: string) {
   return target;
 }
 
-/** Roles for everything, and for owners alone. */
+/** Roles for everything, and for owners only. */
 export function rightsTo(
   roles: readonly ConsoleRole[],
   byOwner: Readonly<Record<string, readonly ConsoleRole[]>> = {},
@@ -316,7 +316,7 @@ export async function act(
   return found.run(visit, new Map(Object.entries(form)));
 }
 
-/** Text of markup, with one space for what stands between words. */
+/** Text of markup, with one space between words. */
 export function textOfMarkup(markup: string | undefined): string {
   return (markup ?? "")
     .replace(/<[^>]*>/g, " ")

@@ -12,7 +12,7 @@ export interface Cookie {
 }
 
 export interface Jar {
-  /** Takes a Set-Cookie line as if it came from `url`; what a browser would refuse is refused. */
+  /** Takes a Set-Cookie line as if it came from `url`, with the browser's rules for rejecting it. */
   set(line: string, url: URL): void;
   header(url: URL, context: { readonly crossSite: boolean; readonly topLevelGet: boolean }): string | undefined;
   get(hostname: string, name: string): Cookie | undefined;

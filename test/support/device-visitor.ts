@@ -1,4 +1,4 @@
-/** A person with a scripted browser and a software authenticator, in front of a gateway's pages of devices. */
+/** A user with a scripted browser and a software authenticator, in front of a gateway's device pages. */
 import {
   attribute,
   createBrowser,
@@ -32,14 +32,14 @@ export interface CeremonyOptions {
 
 export interface DeviceVisitor {
   readonly browser: Browser;
-  /** Opens an address of any host, signing in where that is asked for. */
+  /** Opens an address on any host, and signs in if required. */
   open(url: string): Promise<Page>;
-  /** The page of devices; `from` is an address that asks for one. */
+  /** The device page; `from` is an address that requires a device. */
   devicePage(from?: string): Promise<Page>;
-  /** Registers a key as told, and ends wherever the gateway leads. */
+  /** Registers a key with these options, and follows the gateway's redirects. */
   register(key: SoftKey, how?: RegisterOptions): Promise<Page>;
   prove(key: SoftKey, how?: ProveOptions): Promise<Page>;
-  /** Removes all devices of this person on the user page; or that of this name. */
+  /** Removes all devices of this user on the user page; or the one of this name. */
   remove(name?: string): Promise<Page>;
   /** Sends a form of a page with this answer. */
   answer(form: CeremonyForm, answer: unknown, more?: Readonly<Record<string, string>>): Promise<Page>;

@@ -1,6 +1,6 @@
 /**
- * A gateway in front of a victim, with routes that ask for devices and pages on a host of their own, for tests that answer
- * the pages with a software authenticator.
+ * A gateway in front of a victim, with routes that require devices and pages on a separate host, for tests that answer the
+ * pages with a software authenticator.
  */
 import { get } from "node:http";
 
@@ -17,16 +17,16 @@ export interface DeviceWorld {
   readonly pages: string;
   /** Where ceremonies take place. */
   readonly party: { readonly origin: string; readonly rpId: string };
-  /** An address that asks for a device of any kind. */
+  /** An address that requires a device of any kind. */
   readonly guarded: string;
-  /** What an address answers this visitor's browser when a program in it asks: without being led anywhere. */
+  /** Status of an address for a program in this visitor's browser, which follows no redirect. */
   statusOf(visitor: DeviceVisitor, url?: string): Promise<number>;
-  /** Signs in on the host of the routes too, so that only the device is missing. @throws Error when it is not */
+  /** Also signs in on the host of the routes, so that only the device is missing. @throws Error when more is missing */
   signIn(visitor: DeviceVisitor): Promise<void>;
   /**
-   * Status of a form that is sent to the sign-in pages with this visitor's cookies, as any site's page might send it.
+   * Status of a form that is sent to the sign-in pages with this visitor's cookies, as any site's page could send it.
    *
-   * @param headers beside the cookies and the type, such as `origin`
+   * @param headers in addition to the cookies and the type, such as `origin`
    */
   postForm(
     visitor: DeviceVisitor,

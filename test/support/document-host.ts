@@ -9,7 +9,7 @@ import { makeCertificate } from "../../runtime/terraform/protocol/certificate.ts
 export interface DocumentHost {
   /** "https://localhost:PORT" */
   readonly origin: string;
-  /** Paths asked so far. */
+  /** Requested paths so far. */
   readonly asked: readonly string[];
   /** Replaces what is answered from now on. */
   answer(handler: (request: IncomingMessage, response: ServerResponse) => void): void;

@@ -16,7 +16,7 @@ export function asAlice(message?: McpFacts): Facts {
   return message === undefined ? { user: alice, http: plainHttp } : { user: alice, http: plainHttp, mcp: message };
 }
 
-/** Somebody who is not signed in. */
+/** A caller who is not signed in. */
 export function anonymous(message?: McpFacts): Facts {
   return message === undefined ? { http: plainHttp } : { http: plainHttp, mcp: message };
 }

@@ -33,7 +33,7 @@ export interface FakeVault {
   readonly origin: string;
   /** "POST auth/jwt/login", "GET kv/data/app?version=2", in their order. */
   readonly requests: string[];
-  /** What it does instead of answering as it should. */
+  /** Its failure, instead of a correct response. */
   mode:
     | "active"
     | "sealed"
@@ -43,14 +43,14 @@ export interface FakeVault {
     | "limited"
     | { readonly redirectTo: (path: string) => string }
     | { readonly body: string; readonly headers?: Readonly<Record<string, string>> };
-  /** Who may log in: the mount and what must be shown. */
+  /** Accepted logins: the mount and the required fields. */
   login(mount: string, shown: Fields): void;
-  /** A token that is good without a login. */
+  /** A token that is valid without a login. */
   addToken(token: string): void;
   revokeTokens(): void;
   write(path: string, fields: Fields): void;
   remove(path: string, how: "deleted" | "destroyed"): void;
-  /** Nobody may read it. */
+  /** Makes a path unreadable. */
   forbid(path: string): void;
   /** Its engine fails, and no other. */
   break(path: string, status: number): void;

@@ -32,7 +32,7 @@ export async function strikeChecks(world: World): Promise<Outcome> {
   for (const name of [...OF_CHECKS, ...OF_CHECKS]) {
     const arm = places.get(name) ?? name;
     await ask(gateway, { arm });
-    // Requests of others pass meanwhile. That checks go on is seen by the next ones.
+    // Other clients' requests pass meanwhile. The next ones show that checks continue.
     do await serves(name);
     while (!(await ask(gateway, { arm })).thrown);
     struck.push(name);

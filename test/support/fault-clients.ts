@@ -3,7 +3,7 @@ import { connect as connectHttp2, type ClientHttp2Stream } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-/** What came: a status (0: none), the body, and whether the answer says that it is whole. */
+/** Result: a status (0: none), the body, and whether the response declares itself complete. */
 export interface Seen {
   readonly status: number;
   readonly body: string;
@@ -20,7 +20,7 @@ export interface Asked {
   readonly body?: string;
   /** Leaves when something has come, without its end. */
   readonly leaves?: boolean;
-  /** A proxy in front says who the client is. */
+  /** A proxy in front reports the client. */
   readonly isProxied?: boolean;
 }
 
@@ -116,7 +116,7 @@ export function openHttp2({ origin, host, path, method = "GET", headers = {}, bo
           stream.end(body.slice(4));
         }
       };
-      // An extended CONNECT needs the server's word that it is taken.
+      // An extended CONNECT needs the server's support, announced in its settings.
       if (isConnect) session.once("remoteSettings", begin);
       else begin();
     },
@@ -182,7 +182,7 @@ function opened(
   };
 }
 
-/** Of a connection that has ended. */
+/** Result of a connection that has ended. */
 function readHttp1(text: string): Seen {
   const interim = "HTTP/1.1 100 Continue\r\n\r\n";
   if (text.startsWith(interim)) return readHttp1(text.slice(interim.length));

@@ -1,4 +1,4 @@
-/** The gateways of the fault injection, and how they are told which guard is to throw. */
+/** The gateways of the fault injection, and how they learn which guard must throw. */
 import { join } from "node:path";
 
 import { createExternalTokens, EVERY_SERVER } from "../../runtime/identity/external-token.ts";
@@ -20,7 +20,7 @@ const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
 export interface World {
   readonly folder: CertificateFolder;
   readonly upstream: FaultUpstream;
-  /** Of the requests of others. */
+  /** Upstream of the other clients' requests. */
   readonly other: FaultUpstream;
 }
 
@@ -83,7 +83,7 @@ routes: ${JSON.stringify([
   return { gateway, origin, token: isChecking ? "" : await makeToken(gateway) };
 }
 
-/** For all MCP servers, of a service account: nobody has to sign in. */
+/** Token of a service account for all MCP servers: no user has to sign in. */
 async function makeToken({ directory }: RunningGateway): Promise<string> {
   const clock = systemClock;
   const store = await openRecords(`sqlite:${join(directory, "gateway.db")}`, { clock, log: silentLog() });

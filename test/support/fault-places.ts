@@ -23,7 +23,7 @@ const root = new URL("../../", import.meta.url).pathname;
 /** Programs of their own, which serve no request. */
 export const APART = /^runtime\/(?:terraform|kubernetes|tools|package|bin|pages)\//;
 const MADE = /(?<![\w.#])(?:guard|guardEach|guardSocket|task)\((?=\s*[^)\s])/g;
-/** What stands before a guard, and names it. */
+/** Labels before a guard that name it. */
 const LABELS = [
   /(?:const|readonly)\s+(#?\w+)(?:: [^=]+)?\s*=\s*$/,
   /\.((?:on|once|prependListener)\(\s*(?:"\w+"|\w+)),\s*(?:\([^)]*\)\s*=>\s*)?$/,

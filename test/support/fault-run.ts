@@ -1,4 +1,7 @@
-/** Fault injection: a real gateway, the exchanges through it, and what became of them and of others while each guard throws in turn. */
+/**
+ * Fault injection: a real gateway, the exchanges through it, and their outcomes, and others', while each guard throws in
+ * turn.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -158,10 +161,10 @@ interface Line {
   readonly "failed-by"?: string;
 }
 
-/** Who tells the end of a request, and is struck: nothing can be recorded of it. */
+/** Guards that report the end of a request: without them, nothing can be recorded of it. */
 const TELLS_END = /(?:tellListener|tellClosed|lost|(?:on|once) close)\b/;
 
-/** What is wrong with the records of exchanges that were struck, or with what their clients got instead. */
+/** Problems in the records of struck exchanges, or in their clients' responses. */
 function wrongRecords(strikes: readonly Strike[], text: string, { upstream }: World): string[] {
   const lines = text
     .trimEnd()
@@ -176,7 +179,7 @@ function wrongRecords(strikes: readonly Strike[], text: string, { upstream }: Wo
     const wrong = (what: string): string[] => [`${at}: ${what}, client ${shown(seen)}, ${JSON.stringify(outcome)}`];
     // The connection was cut before anything was known of the request.
     if (!decision) return upstream.seen.has(id) || status !== 0 ? wrong("no record") : [];
-    // What was thrown is answered with 500, also to a client that has left by then.
+    // An exception is answered with 500, also for a client that has left by then.
     const isLeft = asked.leaves === true && (outcome?.["failed-by"] === "client" || outcome?.status === 500);
     const isBegun = status === 0 && (isLeft || outcome?.status === (gets?.status ?? 200));
     if (![gets?.status ?? 200, 200, 500, 502].includes(status) && !isBegun) return wrong("status");

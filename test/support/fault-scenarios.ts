@@ -5,7 +5,7 @@ import { BIG, EVENTS, SHORT, TOOLS } from "./fault-upstream.ts";
 export interface Scenario {
   readonly asked: Omit<Asked, "origin" | "host" | "path"> & { readonly path: string; readonly host?: string };
   readonly open?: (asked: Asked) => Open;
-  /** What a client gets where nothing throws. Absent: it does not wait for it. */
+  /** Result of a client if nothing throws. Absent: it does not wait for it. */
   readonly gets?: Omit<Seen, "isWhole">;
   /** Acts while it is open. */
   readonly act?: (open: Open) => Promise<void>;
@@ -84,7 +84,7 @@ export const OVER_HTTP2: Readonly<Record<string, Scenario>> = {
 /** Over TLS to the upstream, on connections of their own. */
 const SECURE: Scenario = { asked: { path: "/big", host: "secure.localhost" }, gets: good(BIG) };
 const SECURE_GRPC: Scenario = { asked: { ...GRPC_CALL, host: "securegrpc.localhost" }, gets: good(SHORT) };
-/** Is told to send the message, and leaves. */
+/** Is asked to send the message, and leaves. */
 const LEAVES_MESSAGE: Scenario = {
   asked: {
     path: "/tools",
@@ -96,8 +96,8 @@ const LEAVES_MESSAGE: Scenario = {
 };
 export const PLAIN: Scenario = { asked: { path: "/chunks" }, gets: good(SHORT) };
 /**
- * Guards of connections, which run when the exchange is over, or not in each exchange: it is made again until they have thrown. By
- * the kind of gateway that has them.
+ * Guards of connections, which run when the exchange is over, or not in each exchange: it is repeated until they have thrown.
+ * By the kind of gateway that has them.
  */
 export const REPEATED: Readonly<
   Record<Kind, readonly (readonly [name: string, protocol: string, scenario: Scenario])[]>
@@ -122,5 +122,5 @@ export const ALL_REPEATED: ReadonlySet<string> = new Set(
   Object.values(REPEATED).flatMap((each) => each.map(([name]) => name)),
 );
 
-/** "clear": behind a proxy that says who its clients are. */
+/** "clear": behind a proxy that reports its clients. */
 export type Kind = "clear" | "TLS";

@@ -26,7 +26,7 @@ const SERVING = Buffer.from([0, 0, 0, 0, 2, 8, 1]);
 export interface FaultUpstream {
   /** HTTP/1.1 and HTTP/2, and both over TLS. */
   readonly origins: readonly [string, string, string, string];
-  /** That vouches for the certificate of both. */
+  /** Authority of both certificates. */
   readonly authority: string;
   /** Second segments of the paths that came: ids of requests. */
   readonly seen: ReadonlySet<string>;

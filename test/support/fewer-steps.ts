@@ -1,7 +1,7 @@
 /**
- * Loaded before the program, in each of its threads: it knows the first step of the store's tables alone.
+ * Loaded before the program, in each of its threads: it knows only the first step of the store's tables.
  *
- * What the present program asks of later tables it finds, in SQLite, in one of its connection's own, which nobody else sees.
+ * Later tables that the current program uses are, in SQLite, private to one of its connections, and invisible to others.
  */
 import { DatabaseSync } from "node:sqlite";
 

@@ -1,10 +1,10 @@
 /**
  * A whole gateway in this process, on a free loopback port, with its log and records at hand: for flows through all of it.
  *
- * Made ready for one sort of flow: sign-in-gateway.ts (people and a provider), and on that mcp-gateway.ts (a real MCP server),
- * upstream-gateway.ts (a service that wants OAuth), device-world.ts; live-gateway.ts (a watched directory, for examples). What
- * concerns the proxy alone is faster and more exact with pipeline.ts, sign-in by itself with session.ts; what a signal, a
- * kill, workers or an exit code decide needs run-gateway.ts.
+ * Variants for one kind of flow: sign-in-gateway.ts (users and a provider), and based on that mcp-gateway.ts (a real MCP
+ * server), upstream-gateway.ts (a service that requires OAuth), device-world.ts; live-gateway.ts (a watched directory, for
+ * examples). For the proxy only, pipeline.ts is faster and more exact, for sign-in session.ts. Tests of signals, kills,
+ * workers or exit codes need run-gateway.ts.
  */
 import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,16 +19,19 @@ import { TEST_SHARED_SECRET } from "./config.ts";
 import { freePort } from "./ports.ts";
 
 export interface TestGatewayOptions {
-  /** Live settings and routes; boot settings are added. `{origin}` in the text becomes the gateway's origin, `{origin-ip}` the same with 127.0.0.1. */
+  /**
+   * Dynamic settings and routes; static settings are added. `{origin}` in the text becomes the gateway's origin,
+   * `{origin-ip}` the same with 127.0.0.1.
+   */
   readonly yaml: string;
-  /** More boot settings, or others than the usual ones. */
+  /** More static settings, or other values for the default ones. */
   readonly boot?: Readonly<Record<string, unknown>>;
   readonly clock?: Clock;
-  /** Stands for the address of the gateway's client ID metadata documents. */
+  /** Replaces the address of the gateway's client ID metadata documents. */
   readonly clientDocumentUrl?: string;
   /** Serve on this port again (restarts); a free one when absent. */
   readonly port?: number;
-  /** Watch the whole directory, into which slices may be published; the one file alone when absent. */
+  /** Watches the whole directory, to which slices may be published; only the one file when absent. */
   readonly watchesDirectory?: boolean;
 }
 
@@ -49,9 +52,9 @@ export interface TestGateway {
   records(): Promise<readonly Record<string, unknown>[]>;
   /** The authorization log as text. */
   recordText(): Promise<string>;
-  /** Does what changes the configuration, and resolves when the gateway has taken it up. */
+  /** Runs a change of the configuration, and resolves when the gateway has processed it. */
   change<T>(act: () => Promise<T>): Promise<T>;
-  /** Writes another configuration; resolves when it is in force. */
+  /** Writes another configuration; resolves when it is active. */
   reconfigure(yaml: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** GnuPG with a home of its own, as who signs a release and who verifies it have one. */
+/** GnuPG with a separate home, for signing and verifying a release. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,6 @@
 /**
- * Stands in for Entra's token service and Microsoft Graph, as their pages document the two requests, on one loopback
- * socket. Strict: a request that differs from the documented one is answered with the error that Microsoft would send, and
- * kept in `wrong`.
+ * A stand-in for Entra's token service and Microsoft Graph, with the two documented requests, on one loopback socket. Strict:
+ * a request that differs from the documentation gets the error that Microsoft would send, and is stored in `wrong`.
  *
  * @see learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
  * @see learn.microsoft.com/graph/api/directoryobject-getmemberobjects
@@ -18,16 +17,16 @@ export const GRAPH_SECRET = "graph~secret+of/the=app & more%";
 export interface GraphServer {
   /** For `login_url` and `graph_url`. */
   readonly origin: string;
-  /** Groups of a user, by object id; who is not in it is not found. */
+  /** Groups of a user, by object ID; other users are not found. */
   readonly groups: Map<string, unknown>;
   /** Answers instead of the documented one; undefined: as documented. May leave the request without an answer. */
   instead: ((what: "token" | "groups", response: ServerResponse) => boolean) | undefined;
-  /** What distribution groups and roles are called, for `securityEnabledOnly: false`. */
+  /** Names of distribution groups and roles, for `securityEnabledOnly: false`. */
   readonly others: readonly string[];
   readonly tokens: number;
   readonly questions: readonly { readonly user: string; readonly securityEnabledOnly: unknown }[];
   readonly wrong: readonly string[];
-  /** Tokens given so far are worth nothing any more. */
+  /** Revokes all issued tokens. */
   revokeTokens(): void;
   close(): Promise<void>;
 }
@@ -136,7 +135,7 @@ export function send(
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
-/** Graph's tokens are not to be read by those who get them. */
+/** Graph's tokens are opaque to clients. */
 function tokenText(number: number): string {
   return `eyJ0.${number}.sig`;
 }

@@ -66,7 +66,7 @@ type AnyCall = Pick<ServerUnaryCall<Note, Note>, "getPath" | "metadata" | "getDe
 };
 
 export interface NotesServer {
-  /** With "localhost" over TLS, "127.0.0.1" in the clear. */
+  /** With "localhost" over TLS, "127.0.0.1" in plain text. */
   readonly origin: string;
   /** Metadata of the calls that came, oldest first. */
   readonly seen: readonly { readonly path: string; readonly metadata: Metadata; readonly deadline: Date | number }[];
@@ -158,7 +158,7 @@ export interface NotesClient {
   say(note: Note, metadata?: Metadata, options?: CallOptions): Promise<Outcome>;
   collect(notes: readonly Note[], metadata?: Metadata, options?: CallOptions): Promise<Outcome>;
   repeat(note: Note, metadata?: Metadata, options?: CallOptions): Promise<Outcome>;
-  /** Sends all at once and ends. */
+  /** Sends all messages together and ends. */
   chat(notes: readonly Note[], metadata?: Metadata, options?: CallOptions): Promise<Outcome>;
   /** The calls themselves, with their outcome. */
   openSay(note: Note, metadata?: Metadata, options?: CallOptions): Open<ClientUnaryCall>;
@@ -277,7 +277,7 @@ function take(found: Note[]): (error: ServiceError | null, note?: Note) => void 
 function collectFrom(call: ClientReadableStream<Note> | ClientDuplexStream<Note, Note>): Note[] {
   const found: Note[] = [];
   call.on("data", (note: Note) => found.push(note));
-  // The status says it, too.
+  // The status also reports it.
   call.on("error", () => {});
   return found;
 }

@@ -7,7 +7,7 @@ export interface HclBlock {
   readonly blocks: readonly HclBlock[];
 }
 
-/** What `jsonencode(…)` makes. */
+/** Output of `jsonencode(…)`. */
 export class Encoded {
   readonly text: string;
 

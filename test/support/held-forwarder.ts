@@ -1,4 +1,4 @@
-/** Stands before an admin address and can hold a publish in the middle, so that a test can end its sender there. */
+/** A proxy in front of an admin address that can hold a publication in the middle, so that a test can kill its sender there. */
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -10,7 +10,7 @@ export interface HeldForwarder {
    * @returns resolves when a PUT is held there
    */
   hold(where: "before" | "after"): Promise<void>;
-  /** Lets what is held go on. */
+  /** Releases held requests. */
   release(): void;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A loopback server that answers as the test says and counts who asked, for clients that must not trust it. */
+/** A loopback server that responds as the test says and counts requests, for clients that must not trust it. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 

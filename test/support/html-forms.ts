@@ -8,7 +8,7 @@ export interface Link {
 export interface Form {
   readonly method: string;
   readonly action: string;
-  /** Fields with the values they have before anybody types. */
+  /** Fields with their initial values. */
   readonly values: Record<string, string>;
   readonly buttons: readonly { readonly text: string; readonly name: string | undefined; readonly value: string }[];
 }

@@ -11,19 +11,19 @@ export interface SeenHttp2 {
   readonly body: string;
   /** Common name of the certificate that the gateway showed. */
   readonly clientName: string | undefined;
-  /** Host that was asked for in the TLS handshake. */
+  /** Host requested in the TLS handshake. */
   readonly serverName: string | undefined;
 }
 
 export interface Http2Upstream {
-  /** With "localhost" over TLS, "127.0.0.1" in the clear. */
+  /** With "localhost" over TLS, "127.0.0.1" in plain text. */
   readonly origin: string;
   readonly seen: readonly SeenHttp2[];
   readonly connections: number;
   close(): Promise<void>;
 }
 
-/** @param tls absent: h2c. `clientAuthority` asks for a client certificate and refuses without */
+/** @param tls absent: h2c. `clientAuthority` requires a client certificate */
 export async function startHttp2Upstream(tls?: {
   readonly certificate: TestCertificate;
   readonly clientAuthority?: TestCertificate;

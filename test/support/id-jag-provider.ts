@@ -1,6 +1,6 @@
 /**
  * A company's identity provider that issues ID-JAGs: oidc-provider with the token exchange of the draft. Its users have
- * signed in already, so that it gives their ID tokens to whoever asks.
+ * signed in already, so it returns their ID tokens to any caller.
  */
 import { generateKeyPairSync, randomBytes, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
@@ -11,12 +11,12 @@ import type { KoaContextWithOIDC } from "oidc-provider";
 
 export interface IdJagProvider {
   readonly issuer: string;
-  /** Of the application at this provider. */
+  /** Client ID of the application at this provider. */
   readonly clientId: string;
   readonly clientSecret: string;
   /** Every ID-JAG that was issued, in order. */
   readonly issued: string[];
-  /** What an application has of somebody who signed in. */
+  /** An application's ID token of a signed-in user. */
   idToken(user: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface IdJagProvider {
 export interface IdJagProviderOptions {
   /** The application's client id at an authorization server, which the provider's administrator wrote down. */
   readonly clientIdAt: (audience: string) => string;
-  /** Claims about each user beside `sub`. */
+  /** Claims about each user in addition to `sub`. */
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 

@@ -12,7 +12,7 @@ export const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 export const ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
 export const IDP = "https://idp.example.net";
 
-/** Claims of a good ID-JAG for RESOURCE. @param claims take their place; undefined leaves one out */
+/** Claims of a valid ID-JAG for RESOURCE. @param claims replace them; undefined omits one */
 export function idJagClaims(
   clientId: string,
   nowMs: number,
@@ -43,7 +43,7 @@ export function signIdJag(
   return signAssertion(claims, by, { typ: "oauth-id-jag+jwt", ...kid, ...header });
 }
 
-/** What is asked of the issuer's addresses, and what they answer: JSON by address, which may change meanwhile. */
+/** Requests to the issuer's addresses, and the responses: JSON by address, which may change meanwhile. */
 export interface FakeIssuer {
   readonly fetch: SafeFetch;
   readonly documents: Map<string, unknown>;
@@ -70,7 +70,7 @@ export function fakeIssuer(documents: Readonly<Record<string, unknown>> = {}): F
 
 export interface Presenter {
   readonly clientId: string;
-  /** @param form members beside, or instead of, the usual ones; undefined leaves one out */
+  /** @param form members in addition to, or instead of, the default ones; undefined omits one */
   readonly present: (assertion: string, form?: Readonly<Record<string, string | undefined>>) => Promise<Answer>;
 }
 

@@ -5,9 +5,9 @@
 
 export type Endpoint = "authorize" | "token" | "register";
 
-/** One request and what became of it at both. */
+/** One request and its result at both servers. */
 export interface Seen {
-  /** What is unusual about the request: "name=value", "name=value + value" (repeated), "-name" (left out). */
+  /** Changes of the request: "name=value", "name=value + value" (repeated), "-name" (omitted). */
   readonly bends: readonly string[];
   readonly ours: string;
   readonly theirs: string;

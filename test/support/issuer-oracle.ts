@@ -13,7 +13,7 @@ import { createSend, type Send } from "./browser.ts";
 export interface Oracle {
   readonly origin: string;
   readonly send: Send;
-  /** A code as if somebody had signed in and consented. */
+  /** A code as after a user's sign-in and consent. */
   mintCode(options: {
     readonly clientId: string;
     readonly redirectUri: string;

@@ -1,6 +1,6 @@
 /**
- * Generated requests to an authorization server: a good one with one or two things bent. The same seed gives the same
- * requests. `CLIENT` and `CODE` stand for what each server gave out.
+ * Generated requests to an authorization server: a valid one with one or two changes. The same seed gives the same requests.
+ * `CLIENT` and `CODE` are placeholders for the values that each server issued.
  */
 import { constantFrom, sample, tuple } from "fast-check";
 
@@ -16,7 +16,7 @@ export const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 /** Parameters in order, repeated ones included. */
 export type Parameters = readonly (readonly [name: string, value: string])[];
 
-/** What was bent: "name=value", "-name", "name+value". */
+/** The changes: "name=value", "-name", "name+value". */
 export interface Bent<T> {
   readonly request: T;
   readonly bends: readonly string[];

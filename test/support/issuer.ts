@@ -1,5 +1,5 @@
 /**
- * The authorization server alone, on a real socket: everything of issuer/ over HTTP, with users and the identity provider
+ * Only the authorization server, on a real socket: everything of issuer/ over HTTP, with users and the identity provider
  * played by the test. Every host of the configuration is reached through one port, as behind a load balancer.
  */
 import { afterEach } from "vitest";
@@ -45,7 +45,7 @@ import { userId } from "./users.ts";
 export const ORIGIN = "https://mcp.example.com";
 export const RESOURCE = `${ORIGIN}/mcp`;
 
-/** One MCP server that owns its host, open to everybody who is signed in. */
+/** One MCP server with its own host, open to all signed-in users. */
 export const ONE_SERVER = `
 runtime_flags: { mcp: true }
 routes:
@@ -65,7 +65,7 @@ export interface TestIssuerOptions {
   readonly log?: IssuerDeps["log"];
   readonly fetchClientDocument?: IssuerDeps["fetchClientDocument"];
   readonly blocks?: Blocks;
-  /** How keys of trusted issuers are read; absent: nobody's assertions are accepted. */
+  /** Fetches keys of trusted issuers; absent: no assertions are accepted. */
   readonly issuerFetch?: SafeFetch;
   /** Reaches MCP servers; absent: no upstream is ever connected. */
   readonly upstreamFetch?: SafeFetch;
@@ -77,9 +77,9 @@ export interface TestIssuerOptions {
 export interface TestIdentities {
   /** Users that exist, by id. */
   readonly users: Map<string, User>;
-  /** What a refresh at the provider answers from now on. */
+  /** Result of a refresh at the provider. */
   refreshOutcome: "ok" | "refused" | "unavailable";
-  /** How many refreshes were asked. */
+  /** Number of refresh requests. */
   refreshes: number;
   /** When set, a refresh waits for it. */
   gate: Promise<void> | undefined;
@@ -92,13 +92,13 @@ export interface TestIssuer {
   readonly issuer: IssuerModule;
   readonly identities: TestIdentities;
   readonly externalTokens: ExternalTokens;
-  /** What routes ask about a token. */
+  /** Used by routes to verify a token. */
   readonly callers: Authenticator;
   readonly revocations: Revocations;
   readonly send: Send;
-  /** Puts another configuration in force. */
+  /** Activates another configuration. */
   reconfigure(yaml: string): void;
-  /** A browser in which this user is signed in on every host; nobody when absent. */
+  /** A browser in which this user is signed in on every host; no user when absent. */
   browser(userId?: string): Browser;
   oauth(options?: { readonly resource?: string; readonly userId?: string }): OAuthClient;
   /** Registers, consents as this user, and gets tokens. */

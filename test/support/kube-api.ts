@@ -1,7 +1,7 @@
 /**
- * An API server of Kubernetes in this process, as far as a controller can tell: lists in pages, watches with versions,
- * bookmarks and 410 Gone after compaction, 409 for stale and repeated writes, the status subresource, tokens and refused
- * rights. It refuses what a real one refuses. Failures are brought about by methods.
+ * A Kubernetes API server in this process, as far as a controller can notice: lists in pages, watches with versions,
+ * bookmarks and 410 Gone after compaction, 409 for stale and repeated writes, the status subresource, tokens and missing
+ * permissions. It rejects what a real one rejects. Methods cause failures.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -23,7 +23,7 @@ export interface KubeApi {
   readonly kubeconfig: string;
   readonly token: string;
   readonly seen: readonly SeenRequest[];
-  /** Creates or replaces an object as somebody with kubectl would; kind, namespace and name are its own. */
+  /** Creates or replaces an object like kubectl; kind, namespace and name are in the object. */
   apply(object: object): StoredObject;
   /** Removes it. */
   remove(collection: string, namespace: string, name: string): void;
@@ -39,11 +39,11 @@ export interface KubeApi {
   cutWatches(): void;
   /** Writes these bytes on open watches. */
   garble(text: string): void;
-  /** Open watches get nothing any more, and no end either. */
+  /** Open watches get nothing from now on, not even an end. */
   silence(): void;
   /** Answers the next matching requests with this status instead. */
   fail(times: number, status: number, matches?: (request: SeenRequest) => boolean): void;
-  /** Nothing is created in this namespace any more. */
+  /** Rejects creations in this namespace. */
   terminate(namespace: string): void;
   /** No rights for matching requests until lifted. @returns lift */
   forbid(matches: (request: SeenRequest) => boolean): () => void;
@@ -51,7 +51,7 @@ export interface KubeApi {
   beforeNextWrite(matches: (request: SeenRequest) => boolean, action: () => void): void;
   /** Resolves once a request came for which this holds, also in the past. */
   saw(matches: (request: SeenRequest) => boolean): Promise<void>;
-  /** Resolves when the condition holds; it is looked at after each request and change. */
+  /** Resolves when the condition is met; it is checked after each request and change. */
   until(condition: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
@@ -131,7 +131,7 @@ export async function startKubeApi(): Promise<KubeApi> {
   function list(target: KubeCollection, { query }: SeenRequest, response: ServerResponse): void {
     const limit = Number(query.get("limit") ?? 0);
     const [at = version, offset = 0] = (query.get("continue") ?? "").split(":").filter(Boolean).map(Number);
-    // The rest of a list that was begun before the compaction cannot be had any more.
+    // The rest of a list that started before the compaction is gone.
     if (query.has("continue") && at < oldest) return send(response, 410, refusal(410, "Expired"));
     const all = [...storeOf(target.collection).values()].filter((object) => isIn(target, query, object));
     const page = limit > 0 ? all.slice(offset, offset + limit) : all;
@@ -208,7 +208,7 @@ export async function startKubeApi(): Promise<KubeApi> {
             ...next,
             metadata: {
               ...current.metadata,
-              // Whoever writes the status is remembered, in the place of who wrote it before.
+              // The last writer of the status is stored, and replaces the previous one.
               ...(target.status
                 ? { managedFields: [{ manager: manager ?? "unknown", operation: "Update", subresource: "status" }] }
                 : sent.metadata),
@@ -281,7 +281,7 @@ export async function startKubeApi(): Promise<KubeApi> {
   }
 
   return {
-    // The client sends tokens over plain HTTP only when told so.
+    // The client sends tokens over plain HTTP only with this setting.
     kubeconfig: JSON.stringify({
       apiVersion: "v1",
       kind: "Config",

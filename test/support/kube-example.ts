@@ -14,7 +14,7 @@ export function rendered(overlay: (typeof overlays)[number]): readonly Manifest[
   return renderKustomization(join(example, "overlays", overlay));
 }
 
-/** Keys of the Secret "gateway" that the README tells to make. */
+/** Keys of the Secret "gateway" from the README. */
 export const secretKeys: readonly string[] = [
   ...readFileSync(join(example, "README.md"), "utf8").matchAll(/--from-literal=([a-z-]+)=/g),
 ].map(([, key = ""]) => key);
@@ -28,7 +28,7 @@ export function findManifest(manifests: readonly Manifest[], kind: string): Mani
   return manifest;
 }
 
-/** The boot file. */
+/** The main configuration file. */
 export function bootOf(manifests: readonly Manifest[]): Readonly<Record<string, unknown>> {
   const { "gateway.yaml": text = "" } = findManifest(manifests, "ConfigMap")["data"] as Files;
   return parse(text) as Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** Kubernetes objects for tests, in namespace "shop" unless told otherwise. */
+/** Kubernetes objects for tests, by default in namespace "shop". */
 import { ANNOTATION_PREFIX } from "../../runtime/config/surfaces/annotations.ts";
 import type { Ingress, KubeObjects, Service } from "../../runtime/kubernetes/translate/objects.ts";
 
@@ -13,7 +13,7 @@ export const nothing: KubeObjects = {
 export interface IngressSketch {
   readonly host: string;
   readonly namespace?: string;
-  /** Without prefix; a policy for everybody signed in is added. */
+  /** Without prefix; a policy for all signed-in users is added. */
   readonly annotations?: Readonly<Record<string, string>>;
   /** "/" when absent. */
   readonly paths?: readonly string[];

@@ -1,7 +1,7 @@
 /**
- * The containers of a pod as processes of this machine: the manifest's own words, environment and volumes. Two things are
- * other than in a cluster: ports are free ones, and volumes lie below a folder of the test, so both are rewritten
- * wherever the manifest writes them (arguments and ConfigMaps).
+ * The containers of a pod as processes of this host: the manifest's own arguments, environment and volumes. Two things differ
+ * from a cluster: ports are free ones, and volumes are below a folder of the test, so both are rewritten in the manifest
+ * (arguments and ConfigMaps).
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
@@ -45,21 +45,18 @@ export interface Volume {
 }
 
 export interface Pod {
-  /** Of the named port, on this machine. */
+  /** Local port of the named port. */
   port(name: string): number;
-  /**
-   * @param env beside the manifest's
-   * @param prefix of the command, which runs it somewhere else
-   */
+  /** @param env in addition to the manifest's @param prefix of the command, which runs it elsewhere */
   start(container: string, env?: Readonly<Record<string, string>>, prefix?: readonly string[]): RunningContainer;
-  /** Puts other content into a volume, as the kubelet does: all of it at once. */
+  /** Replaces the content of a volume atomically, like the kubelet. */
   swap(volume: string, files: Readonly<Record<string, string>>): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface RunningContainer {
   readonly process: ChildProcess;
-  /** What it wrote so far. */
+  /** Its output so far. */
   said(): string;
   /** Exit code. */
   readonly ended: Promise<number | null>;
@@ -146,7 +143,7 @@ export async function createPod(manifests: readonly Manifest[], secrets: SecretF
     return (map?.["data"] as Readonly<Record<string, string>> | undefined) ?? missing(`ConfigMap ${name}`);
   }
 
-  /** As the kubelet lays them out: files are links through `..data`, which is swapped. */
+  /** Layout of the kubelet: files are links through `..data`, which is swapped. */
   async function write(volume: string, files: Readonly<Record<string, string>>): Promise<void> {
     for (const { mountPath } of mounts.filter(({ name }) => name === volume)) {
       const folder = join(root, mountPath);

@@ -1,4 +1,4 @@
-/** What Roles give to a service account, and what of it was asked for. As the API server decides. */
+/** Permissions that Roles give to a service account, and those that were used, by the rules of the API server. */
 import type { SeenRequest } from "./kube-api.ts";
 import { readCollection } from "./kube-objects.ts";
 import type { Manifest } from "./kustomize.ts";

@@ -1,6 +1,6 @@
 /**
- * What `kubectl kustomize` makes of a folder, as far as the examples need it: resources, generated ConfigMaps and JSON 6902
- * patches that add. Anything else is an error, so that nothing is rendered as it was not meant.
+ * Output of `kubectl kustomize` for a folder, as far as the examples need it: resources, generated ConfigMaps and JSON 6902
+ * patches that add. Anything else is an error, so that nothing is rendered wrongly.
  */
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";

@@ -1,12 +1,12 @@
 /**
- * Files that share a process leave it as they found it, or one would fail for what another did: whoever leaves something
- * behind fails himself. The modules that they share keep nothing.
+ * Test files that share a process must leave it unchanged, or one could fail because of another: a file that leaves something
+ * behind fails itself. Shared modules keep no state.
  */
 import { afterAll, expect, vi } from "vitest";
 
 const EVENTS = ["SIGTERM", "SIGINT", "SIGHUP", "uncaughtException", "unhandledRejection", "warning"] as const;
 
-/** What one file could change for another. */
+/** State that one file could change for another. */
 function processState(): object {
   return {
     environment: { ...process.env },

@@ -1,6 +1,6 @@
 /**
- * Time limits of tests. A limit ends what hangs: it is about ten times what the work takes on a quiet machine, so that no
- * test depends on the speed of the machine. What the product promises within a time is not a limit of this kind.
+ * Time limits of tests. A limit ends a hanging test: it is about ten times the time of the work on an idle host, so that no
+ * test depends on the host's speed. Time limits that the product promises are not limits of this kind.
  */
 
 /** Default of a test. */

@@ -21,7 +21,7 @@ export interface LiveAnswer {
   readonly seen: Readonly<Record<string, string>>;
 }
 
-/** @param boot boot settings beside the usual ones of a gateway on loopback */
+/** @param boot static settings in addition to the default ones of a gateway on loopback */
 export async function startLiveGateway(boot: Readonly<Record<string, unknown>> = {}): Promise<LiveGateway> {
   const upstream = createServer((request, response) => {
     response.setHeader("content-type", "application/json");
@@ -42,7 +42,7 @@ export async function startLiveGateway(boot: Readonly<Record<string, unknown>> =
       return { status: answer.status, headers: answer.headers, seen };
     },
     async change(act) {
-      // No runner ends these programs; how long the publishing itself takes is no business of the gateway.
+      // No runner ends these programs; the gateway does not depend on the duration of the publication.
       const acted = Promise.withResolvers<void>();
       const changed = gateway.change(async () => {
         const result = await act();

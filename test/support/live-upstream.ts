@@ -10,7 +10,7 @@ export interface LiveUpstream {
   close(): Promise<void>;
 }
 
-/** A GET that takes event streams alone gets one; POST is JSON-RPC; a handshake is WebSocket. */
+/** A GET that accepts only event streams gets one; POST is JSON-RPC; a handshake is WebSocket. */
 export async function startLiveUpstream(): Promise<LiveUpstream> {
   let seen = 0;
   const server = createServer((request, response) => {

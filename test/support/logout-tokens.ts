@@ -1,4 +1,4 @@
-/** What an identity provider sends when somebody was signed out there, good and bad, and the gateway it is sent to. */
+/** Logout tokens of an identity provider, valid and invalid, and the gateway that gets them. */
 import { randomUUID } from "node:crypto";
 
 import { decodeJwt } from "jose";
@@ -20,7 +20,7 @@ export const CLIENT_WITH_SESSIONS = {
   backchannel_logout_uri: AUTH + BACK_CHANNEL_PATH,
 };
 
-/** Claims of a good logout token for the client "gateway". @param claims take their place; undefined leaves one out */
+/** Claims of a valid logout token for the client "gateway". @param claims replace them; undefined omits one */
 export function logoutClaims(issuer: string, nowMs: number, claims: Claims): Record<string, unknown> {
   const now = Math.floor(nowMs / 1000);
   const all = {
@@ -40,7 +40,7 @@ export function signLogout(claims: Claims, by: SigningKey, header: Claims = {}):
   return signAssertion(claims, by, Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)));
 }
 
-/** @param port of the replica that is told */
+/** @param port of the replica that gets it */
 export function postForm(port: number, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
   return createSend({ via: port })({
     method: "POST",

@@ -17,7 +17,7 @@ if (isMainThread && beginning !== undefined) {
     since = now;
     setImmediate(nextTurn).unref();
   };
-  // Nobody waits for what it does before it listens.
+  // Work before it listens delays no client.
   subscribe("tracing:net.server.listen:asyncEnd", () => {
     nextTurn();
     longest = 0;

@@ -1,6 +1,6 @@
 /**
- * What several tests, or several runs, need alike is made once: in a directory below the system's temporary one, named by
- * what it is made from. Other callers wait while it is made.
+ * Shared fixtures of several tests, or several runs, are made once: in a directory below the system's temporary one, named
+ * after its inputs. Other callers wait while it is made.
  */
 import { createHash } from "node:crypto";
 import {
@@ -22,10 +22,10 @@ const MADE_ONCE = join(tmpdir(), "gateway-test-made-once");
 const UNUSED_FOR_MS = 7 * 86_400_000;
 
 /**
- * @param name of the directory, for people
- * @param from what it depends on: other values, another directory
- * @param make fills the directory; when it fails, nothing is kept
- * @returns the directory, which is to be read only
+ * @param name of the directory, for readers
+ * @param from its inputs: other values, another directory
+ * @param make fills the directory; when it fails, nothing is stored
+ * @returns the directory, which is read-only for callers
  */
 export async function madeOnce(
   name: string,
@@ -46,7 +46,7 @@ export async function madeOnce(
       if (existsSync(place)) break;
       mkdirSync(making);
       await make(making);
-      // Two that found the same dead holder may both have come here: one result is as good as the other.
+      // Two processes that found the same dead holder may both have come here: either result is fine.
       if (!existsSync(place)) renameSync(making, place);
     } finally {
       rmSync(making, { recursive: true, force: true });

@@ -20,7 +20,7 @@ export async function startUpstream(): Promise<MarkedUpstream> {
   };
 }
 
-/** A slice whose routes are open to everybody and say in a header which version of it they are. */
+/** A slice with public routes that name their version in a header. */
 export function openSlice(owner: string, mark: string, upstream: string, routes = 1): string {
   const named = Array.from({ length: routes }, (_, index) => [
     `r${index}`,

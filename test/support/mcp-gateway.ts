@@ -21,7 +21,7 @@ export interface McpGateway {
 export interface McpGatewayOptions {
   readonly clock?: Clock;
   readonly boot?: Readonly<Record<string, unknown>>;
-  /** More live settings, as YAML lines. */
+  /** More dynamic settings, as YAML lines. */
   readonly settings?: string;
   /** Sign-in and consent on a host of their own (127.0.0.1; routes are on localhost). */
   readonly authenticateHost?: boolean;

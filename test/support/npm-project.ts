@@ -45,8 +45,8 @@ interface Lock {
 }
 
 /**
- * @param packages installed beside gateform, in the versions of the checkout
- * @throws when the build fails or npm cannot install; what it needs is copied from the checkout, where `npm ci` has put it
+ * @param packages installed next to gateform, in the versions of the checkout
+ * @throws when the build fails or npm cannot install; dependencies are copied from the checkout, where `npm ci` has put them
  */
 export async function installPackage(packages: readonly string[]): Promise<NpmProject> {
   const directory = mkdtempSync(join(tmpdir(), "gateform-npm-"));
@@ -99,14 +99,14 @@ async function packCopy(dist: string, destination: string): Promise<string> {
 }
 
 /**
- * What the lock names, but for the package itself, so that npm installs only that: a third of the time. Copies, since npm
- * writes into some files where they stand. Without npm's own list beside them it would fetch all of them again.
+ * Copies the lock's packages, except the package itself, so that npm only installs that: a third of the time. Copies, since
+ * npm writes into some files. npm's own list is also copied: without it npm would download all of them again.
  */
 function copyModules(directory: string, lock: Lock): void {
   const { "": _, "node_modules/gateform": __, ...packages } = lock.packages;
   const modules = join(directory, "node_modules");
   for (const place of Object.keys(packages)) {
-    // What stands in another one came with it; what is for other machines was never there.
+    // Nested packages were copied with their parent; those for other platforms do not exist.
     if (place.lastIndexOf("node_modules/") > 0 || !existsSync(join(root, place))) continue;
     cpSync(join(root, place), join(directory, place), { recursive: true });
   }
@@ -130,7 +130,7 @@ function lockFor(about: LockEntry & { version: string }, tarball: string, packag
     const place = placeOf(checkout, name, from);
     if (place === undefined || place in found) return;
     const entry = checkout.packages[place] as LockEntry;
-    // What the checkout has for development only is a plain dependency here.
+    // Development packages of the checkout are plain dependencies here.
     const { dev: _, devOptional: __, peer: ___, ...rest } = entry as Record<string, unknown>;
     found[place] = rest;
     for (const needed of neededBy(entry)) visit(needed, place);
@@ -163,7 +163,7 @@ function neededBy(entry: LockEntry): readonly string[] {
   return [...Object.keys(dependencies), ...Object.keys(optionalDependencies), ...peers];
 }
 
-/** As Node looks for a package: beside the one that needs it, then one level up. */
+/** Node's search for a package: next to the one that needs it, then one level up. */
 function placeOf(lock: Lock, name: string, from: string): string | undefined {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf("/node_modules/")))) {
     const place = at === "" ? `node_modules/${name}` : `${at}/node_modules/${name}`;

@@ -54,9 +54,9 @@ export interface AuthorizeOptions {
   readonly challenge: string;
   /** Replaces or adds query parameters; undefined leaves one out. */
   readonly parameters?: Readonly<Record<string, string | undefined>>;
-  /** Whom to choose on the development provider's page, by the text of the link. */
+  /** User to choose on the development provider's page, by the text of the link. */
   readonly user?: string;
-  /** What to answer on the consent page; "look" stops there. Default "approve". */
+  /** Decision on the consent page; "look" stops there. Default "approve". */
   readonly decision?: "approve" | "deny" | "look";
   /** Text of a link to press where there is one. */
   readonly press?: string;
@@ -196,7 +196,7 @@ export interface SignedInClient {
   readonly registration: Registration;
   /** The newest ones. */
   readonly tokens: Tokens;
-  /** Exchanges the newest refresh token and keeps the answer. @throws Error when refused */
+  /** Exchanges the newest refresh token and stores the response. @throws Error when rejected */
   refresh(): Promise<Tokens>;
 }
 
@@ -210,7 +210,7 @@ export interface SignInOptions extends OAuthClientOptions {
   readonly press?: string;
 }
 
-/** The whole way: discover, register, sign in, consent, exchange. @throws Error when any step is refused */
+/** All steps: discover, register, sign in, consent, exchange. @throws Error when any step is rejected */
 export async function signInClient(options: SignInOptions): Promise<SignedInClient> {
   const oauth = createOAuthClient(options);
   const registration = options.registration ?? (await oauth.register(options.metadata));

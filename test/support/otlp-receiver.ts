@@ -32,7 +32,7 @@ export interface OtlpReceiver {
   /** "http://127.0.0.1:PORT/v1/logs" */
   readonly logsEndpoint: string;
   readonly logs: readonly ReceivedLog[];
-  /** What is said of the next logs with status 200. */
+  /** Response to the next logs with status 200. */
   logsAnswer: object;
   readonly spans: readonly ReceivedSpan[];
   /** service.name of each batch. */
@@ -40,7 +40,7 @@ export interface OtlpReceiver {
   readonly headers: readonly IncomingHttpHeaders[];
   /** All bodies as they came. */
   text(): string;
-  /** What is answered from now on; "hang": nothing. */
+  /** Response from now on; "hang": none. */
   answer: number | "hang";
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Programs of people who use the package, for the project that it is installed in. */
+/** Programs of the package's users, for the project in which it is installed. */
 
 /** A program of constructs, with one mistake that types must find. @param body more of it */
 export const app = (framework: "cdktf" | "cdktn", body = ""): string => `

@@ -39,7 +39,7 @@ export function openPageShell(): PageShell {
     directory,
     write: (name, text) => writeFileSync(join(directory, name), text),
     run(block, until) {
-      // Its own process group: whatever the block started ends with it.
+      // A separate process group: all processes of the block end with it.
       const child = spawn("bash", ["-xeo", "pipefail", "-c", withStatuses(block)], {
         cwd: directory,
         env: { ...process.env, PATH: `${bin}:${process.env["PATH"] ?? ""}` },

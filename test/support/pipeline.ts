@@ -1,9 +1,9 @@
 /**
- * The whole proxy from YAML, with everything around it in memory: who a credential belongs to, sign-in, assertions,
- * tokens, revocation. For tests and for the benchmark, which only replace the upstream. The stage for
- * what the proxy does by itself; gateway.ts has the whole.
+ * The whole proxy from YAML, with everything around it in memory: owners of credentials, sign-in, assertions, tokens,
+ * revocation. For tests and for the benchmark, which only replace the upstream. For the proxy only; gateway.ts has the whole
+ * gateway.
  *
- * Routes in the YAML use hosts of their own ("https://app.example"); requests name them in Host.
+ * Routes in the YAML use separate hosts ("https://app.example"); requests name them in Host.
  */
 import type { Snapshot, Snapshots } from "../../runtime/config/snapshot.ts";
 import { parseCookies } from "../../runtime/http/cookies.ts";
@@ -38,7 +38,7 @@ export interface Pipeline {
   /** One parsed line for each check. */
   readonly records: readonly Record<string, unknown>[];
   readonly revocations: TestRevocations;
-  /** Puts another configuration in force. */
+  /** Activates another configuration. */
   swap(yaml: string): void;
   close(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
@@ -178,7 +178,7 @@ export function createTestRevocations(): TestRevocations {
   };
 }
 
-/** Records kept as objects, so that a line that is no JSON fails the test. */
+/** Stores records as objects, so that a line that is not JSON fails the test. */
 function collecting(records: Record<string, unknown>[]): RecordWriter {
   return {
     write(line) {

@@ -9,8 +9,8 @@ const FIRST = 20_000;
 const LAST = 32_000;
 
 /**
- * A loopback port that was free a moment ago, for what must know its own address before it listens (`from` names the
- * port). Callers retry when somebody else took it meanwhile.
+ * A loopback port that was free a moment ago, for programs that must know their own address before they listen (`from` names
+ * the port). Callers retry when another process took it meanwhile.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {

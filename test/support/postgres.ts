@@ -88,7 +88,7 @@ export function postgresUrl(port: number): string {
   return `postgres://gateway:${PASSWORD}@127.0.0.1:${port}/postgres`;
 }
 
-/** As whom PostgreSQL's programs run; undefined: as we do. */
+/** User of PostgreSQL's programs; undefined: our own. */
 export function postgresUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string): number => Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
@@ -97,13 +97,13 @@ export function postgresUser(): { readonly uid: number; readonly gid: number } |
 
 export interface Cluster {
   readonly bin: string;
-  /** Of its socket; belongs to PostgreSQL's user. */
+  /** Directory of its socket; belongs to PostgreSQL's user. */
   readonly directory: string;
-  /** Of its files. */
+  /** Directory of its files. */
   readonly data: string;
 }
 
-/** New files with one superuser, `gateway`, who may replicate, too. */
+/** Creates files with one superuser, `gateway`, who may also replicate. */
 export function makeCluster({ bin, directory, data }: Cluster): void {
   const passwordFile = join(directory, "password");
   writeFileSync(passwordFile, PASSWORD, { mode: 0o644 });
@@ -117,7 +117,7 @@ export function makeCluster({ bin, directory, data }: Cluster): void {
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
 }
 
-/** Starts its server, which ends with this process. @param settings "name=value", beside the usual ones */
+/** Starts its server, which ends with this process. @param settings "name=value", in addition to the default ones */
 export function launchPostgres(
   { bin, directory, data, port }: Cluster & { readonly port: number },
   settings: readonly string[] = [],

@@ -1,6 +1,6 @@
 /**
- * What the product promises within a time, on a machine of any speed: time counts only as far as this process ran. Where
- * it stood still (a quota, other processes), so did the gateway.
+ * Promised times of the product, on a host of any speed: only time in which this process ran counts. While it was suspended
+ * (a quota, other processes), so was the gateway.
  */
 const TICK_MS = 10;
 

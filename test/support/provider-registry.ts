@@ -8,14 +8,14 @@ import type { AddressInfo } from "node:net";
 
 export interface RegistryRelease {
   readonly version: string;
-  /** As Terraform names it: "linux_amd64". */
+  /** Terraform's name: "linux_amd64". */
   readonly platform: string;
-  /** Of the archive, as SHA256SUMS has it. */
+  /** Name of the archive in SHA256SUMS. */
   readonly filename: string;
   readonly archive: Buffer;
   readonly sums: Buffer;
   readonly signature: Buffer;
-  /** What the registry says, whatever the archive is. */
+  /** Hash that the registry reports, whatever the archive is. */
   readonly shasum: string;
   /** Keys that the publisher has given to the registry. */
   readonly armoredKeys: readonly { readonly id: string; readonly text: string }[];
@@ -24,7 +24,7 @@ export interface RegistryRelease {
 export interface ProviderRegistry {
   /** Text of a CLI configuration whose only source is this registry, under the public one's name. */
   readonly cliConfig: string;
-  /** What is served from now on. */
+  /** Sets the served release. */
   serve(release: RegistryRelease): void;
   close(): Promise<void>;
 }

@@ -17,7 +17,7 @@ const policies = fc.constantFrom(
   "[]",
 );
 
-/** As Terraform sends it: members of maps sorted. */
+/** In Terraform's form: members of maps sorted. */
 const mapOf = (value: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
   fc
     .dictionary(labels, value, { maxKeys: 3, noNullPrototype: true })
@@ -31,7 +31,7 @@ function valueOf(of: ValueType): fc.Arbitrary<Value> {
   return of[0] === "map" ? mapOf(valueOf(of[1])) : fc.array(valueOf(of[1]), { maxLength: 3 });
 }
 
-/** What somebody may write, absent settings more often than not. */
+/** Values that a user may write, absent settings more often than not. */
 function written(block: SchemaBlock, fields: readonly Field[]): fc.Arbitrary<ValueMap> {
   const members: Record<string, fc.Arbitrary<Value>> = {};
   for (const { name, type: of, use, writeOnly } of block.attributes) {
@@ -60,11 +60,11 @@ export const blockBundles = written(bundleSchema, bundleFields).map((value): Val
 }));
 const routeBlock = bundleSchema.blocks.find(({ name }) => name === "route")!.block;
 
-/** What the `routes` attribute has no place for. */
+/** Attributes that `routes` does not have. */
 const isSecret = ({ name, sensitive, writeOnly }: SchemaAttribute): boolean =>
   sensitive === true || writeOnly === true || name.endsWith("_wo_version");
 
-/** Values of a block as somebody writes an object: what is not there is left out, lists are tuples, maps are objects. */
+/** Values of a block as a written object: absent members are omitted, lists are tuples, maps are objects. */
 function literal(block: SchemaBlock, value: ValueMap): Dynamic {
   const members = new Map<string, Dynamic>();
   for (const attribute of block.attributes) {
@@ -110,7 +110,7 @@ const asOptional: ValueType = ["map", optional(routeBlock)];
 export type RoutesForm = "no" | "literal" | "optional" | "empty";
 export const forms = fc.constantFrom<RoutesForm>("no", "literal", "optional", "empty");
 
-/** The bundle with its routes in the attribute, but for so many that stay blocks. */
+/** The bundle with its routes in the attribute, except for `stay` that remain blocks. */
 export function withRoutes(bundle: ValueMap, form: RoutesForm, stay: number): ValueMap {
   if (form === "no") return { ...bundle, routes: null };
   if (form === "empty") return { ...bundle, routes: objectOf(new Map()) };

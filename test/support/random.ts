@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 /** Numbers in [0, 1). */
 export type Random = () => number;
 
-/** Mulberry32. A text is hashed first: one for each of many generators, so that nobody's draws change another's. */
+/** Mulberry32. A text is hashed first: with a text for each of many generators, draws do not affect each other. */
 export function createRandom(seed: number | string): Random {
   let state = typeof seed === "number" ? seed : createHash("sha256").update(seed).digest().readUInt32LE(0);
   return () => {

@@ -34,7 +34,7 @@ export function sendRaw(port: number, bytes: string, quietMs = 150): Promise<Raw
   });
 }
 
-/** A connection kept by the test, with what has come so far. */
+/** A connection held by the test, with the received bytes so far. */
 export interface RawConnection {
   readonly socket: Socket;
   readonly text: string;

@@ -41,7 +41,7 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** What became of one stream, or of the connection. */
+/** Outcome of one stream, or of the connection. */
 export interface Outcome {
   /** Status of the stream's answer. */
   readonly status?: number;
@@ -51,7 +51,7 @@ export interface Outcome {
   readonly goaway?: number;
   /** The answer had its END_STREAM. */
   readonly ended?: boolean;
-  /** The connection was closed, and nothing of the above was read: a closed socket may take a GOAWAY on its way along. */
+  /** The connection was closed without any of the above: a closed socket may lose a GOAWAY. */
   readonly closed?: boolean;
 }
 
@@ -98,7 +98,7 @@ export interface RawHttp2 {
   close(): void;
 }
 
-/** Connects, agrees on h2 unless in the clear, and sends the preface with empty SETTINGS unless told otherwise. */
+/** Connects, negotiates h2 unless in plain text, and sends the preface with SETTINGS, empty by default. */
 export async function openHttp2(
   port: number,
   options: { readonly preface?: Buffer; readonly clear?: boolean } = {},
@@ -181,7 +181,7 @@ function outcomeOf(frames: readonly Frame[], stream: number, closed: boolean): O
 
 const STATIC_STATUS: Readonly<Record<number, number>> = { 8: 200, 9: 204, 10: 206, 11: 304, 12: 400, 13: 404, 14: 500 };
 
-/** `:status` stands first: indexed, or three digits with the name indexed (RFC 7541, appendices A and B). */
+/** `:status` comes first: indexed, or three digits with the name indexed (RFC 7541, appendices A and B). */
 function statusOf(payload: Buffer): number {
   let at = 0;
   // A change of the table size may come before.

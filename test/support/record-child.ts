@@ -1,4 +1,7 @@
-/** Another process that writes records into a SQLite file, and says how many are kept, until it is killed: FILE NAME [SPOOL] */
+/**
+ * Another process that writes records into a SQLite file, and reports the number stored, until it is killed: FILE NAME
+ * [SPOOL]
+ */
 import { systemClock } from "../../runtime/shared/clock.ts";
 import { copyOf } from "./record-copies.ts";
 import { openTestStore } from "./record-store.ts";

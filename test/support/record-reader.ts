@@ -1,4 +1,4 @@
-/** Kept records in memory, found as the record store finds them: for pages that show them, without a thread and a database. */
+/** Records in memory, searched like the record store: for pages that show them, without a thread and a database. */
 import type { KeptRecord, RecordQuery, RecordReader } from "../../runtime/record-store/record-reader.ts";
 import { GatewayError } from "../../runtime/shared/errors.ts";
 
@@ -6,7 +6,7 @@ export interface MemoryReader extends RecordReader {
   readonly records: KeptRecord[];
   /** Questions so far. */
   readonly asked: RecordQuery[];
-  /** It cannot be asked. */
+  /** It is unavailable. */
   isAway: boolean;
 }
 

@@ -41,7 +41,7 @@ export function sinkOptions(spool: string, target: SinkTarget, more: Partial<Rec
   };
 }
 
-/** Of tests: nothing waits longer than it must. */
+/** For tests: no unnecessary waiting. */
 export const FAST = { lingerMs: 0, firstRetryMs: 1, longestRetryMs: 8, random: () => 1 };
 
 type SinkLog = {
@@ -57,7 +57,7 @@ export interface TestSink {
 
 interface TestSinkDeps extends Partial<Omit<RecordSinkDeps, "receiver" | "log">> {
   readonly log?: TestLog;
-  /** Of each sink; absent: `sender`. */
+  /** Sender of each sink; absent: `sender`. */
   readonly senderOf?: (options: RecordSinkOptions) => Sender | undefined;
   readonly record?: (line: string) => void;
   readonly adoptEveryMs?: number;
@@ -68,7 +68,7 @@ export function openTestSink(options: TestSinkOptions, deps: TestSinkDeps = {}):
   return { sink: alone(sinks), log };
 }
 
-/** As the thread of the records does, with times that are short. */
+/** Opens sinks like the thread of the records, with short times. */
 export function openTestSinks(
   all: readonly TestSinkOptions[],
   { record, adoptEveryMs, senderOf, ...deps }: TestSinkDeps = {},

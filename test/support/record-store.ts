@@ -1,4 +1,4 @@
-/** The record store with its queue, as the thread of the records has them; for processes without a test, too. */
+/** The record store with its queue, as in the thread of the records; also for processes without a test. */
 import { randomUUID } from "node:crypto";
 
 import type { RecordCopy } from "../../runtime/audit/record-consumer.ts";

@@ -1,8 +1,9 @@
 /**
- * Replicas over one store, SQLite or PostgreSQL, that come and go while people use them: for flows about what a store
- * outlives (rotations, restores, updates). Replicas run in this process; one of another version has a process of its own (`runGateway`).
+ * Replicas over one store, SQLite or PostgreSQL, that come and go while users use them: for flows about events that a store
+ * survives (rotations, restores, updates). Replicas run in this process; one of another version has a separate process
+ * (`runGateway`).
  *
- * All are asked by the same names, one after the other, as behind a load balancer without affinity.
+ * All are called by the same names, one after another, as behind a load balancer without affinity.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +22,7 @@ import type { Postgres } from "./postgres.ts";
 import { ADMIN_TOKEN } from "./run-gateway.ts";
 import { startUpstreamService, type UpstreamService } from "./upstream-service.ts";
 
-/** What users call it; nothing listens there. */
+/** Public address; nothing listens there. */
 const PUBLIC = "http://localhost:8080";
 const PAGES = "http://127.0.0.1:8080";
 
@@ -39,18 +40,18 @@ export interface Person {
 }
 
 export interface ReplicaWorld {
-  /** Of all files; the boot file is gateway.yaml there. */
+  /** Directory of all files; the main configuration file there is gateway.yaml. */
   readonly directory: string;
   readonly storageUrl: string;
   readonly authorizeLog: string;
   readonly service: UpstreamService;
-  /** Of an MCP server to which each user connects. */
+  /** Resource of an MCP server to which each user connects. */
   readonly resource: string;
-  /** Who is asked, in this order. */
+  /** Replicas in the order in which they are called. */
   readonly replicas: Replica[];
-  /** The boot file from now on, for replicas that start. */
+  /** Sets the main configuration file, for replicas that start. */
   configure(more?: Readonly<Record<string, unknown>>): void;
-  /** What it has now. */
+  /** Its current content. */
   configured(): Readonly<Record<string, unknown>>;
   /** Starts a replica, and asks it from now on. */
   start(): Promise<Replica>;
@@ -62,11 +63,11 @@ export interface ReplicaWorld {
   sendTo(replica: Replica): Send;
   /** Signs in, consents and connects: session, grant, connection. With an earlier registration it must be connected already. */
   signIn(email: string, registration?: Registration): Promise<Person>;
-  /** What a person is told by a replica, without changing anything. */
+  /** A user's state at a replica, without changing anything. */
   ask(person: Person, send?: Send): Promise<{ readonly call: number; readonly isSignedIn: boolean }>;
-  /** Shows a refresh token to a replica; what it answers is not kept. */
+  /** Presents a refresh token to a replica, and discards the response. */
   refreshAt(person: Person, send: Send): ReturnType<Send>;
-  /** Uses session, access token and connection, and refreshes, at every replica. @throws Error when anything is refused */
+  /** Uses session, access token and connection, and refreshes, at every replica. @throws Error when anything is rejected */
   goesOn(person: Person): Promise<void>;
 }
 

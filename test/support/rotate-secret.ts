@@ -1,6 +1,6 @@
 /**
- * Another shared secret for replicas that serve, in the two steps that operations/rotate-keys.md tells people to take: known to all, then
- * used by all, each replica restarted after the one before. The old ones stay known.
+ * Rotates the shared secret of running replicas, in the two steps of operations/rotate-keys.md: known to all, then used by
+ * all, each replica restarted after the previous one. The old ones stay known.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { parse, stringify } from "yaml";
 
 export interface RotatingReplica {
-  /** Of its configuration, whose boot file has `shared_secret` itself and is named gateway.yaml. */
+  /** Directory of its configuration, whose main file gateway.yaml contains `shared_secret`. */
   readonly directory: string;
   /** Ends and starts it; resolves when it serves. */
   restart(): Promise<void>;
@@ -42,7 +42,7 @@ interface Boot {
   readonly previous_shared_secret?: string | readonly string[];
 }
 
-/** The same where it was done already: replicas may share their boot file. */
+/** Idempotent: replicas may share their main configuration file. */
 function withSecret(boot: Boot, secret: string, step: 1 | 2): Boot {
   const known = new Set([boot.shared_secret, boot.previous_shared_secret ?? []].flat());
   const current = step === 1 ? boot.shared_secret : secret;

@@ -1,4 +1,4 @@
-/** Debian's rsyslog as a receiver over TLS: an instance of its own on loopback, as whoever runs the tests. */
+/** Debian's rsyslog as a receiver over TLS: a separate instance on loopback, as the user who runs the tests. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const BINARY = "/usr/sbin/rsyslogd";
 const DRIVER = "/usr/lib/x86_64-linux-gnu/rsyslog/lmnsd_gtls.so";
 
 /**
- * What there is not; undefined: it can be run.
+ * The missing program; undefined: it can run.
  *
  * @throws Error instead with GATEWAY_REQUIRE_ALL
  */
@@ -34,7 +34,7 @@ export interface SyslogMessage {
 
 export interface Rsyslog {
   readonly port: number;
-  /** What stands in its file. */
+  /** Content of its file. */
   messages(): SyslogMessage[];
   kill(): Promise<void>;
 }
@@ -94,7 +94,7 @@ function parse(line: string): SyslogMessage {
   };
 }
 
-/** Resolves once somebody listens there. @throws Error when it ends before */
+/** Resolves once it listens there. @throws Error when it ends before */
 async function listening(child: ChildProcess, port: number): Promise<void> {
   while (child.exitCode === null) {
     const isUp = await new Promise<boolean>((resolve) => {

@@ -1,4 +1,4 @@
-/** A command of `gateway` that ends by itself, as a process of its own. */
+/** Runs a command of `gateway` that ends, as a separate process. */
 import { execFile } from "node:child_process";
 
 import { builtProgram } from "./built-program.ts";

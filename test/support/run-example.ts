@@ -1,6 +1,6 @@
 /**
  * `npm run example NAME [arguments]`: runs `check.ts` of examples/NAME with the arguments and ends with its exit code.
- * Without a name it tells which examples there are.
+ * Without a name it lists the examples.
  */
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";

@@ -17,17 +17,17 @@ import { unitMicros } from "./work.ts";
 import { TEST_SHARED_SECRET } from "./config.ts";
 
 export interface RunOptions {
-  /** More boot settings, or others than the usual ones; `undefined` leaves one out. */
+  /** More static settings, or other values for the default ones; `undefined` omits one. */
   readonly boot?: Readonly<Record<string, unknown>>;
   readonly workers?: number;
-  /** Live settings and routes of the boot file. */
+  /** Dynamic settings and routes of the main configuration file. */
   readonly yaml?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Limit of open files. */
   readonly descriptors?: number;
   /** Another replica: with the configuration of this one, which has to be closed after it. */
   readonly replicaOf?: Pick<RunningGateway, "directory">;
-  /** What Node runs, up to "run": another version's main.ts, options before it. Default: builtProgram(). */
+  /** Node's arguments, up to "run": another version's main.ts, options before it. Default: builtProgram(). */
   readonly program?: readonly string[];
   /** Whether the test and what it loads into the process talk to each other. */
   readonly channel?: boolean;
@@ -39,7 +39,7 @@ export interface RunningGateway {
   readonly adminOrigin: string;
   readonly admin: AdminClient;
   readonly process: ChildProcess;
-  /** Of its configuration. */
+  /** Directory of its configuration. */
   readonly directory: string;
   /** Everything it said on standard error. */
   log(): string;
@@ -65,7 +65,7 @@ export interface WorkerStatus {
 }
 
 export const ADMIN_TOKEN = "admin-token-of-the-tests";
-/** Tells the longest turn of a hostile case's gateway: the probe of the test measures its own process alone. */
+/** Reports the longest turn of a hostile case's gateway: the probe of the test only measures its own process. */
 const PROBE = ["--import", new URL("longest-turn.ts", import.meta.url).pathname];
 const TURNS = "longest-turn.";
 
@@ -111,7 +111,7 @@ function spawnGateway(
 }
 
 /**
- * Of a configuration that the test wrote, for tests that kill it and start it again. Resolves once it serves.
+ * Starts a gateway with a configuration of the test, for tests that kill and restart it. Resolves once it serves.
  *
  * @param onTestFinished of the test; the process ends with it at the latest
  */

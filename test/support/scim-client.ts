@@ -45,7 +45,7 @@ export function patchOf(...operations: readonly object[]): object {
   return { schemas: ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], Operations: operations };
 }
 
-/** As Okta creates somebody. */
+/** A new user in Okta's form. */
 export function oktaUser(userName: string, externalId: string): object {
   return {
     schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"],

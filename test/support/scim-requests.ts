@@ -1,4 +1,4 @@
-/** Requests to a SCIM server that strangers and careless clients may send, for fast-check. */
+/** Requests to a SCIM server from attackers and careless clients, for fast-check. */
 import { Agent, request } from "node:http";
 
 import * as fc from "fast-check";
@@ -13,7 +13,7 @@ export interface ScimMessage {
 
 export interface RawAnswer {
   readonly status: number;
-  /** But those that are others each time: date, id of the request, what becomes of the connection. */
+  /** Without those that differ each time: date, request ID, connection. */
   readonly headers: Readonly<Record<string, unknown>>;
   readonly text: string;
 }
@@ -114,7 +114,7 @@ const body = fc.oneof(
   { arbitrary: patch.map((each) => Buffer.from(JSON.stringify(each))), weight: 4 },
   { arbitrary: resource.map((each) => Buffer.from(JSON.stringify(each))), weight: 4 },
   { arbitrary: fc.json().map((text) => Buffer.from(text)), weight: 1 },
-  // Cut off, with a byte order mark, no UTF-8, deep.
+  // Truncated, with a byte order mark, invalid UTF-8, deep.
   {
     arbitrary: resource.map((each) => Buffer.from(JSON.stringify(each)).subarray(0, -1)),
     weight: 1,

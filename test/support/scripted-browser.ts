@@ -90,7 +90,7 @@ export function createBrowser(options: BrowserOptions = {}): Browser {
       const stops = typeof request.follow === "string" && location?.startsWith(request.follow) === true;
       if (location === undefined || request.follow === false || stops) return { url: current.href, ...answer, hops };
       if (hops.length >= MAX_HOPS) throw new Error(`too many redirects:\n${hops.map((hop) => hop.url).join("\n")}`);
-      // A redirect stays a request of whoever began it; a page that refreshes begins a new one.
+      // A redirect keeps the request's initiator; a page refresh starts a new request.
       if (refreshed !== undefined) {
         chain = [];
         policy = undefined;
@@ -213,7 +213,7 @@ function fetchSite(url: URL, chain: readonly string[]): string {
   return from.every((each) => siteOf(each) === siteOf(url)) ? "same-site" : "cross-site";
 }
 
-/** After a cross-origin redirect of a POST the browser no longer says who sent it. */
+/** After a cross-origin redirect of a POST the browser no longer sends its origin. */
 function originSent(chain: readonly string[]): string | undefined {
   const origins = new Set(chain.map((each) => new URL(each).origin));
   return origins.size > 1 ? "null" : [...origins][0];
@@ -223,7 +223,7 @@ function refreshTarget(header: string | string[] | undefined): string | undefine
   return /^\s*0\s*;\s*url=(.+)$/i.exec(String(header ?? ""))?.[1];
 }
 
-/** Chromium holds a form's redirects to the page's form-action too. */
+/** Chromium also applies the page's form-action to a form's redirects. */
 function checkFormAction(policy: string, target: URL, pageUrl: string): void {
   const directives = policy.split(";").map((part) => part.trim());
   const directive = directives.find((part) => part.startsWith("form-action"));

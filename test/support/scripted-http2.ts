@@ -13,7 +13,7 @@ export interface ScriptedHttp2 {
   readonly open: ReadonlySet<Socket>;
   /** Streams that were begun, over all connections. */
   readonly streams: number;
-  /** What came on streams: DATA, RST_STREAM, and HEADERS behind the first. */
+  /** Frames received on streams: DATA, RST_STREAM, and HEADERS after the first. */
   readonly seen: readonly Frame[];
   answer(script: Http2Script): void;
   close(): Promise<void>;

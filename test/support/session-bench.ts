@@ -1,6 +1,7 @@
 /**
- * identity/ alone on real sockets, for what sign-in and sessions do by themselves: the production listener and endpoints, a development identity provider, and in place of the
- * proxy a handler that says who is signed in. Several gateways on one store are several replicas.
+ * Only identity/ on real sockets, for sign-in and sessions: the production listener and endpoints, a development identity
+ * provider, and instead of the proxy a handler that names the signed-in user. Several gateways on one store are several
+ * replicas.
  */
 import { Writable } from "node:stream";
 
@@ -243,7 +244,7 @@ async function startReplica({
   };
 }
 
-/** What stands behind the routes here: says who is signed in, or sends to the sign-in. */
+/** The application behind the routes: names the signed-in user, or redirects to the sign-in. */
 async function answerAsApplication(exchange: Exchange, session: People, snapshot: Snapshot): Promise<void> {
   const found = await session.authenticator.cookie(exchange);
   if (found.ok) {

@@ -1,4 +1,4 @@
-/** A whole gateway (gateway.ts) whose people sign in at the development identity provider: for flows of people. */
+/** A whole gateway (gateway.ts) whose users sign in at the development identity provider: for users' flows. */
 import {
   type IdentityProvider,
   type IdentityProviderOptions,
@@ -12,7 +12,7 @@ export interface SignInGateway {
   readonly identityProvider: IdentityProvider;
   /** Settings and routes with those of MCP and the provider before them. */
   withProvider(yaml: string): string;
-  /** Puts other settings and routes in force; MCP and the provider stay as they are. */
+  /** Activates other settings and routes; MCP and the provider stay unchanged. */
   reconfigure(yaml: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export interface SignInGateway {
 export interface SignInGatewayOptions extends TestGatewayOptions {
   /** Host name of sign-in and consent pages; "localhost", where the routes are, by default. */
   readonly pagesHost?: string;
-  /** The provider tells the gateway whom it signs out. */
+  /** The provider notifies the gateway of users that it signs out. */
   readonly backChannelLogout?: boolean;
   readonly provider?: Pick<
     IdentityProviderOptions,

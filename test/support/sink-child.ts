@@ -11,7 +11,7 @@ const { spool, first, ...options } = given as unknown as RecordSinkOptions & {
   readonly spool: string;
   readonly first: number;
 };
-// The receiver is away.
+// The receiver is unavailable.
 const target = { ...options.target, headers: new Map<string, string>() } as RecordSinkOptions["target"];
 const sink = openConsumers(
   { spool, sinks: [{ ...options, target }] },

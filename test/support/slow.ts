@@ -1,8 +1,8 @@
 /**
- * `npm run test:slow [-- arguments of vitest]`: the tests with half of the machine's CPU, as a small or busy machine has it.
+ * `npm run test:slow [-- arguments of vitest]`: the tests with half of the host's CPU, like on a small or busy host.
  *
- * By a quota of the `cpu` cgroup, version 1 or 2, below the group that this process is in. Where none can be made (no
- * rights, no such controller), one busy process for each core runs at the tests' priority.
+ * Uses a quota of the `cpu` cgroup, version 1 or 2, below the group of this process. If none can be made (no permission, no
+ * such controller), one busy process for each core runs at the tests' priority.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";

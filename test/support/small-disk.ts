@@ -1,4 +1,4 @@
-/** A disk that can be filled: a small tmpfs. Only who may mount has one. */
+/** A disk that can be filled: a small tmpfs. Needs the permission to mount. */
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * A WebAuthn authenticator made of software, with the browser around it: it answers as told, right or wrong.
- * Ours is the attacker's: real ones refuse most of what it can be made to say.
+ * A WebAuthn authenticator in software, with the browser around it: it responds as configured, correctly or not. Ours is an
+ * attacker's: real ones reject most of what this one can be made to send.
  */
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from "node:crypto";
 
@@ -26,14 +26,14 @@ export interface Deviations {
   readonly userVerified?: boolean;
   readonly isSynced?: boolean;
   readonly attachment?: string;
-  /** Beside the key's own. */
+  /** In addition to the key's own. */
   readonly counter?: number;
-  /** What the answer calls itself, beside what is signed. */
+  /** ID in the response, in addition to the signed part. */
   readonly id?: string;
   readonly signature?: Buffer;
   readonly attestation?: {
     readonly fmt: string;
-    /** Of the authenticator data, which it may sign. */
+    /** Statement about the authenticator data, which it may sign. */
     readonly statement: (data: Buffer) => Map<string, unknown>;
   };
 }
@@ -75,7 +75,7 @@ export function proveWith(key: SoftKey, ceremony: Ceremony, how: Deviations = {}
   });
 }
 
-/** What both answers have around their own parts. */
+/** Common parts of both responses. */
 function credentialOf(key: SoftKey, how: Deviations, response: object): Record<string, unknown> {
   const id = how.id ?? key.credentialId.toString("base64url");
   return {

@@ -1,10 +1,10 @@
 /**
- * No hostile case holds up the gateway's thread for long. The ordinary limit is for all of them; a file or a case that takes
- * more states it with `mayStall`.
+ * Hostile cases must not block the gateway's thread for long. The ordinary limit is for all of them; a file or a case that
+ * takes more states it with `mayStall`.
  *
- * The probe measures what a turn of the event loop costs, as CPU time of its thread in units of the same process. Answers to
- * a probe in another thread would come late on a busy machine. What the case itself does counts as well, so a limit is an
- * upper bound for the gateway. A case that exceeds it runs again (`retry` in vitest.config.ts): only a stall that shows each time fails.
+ * The probe measures the cost of a turn of the event loop, as CPU time of its thread in units of the same process. A probe in
+ * another thread would get late responses on a busy host. The case's own work also counts, so a limit is an upper bound for
+ * the gateway. A case that exceeds it runs again (`retry` in vitest.config.ts): only a stall that occurs each time fails.
  */
 import { afterEach, beforeEach, expect } from "vitest";
 
@@ -13,7 +13,7 @@ import { cpuMicros, unitMicros, unitNow } from "./work.ts";
 
 let longest = 0;
 let since = 0;
-/** Of the chain of turns that is followed. */
+/** ID of the chain of turns that is followed. */
 let running = 0;
 
 function takeTurn(): void {
@@ -48,7 +48,7 @@ if (file?.includes("/test/hostile/") === true) {
     stallLimit.isInCase = false;
     const { most } = stallLimit;
     if (longest < most * unitMicros()) return;
-    // Measured again before a case fails: the machine may be slower than when this process began.
+    // Measured again before a case fails: the host may be slower than when this process began.
     const units = longest / Math.max(unitMicros(), unitNow());
     if (units >= most)
       throw new Error(`A turn of the event loop took ${Math.round(units)} units of work, at most ${most} are stated`);

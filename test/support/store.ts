@@ -18,7 +18,7 @@ export function createBreakableStore(clock: Clock, inner: Store = createMemorySt
   const handle: { broken: boolean } = { broken: false };
   const store = new Proxy(inner, {
     get(target, name: keyof Store) {
-      // "then" among others: a store that is awaited is no promise.
+      // "then" among others: an awaited store is not a promise.
       if (!(name in target)) return undefined;
       if (name === "onAppend") return target.onAppend.bind(target);
       return (...args: unknown[]): Promise<unknown> => {

@@ -10,7 +10,7 @@ import type { Reporter, TestCase, TestModule } from "vitest/node";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const SLOWEST = 20;
 
-/** What git sees in the work tree, ignored files included; undefined outside a work tree. */
+/** State of the work tree in git, including ignored files; undefined outside a work tree. */
 export function workTreeState(root: string): ReadonlySet<string> | undefined {
   try {
     const command = ["status", "--porcelain", "--ignored=matching", "--untracked-files=all"];

@@ -1,4 +1,4 @@
-/** Tokens that somebody changed. */
+/** Modified tokens. */
 
 /** The text with another last character: never by chance the text itself, as with a fixed end. */
 export function withChangedEnd(text: string): string {

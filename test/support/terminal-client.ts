@@ -1,7 +1,6 @@
 /**
- * The person in front of a command-line client: when the program prints the address at which to sign in, does in a
- * scripted browser what a person would: chooses a user, consents, and follows the redirect back to the program's own
- * loopback listener.
+ * The user of a command-line client: when the program prints the sign-in address, a scripted browser chooses a user,
+ * consents, and follows the redirect back to the program's own loopback listener.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,20 +11,20 @@ import { createBrowser, findForm, findLink } from "./browser.ts";
 
 const AUTHORIZE_URL = /https?:\/\/\S+\/\.gateway\/mcp\/authorize\?[\w%.~&=+-]+/;
 
-/** Environment of a client program: its files below `home`, and whatever it starts as a browser does nothing. */
+/** Environment of a client program: its files are below `home`, and any browser that it starts does nothing. */
 export function clientEnvironment(home: string): Record<string, string> {
   return { PATH: process.env["PATH"] ?? "", HOME: home, BROWSER: "true" };
 }
 
 export interface SignInWatch {
-  /** Addresses at which the program asked its user to sign in. */
+  /** Sign-in addresses that the program printed. */
   readonly asked: readonly string[];
   readonly text: () => string;
   /** Resolves when every sign-in so far is through. @throws what went wrong in the browser */
   settled(): Promise<void>;
 }
 
-/** Reads what a program prints for people and signs in wherever it asks. @param user text of the link at the provider */
+/** Reads a program's output and signs in at each address that it prints. @param user text of the link at the provider */
 export function signInWhenAsked(stream: Readable, user: string): SignInWatch {
   const asked: string[] = [];
   const signIns: Promise<unknown>[] = [];
@@ -35,7 +34,7 @@ export function signInWhenAsked(stream: Readable, user: string): SignInWatch {
     const url = AUTHORIZE_URL.exec(text.slice(0, text.lastIndexOf("\n") + 1))?.[0];
     if (url === undefined || asked.includes(url)) return;
     asked.push(url);
-    // Kept as a value: a rejection nobody awaits yet would end the test run.
+    // Stored as a value: a rejection without a handler would end the test run.
     signIns.push(signIn(url, user).catch((error: unknown) => error));
   });
   return {
@@ -47,7 +46,7 @@ export function signInWhenAsked(stream: Readable, user: string): SignInWatch {
   };
 }
 
-/** Goes the whole way in a scripted browser, back into the client that asked. */
+/** Completes the sign-in in a scripted browser, back to the client. */
 export async function signIn(authorizeUrl: string, user: string): Promise<void> {
   const browser = createBrowser();
   let page = await browser.open(authorizeUrl);

@@ -12,12 +12,12 @@ import {
 import { LONG_MS } from "./limits.ts";
 
 export interface TerraformSuite {
-  /** Of the test that runs. */
+  /** Workspace of the running test. */
   readonly workspace: Workspace;
   readonly provider: InProcessProvider;
-  /** Ends the workspace of the running test and goes on with another one. */
+  /** Ends the workspace of the running test and continues with another one. */
   readonly renew: (env: Readonly<Record<string, string>>) => void;
-  /** What is published in the workspace's directory `slices`. */
+  /** The published slice in the workspace's directory `slices`. */
   readonly slice: (owner?: string) => Slice;
   readonly apply: () => Promise<string>;
   /** 0 nothing to do, 2 changes. */
@@ -28,7 +28,7 @@ interface Slice extends Readonly<Record<string, unknown>> {
   readonly routes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** Describes them; they are skipped where there is no Terraform. */
+/** Describes the tests; they are skipped without Terraform. */
 export function describeTerraform(name: string, body: (terraform: TerraformSuite) => void): void {
   const missing = terraformMissing();
   if (missing !== undefined) console.log(`skipped: ${name}, ${missing}`);

@@ -29,7 +29,7 @@ export interface TrailerUpstream {
   readonly origin: string;
   readonly http2: boolean;
   readonly seen: readonly SeenRequest[];
-  /** What it answers from now on, with the body "answer". */
+  /** Sets its response, with the body "answer". */
   answer(trailers: Fields, headers?: Fields): void;
   close(): Promise<void>;
 }
@@ -82,7 +82,7 @@ async function startHttp2(): Promise<TrailerUpstream> {
     stream.on("data", (chunk: Buffer) => (body += chunk.toString()));
     stream.on("trailers", (_object, _flags, raw) => (late = pairs(raw as unknown as readonly string[])));
     stream.on("end", () => {
-      // Node ends what RST_STREAM broke off.
+      // Node also ends streams that RST_STREAM aborted.
       if (stream.closed) return;
       const shown = Object.entries(head).map(([name, value]) => [name, [value].flat().join("; ")] as const);
       seen.push({ headers: Object.fromEntries(shown), body, trailers: late });

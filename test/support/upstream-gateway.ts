@@ -1,6 +1,6 @@
 /**
- * A gateway for sign-in (sign-in-gateway.ts) with an upstream service behind it that wants OAuth, in all three credential
- * modes, and clients for it: for what the gateway does as a client.
+ * A gateway for sign-in (sign-in-gateway.ts) with an upstream service that requires OAuth, in all three credential modes, and
+ * clients for it: for the gateway's role as a client.
  */
 import { DEMO_USERS, type DemoUser, type IdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { type Browser, createBrowser, createSend, findForm, findLink, type Page } from "./browser.ts";
@@ -27,7 +27,7 @@ export interface UpstreamGateway {
   person(user?: string): Promise<Browser>;
   /** Goes to connect for one server, and wherever it leads. */
   connect(browser: Browser, route: string): Promise<Page>;
-  /** What the list says: name → connected. */
+  /** The list of servers: name → connected. */
   list(browser: Browser): Promise<Readonly<Record<string, boolean>>>;
   /** One MCP request with this External Token. */
   call(route: string, token: string, method?: string): Promise<CallAnswer>;
@@ -44,7 +44,7 @@ export interface CallAnswer {
 export interface UpstreamGatewayOptions {
   readonly clock?: TestClock;
   readonly boot?: Readonly<Record<string, unknown>>;
-  /** More live settings, as YAML lines. */
+  /** More dynamic settings, as YAML lines. */
   readonly settings?: string;
   /** Changes the configuration's text. */
   readonly change?: (yaml: string) => string;

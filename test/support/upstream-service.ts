@@ -31,11 +31,11 @@ export interface UpstreamSwitches {
   token: ((form: URLSearchParams, response: ServerResponse) => boolean) | undefined;
   /** The registration that is answered instead of a new one. */
   register: (() => Readonly<Record<string, unknown>>) | undefined;
-  /** The MCP endpoint takes no token at all any more. */
+  /** The MCP endpoint rejects all tokens. */
   refusesAll: boolean;
   /** The MCP endpoint wants no token. */
   open: boolean;
-  /** The MCP endpoint's answer to everybody whose token is good. */
+  /** The MCP endpoint's response to all callers with a valid token. */
   plain: { readonly status: number; readonly body: string } | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface UpstreamService {
   /** Address of the MCP endpoint. */
   readonly url: string;
   readonly switches: UpstreamSwitches;
-  /** Paths asked for, oldest first, with the method. */
+  /** Requested paths, oldest first, with the method. */
   readonly seen: string[];
   /** Queries of the authorization endpoint. */
   readonly authorizations: URLSearchParams[];
@@ -64,7 +64,7 @@ export interface UpstreamService {
   readonly clients: Map<string, { secret: string | undefined; redirectUris: readonly string[]; method?: string }>;
   readonly accessTokens: Map<string, IssuedToken>;
   readonly refreshTokens: Map<string, IssuedToken>;
-  /** Every secret text that was ever given out: none may appear where people or programs can see it. */
+  /** Every secret text that was ever issued: none may appear where users or programs can see it. */
   readonly secrets: Set<string>;
   /** Connections are cut from now on. */
   pause(): void;
@@ -308,7 +308,7 @@ export async function startUpstreamService(): Promise<UpstreamService> {
   return service;
 }
 
-/** What `startUpstreamService` says of itself at first. */
+/** Initial metadata of `startUpstreamService`. */
 export function serverMetadata(origin: string, more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return {
     issuer: origin,

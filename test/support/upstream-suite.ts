@@ -1,13 +1,16 @@
-/** Tests of the transport in front of scripted upstreams: all of a test's are closed behind it, and receivers kept to their word. */
+/**
+ * Tests of the transport with scripted upstreams: all of a test's are closed after it, and the contract of receivers is
+ * checked.
+ */
 import { afterEach, beforeEach, expect } from "vitest";
 
 import { violations } from "./ask-upstream.ts";
 import { startScriptedUpstream, type ScriptedUpstream } from "./scripted-upstream.ts";
 
 /**
- * To be called once in a test file, outside of tests.
+ * Call it once in a test file, outside of tests.
  *
- * @param closeTransport closes the transport of the test that ends, before the upstreams behind it
+ * @param closeTransport closes the transport of the test that ends, before its upstreams
  * @returns `startScriptedUpstream`, for an upstream that lives as long as the test that started it
  */
 export function upstreamsOfEachTest(closeTransport: () => Promise<void>): typeof startScriptedUpstream {

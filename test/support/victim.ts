@@ -1,8 +1,8 @@
 /**
- * A lenient upstream: a raw socket that keeps every byte it gets and answers what it is told, right or wrong.
+ * A lenient upstream: a raw socket that stores every byte it gets and sends the configured response, correct or not.
  *
- * It models the victim of a smuggled or forged request: it checks nothing, so that whatever the gateway lets through is
- * seen by the test as it came over the wire.
+ * It models the victim of a smuggled or forged request: it checks nothing, so that the test sees everything that the gateway
+ * forwards, as on the wire.
  */
 import { createServer, type AddressInfo, type Socket } from "node:net";
 
@@ -16,7 +16,7 @@ export interface VictimRequest {
   readonly headers: ReadonlyMap<string, readonly string[]>;
   /** Everything after the head, as far as Content-Length or chunked framing says. */
   readonly body: Buffer;
-  /** Lines behind the last chunk, as they came. */
+  /** Lines after the last chunk, as received. */
   readonly trailers: readonly string[];
   /** The one value of a header; undefined when absent, throws when it came several times. */
   header(lowerName: string): string | undefined;

@@ -5,7 +5,7 @@ export interface VirtualDevice {
   /** Its keys as the browser has them: a copy of the device can be made of them. */
   credentials(): Promise<readonly VirtualCredential[]>;
   addCredential(credential: VirtualCredential): Promise<void>;
-  /** From here on it does not recognise its person. */
+  /** From now on it does not recognize its user. */
   refusePerson(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export interface VirtualCredential {
 }
 
 export interface VirtualDeviceOptions {
-  /** "internal" is part of the machine, "usb" a security key. */
+  /** "internal" is part of the computer, "usb" a security key. */
   readonly transport?: "internal" | "usb";
   readonly verifiesUser?: boolean;
   /** Its keys may be copied, as passkeys of accounts are. */
@@ -28,7 +28,7 @@ export interface VirtualDeviceOptions {
 
 const sessions = new WeakMap<Page, Promise<CDPSession>>();
 
-/** From here on ceremonies of this page find this device, beside those plugged in before. */
+/** From now on ceremonies of this page find this device, in addition to those plugged in before. */
 export async function plugIn(page: Page, options: VirtualDeviceOptions = {}): Promise<VirtualDevice> {
   const { transport = "internal", verifiesUser = true, isSynced = false } = options;
   let starting = sessions.get(page);

@@ -1,6 +1,6 @@
 /**
- * What work costs, in units that are measured in the same run: CPU time of this thread, so that neither a slow machine nor
- * busy neighbours change it. A unit is some 0.5 to 2 ms.
+ * CPU time of work, in units that are measured in the same run: time of this thread, so that neither a slow host nor other
+ * processes change it. A unit is about 0.5 to 2 ms.
  */
 
 /** In the nature of what a gateway does: texts, maps, JSON, sorting. */
@@ -12,9 +12,9 @@ function oneUnit(): number {
   return read.sort(([one], [other]) => (one < other ? -1 : 1)).length + text.split(",").length;
 }
 
-/** Of this thread, with a resolution of about 1 µs. */
+/** CPU time of this thread, with a resolution of about 1 µs. */
 export function cpuMicros(): number {
-  // Linux updates the thread's own counter at ticks of 4 ms, and whenever a process asks for the sum of its threads.
+  // Linux updates the thread's own counter at ticks of 4 ms, and whenever a process reads the sum of its threads.
   process.cpuUsage();
   const { user, system } = process.threadCpuUsage();
   return user + system;
@@ -48,7 +48,7 @@ function meanOfBatch(): number {
 }
 
 const UNIT = Symbol.for("gateway.test.unit-micros");
-/** Of the process: measured once, although set-up files are modules of their own for Vitest. */
+/** Shared in the process: measured once, although Vitest loads set-up files as separate modules. */
 const measured = globalThis as unknown as { [UNIT]?: number };
 
 export function unitMicros(): number {
@@ -59,14 +59,14 @@ export function unitMicros(): number {
 const MORE_RUNS = 4;
 
 /**
- * Of the cheapest of several runs, in units; no more runs than it takes to be below what is allowed. What work really costs
- * shows in every run, and what a busy machine adds does not.
+ * Cost of the cheapest of several runs, in units; no more runs than needed to get below the limit. Real cost shows in every
+ * run, and a busy host's addition does not.
  */
 export function unitsOf(work: () => unknown, mostUnits: number): number {
   let units = costOf(work) / unitMicros();
   for (let run = 0; run < MORE_RUNS && units >= mostUnits; run += 1) {
     const micros = costOf(work);
-    // The unit again, right after it: the machine may be slower than when the process began.
+    // Measure the unit again, right after: the host may be slower than when the process began.
     units = Math.min(units, micros / unitMicros());
     if (units >= mostUnits) units = Math.min(units, micros / unitNow());
   }

@@ -35,7 +35,7 @@ export function signJob(
   return signAssertion(claims, by, { typ: "JWT", ...kid, ...header });
 }
 
-/** @param form members beside, or instead of, the usual ones; undefined leaves one out */
+/** @param form members in addition to, or instead of, the default ones; undefined omits one */
 export function presentJob(
   gateway: Pick<TestIssuer, "send">,
   assertion: string | undefined,

@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 const CACHE = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "gateform-real");
-/** Of a failed command, in its error. */
+/** Length of a failed command's output in its error. */
 const SHOWN_CHARACTERS = 2000;
 
 /**

@@ -4,7 +4,7 @@ import { once } from "node:events";
 
 export interface RealProcess {
   readonly pid: number;
-  /** What it printed when it was ready. */
+  /** Match of the output that reported it as ready. */
   readonly ready: RegExpExecArray;
   /** All that it printed. */
   text(): string;

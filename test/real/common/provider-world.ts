@@ -23,7 +23,7 @@ export interface ProviderWorld {
   signOut(browser: Browser): Promise<Page>;
   /** Whether the other application gets a code without a question. */
   wikiKnows(browser: Browser): Promise<boolean>;
-  /** Of the log's newest line with this message. */
+  /** Reason in the newest log line with this message. */
   reasonOf(message: string): string | undefined;
   close(): Promise<void>;
 }

@@ -30,7 +30,7 @@ export interface Hydra {
   close(): Promise<void>;
 }
 
-/** What Hydra asks the application about. */
+/** A request of Hydra to the application. */
 interface Asked {
   readonly skip?: boolean;
   readonly subject: string;
@@ -55,7 +55,7 @@ export async function startHydra(): Promise<Hydra> {
     return (said === "" ? undefined : JSON.parse(said)) as T;
   };
 
-  /** Answers what Hydra asks for, and sends the browser back to it. */
+  /** Accepts Hydra's request, and sends the browser back to it. */
   const accept = async (response: ServerResponse, what: string, challenge: string, body: object): Promise<void> => {
     const path = `/oauth2/auth/requests/${what}/accept?${what}_challenge=${encodeURIComponent(challenge)}`;
     const { redirect_to: location } = await admin<{ redirect_to: string }>("PUT", path, body);

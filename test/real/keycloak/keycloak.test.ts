@@ -1,4 +1,4 @@
-/** The gateway at a real Keycloak: what a stand-in may be too polite to show. */
+/** The gateway with a real Keycloak, which may behave differently from a stand-in. */
 import { generateKeyPairSync } from "node:crypto";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";

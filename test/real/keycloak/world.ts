@@ -12,7 +12,7 @@ export const SECRET = "secret-of-the-gateway-at-keycloak";
 
 export interface RealmOptions {
   readonly users?: readonly string[];
-  /** Of the client; with the usual ones. */
+  /** More properties of the client. */
   readonly client?: Readonly<Record<string, unknown>>;
   readonly attributes?: Readonly<Record<string, string>>;
   readonly clientId?: string;
@@ -28,7 +28,7 @@ export interface KeycloakWorld {
   readonly gateway: TestGateway;
   readonly upstream: EchoUpstream;
   readonly issuer: string;
-  /** Of the gateway's time, which is the real one and what was added. */
+  /** The gateway's clock: real time plus an offset. */
   advance(ms: number): void;
   /** A request of the administrator below the realm. */
   admin<T = unknown>(method: string, path: string, body?: unknown): Promise<T>;
@@ -44,7 +44,7 @@ export interface KeycloakWorld {
   ping(client: SignedInClient): Promise<number>;
   signOut(browser: Browser): Promise<Page>;
   reconfigure(change: (yaml: string) => string): Promise<void>;
-  /** Of the log's line with this message, the newest. */
+  /** Reason in the newest log line with this message. */
   reasonOf(message: string): string | undefined;
   close(): Promise<void>;
 }

@@ -16,12 +16,12 @@ import { installKube, type KubePrograms } from "./install.ts";
 export interface TokenOptions {
   readonly audience?: string;
   readonly seconds?: number;
-  /** The pod to which it is bound, as a kubelet asks for it. */
+  /** The pod to which it is bound, as in a kubelet's request. */
   readonly pod?: { readonly name: string; readonly uid: string };
 }
 
 export interface Cluster {
-  /** "https://localhost:PORT", which is the issuer of its tokens, too. */
+  /** "https://localhost:PORT", also the issuer of its tokens. */
   readonly server: string;
   readonly port: number;
   /** Signs its own certificate and those of clients. */
@@ -29,7 +29,7 @@ export interface Cluster {
   /** For files of a test. */
   readonly directory: string;
   readonly programs: KubePrograms;
-  /** Of the administrator, for commands. */
+  /** Kubeconfig of the administrator, for commands. */
   readonly adminConfig: string;
   /** A request as its administrator. @throws Error for another answer than 2xx */
   api<T = unknown>(method: string, path: string, body?: object): Promise<T>;
@@ -39,16 +39,16 @@ export interface Cluster {
   apply(...objects: readonly object[]): Promise<void>;
   /** A token of a service account "namespace/name", by the TokenRequest API. */
   token(account: string, options?: TokenOptions): Promise<string>;
-  /** Writes a kubeconfig. @param user as it stands there. @returns its path */
+  /** Writes a kubeconfig. @param user as written there. @returns its path */
   kubeconfig(user: object): Promise<string>;
-  /** A pod's files, mounted for one process alone. */
+  /** A pod's files, mounted for one process only. */
   pod(account: string, token: string): Promise<Pod>;
   /** To the API server. */
   signal(signal: NodeJS.Signals): void;
   stop(signal?: NodeJS.Signals): Promise<void>;
   /** Again at the same address. */
   start(): Promise<void>;
-  /** Its certificate is another authority's from now on; `ca.crt` has both, as while authorities are replaced. Starts it anew. */
+  /** Replaces the authority of its certificate; `ca.crt` has both, as during a rotation. Restarts it. */
   replaceAuthority(): Promise<void>;
   /** etcd forgets all but its newest revision. */
   compact(): Promise<void>;
@@ -64,7 +64,7 @@ export interface Pod {
 }
 
 const ACCOUNT = "/run/secrets/kubernetes.io/serviceaccount";
-/** Of /run this process sees nothing else; /var/run leads there. */
+/** The process sees nothing else of /run; /var/run leads there. */
 const MOUNT = `mount -t tmpfs none /run && mkdir -p ${ACCOUNT} && mount --bind "$1" ${ACCOUNT} && shift && exec "$@"`;
 
 export async function startCluster(): Promise<Cluster> {

@@ -1,4 +1,4 @@
-/** `gateway ingress watch` as a process beside a real cluster, which publishes into a directory. */
+/** `gateway ingress watch` as a process next to a real cluster, which publishes to a directory. */
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -10,7 +10,7 @@ const MAIN = new URL("../../../runtime/main.ts", import.meta.url).pathname;
 
 export interface ControllerCommand {
   readonly kubeconfig: string;
-  /** Beside the usual ones. */
+  /** More arguments. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -23,10 +23,10 @@ export interface Line {
 
 export interface RunningController {
   readonly process: RealProcess;
-  /** What it has logged with this message. */
+  /** Its log lines with this message. */
   logged(message: string): readonly Line[];
   readyz(): Promise<{ readonly status: number; readonly leader: boolean; readonly problems: readonly string[] }>;
-  /** Of a series, with labels as it stands there; 0 when there is none. */
+  /** Value of a series, with labels as written there; 0 if there is none. */
   metric(series: string): Promise<number>;
   /** Hosts of the published routes, sorted. */
   hosts(): Promise<readonly string[]>;
@@ -88,7 +88,7 @@ export async function startController(
   };
 }
 
-/** Lines that are no JSON are warnings of Node. */
+/** Lines that are not JSON are warnings of Node. */
 export function linesOf(text: string): readonly Line[] {
   return text.split("\n").flatMap((line) => {
     try {

@@ -1,4 +1,4 @@
-/** Who somebody is by a real API server: kubeconfigs of the controller, and service accounts' tokens shown to a gateway. */
+/** Identities from a real API server: kubeconfigs of the controller, and service accounts' tokens presented to a gateway. */
 import { mkdtemp, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -54,7 +54,7 @@ afterAll(async () => {
   await cluster?.close();
 });
 
-/** In one step, as whoever renews it does. */
+/** Replaces a file atomically, like its rotation. */
 async function replace(file: string, text: string): Promise<void> {
   await writeFile(`${file}.new`, text);
   await rename(`${file}.new`, file);
@@ -101,7 +101,7 @@ interface Started {
   readonly process: RealProcess;
 }
 
-/** As a pod of the cluster, or (`https://…`) anywhere else. */
+/** As a pod of the cluster, or (`https://…`) outside of it. */
 async function startGateway(issuer: string, jwks?: string): Promise<Started> {
   const pod = await cluster.pod(ACCOUNT, await cluster.token(ACCOUNT));
   const isInPod = issuer.startsWith("kubernetes:");
@@ -147,7 +147,7 @@ async function startGateway(issuer: string, jwks?: string): Promise<Started> {
   return { origin, adminOrigin: running.ready[1] ?? "", process: running };
 }
 
-/** Anybody may see who the issuer is: without it only service accounts of the cluster may. */
+/** Allows all callers to read the issuer's metadata; by default only service accounts of the cluster may. */
 async function allowDiscovery(): Promise<void> {
   await cluster.apply({
     apiVersion: "rbac.authorization.k8s.io/v1",

@@ -37,7 +37,7 @@ export async function installKube(): Promise<KubePrograms> {
   };
 }
 
-/** Debian's package without installing it: no service is started, and nobody has to be root. */
+/** Unpacks Debian's package without installing it: starts no service and needs no root. */
 async function unpackEtcd(directory: string): Promise<void> {
   const place = join(directory, "package");
   await mkdir(place);
@@ -53,15 +53,15 @@ async function unpackEtcd(directory: string): Promise<void> {
 }
 
 /**
- * Kubernetes' own go.mod with its staging modules from the proxy in the place of its folders: each dependency has the
- * version of the release, and nothing has to be looked for.
+ * Kubernetes' own go.mod with its staging modules from the proxy instead of folders: each dependency has the version of the
+ * release, without a look-up.
  */
 async function build(directory: string): Promise<void> {
   const sources = join(directory, "sources");
   await mkdir(sources);
   const name = "k8s.io/kubernetes";
   const found = await run("go", ["mod", "download", "-json", `${name}@v${KUBERNETES_VERSION}`], sources);
-  // Beside it the command says what it downloads.
+  // The command also prints what it downloads.
   const { Dir: released } = JSON.parse(found.slice(found.indexOf("{"))) as { readonly Dir: string };
   const own = await readFile(join(released, "go.mod"), "utf8");
   const staging = KUBERNETES_VERSION.replace(/^1/, "0");

@@ -1,6 +1,6 @@
 /**
- * examples/kubernetes-ingress in a real cluster: what its README tells to do, and the containers of its pod as processes, with
- * their own words, the pod's own token and the rights of the manifests alone.
+ * examples/kubernetes-ingress in a real cluster: the steps of its README, and the containers of its pod as processes, with
+ * their own arguments, the pod's token and only the permissions of the manifests.
  */
 import { request } from "node:https";
 
@@ -40,7 +40,7 @@ const described = (name: string): Promise<string> => cluster.kubectl("-n", "shop
 const pods = async (): Promise<readonly KubeObject[]> =>
   (await get<List<KubeObject>>("/api/v1/namespaces/gateway/pods")).items;
 
-/** @returns status, or the reason why the certificate was not good */
+/** @returns status, or the problem of the certificate */
 function ask(host: string, ca = [fallback, shop.cert], path = "/"): Promise<number | string> {
   return new Promise((resolve) => {
     const about = { host: "127.0.0.1", port: containers.port("https"), path, servername: host, ca, agent: false };
@@ -70,7 +70,7 @@ beforeAll(async () => {
     secret("backend-client", { "tls.crt": client.cert, "tls.key": client.key }),
   );
   await cluster.kubectl("apply", "-f", `${example}/ingresses.yaml`, "-f", `${example}/services.yaml`);
-  // What a cloud does for a Service of type LoadBalancer.
+  // A cloud does this for a Service of type LoadBalancer.
   await cluster.api("PATCH", "/api/v1/namespaces/gateway/services/gateway/status", {
     status: { loadBalancer: { ingress: [ADDRESS] } },
   });
@@ -158,7 +158,7 @@ describe("the controller, with the pod's token", () => {
     const theirs = { status: { loadBalancer: { ingress: [{ ip: "198.51.100.1" }] } } };
     await cluster.api("PATCH", `${INGRESSES}/${name}/status`, theirs);
     await cluster.api("PATCH", `${INGRESSES}/${name}`, { metadata: { labels: { touched: "yes" } } });
-    // Whatever it does about this Ingress it has done before it serves the next one.
+    // It has handled this Ingress before it serves the next one.
     const repaired = ["ingress.gateway.io/set_request_header-", "ingress.gateway.io/allowed_domains=[example.com]"];
     await cluster.kubectl("-n", "shop", "annotate", "ingress", "mistake", ...repaired);
     await expect.poll(() => addresses("mistake")).toEqual([ADDRESS]);
@@ -188,7 +188,7 @@ describe("the controller, with the pod's token", () => {
     const lease = "/apis/coordination.k8s.io/v1/namespaces/gateway/leases/gateway-ingress-controller";
     const renewedMs = async (): Promise<number> =>
       Date.parse((await get<{ readonly spec: { readonly renewTime: string } }>(lease)).spec.renewTime);
-    // The API server remembers for 10 seconds that a token was good.
+    // The API server caches a valid token for 10 seconds.
     await expect.poll(renewedMs).toBeGreaterThan(deletedMs + 15_000);
     expect(controller.said().slice(before)).not.toContain("Unauthorized");
   });

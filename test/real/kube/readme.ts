@@ -1,4 +1,4 @@
-/** What examples/kubernetes-ingress tells to do in a cluster, done as it stands there. */
+/** Runs the steps of examples/kubernetes-ingress in a cluster, exactly as written. */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { makeTestCertificate } from "../../support/certificates.ts";
 import { example } from "../../support/kube-example.ts";
 import type { Cluster } from "./cluster.ts";
 
-/** Of the controller, in the manifests. */
+/** Service account of the controller, in the manifests. */
 export const ACCOUNT = "gateway/gateway";
 
 /** The commands of "In a cluster", with a namespace `shop` of a team. @returns the certificate that they store */
@@ -34,7 +34,7 @@ export async function followReadme(cluster: Cluster): Promise<ReturnType<typeof 
   return fallback;
 }
 
-/** Of the example's Secret, as a pod would have it. */
+/** Files of the example's Secret, as in a pod. */
 export async function secretFiles(cluster: Cluster, name: string): Promise<Readonly<Record<string, string>>> {
   const path = `/api/v1/namespaces/gateway/secrets/${name}`;
   const { data } = await cluster.api<{ readonly data: Readonly<Record<string, string>> }>("GET", path);

@@ -1,4 +1,4 @@
-/** Kubernetes login at a real OpenBao, which asks a real API server who shows the token. */
+/** Kubernetes login at a real OpenBao, which verifies the token at a real API server. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -68,14 +68,14 @@ afterAll(async () => {
   await cluster?.close();
 });
 
-/** As the kubelet does, for the volume of a pod. */
+/** Writes a projected token, like the kubelet for a pod's volume. */
 async function project(audience = "openbao", account = "gateway/gateway"): Promise<void> {
   writeFileSync(tokenFile, await cluster.token(account, { audience }));
 }
 
 function open(role = "gateway"): Vault {
   const settings = compileVault({ address: bao.origin, login: { kubernetes: { role, token_file: tokenFile } } });
-  // No answer is late for the machine's load.
+  // No timeout depends on the load of this host.
   const limits = { timeoutMs: 60_000, readMs: 60_000 };
   vault = new Vault(settings, { clock, secretId: () => Promise.resolve(undefined), ...limits });
   return vault;

@@ -1,4 +1,7 @@
-/** The controller beside a real API server that forgets, restarts, freezes and takes rights away; and beside another controller. */
+/**
+ * The controller with a real API server that compacts, restarts, freezes and revokes permissions; and with another
+ * controller.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { createKubeClient } from "../../../runtime/kubernetes/controller/client.ts";
@@ -63,11 +66,11 @@ describe("watches", () => {
     const controller = await start();
     await create("doomed");
     await expect.poll(() => controller.hosts()).toEqual(["doomed.example.com", "first.example.com"]);
-    // It hears nothing while the world goes on and forgets.
+    // It receives nothing while the cluster continues and compacts.
     controller.process.signal("SIGSTOP");
     await remove("doomed");
     await create("second");
-    // At SIGTERM it would wait a minute for the connection of who hears nothing.
+    // At SIGTERM it would wait a minute for the stopped process's connection.
     await cluster.stop("SIGKILL");
     await cluster.start();
     await cluster.compact();

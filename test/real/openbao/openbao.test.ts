@@ -41,7 +41,7 @@ async function prepare(namespace?: string): Promise<typeof role> {
 const write = (password: string, namespace?: string): Promise<unknown> =>
   bao.root("POST", "kv/data/team-a/app", { data: { password } }, namespace);
 
-/** @param timeoutMs no answer is late for the machine's load */
+/** @param timeoutMs high, so that it does not depend on the load of this host */
 function open(more: Partial<VaultDoc> = {}, shown = role, timeoutMs = 60_000): Vault {
   const login = { approle: { role_id: shown.role_id, secret_id: "read by the test" } };
   const settings = compileVault({ address: bao.origin, login, ...more });

@@ -1,4 +1,4 @@
-/** The guide's program of a language, which verifies the identity header behind a real gateway. */
+/** The guide's program in each language, which verifies the identity header from a real gateway. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { badAssertions } from "../../support/bad-assertions.ts";

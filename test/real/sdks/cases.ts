@@ -174,7 +174,7 @@ export function describeSdk(variant: SdkVariant, settings = ""): void {
 /** A text that crosses many chunks; twice in a result, below the limit of the Python SDK for one event (1 MiB). */
 const LARGE = 400_000;
 
-/** What a client sees of a server: its tools, results, errors, progress, and the notice that the tools have changed. */
+/** A client's view of a server: its tools, results, errors, progress, and the notice that the tools have changed. */
 async function transcriptOf(client: SdkClient, mode: SdkVariant["mode"]) {
   const from = client.happened.length;
   const listed = (await client.run({ do: "list" }))["tools"] as readonly { readonly name: string }[];
@@ -194,7 +194,7 @@ async function transcriptOf(client: SdkClient, mode: SdkVariant["mode"]) {
   await expect.poll(() => stepsSeen().length).toBe(3);
   const plain = (happening: Happening): object => ({ ...happening, id: undefined });
   return {
-    // What policy denies is in no list.
+    // Lists hide items that the policy denies.
     tools: listed.filter(({ name }) => name !== "forbidden").toSorted((a, b) => a.name.localeCompare(b.name)),
     listening: listening && plain(listening),
     outcomes: outcomes.map(plain),

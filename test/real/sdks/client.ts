@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 /** One thing that happened, such as `tokens`, `authorize`, `connected`, `progress`, `result` and `error`. */
 export interface Happening {
   readonly event: string;
-  /** Of the command that it belongs to. */
+  /** ID of the command that it belongs to. */
   readonly id?: number | null;
   readonly [member: string]: unknown;
 }

@@ -1,4 +1,4 @@
-/** What clients do when their access token ends, on the clocks of both sides, with the shortest lifetime that can be set. */
+/** Clients whose access token expires, on the clocks of both sides, with the shortest configurable lifetime. */
 import { afterAll, beforeAll, describe, type ExpectStatic, test } from "vitest";
 
 import { signInClient } from "../../support/oauth-client.ts";
@@ -8,7 +8,7 @@ import { startClient } from "./client.ts";
 import { REDIRECT, type SdkWorld, startSdkWorld } from "./world.ts";
 
 const LIFETIME_MS = 60_000;
-/** A token ends by itself within its lifetime; the rest is for a slow machine. */
+/** A token expires within its lifetime; the rest is for a slow host. */
 const PATIENCE = { timeout: 3 * LIFETIME_MS, interval: 250 };
 
 /** All variants wait for the end of their tokens together. */
@@ -75,7 +75,7 @@ async function spansExpiry(variant: SdkVariant, world: SdkWorld, expect: ExpectS
   }
 }
 
-/** Of a request that is not a message. */
+/** Status of a request that is not a message. */
 async function statusWith(resource: string, token: string): Promise<number> {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const response = await fetch(resource, { method: "POST", headers, body: "{}" });

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 
-/** What was announced before the stream was there is announced again. */
+/** Events from before the stream are announced again. */
 const AGAIN_MS = 500;
 
 /** A session with an MCP server as it is on the wire, with `initialize` and the stream of GET. */

@@ -22,14 +22,14 @@ export interface SdkWorld {
   close(): Promise<void>;
 }
 
-/** What has effects: it counts payments, and responds to each only when the test says so. */
+/** A server with effects: it counts payments, and responds to each only when the test says so. */
 export interface Bank {
   /** Address of a payment with this name. */
   url(name: string): string;
   paid(name: string): number;
-  /** Waits until a payment of this name is asked for, and responds to it. */
+  /** Waits for a payment request of this name, and responds to it. */
   respond(name: string): Promise<void>;
-  /** Waits until a payment of this name is asked for. */
+  /** Waits for a payment request of this name. */
   asked(name: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { cached, run } from "../common/cache.ts";
 
 export const SPRING_VERSION = "7.1.2";
-/** Of Spring Boot, in pom.xml, which brings that version. */
+/** Version of Spring Boot in pom.xml. */
 const BOOT_VERSION = "4.1.2";
-/** Of the program: another one is built again. */
+/** Version of the program: a new one is built again. */
 const PROGRAM_VERSION = 2;
 
 /** @returns path of the program. @throws Error with the reason where it cannot be had */

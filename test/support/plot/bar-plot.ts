@@ -1,4 +1,4 @@
-/** Bars in groups, from the left, each with its value beside it. Pure. */
+/** Bars in groups, from the left, each with its value next to it. Pure. */
 import { linearScale } from "../../../runtime/pages/console/charts/scale.ts";
 import { type Area, axisNumber, bar, bottomAxis, line, svg, text, widthOf } from "./frame.ts";
 import { colourOf } from "./line-plot.ts";
@@ -9,13 +9,13 @@ export interface Bar {
   readonly value: number;
   readonly low?: number;
   readonly high?: number;
-  /** Beside the value. */
+  /** Next to the value. */
   readonly note?: string;
 }
 
 export interface BarPlot {
   readonly title: string;
-  /** What the values are, with the unit. */
+  /** Meaning and unit of the values. */
   readonly xTitle: string;
   readonly groups: readonly { readonly name: string; readonly bars: readonly Bar[] }[];
 }

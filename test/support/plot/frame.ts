@@ -1,12 +1,12 @@
-/** What all plots are made of: SVG text, its colours, axes and legends. Pure. */
+/** Common parts of all plots: SVG text, its colors, axes and legends. Pure. */
 import { shortNumber } from "../../../runtime/pages/console/charts/scale.ts";
 
-/** That people who cannot tell red from green can tell (Paul Tol's bright scheme). */
+/** Distinguishable for readers with red-green color blindness (Paul Tol's bright scheme). */
 export const COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777"] as const;
 export const AXIS = "#555";
 const GRID = "#e4e4e4";
 
-/** Of the letters at FONT_SIZE, on average; labels are laid out by it. */
+/** Average width of letters at FONT_SIZE; labels are laid out by it. */
 const LETTER = 6.6;
 export const FONT_SIZE = 12;
 
@@ -60,7 +60,7 @@ export function bar(x: number, y: number, width: number, height: number, fill: s
   return `<rect x="${a}" y="${b}" width="${c}" height="${d}" fill="${fill}"${opacity === 1 ? "" : ` opacity="${opacity}"`}/>`;
 }
 
-/** Below the area; where labels would touch, some are left out. */
+/** Below the area; omits labels that would touch. */
 export function bottomAxis({ left, right, bottom }: Area, ticks: readonly Tick[]): string[] {
   let free = Number.NEGATIVE_INFINITY;
   const marks = ticks.flatMap(({ at, label }) => {
@@ -73,7 +73,7 @@ export function bottomAxis({ left, right, bottom }: Area, ticks: readonly Tick[]
   return [line(left, bottom, right, bottom), ...marks];
 }
 
-/** Beside the area, with lines across it. */
+/** Next to the area, with lines across it. */
 export function leftAxis({ left, right }: Area, ticks: readonly Tick[]): string[] {
   return ticks.flatMap(({ at, label }) => [
     line(left, at, right, at, GRID),
@@ -111,7 +111,7 @@ export function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** 1,240 · 12.4 · 64 Ki: what stands beside an axis. */
+/** 1,240 · 12.4 · 64 Ki: numbers next to an axis. */
 export function axisNumber(value: number): string {
   if (value >= 1_000_000) return `${shortNumber(value / 1_000_000)}M`;
   return value >= 10_000 ? `${shortNumber(value / 1000)}k` : shortNumber(value);

@@ -12,7 +12,7 @@ export interface PlotPoint {
 
 export interface PlotLine {
   readonly name: string;
-  /** Of COLOURS; what is compared in several plots keeps its own. */
+  /** Index in COLOURS; a series in several plots keeps its own. */
   readonly colour: number;
   readonly points: readonly PlotPoint[];
 }
@@ -81,7 +81,7 @@ function drawLine({ points, colour }: PlotLine, x: (value: number) => number, y:
 function placeX(area: Area, xs: readonly number[], axis: LinePlot["xAxis"]): (value: number) => number {
   const of = (value: number): number => (axis === "linear" ? value : Math.log(value));
   const [from, to] = [of(xs[0] ?? 0), of(xs.at(-1) ?? 1)];
-  // Not on the axis beside, where a point would be hidden.
+  // Not on the vertical axis, where a point would be hidden.
   const [left, width] = [area.left + 14, area.right - area.left - 28];
   return (value) => (from === to ? left + width / 2 : left + ((of(value) - from) / (to - from)) * width);
 }

@@ -16,7 +16,7 @@ export async function installRust(): Promise<(name: string) => string> {
     ...(await textsOf(import.meta.url, "Cargo.toml", "src/bin/client.rs", "src/bin/server.rs")),
     ["src/bin/app.rs", blockWith(readPage("runtime/guide/identity-header-go-java-rust.md"), "rust", "jsonwebtoken")],
   ]);
-  // Other people's crates are built once.
+  // Dependencies are built once.
   const target = await cached(`rust-target-${RUST_SDK_VERSION}`, () => Promise.resolve());
   const directory = await builtFrom(`rust-sdk-${RUST_SDK_VERSION}`, texts, async (fresh) => {
     await run("cargo", ["build", "--quiet", "--jobs", "2", "--target-dir", target], fresh);
