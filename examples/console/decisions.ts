@@ -5,7 +5,7 @@ import { MARKUP_TOOL, TURNED_TOOL } from "./stage.ts";
 
 export async function showDecisions({ steps, stage, alice, bob, agents }: Scene): Promise<void> {
   const { page } = alice;
-  const rows = page.locator("main tbody tr");
+  const rows = page.locator("main tr[data-id]");
   const rowOf = (text: string) => rows.filter({ hasText: text });
   const isLive = async (): Promise<void> => {
     const state = page.locator("#live-state");
@@ -32,7 +32,7 @@ export async function showDecisions({ steps, stage, alice, bob, agents }: Scene)
     await refusalOf(agents.payments.call("delete_ticket", { ticket: "7" }));
     const took = await until(async () => (await rowOf("delete_ticket").count()) === 1, "the row appears");
     await rowOf("list_tickets").first().waitFor();
-    steps.match(await rows.first().innerText(), /Denied.*bob@example\.com.*payments\/desk.*delete_ticket/s);
+    steps.match(await rows.first().innerText(), /Denied.*delete_ticket.*payments\/desk.*bob@example\.com/s);
     await alice.look("decisions");
     return `${took} ms`;
   });
@@ -49,11 +49,13 @@ export async function showDecisions({ steps, stage, alice, bob, agents }: Scene)
     steps.ok(!text.includes("tickets/server"), text);
   });
   await steps.step("one decision has an address of its own, with the rules that decided", async () => {
-    await rowOf("delete_ticket").getByRole("link").first().click();
-    await page.getByRole("heading", { name: "All fields" }).waitFor();
-    told = await alice.text();
-    steps.match(told, /Deny rule[^]*matched mcp_tool/);
+    await rowOf("delete_ticket").locator(".row-link").first().click();
+    await page.getByRole("heading", { name: "Decision", exact: true }).waitFor();
     await alice.look("decision");
+    await page.getByRole("link", { name: "Open on its own page" }).click();
+    await page.getByText("Copy link").waitFor();
+    told = await alice.text();
+    steps.match(told, /Denied by rule 1[^]*Deny if/);
     permalink = new URL(page.url()).pathname.slice("/.gateway/console".length);
     return permalink;
   });
@@ -80,10 +82,10 @@ export async function showDecisions({ steps, stage, alice, bob, agents }: Scene)
       await stage.restart(0);
       stage.balancer.prefer(0);
       const text = await alice.open(permalink);
-      const why = (all: string): string => /Why[^]*?(?=All fields)/.exec(all)?.[0] ?? all;
+      const why = (all: string): string => /Why[^]*?(?=Record, )/.exec(all)?.[0] ?? all;
       steps.equal(why(text), why(told));
       const others = why(await bob.open(permalink));
-      steps.match(others, /matched mcp_tool/);
+      steps.match(others, /Deny if/);
       steps.ok(!others.includes('["payments"]'), others);
       return why(text);
     },

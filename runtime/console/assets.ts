@@ -5,6 +5,8 @@ import type { Exchange } from "../http/exchange.ts";
 import { respondBytes } from "../http/respond.ts";
 import { CHART_SCRIPT } from "../pages/console/charts/script.ts";
 import { DRAFT_FILE_SCRIPT } from "../pages/console/policy/draft-file-script.ts";
+import { PANEL_SCRIPT } from "../pages/console/lists/panel.ts";
+import { LIVE_WORKER } from "../pages/console/live-worker.ts";
 import { LIVE_SCRIPT } from "../pages/console/live-script.ts";
 import { CONSOLE_STYLE } from "../pages/console/style.ts";
 import { TIME_SCRIPT } from "../pages/console/time-script.ts";
@@ -32,6 +34,8 @@ const assets: ReadonlyMap<string, Asset> = new Map([
   script("time", TIME_SCRIPT),
   script("chart", CHART_SCRIPT),
   script("live", LIVE_SCRIPT),
+  script("live-worker", LIVE_WORKER),
+  script("panel", PANEL_SCRIPT),
   script("draft-file", DRAFT_FILE_SCRIPT),
   [
     STYLE_PATH,

@@ -37,7 +37,7 @@ export function createConsole(deps: ConsoleModuleDeps): Console {
   const policies = rememberPolicies(snapshots);
   const again = async ({ exchange }: ConsoleRequest): Promise<ConsoleRights | undefined> =>
     (await visits.admitAgain(exchange, snapshots.current()))?.rights;
-  const tails = reader && createTails({ ...deps, reader, again });
+  const tails = reader && createTails({ ...deps, reader, again, policies });
   const screens = createScreens({ ...deps.screens, decisions: { ...deps, reader, tails, policies, again } });
   return {
     endpoints: consoleEndpoints({ ...deps, visits, screens }),

@@ -33,9 +33,11 @@ export function createPages(deps: { readonly screens: readonly Screen[]; readonl
         roles: rolesText(rights),
         navigation: navigationOf(deps.screens, screen, rights),
       });
+      // Its worker is a script that no element of the page names.
+      const allowed = stream === undefined ? scripts : [...scripts, scriptPath("live-worker")];
       const whole = (path: string): string => site.origin + path;
       respondHtml(exchange, status, page, [
-        ...consoleHeaders(whole(STYLE_PATH), scripts.map(whole), stream === undefined ? undefined : whole(stream)),
+        ...consoleHeaders(whole(STYLE_PATH), allowed.map(whole), stream === undefined ? undefined : whole(stream)),
         ...(told === undefined ? [] : ["set-cookie", deps.told.clear(site)]),
       ]);
     },

@@ -2,7 +2,8 @@
 import { approvalsScreen, type ApprovalsScreenDeps } from "./approvals/approvals-screen.ts";
 import { type ChangesDeps, changesScreen } from "./changes/changes.ts";
 import { clientsScreen } from "./clients/clients.ts";
-import { type DecisionDeps, decisionsScreen } from "./decisions/decisions.ts";
+import { decisionsScreen } from "./decisions/decisions.ts";
+import type { DecisionDeps } from "./decisions/deps.ts";
 import { objectScreens, type ObjectScreenDeps } from "./objects/object-screen.ts";
 import { type HealthScreenDeps, healthScreen } from "./health/screen.ts";
 import { peopleScreen } from "./people/people.ts";

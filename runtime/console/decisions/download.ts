@@ -1,4 +1,4 @@
-/** All records that a filter finds, as a file: page after page, no faster than the reader takes them. */
+/** All records of a filter as a file: page after page, no faster than the client reads. */
 import type { Exchange } from "../../http/exchange.ts";
 import type { KeptRecord, RecordPage, RecordQuery, RecordReader } from "../../record-store/record-reader.ts";
 import type { Clock } from "../../shared/clock.ts";
@@ -10,7 +10,7 @@ export const FORMATS = ["ndjson", "csv"] as const;
 type Format = (typeof FORMATS)[number];
 
 const PAGE = 200;
-/** Whether the reader still may is asked again so often, however slowly the file is taken. */
+/** Interval of checks of the rights, also while the client reads slowly. */
 const CHECK_MS = 2_000;
 
 export interface DownloadDeps {
@@ -20,7 +20,7 @@ export interface DownloadDeps {
   readonly again: (visit: ConsoleRequest) => Promise<ConsoleRights | undefined>;
 }
 
-/** @returns false: the store cannot be asked, and nothing was answered; later the connection ends within the file */
+/** @returns false: the store is unavailable, and there is no response yet; later the connection ends within the file */
 export async function download(
   { reader, clock, again }: DownloadDeps,
   {
@@ -64,7 +64,7 @@ export async function download(
     if (clock.now() - checkedAtMs >= CHECK_MS) {
       checkedAtMs = clock.now();
       const now = await again(visit).catch(() => undefined);
-      // Cut off, so that nobody takes it for all there is.
+      // Truncated, so that it is not taken for a complete file.
       if (!now || String(now.owners) !== String(visit.rights.owners)) return abort(exchange);
       rights = now;
     }

@@ -1,14 +1,14 @@
-/** Policies of configurations that were in force in this process, by digest: a record says which one decided. */
+/** Policies of configurations that were active in this process, by digest: a record says which one decided. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import { findRoute, type Snapshot, type Snapshots } from "../../config/snapshot.ts";
 import type { Closable } from "../../shared/clock.ts";
 
 export interface KnownPolicies extends Closable {
-  /** @returns undefined: this process does not have that configuration, or never had */
+  /** @returns undefined: this process no longer has that configuration, or never had it */
   find(digest: string, route: string): CompiledRoute | undefined;
 }
 
-/** Routes that did not change are the same objects in each of them. */
+/** Routes that did not change are shared by all of them. */
 const MAX_SNAPSHOTS = 16;
 
 export function rememberPolicies(snapshots: Pick<Snapshots, "current" | "subscribe">): KnownPolicies {
@@ -23,7 +23,8 @@ export function rememberPolicies(snapshots: Pick<Snapshots, "current" | "subscri
   const unsubscribe = snapshots.subscribe(add);
   return {
     find(digest, route) {
-      const snapshot = known.get(digest);
+      const current = snapshots.current();
+      const snapshot = current.digest === digest ? current : known.get(digest);
       return snapshot && findRoute(snapshot, route);
     },
     close: () => {

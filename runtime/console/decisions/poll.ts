@@ -1,10 +1,10 @@
 /**
- * New records of one question, for all who follow it in this process: the store is asked once a second for all of them, and
- * has the records of all replicas.
+ * New records of one question, for all followers in this process: one query a second to the store, which has the records of all
+ * replicas.
  *
- * Records come to the store a moment after they are made, and not in order; so each look goes a few seconds back, and what
- * was seen is known by its id. Where more comes than a look finds, what was not allowed is looked for by itself first, and
- * the note says that some are left out.
+ * Records reach the store a moment after they are made, and not in order. So each query goes a few seconds back, and known records are
+ * recognized by ID. If there are more than one query finds, a second one finds those that were not allowed, and a note says that
+ * some are omitted.
  */
 import type { KeptRecord, RecordQuery, RecordReader } from "../../record-store/record-reader.ts";
 import type { Clock } from "../../shared/clock.ts";
@@ -14,7 +14,7 @@ import { task } from "../../shared/faults/guard.ts";
 export interface LiveUpdates {
   /** Oldest first; some again, now that they are over. */
   readonly records: readonly KeptRecord[];
-  /** Not all that came are there. */
+  /** Some new records are omitted. */
   readonly isSample: boolean;
 }
 
@@ -28,21 +28,21 @@ export interface PollDeps {
   readonly reader: Pick<RecordReader, "find">;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
-  /** For tests, in the place of timers. @returns stops it */
+  /** Replaces timers in tests. @returns stops it */
   readonly every?: (ms: number, look: () => void) => () => void;
 }
 
 const EVERY_MS = 1_000;
-/** So late a record may come to the store. */
+/** Longest time until a record is in the store. */
 const LATE_MS = 4_000;
 const PAGE = 200;
 const MAX_SEARCHES = 10;
-/** Shown in a second, of those that were allowed. */
+/** Allowed records shown per second. */
 const MAX_ALLOWED = 50;
 
 type Question = Omit<RecordQuery, "limit" | "order" | "cursor">;
 
-/** A search that stops because it takes long goes on: only what is more than a page is more than anybody reads. */
+/** Continues a search that stopped because of its time limit. More than a page of records are not needed. */
 export async function findNewest(
   reader: Pick<RecordReader, "find">,
   question: Question,
@@ -61,7 +61,7 @@ export async function findNewest(
 
 export function createPoll({ reader, clock, onError, every = everySoOften }: PollDeps, question: Question): Poll {
   const listeners = new Set<(news: LiveUpdates) => void>();
-  /** Ids of the last looks, with whether they were over. */
+  /** IDs of the last queries, and whether their requests had ended. */
   let seen = new Map<string, boolean>();
   let startedAtMs = clock.now();
   let stop: (() => void) | undefined;
@@ -77,7 +77,7 @@ export function createPoll({ reader, clock, onError, every = everySoOften }: Pol
     const allowed = fresh.filter(({ outcome }) => outcome === "allowed");
     const shown = new Set(allowed.slice(0, MAX_ALLOWED));
     const records = fresh.filter((record) => record.outcome !== "allowed" || shown.has(record));
-    // What the look still finds, so that this does not grow.
+    // Only what the query still finds, so that this does not grow.
     seen = new Map([...found.values()].map(({ id, result }) => [id, result !== undefined]));
     const isSample = isFull || records.length < fresh.length;
     if (records.length === 0 && !isSample) return;
@@ -91,7 +91,7 @@ export function createPoll({ reader, clock, onError, every = everySoOften }: Pol
   };
 
   const lookOnce = (): void => {
-    // A store that is slow is not asked more than once at a time.
+    // One query at a time, also to a slow store.
     if (isLooking) return;
     isLooking = true;
     look()

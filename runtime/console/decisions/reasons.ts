@@ -1,5 +1,11 @@
-/** The reasons of a decision in words. Codes that are unknown here stand as they are. */
+/** The reason of a decision in words: the rule that decided, or the reason codes. Unknown codes stay as they are. */
+import type { CompiledRoute } from "../../config/compiled.ts";
+import type { PolicyAction } from "../../policy/parse.ts";
+import { rulePointers } from "../../policy/recorded/deciding-rule.ts";
+import type { OperatorRule } from "../../policy/tree.ts";
+import { criterionWords } from "../../policy/words/criterion-words.ts";
 import type { KeptRecord } from "../../record-store/record-reader.ts";
+import { isRecord } from "../../shared/is-record.ts";
 
 const WORDS: Readonly<Record<string, string>> = {
   blocked: "blocked by an administrator",
@@ -17,17 +23,79 @@ const WORDS: Readonly<Record<string, string>> = {
   reject: "always denied",
 };
 
-/** @returns one line, bounded by what a policy has of reasons */
-export function reasonText({ outcome, value }: KeptRecord): string {
+export interface DecidingRule {
+  readonly action: PolicyAction;
+  /** From 1, in the order in which rules win: deny rules, approve rules, allow rules. */
+  readonly number: number;
+  readonly rule: OperatorRule;
+}
+
+/**
+ * By the record, which names the rule also where its facts, such as arguments, are no longer known.
+ *
+ * @param policy of the configuration that decided
+ */
+export function decidingRule(policy: CompiledRoute["policy"], { value }: KeptRecord): DecidingRule | undefined {
+  const pointer = value["rule"];
+  if (typeof pointer !== "string") return undefined;
+  const pointers = rulePointers(policy);
+  let before = 0;
+  for (const action of WINNING) {
+    const index = pointers[action].indexOf(pointer);
+    const rule = policy[action][index];
+    if (rule) return { action, number: before + index + 1, rule };
+    before += policy[action].length;
+  }
+  return undefined;
+}
+
+const WINNING: readonly PolicyAction[] = ["deny", "approve", "allow"];
+
+const ACTION_NAMES: Readonly<Record<PolicyAction, string>> = {
+  deny: "Deny rule",
+  approve: "Approve rule",
+  allow: "Allow rule",
+};
+
+const JOINTS: Readonly<Record<OperatorRule["operator"], string>> = { and: " and ", or: " or ", not: "; ", nor: "; " };
+const LEADS: Readonly<Record<OperatorRule["operator"], string>> = {
+  and: "",
+  or: "",
+  not: "none of: ",
+  nor: "not all of: ",
+};
+
+/** 'Deny rule 1: the tool is "drop"' */
+export function ruleText({ action, number, rule: { operator, leaves } }: DecidingRule): string {
+  const shown = leaves.slice(0, MAX_CLAUSES).map(criterionWords);
+  const more = leaves.length > MAX_CLAUSES ? [`${leaves.length - MAX_CLAUSES} more`] : [];
+  return `${ACTION_NAMES[action]} ${number}: ${LEADS[operator]}${[...shown, ...more].join(JOINTS[operator])}`;
+}
+
+const MAX_CLAUSES = 6;
+
+/** @param policy of the configuration that decided, if it is known @returns one line */
+export function reasonText(record: KeptRecord, policy?: CompiledRoute["policy"]): string {
+  const { outcome, value, result } = record;
+  const limit = isRecord(value["limited"]) ? value["limited"]["limit"] : undefined;
+  if (outcome === "limited") return typeof limit === "string" ? `Limit "${limit}" exceeded` : "Rate limit exceeded";
+  if (outcome === "sign-in") return "Not signed in";
+  const rule = policy && decidingRule(policy, record);
+  const why = rule ? ruleText(rule) : codesText(record);
+  if (outcome !== "error") return why;
+  const failure = result?.failure ?? (result && `status ${result.status}`);
+  return `Allowed, then failed${failure === undefined ? "" : `: ${failure}`}`;
+}
+
+function codesText({ outcome, value }: KeptRecord): string {
   const whyDenied = codes(value["deny-why-true"]);
   const whyNot = codes(value["allow-why-false"]);
   const why = codes(value["allow-why-true"]);
-  if (outcome === "limited") return "rate limit exceeded";
-  if (outcome === "waiting") return "pending approval";
-  if (value["allow"] === true) return why.length === 0 ? "allowed" : inWords(why);
+  if (outcome === "waiting") return "Pending approval";
+  if (value["allow"] === true) return why.length === 0 ? "Allowed" : inWords(why);
   if (value["deny"] === true && whyDenied.length > 0)
-    return `deny rule matched: ${whyDenied.map(subjectOf).join(", ")}`;
-  return whyNot.length === 0 ? "no allow rule matched" : inWords(whyNot);
+    return `Deny rule matched: ${whyDenied.map(subjectOf).join(", ")}`;
+  return whyNot.length === 0 ? "No allow rule matched" : inWords(whyNot);
 }
 
 function codes(value: unknown): readonly string[] {
@@ -35,10 +103,11 @@ function codes(value: unknown): readonly string[] {
 }
 
 function inWords(reasons: readonly string[]): string {
-  return reasons.map(wordsOf).join(", ");
+  const text = reasons.map(wordsOf).join(", ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Under a deny rule a criterion that holds speaks against the request. */
+/** A criterion that matches in a deny rule is a reason against the request. */
 function subjectOf(code: string): string {
   const name = code.replace(/-(?:ok|unauthorized)$/, "");
   return SUBJECTS[name] ?? wordsOf(code);

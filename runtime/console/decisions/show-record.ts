@@ -1,32 +1,55 @@
-/** A kept record as the pages show it: texts of strangers visible and bounded, arguments for auditors alone. */
+/** A stored record as pages show it: untrusted text visible and bounded, arguments for auditors only. */
 import { ownerOfRoute } from "../../shared/route-key.ts";
+import type { CompiledRoute } from "../../config/compiled.ts";
 import type { DecisionRow } from "../../pages/console/decisions.ts";
 import type { KeptRecord } from "../../record-store/record-reader.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import type { ConsoleRights } from "../screen.ts";
+import { type DecisionFilters, filterQuery } from "./filters.ts";
+import type { KnownPolicies } from "./policies.ts";
 import { reasonText } from "./reasons.ts";
 
 export const DECISIONS_PATH = "/.gateway/console/decisions";
 
 const MAX_VALUE_CHARACTERS = 4_000;
 const MAX_CELL_CHARACTERS = 48;
+const MAX_REASON_CHARACTERS = 240;
 
-export function rowOf(record: KeptRecord): DecisionRow {
-  const { id, timeMs, outcome, result } = record;
+export interface RowOptions {
+  /** Filters of the list that the row is in. */
+  readonly filters: DecisionFilters;
+  readonly policies: Pick<KnownPolicies, "find">;
+}
+
+export function rowOf(record: KeptRecord, { filters, policies }: RowOptions): DecisionRow {
+  const { id, timeMs, outcome, result, email, userId, clientId, route, tool } = record;
   const cell = (text: string): string => showUntrusted(text, MAX_CELL_CHARACTERS);
+  const link = (name: "user" | "client" | "route", value: string | undefined, text: string) => ({
+    text: cell(text),
+    href: value === undefined || value === "" ? undefined : DECISIONS_PATH + filterQuery(filters, { [name]: value }),
+  });
   return {
     id,
     timeMs,
     outcome,
-    href: `${DECISIONS_PATH}/${id}`,
-    who: cell(record.email || record.userId || "not signed in"),
-    client: cell(record.clientId?.replace(/^https:\/\//, "") ?? textOf(record, "auth-method") ?? ""),
-    route: cell(record.route ?? ""),
-    what: cell(record.tool ?? whatOf(record)),
-    reason: showUntrusted(reasonText(record)),
-    status: result?.status,
+    outcomeHref: DECISIONS_PATH + filterQuery(filters, { outcome }),
+    href: `${DECISIONS_PATH}${filterQuery(filters, { open: id })}`,
+    user: link("user", email || userId, email || userId || "Anonymous"),
+    client: link("client", clientId, clientId?.replace(/^https:\/\//, "") ?? textOf(record, "auth-method") ?? ""),
+    route: link("route", route, route ?? ""),
+    what: cell(tool ?? whatOf(record)),
+    reason: showUntrusted(reasonText(record, policyOf(policies, record)), MAX_REASON_CHARACTERS),
     durationMs: result?.durationMs,
   };
+}
+
+/** Policy of the configuration that decided. @returns undefined if it is no longer known here */
+export function policyOf(
+  policies: Pick<KnownPolicies, "find">,
+  record: KeptRecord,
+): CompiledRoute["policy"] | undefined {
+  const { route } = record;
+  return route === undefined ? undefined : policies.find(textOf(record, "bundle-digest") ?? "", route)?.policy;
 }
 
 /** "tools/call delete_repo", "GET /x". */
@@ -50,12 +73,12 @@ export function mayRead(rights: ConsoleRights, record: KeptRecord): boolean {
   return record.kind === "decision" && rights.may("viewer", ownerOf(record));
 }
 
-/** What a call was given, in whatever form, and what its policy was asked. */
+/** The arguments of a call in any form, and the facts that its policy read. */
 function isArgument(name: string): boolean {
   return name.startsWith("mcp-tool-parameters") || name === "replay";
 }
 
-/** @returns the fields that this person may see, and whether there are others */
+/** @returns the fields that this user can see, and whether there are others */
 export function visibleFields(
   record: KeptRecord,
   rights: ConsoleRights,

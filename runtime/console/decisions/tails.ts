@@ -16,7 +16,9 @@ import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { ConsoleRights, ConsoleRequest } from "../screen.ts";
 import { createPoll, findNewest, type LiveUpdates, type Poll, type PollDeps } from "./poll.ts";
-import { rowOf } from "./show-record.ts";
+import type { DecisionFilters } from "./filters.ts";
+import type { KnownPolicies } from "./policies.ts";
+import { rowOf, type RowOptions } from "./show-record.ts";
 import { guard } from "../../shared/faults/guard.ts";
 
 type TailQuery = Omit<RecordQuery, "limit" | "order">;
@@ -30,17 +32,26 @@ export interface TailDeps {
   readonly snapshots: Pick<Snapshots, "subscribe">;
   readonly clock: Clock;
   readonly every?: PollDeps["every"];
+  readonly policies: Pick<KnownPolicies, "find">;
   readonly log: Log;
 }
 
+/** A list that a window shows. */
+export interface TailWindow {
+  readonly query: TailQuery;
+  readonly filters: DecisionFilters;
+  /** ID of the newest record that the window has. */
+  readonly after: string | undefined;
+}
+
 export interface Tails extends Closable {
-  /** Answers with a stream. @param after id of the newest record that the page has */
-  open(visit: ConsoleRequest, query: TailQuery, after: string | undefined): Promise<void>;
+  /** Responds with one stream for the windows of a browser. */
+  open(visit: ConsoleRequest, windows: readonly TailWindow[]): Promise<void>;
   readonly size: number;
 }
 
 const MAX_STREAMS = 32;
-/** Windows of one user, in all of their browsers: the newest. How many one browser can have is up to the page's script. */
+/** Streams of one user in all browsers: the newest. The windows of one browser share a stream. */
 const MAX_OF_ONE = 6;
 const COMMENT_MS = 15_000;
 const CHECK_MS = 60_000;
@@ -65,11 +76,12 @@ const HEADERS = [
   "no",
 ];
 
-/** So that the window does not connect again by itself, which would end another one's. */
+/** Stops the browser from connecting again, which would end another stream. */
 const REPLACED = "event: replaced\ndata: {}\n\n";
 const SAMPLED = "High volume: allowed decisions are sampled.";
 
-export function createTails({ reader, again, revocations, blocks, snapshots, clock, every, log }: TailDeps): Tails {
+export function createTails(deps: TailDeps): Tails {
+  const { reader, again, revocations, blocks, snapshots, policies, clock, every, log } = deps;
   const tails = new Set<Tail>();
   /** By question, so that pages with the same filters share one. */
   const polls = new Map<string, Poll>();
@@ -102,46 +114,37 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
     log.warn({ reason: errorText(error) }, "cannot show new records in console");
   };
 
-  /** What came since the page, or since the connection broke. */
-  const catchUp = async (query: TailQuery, after: string): Promise<LiveUpdates | undefined> => {
-    const last = await reader.get(after);
-    if (!last) return { records: [], isSample: true };
-    const { records, isFull } = await findNewest(reader, { ...query, sinceMs: last.timeMs });
-    return { records: records.filter(({ id }) => id !== after).toReversed(), isSample: isFull };
-  };
-
   return {
     get size() {
       return tails.size;
     },
 
-    async open(visit, query, after) {
+    async open(visit, windows) {
       const { exchange, principal, rights } = visit;
       const [oldest, ...newer] = [...tails].filter(({ userId }) => userId === principal.user.id);
       if (newer.length + 1 >= MAX_OF_ONE) oldest?.end(REPLACED);
       if (isClosed || tails.size >= MAX_STREAMS) return refuse(exchange);
-      const isDeniedFirst = visit.query.get("view") === "denied-first";
       let isSlow = false;
       let missed = 0;
 
       const send = (text: string): void => {
         isSlow = !exchange.write(text);
-        // Told once each time.
+        // Called once each time.
         if (isSlow) exchange.onDrain(() => (isSlow = false));
       };
-      const take = ({ records, isSample }: LiveUpdates): void => {
+      const take = (of: number, filters: DecisionFilters, { records, isSample }: LiveUpdates): void => {
         if (isSlow) {
           missed += records.length;
           return;
         }
-        const rows = records.map((record) => eventOf(record, isDeniedFirst)).join("");
+        const rows = records.map((record) => eventOf(record, of, { filters, policies })).join("");
         const note = missed > 0 ? `${missed} not shown. Reload to see all.` : isSample ? SAMPLED : undefined;
         missed = 0;
-        send(rows + (note === undefined ? "" : `event: note\ndata: ${JSON.stringify(note)}\n\n`));
+        send(rows + (note === undefined ? "" : `event: note\ndata: ${JSON.stringify({ of, text: note })}\n\n`));
       };
 
       exchange.start(200, HEADERS);
-      const leave = follow(query, take);
+      const leaves = windows.map(({ query, filters }, of) => follow(query, (news) => take(of, filters, news)));
       const comments = setInterval(
         guard(exchange, () => void (!isSlow && send(":\n\n"))),
         COMMENT_MS,
@@ -152,7 +155,7 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
       ).unref();
       const forget = (): void => {
         tails.delete(tail);
-        leave();
+        for (const leave of leaves) leave();
         clearInterval(comments);
         clearInterval(checks);
       };
@@ -160,7 +163,7 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
         userId: principal.user.id,
         revocationKeys: principal.revocationKeys,
         check() {
-          // What cannot be checked has ended.
+          // A failed check ends the stream.
           again(visit)
             .catch(() => undefined)
             .then((now) => (now && sameOwners(now, rights) ? undefined : tail.end()))
@@ -175,10 +178,12 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
       };
       tails.add(tail);
       exchange.onClose(forget);
-      // So that the browser knows that it is open.
+      // Tells the browser that the stream is open.
       send("retry: 2000\n\n");
-      const earlier = after === undefined ? undefined : await catchUp(query, after).catch(onError);
-      if (earlier && tails.has(tail)) take(earlier);
+      for (const [at, { query, filters, after }] of windows.entries()) {
+        const earlier = after === undefined ? undefined : await catchUp(reader, query, after).catch(onError);
+        if (earlier && tails.has(tail)) take(at, filters, earlier);
+      }
     },
 
     close() {
@@ -190,10 +195,18 @@ export function createTails({ reader, again, revocations, blocks, snapshots, clo
   };
 }
 
-function eventOf(record: KeptRecord, isDeniedFirst: boolean): string {
-  const row = rowOf(record);
-  const group = !isDeniedFirst ? "all" : record.outcome === "allowed" ? "allowed" : "denied";
-  const data = { id: record.id, group, html: decisionRow(row).toString() };
+/** Records since the page was made, or since the connection was lost. */
+async function catchUp(reader: RecordReader, query: TailQuery, after: string): Promise<LiveUpdates | undefined> {
+  const last = await reader.get(after);
+  if (!last) return { records: [], isSample: true };
+  const { records, isFull } = await findNewest(reader, { ...query, sinceMs: last.timeMs });
+  return { records: records.filter(({ id }) => id !== after).toReversed(), isSample: isFull };
+}
+
+function eventOf(record: KeptRecord, of: number, options: RowOptions): string {
+  const row = rowOf(record, options);
+  const group = !options.filters.isDeniedFirst ? "all" : record.outcome === "allowed" ? "allowed" : "denied";
+  const data = { of, id: record.id, group, html: decisionRow(row).toString() };
   return `id: ${record.id}\nevent: row\ndata: ${JSON.stringify(data)}\n\n`;
 }
 

@@ -1,74 +1,78 @@
-/** The screen of decisions: who was let in or not, and why. */
+/** The screen of decisions: who was allowed to do what, and why. Untrusted text is visible and bounded already. */
 import { html, type Html, type HtmlValue } from "../html.ts";
-import { type DecisionOutcome, outcomeMark } from "./outcome.ts";
 import {
-  badge,
-  card,
-  type TableColumn,
-  consoleDuration,
-  consoleTime,
-  definitions,
-  emptyState,
-  type FilterField,
-  filterForm,
-  pager,
-  table,
-  tableRow,
-  type Tone,
-} from "./pieces.ts";
+  addFilter,
+  type AddFilterParts,
+  type Chip,
+  filterBar,
+  timeFilter,
+  type TimeFilterParts,
+} from "./lists/chips.ts";
+import { icon } from "./icons.ts";
+import { type DecisionOutcome, OUTCOMES, outcomeMark } from "./outcome.ts";
+import { type PanelParts, split } from "./lists/panel.ts";
+import { consoleDuration, definitions, emptyState, pager, type Tab, tabs } from "./pieces.ts";
+import { ruleList, type AppliedRule, verdictBox } from "./lists/rules.ts";
 
-/** Texts of strangers are visible and bounded already. */
+/** Text that is also a link to the same list with this value as a filter. */
+interface FilterLink {
+  readonly text: string;
+  /** Absent: there is nothing to filter by. */
+  readonly href?: string | undefined;
+}
+
 export interface DecisionRow {
   readonly id: string;
+  /** Of the same list with this decision open. */
   readonly href: string;
   readonly timeMs: number;
   readonly outcome: DecisionOutcome;
-  readonly who: string;
-  readonly client: string;
-  readonly route: string;
-  /** The tool that was called, or "GET /x". */
+  readonly outcomeHref: string;
+  readonly user: FilterLink;
+  readonly client: FilterLink;
+  readonly route: FilterLink;
+  /** The called tool, or "GET /x". */
   readonly what: string;
   readonly reason: string;
-  /** 0: no response; absent: it is not over, or not recorded. */
-  readonly status?: number | undefined;
   readonly durationMs?: number | undefined;
 }
 
-const COLUMNS: readonly TableColumn[] = [
-  { name: "Time", kind: "short", isHead: true },
-  { name: "Outcome", kind: "short" },
-  { name: "User", kind: "short" },
-  { name: "Route", kind: "short" },
-  { name: "Request" },
-  { name: "Reason", kind: "wide" },
-  { name: "Status", kind: "number" },
-  { name: "Duration", kind: "number" },
-  { name: "Client", kind: "short" },
-];
-
-/** One row by itself, for a list that goes on. */
-export function decisionRow(row: DecisionRow): Html {
-  return tableRow(COLUMNS, cellsOf(row), row.id);
+/** One row by itself, for a list that is live. */
+export function decisionRow(row: DecisionRow, isOpen = false): Html {
+  const { id, href, timeMs, outcome, outcomeHref, user, client, route, what, reason, durationMs } = row;
+  return html`<tr data-id="${id}" id="d-${id}" class="${outcome}" ${isOpen && html`aria-current="true"`}>
+    <td class="short a2 dim">${rowTime(timeMs)}</td>
+    <td class="short o1"><a class="plain" href="${outcomeHref}">${outcomeMark(outcome)}</a></td>
+    <th scope="row" class="a1">
+      <span class="cut" title="${what}${route.text === "" ? "" : ` on ${route.text}`}"
+        ><a class="row-link" href="${href}"><code>${what}</code></a> ${filterLink(route, "dim")}</span
+      >
+    </th>
+    <td class="b1 user-col"><span class="cut" title="${user.text}">${filterLink(user)}</span></td>
+    <td class="wide-only client-col"><span class="cut" title="${client.text}">${filterLink(client, "dim")}</span></td>
+    <td class="c1"><span class="cut" title="${reason}">${reason}</span></td>
+    <td class="number wide-only dim">${durationMs !== undefined && consoleDuration(durationMs)}</td>
+  </tr>`;
 }
 
-function cellsOf(row: DecisionRow): readonly HtmlValue[] {
-  const { status, durationMs } = row;
-  return [
-    html`<a href="${row.href}">${consoleTime(row.timeMs)}</a>`,
-    outcomeMark(row.outcome),
-    row.who,
-    row.route,
-    html`<code>${row.what}</code>`,
-    row.reason,
-    status === undefined ? "" : status === 0 ? "no response" : status,
-    durationMs === undefined ? "" : consoleDuration(durationMs),
-    html`<span class="cut" title="${row.client}">${row.client}</span>`,
-  ];
+/** "30 Nov 09:44:13": the year is in the title that the script adds, and in the details. UTC without a script, as the page says. */
+function rowTime(timeMs: number): Html {
+  const date = new Date(timeMs).toISOString();
+  const text = `${Number(date.slice(8, 10))} ${MONTHS[Number(date.slice(5, 7)) - 1] ?? ""} ${date.slice(11, 19)}`;
+  return html`<time datetime="${date}" data-time="row">${text}</time>`;
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+function filterLink({ text, href }: FilterLink, more = ""): Html {
+  return href === undefined
+    ? html`<span class="${more}">${text}</span>`
+    : html`<a class="plain ${more}" href="${href}">${text}</a>`;
 }
 
 export interface DecisionList {
   readonly caption: string;
-  /** denied: all but the allowed; all: whatever comes. */
+  /** denied: all but allowed; all: any outcome. */
   readonly group: "denied" | "allowed" | "all";
   readonly rows: readonly DecisionRow[];
   readonly next?: string | undefined;
@@ -76,161 +80,156 @@ export interface DecisionList {
 }
 
 export interface DecisionsParts {
-  /** Path of the page. */
-  readonly action: string;
-  readonly filters: readonly FilterField[];
-  readonly kept: readonly (readonly [name: string, value: string])[];
+  readonly views: readonly Tab[];
+  readonly chips: readonly Chip[];
+  readonly add: AddFilterParts;
+  readonly time: TimeFilterParts;
+  /** Number of decisions over time, or why there is none. */
+  readonly chart: Html | undefined;
   readonly lists: readonly DecisionList[];
   readonly first?: string | undefined;
-  readonly view: { readonly href: string; readonly text: string };
   readonly downloads: readonly { readonly href: string; readonly text: string }[];
-  /** What is wrong with what is looked for, or with the source. */
+  /** Problem of the filters, or of the source. */
   readonly note?: Html | undefined;
-  /** Address of the stream of new ones; absent where nothing new can come. */
-  readonly stream?: string | undefined;
+  /** Address of the stream of new decisions; absent if no new ones can appear. */
+  readonly stream?: { readonly path: string; readonly worker: string } | undefined;
   readonly isKept: boolean;
+  readonly panel: PanelParts | undefined;
+  /** ID of the decision in the panel. */
+  readonly openId: string | undefined;
 }
 
 export function decisionsPage(parts: DecisionsParts): Html {
-  const { lists, first, stream, note, isKept, downloads, view } = parts;
+  const { views, chips, add, time, chart, lists, first, stream, note, isKept, downloads, panel, openId } = parts;
   const one = lists.length === 1 ? lists[0] : undefined;
-  return html`${filterForm(parts.action, parts.filters, parts.kept)} ${note}
-    <div class="bar">
+  return html`<div class="head">
+      <p>Requests and tool calls, with the rule that decided.</p>
       ${
         stream !== undefined &&
-        html`<div class="bar" id="live" data-stream="${stream}" hidden>
-          <button type="button" id="live-pause" aria-pressed="false">Pause</button>
-          <button type="button" class="primary" id="live-new" hidden></button>
+        html`<div class="bar" id="live" data-stream="${stream.path}" data-worker="${stream.worker}" hidden>
           <p class="dim" id="live-state" role="status" aria-live="polite"></p>
+          <button type="button" class="primary" id="live-new" hidden></button>
+          <button type="button" id="live-pause" aria-pressed="false">${icon("pause")}Pause</button>
         </div>`
       }
-      <a class="button" href="${view.href}">${view.text}</a>
-      ${downloads.map(({ href, text }) => html`<a class="button" href="${href}">${text}</a>`)}
+      ${
+        downloads.length > 0 &&
+        html`<details class="pop">
+          <summary class="button">${icon("download")}Export</summary>
+          <div>${downloads.map(({ href, text }) => html`<p><a href="${href}">${text}</a></p>`)}</div>
+        </details>`
+      }
     </div>
-    ${lists.map((list) => listOf(list, isKept))}
-    ${one && pager({ first, next: one.next, note: one.isPartial ? PARTIAL : undefined })}`;
+    ${tabs("Views", views)} ${filterBar({ chips, more: html`${timeFilter(time)} ${addFilter(add)}` })} ${note}
+    ${split(
+      html`${chart} ${lists.map((list) => listOf(list, isKept, openId))}
+      ${one && pager({ first, next: one.next, note: one.isPartial ? PARTIAL : undefined })}`,
+      panel,
+    )}`;
 }
 
 const PARTIAL = "Partial results. Older continues the search.";
 
-function listOf({ caption, group, rows, next }: DecisionList, isKept: boolean): Html {
-  const empty = isKept
-    ? emptyState(
-        group === "denied" ? "No denied requests" : "No matching decisions",
-        "Requests that reach a route appear here. Try other filters.",
-      )
-    : emptyState("No record store configured", "Set record_store in the main configuration file.");
-  const body = table({
-    id: `decisions-${group}`,
-    caption,
-    columns: COLUMNS,
-    rows: rows.map(cellsOf),
-    ids: rows.map(({ id }) => id),
-    empty,
-  });
-  return group === "all"
-    ? html`${body}`
-    : html`${body}${next !== undefined && html`<p><a href="${next}">${group === "denied" ? "More denied" : "More allowed"}</a></p>`}`;
+function listOf({ caption, group, rows, next }: DecisionList, isKept: boolean, openId: string | undefined): Html {
+  if (rows.length === 0)
+    return isKept
+      ? emptyState(
+          group === "denied" ? "No denied requests" : "No matching decisions",
+          "Requests that reach a route appear here. Remove a filter, or choose a longer time.",
+        )
+      : emptyState("No record store configured", "Set record_store in the main configuration file.");
+  const more =
+    group !== "all" && next !== undefined
+      ? html`<p><a href="${next}">${group === "denied" ? "More denied" : "More allowed"}</a></p>`
+      : undefined;
+  return html`<div class="scroll fits fold">
+      <table id="decisions-${group}">
+        <caption>
+          ${caption}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col" class="w-time">Time</th>
+            <th scope="col" class="w-outcome">Outcome</th>
+            <th scope="col" class="w-what">Request</th>
+            <th scope="col" class="w-who user-col">User</th>
+            <th scope="col" class="w-client wide-only client-col">Client</th>
+            <th scope="col">Reason</th>
+            <th scope="col" class="w-took number wide-only">Duration</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map((row) => decisionRow(row, row.id === openId))}
+        </tbody>
+      </table>
+    </div>
+    ${more}`;
+}
+
+export interface GivenArgument {
+  readonly name: string;
+  readonly text: string;
+  /** The rule that decided is about it. */
+  readonly isMarked: boolean;
 }
 
 export interface DecisionParts {
   readonly outcome: DecisionOutcome;
-  readonly timeMs: number;
-  readonly reason: string;
-  /** Label and value; texts of strangers visible. */
+  /** Why, in one sentence. */
+  readonly verdict: string;
+  /** Path of a page with this decision alone. */
+  readonly pageHref: string;
+  readonly links: readonly { readonly href: string; readonly text: string }[];
   readonly facts: readonly (readonly [label: string, value: HtmlValue])[];
-  readonly result: readonly (readonly [label: string, value: HtmlValue])[];
-  /** All fields, as they are kept. */
-  readonly fields: readonly (readonly [name: string, text: string])[];
-  /** What of it this reader may not see. */
-  readonly withheld?: string | undefined;
-  readonly trace?: TraceParts | undefined;
+  /** Arguments of a tool call as recorded; text: why they are not shown; undefined: not a tool call. */
+  readonly given: readonly GivenArgument[] | string | undefined;
+  readonly trace: TraceParts | undefined;
   /** Why there is no trace. */
   readonly noTrace: string;
-  readonly links: readonly { readonly href: string; readonly text: string }[];
+  /** All fields that this user can see, as stored. */
+  readonly fields: readonly (readonly [name: string, text: string])[];
 }
 
 export interface TraceParts {
-  /** By which configuration, and whether it comes to the same. */
+  /** By which configuration, and whether it gives the same result. */
   readonly about: string;
   readonly notes: readonly string[];
-  readonly rules: readonly TraceRule[];
+  readonly rules: readonly AppliedRule[];
 }
 
-export interface TraceRule {
-  /** "A deny rule, any of". */
-  readonly name: string;
-  readonly outcome: "true" | "false" | "unknown" | "error";
-  /** The record says that this rule decided. */
-  readonly isDeciding: boolean;
-  readonly criteria: readonly {
-    readonly name: string;
-    readonly wanted: string;
-    readonly actual: string;
-    readonly outcome: TraceRule["outcome"];
-  }[];
-}
-
+/** One decision: the verdict first, then its rule, then details. For a panel, or a page of its own. */
 export function decisionPage(parts: DecisionParts): Html {
-  const { outcome, timeMs, reason, facts, result, fields, withheld, trace, noTrace, links } = parts;
-  return html`<p>${outcomeMark(outcome)} ${consoleTime(timeMs)}: ${reason}.</p>
-    <p class="bar">${links.map(({ href, text }) => html`<a class="button" href="${href}">${text}</a>`)}</p>
-    <div class="cards">
-      ${card("Request", definitions(facts))} ${result.length > 0 && card("Response", definitions(result))}
-    </div>
-    ${card("Why", trace ? tracePart(trace) : html`<p>${noTrace}</p>`)}
-    ${card(
-      "All fields",
-      html`${withheld !== undefined && html`<p class="dim">${withheld}</p>`}
-      ${table({
-        id: "fields",
-        caption: "Stored fields",
-        columns: [
-          { name: "Field", kind: "short", isHead: true },
-          { name: "Value", kind: "wide" },
-        ],
-        rows: fields.map(([name, text]) => [name, html`<code>${text}</code>`]),
-        empty: html``,
-      })}`,
-    )}`;
+  const { outcome, verdict, pageHref, links, facts, given, trace, noTrace, fields } = parts;
+  const { tone, icon: mark, text } = OUTCOMES[outcome];
+  return html`${verdictBox(outcome === "allowed" ? "good" : tone, mark, text, verdict)}
+    <p class="bar">
+      ${links.map(({ href, text: name }) => html`<a class="button" href="${href}">${name}</a>`)}
+      <button type="button" id="copy-link" data-href="${pageHref}" hidden>${icon("copy")}<span>Copy link</span></button>
+    </p>
+    ${definitions(facts)} ${given !== undefined && givenPart(given)}
+    <h3>Why</h3>
+    ${trace ? tracePart(trace) : html`<p>${noTrace}</p>`}
+    <details class="more">
+      <summary>Record, ${fields.length} fields</summary>
+      ${definitions(fields.map(([name, value]) => [name, html`<code>${value}</code>`]))}
+    </details>`;
+}
+
+function givenPart(given: readonly GivenArgument[] | string): Html {
+  if (typeof given === "string")
+    return html`<h3>Arguments</h3>
+      <p class="dim">${given}</p>`;
+  return html`<h3>Arguments</h3>
+    <dl class="given">
+      ${given.map(
+        ({ name, text, isMarked }) =>
+          html`<dt>${name}</dt>
+            <dd>${isMarked ? html`<mark>${text}</mark>` : text}</dd>`,
+      )}
+    </dl>`;
 }
 
 function tracePart({ about, notes, rules }: TraceParts): Html {
-  return html`<p>${about}</p>
-    ${
-      notes.length > 0 &&
-      html`<ul class="dim">
-        ${notes.map((note) => html`<li>${note}</li>`)}
-      </ul>`
-    }
-    ${rules.length === 0 && html`<p>The policy has no rules. All requests are denied.</p>`}
-    <ol class="trace">
-      ${rules.map(
-        ({ name, outcome, isDeciding, criteria }) =>
-          html`<li>
-            ${name}: ${verdictBadge(outcome)} ${isDeciding && html`<strong>This rule decided.</strong>`}
-            <ul>
-              ${criteria.map(
-                (each) =>
-                  html`<li>
-                    ${verdictBadge(each.outcome)} ${each.name}
-                    <code>${each.wanted}</code>${each.actual !== "" && html`, actual: <code>${each.actual}</code>`}
-                  </li>`,
-              )}
-            </ul>
-          </li>`,
-      )}
-    </ol>`;
-}
-
-const VERDICTS: Readonly<Record<TraceRule["outcome"], readonly [Tone, string]>> = {
-  true: ["quiet", "matched"],
-  false: ["quiet", "not matched"],
-  unknown: ["warn", "unknown"],
-  error: ["bad", "evaluation error"],
-};
-
-function verdictBadge(outcome: TraceRule["outcome"]): Html {
-  const [tone, text] = VERDICTS[outcome];
-  return badge(tone, text);
+  return html`${ruleList(rules)}
+    <p class="hint">${about} ${notes.map((note) => html`${note} `)}</p>`;
 }

@@ -1,7 +1,7 @@
 /**
- * The script of the list of decisions: new rows appear by themselves, unless the reader is at work there.
+ * The script of the list of decisions: new rows appear automatically, unless the user is working in the list.
  *
- * The server sends finished rows of the same markup that the page has; nothing of them becomes script.
+ * The server sends finished rows with the markup of the page. Nothing in them becomes script. `live-worker.ts` has the stream.
  */
 export const LIVE_SCRIPT = `"use strict";
 const MAX_ROWS = 500;
@@ -13,29 +13,23 @@ const state = document.getElementById("live-state");
 const held = [];
 let tooMany = 0;
 let lastId = new URL(bar.dataset.stream, location.href).searchParams.get("after") ?? "";
-let source;
+/** Ends the stream of this window. */
+let disconnect;
 let saidAt = 0;
 let noteEnds;
-// Of HTTP/1.1 a browser opens six connections to a host: two are left for pages. Streams of processes and browsers have no other
-// bound in common. This is also the order of the windows: the newest have streams.
-const MAX_WINDOWS = performance.getEntriesByType("navigation")[0]?.nextHopProtocol === "h2" ? 6 : 4;
-const windows = new BroadcastChannel("decisions");
-const newer = new Set();
-let openedAt;
-
 const bodyOf = (group) =>
   document.querySelector("#decisions-" + group + " tbody") ?? document.querySelector("#decisions-all tbody");
 const timeOf = (row) => row.querySelector("time").dateTime;
 const isPaused = () => pauseButton.getAttribute("aria-pressed") === "true";
 
 function isBusy() {
-  const rows = document.querySelectorAll(".scroll");
+  const rows = document.querySelectorAll(".fold");
   const isFocused = [...rows].some((each) => each.contains(document.activeElement));
   const selection = getSelection();
   return isFocused || (selection && !selection.isCollapsed) || scrollY > 200;
 }
 
-/** Spoken at most every ten seconds; seen at once. */
+/** Announced at most every ten seconds, visible immediately. */
 function say(text, isUrgent) {
 
   const now = Date.now();
@@ -59,7 +53,7 @@ function show({ id, group, html }) {
   if (known) known.replaceWith(row);
   else {
     row.classList.add("new");
-    // Some come late.
+    // Some records arrive late.
     const older = [...body.rows].find((each) => timeOf(each) <= timeOf(row));
     body.insertBefore(row, older ?? null);
   }
@@ -74,7 +68,7 @@ function hold(entry) {
   else tooMany += 1;
 }
 
-/** Of rows that are there already no button speaks: they only learn how they ended. */
+/** False for a row that is there already, and only gets its result. */
 function isNew({ id }) {
   return !document.querySelector('tr[data-id="' + CSS.escape(id) + '"]');
 }
@@ -96,52 +90,59 @@ function take(entry) {
   else show(entry);
 }
 
-function open() {
-  if (source || document.hidden) return;
-  const address = new URL(bar.dataset.stream, location.href);
-  if (lastId) address.searchParams.set("after", lastId);
-  newer.clear();
-  openedAt = Date.now() + Math.random();
-  windows.postMessage({ opened: openedAt });
-  source = new EventSource(address);
-  source.addEventListener("open", () => sayUsual(true));
-  source.addEventListener("replaced", stepBack);
-  source.addEventListener("row", (event) => {
-    if (event.lastEventId) lastId = event.lastEventId;
-    take(JSON.parse(event.data));
+/** Of the stream of this window: one that all windows share, where the browser has workers for that. */
+function connect() {
+  const { pathname, searchParams } = new URL(bar.dataset.stream, location.href);
+  searchParams.delete("after");
+  if (typeof SharedWorker === "function") {
+    const { port } = new SharedWorker(bar.dataset.worker);
+    port.addEventListener("message", ({ data: { event, data } }) => heard(event, data));
+    port.start();
+    port.postMessage({ query: searchParams.toString(), after: lastId });
+    return () => port.postMessage({});
+  }
+  if (lastId) searchParams.set("after", lastId);
+  const source = new EventSource(pathname + "?" + searchParams.toString());
+  for (const event of ["open", "row", "note", "replaced"])
+    source.addEventListener(event, ({ data }) => heard(event, data && JSON.parse(data)));
+  source.addEventListener("error", () => heard(source.readyState === EventSource.CLOSED ? "stopped" : "lost"));
+  return () => source.close();
+}
+
+function heard(event, data) {
+  if (!disconnect) return;
+  if (event === "open") sayUsual(true);
+  if (event === "row") {
+    lastId = data.id;
+    take(data);
     showHeld();
-  });
-  source.addEventListener("note", (event) => {
-    say(JSON.parse(event.data), false);
+  }
+  if (event === "note") {
+    say(data.text, false);
     clearTimeout(noteEnds);
     noteEnds = setTimeout(sayUsual, SAY_EVERY_MS, false);
-  });
-  source.addEventListener("error", () => {
+  }
+  if (event === "lost") {
     clearTimeout(noteEnds);
-    const isOver = source.readyState === EventSource.CLOSED;
-    say(isOver ? "Live updates stopped. Reload the page." : "Reconnecting\\u2026", true);
-    if (isOver) close();
-  });
+    say("Reconnecting\\u2026", true);
+  }
+  if (event === "stopped" || event === "replaced") {
+    clearTimeout(noteEnds);
+    close();
+    const isMoved = event === "replaced";
+    say(isMoved ? "Live updates moved to a newer window. Click here to show them in this one." : "Live updates stopped. Reload the page.", true);
+  }
 }
 
+function open() {
+  if (!disconnect && !document.hidden) disconnect = connect();
+}
+
+/** A window that is not visible needs no connection. */
 function close() {
-  if (!source) return;
-  source.close();
-  source = undefined;
-  windows.postMessage({ closed: openedAt });
+  disconnect?.();
+  disconnect = undefined;
 }
-
-function stepBack() {
-  close();
-  clearTimeout(noteEnds);
-  say("Live updates moved to a newer window. Click here to show them in this one.", true);
-}
-
-windows.addEventListener("message", ({ data: { opened, closed } }) => {
-  newer.delete(closed);
-  if (opened > openedAt) newer.add(opened);
-  if (source && newer.size >= MAX_WINDOWS) stepBack();
-});
 
 pauseButton.addEventListener("click", () => {
   const paused = !isPaused();
@@ -151,7 +152,7 @@ pauseButton.addEventListener("click", () => {
 });
 newButton.addEventListener("click", () => {
   release();
-  // What had the focus is gone; the first control is where it was.
+  // The button that had the focus is gone.
   pauseButton.focus();
 });
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));

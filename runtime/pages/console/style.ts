@@ -4,6 +4,7 @@
  * It is a file of its own whose address has its hash, so that browsers load it once (`console/assets.ts`).
  */
 import { CHART_STYLE } from "./charts/style.ts";
+import { LIST_STYLE } from "./lists/style.ts";
 
 const TOKENS = `
 :root {
@@ -182,4 +183,6 @@ const NARROWER = `
 @media print { :root { --bg: #fff; --surface: #fff; --sunk: #fff; --side: #fff; --text: #000; --text-2: #222; --text-3: #333; --line: #bbb; } .side, .menu-bar, .filter, .bar, .tabs, button, .skip, footer { display: none; } .app { display: block; background: none; } main { padding: 0; max-width: none; } .card, .scroll { box-shadow: none; break-inside: avoid; } .scroll { overflow: visible; border: 0; } thead { display: table-header-group; } tr { break-inside: avoid; } }
 `;
 
-export const CONSOLE_STYLE = [TOKENS, BASE, FRAME, CONTROLS, PIECES, TABLES, CHART_STYLE, NARROWER].join("");
+export const CONSOLE_STYLE = [TOKENS, BASE, FRAME, CONTROLS, PIECES, TABLES, CHART_STYLE, LIST_STYLE, NARROWER].join(
+  "",
+);

@@ -201,17 +201,31 @@ const ARGUMENT_WORDS: Readonly<Record<string, (operand: unknown) => string | und
 };
 
 function argumentWords(data: unknown): string | undefined {
-  const { tool, argument, ...rest } = (data ?? {}) as Partial<ArgumentMatch>;
-  const called = textWords("the tool", tool);
+  const called = textWords("the tool", (data as Partial<ArgumentMatch> | undefined)?.tool);
+  const clause = argumentClause(data);
+  return (
+    called &&
+    clause &&
+    `${called} and ${clause.name === "" ? "the whole of its arguments" : `its argument ${quoted(clause.name)}`} ${clause.words}`
+  );
+}
+
+/**
+ * The part about the value: "amount", "is above 500".
+ *
+ * @param data of `mcp_tool_argument`
+ * @returns undefined without words for it; name "" for all arguments
+ */
+export function argumentClause(data: unknown): { readonly name: string; readonly words: string } | undefined {
+  const { tool: _, argument, ...rest } = (data ?? {}) as Partial<ArgumentMatch>;
   const words = operatorWords(rest, ARGUMENT_WORDS);
-  if (called === undefined || words === undefined || argument === undefined) return undefined;
-  const what = argument === "" ? "the whole of its arguments" : `its argument ${argumentName(argument)}`;
-  return `${called} and ${what} ${words.join(" and ")}`;
+  if (words === undefined || argument === undefined) return undefined;
+  return { name: argumentName(argument), words: words.join(" and ") };
 }
 
 /** "amount" for "/amount"; pointers that lead deeper stay pointers. */
-export function argumentName(pointer: string): string {
-  return quoted(/^\/[^/~]+$/.test(pointer) ? pointer.slice(1) : pointer);
+function argumentName(pointer: string): string {
+  return /^\/[^/~]+$/.test(pointer) ? pointer.slice(1) : pointer;
 }
 
 function one(operand: unknown, say: (text: string) => string): string | undefined {

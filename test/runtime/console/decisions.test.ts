@@ -110,6 +110,53 @@ describe("the list", () => {
       expect((await browser.open(HOME + path)).status, path).toBe(404);
   });
 
+  it("narrows by chips, forms and values in rows, each of which keeps the other filters", async () => {
+    const [get] = add({ tool: "get" }, { tool: "delete", outcome: "denied" });
+    const { browser, page } = await signedIn(ALICE, `${HOME}?tool=get&last=1h`);
+    expect(page.text).toMatch(/class="chip"\s*><span>Last <b>1 hour<\/b>/);
+    expect(page.text).toContain(`href="/.gateway/console/decisions?tool=get" aria-label="Remove filter: Last"`);
+    expect(page.text).toContain(
+      `href="/.gateway/console/decisions?user=alice%40example.com&#38;tool=get&#38;last=1h">alice@example.com<`,
+    );
+    const added = await browser.open(`${HOME}?tool=get&add=outcome&value=not+allowed`);
+    expect([added.url, rowsOf(added)]).toEqual([`${HOME}?tool=get&outcome=others`, []]);
+    const request = String(reader.records[0]?.value["request-id"]);
+    expect(rowsOf(await browser.open(`${HOME}?add=request&value=${request}`))).toEqual([get]);
+    expect((await browser.open(`${HOME}?last=1y`)).text).toContain("Unknown time range.");
+  });
+
+  it("shows callers who are asked to sign in apart from denials", async () => {
+    const [denied, asked] = add({ outcome: "denied" }, { outcome: "sign-in", value: { route: "team-a/tools" } });
+    const { browser, page } = await signedIn(ALICE, `${HOME}?outcome=others`);
+    expect(rowsOf(page)).toEqual([denied]);
+    expect(rowsOf(await browser.open(`${HOME}?outcome=sign-in`))).toEqual([asked]);
+    expect((await browser.open(HOME)).text).toMatch(/class="out quiet sign-in">[^]{0,80}Sign-in</);
+  });
+
+  it("counts what was not allowed over time, with a link for each column", async () => {
+    const timeMs = Math.floor(bench.clock.now() / 60_000) * 60_000 - 30 * 60_000;
+    add({ timeMs, outcome: "denied" }, { timeMs, outcome: "limited" }, { timeMs }, { timeMs, outcome: "sign-in" });
+    const { browser, page } = await signedIn(ALICE, `${HOME}?last=1h`);
+    expect(page.text).toContain("Not allowed, per minute");
+    const [, href = ""] = /<th scope=row><a href="([^"]*since=[^"]*)">(?:(?!<tr)[^])*<td>1</.exec(page.text) ?? [];
+    const narrowed = await browser.open(new URL(href.replaceAll("&#38;", "&"), AUTH).href);
+    expect(rowsOf(narrowed)).toHaveLength(4);
+    expect(narrowed.text).toMatch(/Remove filter: From[^]*Remove filter: To/);
+    reader.isAway = true;
+    expect((await browser.open(HOME)).text).toContain("The chart is unavailable");
+  });
+
+  it("has one decision next to the list, and a way back to its row", async () => {
+    const [id] = add({ outcome: "denied" });
+    const { browser, page } = await signedIn(ALICE, `${HOME}?outcome=denied&open=r0`);
+    expect(page.status).toBe(404);
+    const open = await browser.open(`${HOME}?outcome=denied&open=${id}`);
+    expect(rowsOf(open)).toEqual([id]);
+    expect(open.text).toContain(`id="d-${id}" class="denied" aria-current="true"`);
+    expect(open.text).toContain(`id="panel-close" href="/.gateway/console/decisions?outcome=denied#d-${id}"`);
+    expect(open.text).toContain("The groups did not match.");
+  });
+
   it("shows denied first where that is asked for", async () => {
     const [allowed, denied, limited] = add({}, { outcome: "denied" }, { outcome: "limited" });
     const { page } = await signedIn(ALICE, `${HOME}?view=denied-first`);
@@ -171,7 +218,9 @@ describe("one decision", () => {
     const { browser } = await signedIn(ALICE);
     const first = await browser.open(`${HOME}/${now}`);
     expect(first.text).toContain("Evaluated with the original configuration.");
-    expect(first.text).toMatch(/Allow rule, all of:[^]*matched[^]*authenticated_user/);
+    expect(first.text).toMatch(
+      /1\. Allow if the user is signed in<[^]*>matched<[^]*True: <\/span\s*>the user is signed in/,
+    );
     const second = await browser.open(`${HOME}/${before}`);
     expect(second.text).toContain(
       "Original configuration unavailable; evaluated with the active one, with a different result: allowed.",
@@ -193,9 +242,27 @@ describe("one decision", () => {
     const [id, old] = add({ ...of, value: { ...value, rule: "/1/deny/and" } }, { ...of, value });
     const { browser } = await signedIn(ALICE);
     const { text } = await browser.open(`${HOME}/${id}`);
-    expect(text.match(/This rule decided/g)).toHaveLength(1);
-    expect(text).toMatch(/Deny rule, all of:[^]{0,80}unknown[^]{0,60}This rule decided[^]{0,200}mcp_tool_argument/);
-    expect((await browser.open(`${HOME}/${old}`)).text).not.toContain("This rule decided");
+    expect(text.match(/>Decides</g)).toHaveLength(1);
+    const rule = "the tool is &#34;pay&#34; and its argument &#34;env&#34; is &#34;prod&#34;";
+    expect(text).toContain(`Denied by rule 1 of default/tools: ${rule}.`);
+    expect(text).toMatch(/<details class="rule decides bad" open>\s*<summary>[^]{0,200}1\. Deny if the tool is/);
+    expect((await browser.open(HOME)).text).toContain(`>Deny rule 1: ${rule}<`);
+    expect((await browser.open(`${HOME}/${old}`)).text).not.toContain(">Decides<");
+    // With the value for auditors, who see arguments; not where it is a digest, and not for others.
+    const given = { ...value, rule: "/1/deny/and", "mcp-tool-parameters": { env: "prod", note: "hmac:x" } };
+    const redacted = { key: "k", digest: ["/note"], omit: [] };
+    const [met, digest] = add(
+      { ...of, value: { ...given, "mcp-tool-parameters-redacted": redacted } },
+      { ...of, value: { ...given, "mcp-tool-parameters-redacted": { ...redacted, digest: ["/env", "/note"] } } },
+    );
+    const shown = (await browser.open(`${HOME}/${met}`)).text;
+    expect(shown).toContain("Denied by rule 1 of default/tools: env &#34;prod&#34; is &#34;prod&#34;.");
+    expect(shown).toMatch(/<dt>env<\/dt>\s*<dd><mark>&#34;prod&#34;<\/mark>/);
+    expect(shown).toMatch(/<dt>note<\/dt>\s*<dd>\(recorded as a digest\)/);
+    expect((await browser.open(`${HOME}/${digest}`)).text).toContain(`Denied by rule 1 of default/tools: ${rule}.`);
+    const other = await (await signedIn(CAROL)).browser.open(`${HOME}/${met}`);
+    expect(other.text).toContain(`Denied by rule 1 of default/tools: ${rule}.`);
+    expect(other.text).not.toContain("hmac:x");
   });
 
   it("shows what people are beside the rules to who sees all of them alone", async () => {
@@ -209,13 +276,13 @@ describe("one decision", () => {
     );
     const [id] = add({ route: "default/team", userId: "u-alice", outcome: "denied" });
     const { browser } = await signedIn(ALICE);
-    expect((await browser.open(`${HOME}/${id}`)).text).toMatch(/secret-project[^]*?, actual: <code>[^<]*admins/);
+    expect((await browser.open(`${HOME}/${id}`)).text).toMatch(/secret-project[^]*?\(actual: <code>[^<]*admins/);
     const owner = (await signedIn(CAROL)).browser;
     const page = await owner.open(`${HOME}/${id}`);
     // A viewer who can ask about hypothetical users only is led to a question that they may ask.
     expect(new URL(linkOf(page, "Simulate")).searchParams.get("who")).toBe("imagined");
     expect([page.status, page.text.includes("secret-project")]).toEqual([200, true]);
-    expect(page.text).not.toMatch(/, is <code>[^<]*admins/);
+    expect(page.text).not.toMatch(/actual: <code>[^<]*admins/);
   });
 
   it("leads to the same question elsewhere", async () => {
@@ -231,7 +298,7 @@ describe("one decision", () => {
       name: "delete_repo",
       ip: "192.0.2.1",
     });
-    expect(rowsOf(await browser.open(linkOf(page, "Decisions for this tool")))).toEqual([id]);
+    expect(rowsOf(await browser.open(linkOf(page, "Similar calls")))).toEqual([id]);
   });
 });
 
@@ -319,6 +386,29 @@ describe("what comes new", () => {
     const { sid } = JSON.parse((await browser.open(`${APP}/`)).text) as { sid: string };
     await bench.session.revocations.revoke(`session:${sid}`);
     await stream.isOver;
+  });
+
+  it("comes for all windows of a browser in one stream, and for each what it shows", async () => {
+    const [first] = add({ tool: "get" });
+    const { browser } = await signedIn(ALICE);
+    const windows = encodeURIComponent(JSON.stringify([`tool=get&after=${first}`, `tool=set&after=${first}`]));
+    const [get, set] = add(
+      { tool: "get", timeMs: bench.clock.now() + 5 },
+      { tool: "set", timeMs: bench.clock.now() + 6 },
+    );
+    const stream = await openStream(browser, `/.gateway/console/decisions/stream?windows=${windows}`);
+    const events = [await stream.next(), await stream.next()];
+    const data = events.map(
+      (event) => JSON.parse(event.slice(event.indexOf("data: ") + 6)) as { id: string; of: number },
+    );
+    expect(data.map(({ id, of }) => [id, of])).toEqual([
+      [get, 0],
+      [set, 1],
+    ]);
+    // Links of a row keep the filters of its own window.
+    expect(events[1]).toContain("?tool=set&#38;open=");
+    for (const wrong of ["x", "[]", "{}", '["since=x"]', JSON.stringify(Array(9).fill(""))])
+      expect((await browser.open(`${HOME}/stream?windows=${encodeURIComponent(wrong)}`)).status).toBe(404);
   });
 
   it("ends as soon as its reader may be blocked, and is", async () => {

@@ -1,6 +1,7 @@
 /** One stream of decisions, with a reader who stops and goes on. */
 import { expect, test } from "vitest";
 
+import { readFilters } from "../../../runtime/console/decisions/filters.ts";
 import { createTails } from "../../../runtime/console/decisions/tails.ts";
 import type { ConsoleRequest } from "../../../runtime/console/screen.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
@@ -20,6 +21,7 @@ test("a reader who stopped for a while, and for another one, is told what they m
     revocations: never,
     blocks: never,
     snapshots: never,
+    policies: { find: () => undefined },
     again: () => Promise.resolve(undefined),
     every: (_ms, next) => {
       look = next;
@@ -43,7 +45,9 @@ test("a reader who stopped for a while, and for another one, is told what they m
   };
   const rights = { roles: new Set(), byOwner: new Map(), owners: undefined, may: () => true };
   const principal = { user: { id: "u-alice" }, revocationKeys: [] };
-  await tails.open({ exchange, rights, principal, query: new Map() } as unknown as ConsoleRequest, {}, undefined);
+  await tails.open({ exchange, rights, principal, query: new Map() } as unknown as ConsoleRequest, [
+    { query: {}, filters: readFilters(new Map()), after: undefined },
+  ]);
 
   const come = async (): Promise<string> => {
     clock.advance(5_000);
@@ -73,6 +77,7 @@ test("a user has the newest six streams, and a process 32 of all users", async (
     revocations: never,
     blocks: never,
     snapshots: never,
+    policies: { find: () => undefined },
     again: () => Promise.resolve(undefined),
     every: () => () => {},
   });
@@ -89,7 +94,9 @@ test("a user has the newest six streams, and a process 32 of all users", async (
     };
     const rights = { roles: new Set(), byOwner: new Map(), owners: undefined, may: () => true };
     const principal = { user: { id: user }, revocationKeys: [] };
-    await tails.open({ exchange, rights, principal, query: new Map() } as unknown as ConsoleRequest, {}, undefined);
+    await tails.open({ exchange, rights, principal, query: new Map() } as unknown as ConsoleRequest, [
+      { query: {}, filters: readFilters(new Map()), after: undefined },
+    ]);
     return seen;
   };
   const own = [];

@@ -151,7 +151,7 @@ function chart(parts: ChartParts, drawing: Drawing): Html {
         <title id="${id}-title">${title}</title>
         <desc id="${id}-desc">${describe(drawing)}</desc>
         ${ticks.map((_, index) => html`<path class="grid-line" d="M0 ${place(index)}h${starts.length * 10}" />`)}
-        <rect class="hit" width="10" height="${TOP_Y}" x="-20" />
+        <rect class="hit" width="10" height="${TOP_Y}" x="-9999" />
         ${paths}
       </svg>
       <div class="x" aria-hidden="true">${timeLabels(parts)}</div>

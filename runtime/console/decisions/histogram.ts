@@ -1,0 +1,94 @@
+/** Numbers of decisions over time, above the list, for the same filters. */
+import { columnChart, type ColumnTone } from "../../pages/console/charts/chart.ts";
+import { consoleTime, sourceFailed } from "../../pages/console/pieces.ts";
+import { html, type Html } from "../../pages/html.ts";
+import type { KeptRecord, RecordQuery, RecordReader } from "../../record-store/record-reader.ts";
+import { errorText } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { OUTCOME_NAMES, NOT_ALLOWED } from "./filters.ts";
+
+type Outcome = KeptRecord["outcome"];
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const MOST_STEPS = 64;
+/** Lengths of a column, in words. */
+const STEPS: readonly (readonly [ms: number, text: string])[] = [
+  [1_000, "second"],
+  [15_000, "15 seconds"],
+  [MINUTE, "minute"],
+  [5 * MINUTE, "5 minutes"],
+  [15 * MINUTE, "15 minutes"],
+  [30 * MINUTE, "30 minutes"],
+  [HOUR, "hour"],
+  [3 * HOUR, "3 hours"],
+  [6 * HOUR, "6 hours"],
+  [DAY, "day"],
+  [7 * DAY, "week"],
+];
+
+const TONES: Readonly<Record<Outcome, ColumnTone>> = {
+  allowed: "allowed",
+  denied: "denied",
+  limited: "limited",
+  waiting: "waiting",
+  error: "failed",
+  "sign-in": "allowed",
+};
+
+export interface HistogramDeps {
+  readonly reader: Pick<RecordReader, "count">;
+  readonly log: Log;
+}
+
+export interface HistogramQuestion {
+  readonly query: Omit<RecordQuery, "limit" | "order" | "cursor">;
+  readonly now: number;
+  /** Address of the same list for one column. */
+  readonly hrefOf: (sinceMs: number, untilMs: number) => string;
+}
+
+/** @returns the last 24 hours where the filters have no start */
+export async function histogram(deps: HistogramDeps, { query, now, hrefOf }: HistogramQuestion): Promise<Html> {
+  const { outcomes = NOT_ALLOWED } = query;
+  const end = Math.min(query.untilMs ?? now, now);
+  const begin = Math.min(query.sinceMs ?? end - DAY, end - 1_000);
+  const [stepMs, stepText] = STEPS.find(([ms]) => (end - begin) / ms <= MOST_STEPS) ?? [7 * DAY, "week"];
+  const last = Math.ceil(end / stepMs) * stepMs;
+  // A range that ends now may begin within its first column.
+  const from = query.untilMs === undefined ? begin + stepMs - 1 : begin;
+  const slots = Math.max(1, Math.ceil((last - Math.floor(from / stepMs) * stepMs) / stepMs));
+  const first = last - slots * stepMs;
+  try {
+    const asked = { ...query, outcomes, sinceMs: first, untilMs: last, slots };
+    const { slots: counts, countedSinceMs = first } = await deps.reader.count(asked);
+    const starts = counts.map((_, index) => first + index * stepMs);
+    const valuesOf = (outcome: Outcome): readonly (number | undefined)[] =>
+      counts.map((slot, index) => ((starts[index] ?? 0) < countedSinceMs ? undefined : (slot[outcome] ?? 0)));
+    const title =
+      query.outcomes === undefined || outcomes.length > 1 ? "Not allowed" : OUTCOME_NAMES[outcomes[0] ?? "denied"];
+    const chart = columnChart({
+      id: "columns",
+      title: `${title}, per ${stepText}`,
+      starts,
+      stepMs,
+      isLow: true,
+      isPast: end < now - stepMs,
+      hrefOf: (start) => hrefOf(start, start + stepMs),
+      series: outcomes.map((outcome) => ({
+        name: OUTCOME_NAMES[outcome],
+        tone: TONES[outcome],
+        values: valuesOf(outcome),
+      })),
+    });
+    return html`<section class="card histogram" aria-labelledby="columns-head">
+      <h2 id="columns-head">${title}, per ${stepText}</h2>
+      ${chart}
+      ${countedSinceMs > first && html`<p class="hint">Counted since ${consoleTime(countedSinceMs)}. Choose a shorter time.</p>`}
+    </section>`;
+  } catch (error) {
+    deps.log.warn({ reason: errorText(error) }, "the console cannot ask the record store");
+    return sourceFailed("The chart");
+  }
+}
