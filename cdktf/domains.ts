@@ -2,7 +2,7 @@ import { parseDomainPattern } from "../runtime/settings/domains.ts";
 import { errorText } from "../runtime/shared/errors.ts";
 import { hasUnresolved } from "./synth/terraform-text.ts";
 
-/** A domain pattern that was checked: `example.com`, or `*.example.com` for its subdomains at any depth. */
+/** A validated domain pattern: `example.com`, or `*.example.com` for its subdomains at any depth. */
 export class Domain {
   readonly pattern: string;
 
@@ -23,7 +23,7 @@ export class Domain {
     return Domain.parse(`*.${domain}`);
   }
 
-  /** A pattern as files have it. @throws Error when it is not one */
+  /** A pattern in the form of files. @throws Error when it is not valid */
   static parse(pattern: string): Domain {
     // A value of another resource is validated when Terraform knows it.
     if (hasUnresolved(pattern)) return new Domain(pattern);
@@ -35,7 +35,7 @@ export class Domain {
   }
 }
 
-/** The patterns of a prop that takes both forms. */
+/** The patterns of a prop that accepts both forms. */
 export function domainPatterns(values: readonly (Domain | string)[]): string[] {
   return values.map((value) => (typeof value === "string" ? Domain.parse(value) : value).pattern);
 }

@@ -7,7 +7,7 @@ import { Route, type RouteProps } from "./route.ts";
  */
 export class McpClientRoute extends Route {
   constructor(scope: Construct, id: string, props: RouteProps) {
-    // The empty block is what marks the route.
+    // The empty block marks the route.
     super(scope, id, props, { client: {} });
   }
 }

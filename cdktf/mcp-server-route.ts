@@ -3,19 +3,16 @@ import type { McpServerSettings } from "./generated/props.ts";
 import { Route, type RouteProps } from "./route.ts";
 import type { UpstreamOauth2 } from "./upstream-oauth2.ts";
 
-/** Settings of a route to an MCP server; the names are those below `mcp.server` in files, but for `mcpPath`. */
+/** Settings of a route to an MCP server; named like those below `mcp.server` in files, except for `mcpPath`. */
 export interface McpServerRouteProps extends RouteProps, McpServerSettings {
-  /** Address of the MCP server, or a list of them; "url,weight" gives one more or less of the traffic. */
+  /** Address of the MCP server, or a list of them; "url,weight" sets an address's share of the traffic. */
   readonly to: string | readonly string[];
   /**
    * Sub-path appended to the upstream URL for the MCP endpoint (`mcp.server.path` in files; `path` is the route's own).
    * @default - the path of `to`
    */
   readonly mcpPath?: string;
-  /**
-   * OAuth with the upstream service.
-   * @default - discovered when the upstream asks for it
-   */
+  /** OAuth with the upstream service. @default - discovered when the upstream requires it */
   readonly upstreamOauth2?: UpstreamOauth2;
 }
 

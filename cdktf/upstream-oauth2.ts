@@ -1,6 +1,6 @@
 import type { UpstreamOauth2Credentials, UpstreamOauth2Endpoints, UpstreamOauth2Options } from "./generated/props.ts";
 
-/** How the gateway comes to Internal Tokens for an MCP server behind OAuth: one of three ways. */
+/** Ways for the gateway to get Internal Tokens for an MCP server with OAuth: one of three. */
 export class UpstreamOauth2 {
   readonly settings: UpstreamOauth2Options;
 
@@ -8,17 +8,17 @@ export class UpstreamOauth2 {
     this.settings = settings;
   }
 
-  /** The gateway finds the endpoints and registers itself. The hosts must be in `mcpAllowedAsMetadataDomains`. */
+  /** The gateway discovers the endpoints and registers itself. The hosts must be in `mcpAllowedAsMetadataDomains`. */
   static discover(options: UpstreamOauth2Options = {}): UpstreamOauth2 {
     return new UpstreamOauth2(options);
   }
 
-  /** The gateway finds the endpoints and uses the given client. */
+  /** The gateway discovers the endpoints and uses this client. */
   static credentials(credentials: UpstreamOauth2Credentials): UpstreamOauth2 {
     return new UpstreamOauth2(credentials);
   }
 
-  /** Client and endpoints are used as given; nothing is discovered. */
+  /** Uses this client and these endpoints; nothing is discovered. */
   static endpoints(endpoints: UpstreamOauth2Endpoints): UpstreamOauth2 {
     return new UpstreamOauth2(endpoints);
   }

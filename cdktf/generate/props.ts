@@ -1,7 +1,7 @@
 /**
- * Interfaces of the constructs' settings, from the Field tree: each setting a prop with its type, doc and default.
+ * Interfaces of the constructs' settings, from the Field tree: each setting is a prop with its type, doc and default.
  *
- * By hand stay what is no setting, or one under another name (`name`, `mcpPath`, targets), and the classes.
+ * Written by hand: props that are not settings or have another name (`name`, `mcpPath`, targets), and the classes.
  */
 import { routeFields } from "../../runtime/config/route.ts";
 import { settingsFields } from "../../runtime/config/settings.ts";
@@ -16,7 +16,7 @@ import { BLOCKS, DOCS, ITEMS, type TypeWords } from "./prop-words.ts";
 interface PropsInterface extends TypeWords {
   readonly extends?: string;
   readonly fields: readonly Field[];
-  /** Required here, whatever the setting itself leaves open. */
+  /** Name of a setting that is required here, even if it is optional itself. */
   readonly required?: string;
 }
 
@@ -28,7 +28,7 @@ import type { HeaderValue } from "../header-value.ts";
 import type { Secret } from "../secret.ts";
 `;
 
-/** As wide as our own files; tags stay on one line. */
+/** Width of our own files; tags stay on one line. */
 const COLUMNS = 120;
 
 const liveFields = settingsFields.filter(({ scope }) => scope === "live");
@@ -37,12 +37,12 @@ const oauthFields = membersOf(serverFields, "upstream_oauth2");
 
 const settingNames = new Set([...liveFields, ...routeFields].flatMap(namesIn));
 const routingSettings = { ...pathShape, ...routingShape };
-/** A program that sets one sets the other: they stand together. */
+/** Grouped: a program usually sets several of them. */
 const upstreamSettings = { ...balancingShape, ...limitsShape };
-/** `name` is by hand, `mcp` is props of McpServerRoute. */
+/** `name` is written by hand, and `mcp` is in the props of McpServerRoute. */
 const elsewhere = new Set(["name", "mcp", ...Object.keys({ ...headerShape, ...routingSettings, ...upstreamSettings })]);
 
-/** Those that are no block; the interfaces of their blocks follow each. */
+/** Interfaces of settings; those of their blocks follow each. */
 const INTERFACES: readonly PropsInterface[] = [
   {
     name: "GatewaySettings",
@@ -118,8 +118,8 @@ const TYPES: Readonly<Record<Kind, string | ((field: Field) => string)>> = {
 
 /**
  * The text of generated/props.ts.
- * @throws Error for a block or list of words that prop-words.ts does not know, and for blocks that share an interface
- *         and differ
+ * @throws Error for a block or list of fixed values that prop-words.ts does not know, and for blocks that share an interface
+ * and differ
  */
 export function propsText(): string {
   const types = new Map<string, string>();
@@ -160,7 +160,7 @@ function typeOf(field: Field): string {
   return typeof type === "string" ? type : type(field);
 }
 
-/** As `documentFrom` takes it: of a block that is only a secret, the secret. */
+/** True for a block that contains only a secret: `documentFrom` accepts the secret instead. */
 function isSecretAlone({ kind, fields = [] }: Field): boolean {
   return kind === "labelled" && fields.length === 1 && fields[0]?.kind === "secret";
 }
@@ -174,13 +174,13 @@ function docOf(field: Field, key: string): string {
   return DOCS[key]?.replace(/^… /, () => `${fromFile} `) ?? fromFile;
 }
 
-/** A value, or words after "- ". */
+/** A value, or text after "- ". */
 function defaultTag({ default: fallback, unset }: Field): readonly string[] {
   if (fallback !== undefined) return [`@default ${[fallback].flat().join(", ")}`];
   return unset === undefined || unset === "none" ? [] : [`@default - ${forTypeScript(unset)}`];
 }
 
-/** Code marks as a program spells them: props, `prop: "word"`, backslashes. What files call global is the gateway's. */
+/** Code in TypeScript's form: props, `prop: "word"`, backslashes. "Global" settings of files are the gateway's. */
 function forTypeScript(text: string): string {
   return text.replaceAll("the global ", "the gateway's ").replaceAll(
     /`([^`]*)`/g,
@@ -198,7 +198,7 @@ function comment(lines: readonly string[], indent: string): string {
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
 }
 
-/** Lines that fit after the mark. */
+/** Splits text into lines that fit after the mark. */
 function wrapped(text: string, mark: string): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {

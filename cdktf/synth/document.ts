@@ -1,7 +1,7 @@
 /**
- * Props → the document that a configuration file would have, driven by the Field tree: the same setting under the same
- * name, `preserveHostHeader` for `preserve_host_header`. Only values with a type of their own are folded here; what they
- * may be is validated by the same loader that reads files.
+ * Converts props to the document of a configuration file, driven by the Field tree: the same setting under the same name,
+ * `preserveHostHeader` for `preserve_host_header`. Only values with a separate type are converted here; the loader of files
+ * validates them.
  */
 import type { Field } from "../../runtime/settings/field.ts";
 import { nearest } from "../../runtime/shared/suggest.ts";
@@ -11,7 +11,7 @@ import { Token } from "../framework.ts";
 import { type HeaderValue, literal, requestHeaderValue } from "../header-value.ts";
 import { Secret } from "../secret.ts";
 
-/** A part of a configuration, as plain JSON; strings may hold tokens of the framework. */
+/** A part of a configuration, as plain JSON; strings may contain tokens of the framework. */
 export type Document = Readonly<Record<string, unknown>>;
 
 /** "host_rewrite_header" → "hostRewriteHeader". */
@@ -20,10 +20,10 @@ export function propName(setting: string): string {
 }
 
 /**
- * @param fields the settings that may be given
- * @param place  for messages: what the props belong to
- * @throws Error for a prop that is no setting (TypeScript refuses it too), for values a typed part refuses, and for
- *         plain secrets where the Terraform resource has none
+ * @param fields the allowed settings
+ * @param place owner of the props, for messages
+ * @throws Error for a prop that is not a setting (TypeScript also rejects it), for invalid typed values, and for plain
+ * secrets if the Terraform resource does not accept them
  */
 export function documentFrom(fields: readonly Field[], props: object, place: string): Document {
   const byProp = new Map(fields.map((field) => [propName(field.name), field]));
@@ -41,7 +41,7 @@ export function documentFrom(fields: readonly Field[], props: object, place: str
 }
 
 function settingFrom(field: Field, value: unknown, place: string): unknown {
-  // A whole list, map or flag of another resource: there is nothing in it yet that could be folded.
+  // A whole list, map or flag of another resource: it contains nothing to convert yet.
   if (typeof value !== "string" && Token.isUnresolved(value)) return value;
   switch (field.kind) {
     case "block":
@@ -65,7 +65,7 @@ function settingFrom(field: Field, value: unknown, place: string): unknown {
   }
 }
 
-/** A block under a name; of a block that is only a secret, constructs take the secret. */
+/** A block under a name. For a block that contains only a secret, constructs accept the secret. */
 function labelledFrom(field: Field, item: object, place: string): Document {
   const [only] = field.fields ?? [];
   if (item instanceof Secret && only?.kind === "secret") return { [only.name + item.suffix]: item.value };
@@ -76,7 +76,7 @@ function blockFields(field: Field): readonly Field[] {
   return field.fields ?? [];
 }
 
-/** In values of response headers "$$" means "$" too, and constructs take literal text. */
+/** In values of response headers "$$" also means "$", and constructs take literal text. */
 function literalResponseValue(field: Field, item: object): object {
   if (field.name !== "rewrite_response_headers" || !("value" in item) || typeof item.value !== "string") return item;
   return { ...item, value: literal(item.value).template };

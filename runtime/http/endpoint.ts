@@ -4,11 +4,11 @@ import type { Log } from "../shared/log.ts";
 import type { Exchange } from "./exchange.ts";
 
 /**
- * One of the gateway's own addresses (`/.gateway/…`, `/.well-known/…`). Own endpoints never reach an upstream.
- * A module hands its endpoints to gateway.ts; proxy/endpoints.ts finds the one for a request.
+ * One of the gateway's own addresses (`/.gateway/…`, `/.well-known/…`). Own endpoints never reach an upstream. A module
+ * passes its endpoints to gateway.ts; proxy/endpoints.ts finds the one for a request.
  */
 export interface Endpoint {
-  /** Other methods get 405 with Allow. OPTIONS is answered by the finder for endpoints with `cors`. HEAD follows GET. */
+  /** Other methods get 405 with Allow. The finder responds to OPTIONS for endpoints with `cors`. HEAD follows GET. */
   readonly methods: readonly string[];
   /**
    * Exact path; or with a trailing "/*" every path below (and the path itself); or with a leading "*" every path that
@@ -17,13 +17,13 @@ export interface Endpoint {
   readonly path: string;
   /** Answers CORS `*` without credentials (metadata, registration, token). */
   readonly cors?: boolean;
-  /** Only where `runtime_flags.mcp` is true; 404 otherwise. */
+  /** Only if `runtime_flags.mcp` is true; otherwise 404. */
   readonly mcp?: boolean;
-  /** A rejected promise or a throw becomes 500 with the request id. */
+  /** A rejected promise or an exception becomes 500 with the request ID. */
   handle(exchange: Exchange, snapshot: Snapshot): void | Promise<void>;
 }
 
-/** An endpoint that has an answer of its own for when the store cannot be reached. */
+/** An endpoint with its own response for an unreachable store. */
 export function endpointOverStore(
   endpoint: Endpoint,
   log: Log,

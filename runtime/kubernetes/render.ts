@@ -1,4 +1,4 @@
-/** A translation as text: the slice for standard output, what is wrong for standard error. */
+/** A translation as text: the slice for standard output, problems for standard error. */
 import { canonicalJson } from "../shared/canonical-json.ts";
 import { visibleText } from "../shared/json/visible-text.ts";
 import { yamlText } from "../shared/json/yaml-text.ts";
@@ -9,18 +9,18 @@ import type { Translation } from "./translate/translate.ts";
 
 export type SliceFormat = "yaml" | "json";
 
-/** A slice as a gateway reads it. JSON is canonical: equal slices are equal texts. */
+/** A slice in a gateway's format. JSON is canonical: equal slices are equal texts. */
 export function renderSlice(slice: Slice, format: SliceFormat): string {
   if (format === "json") return `${canonicalJson(slice)}\n`;
   return yamlText(slice);
 }
 
-/** All of them: YAML documents, or one line of JSON each. */
+/** All slices: YAML documents, or one line of JSON each. */
 export function renderSlices({ slices }: Pick<Translation, "slices">, format: SliceFormat): string {
   return slices.map((slice) => renderSlice(slice, format)).join(format === "json" ? "" : "---\n");
 }
 
-/** One line for every problem, then what is wanted of TLS, what is not ours, and how many Ingresses are served. */
+/** One line for every problem, then TLS requests, foreign Ingresses, and the number of served ones. */
 export function renderProblems({ problems, ingresses, foreign, tls }: Translation): string {
   const served = ingresses.filter((each) => each.served).length;
   const lines = problems.map((problem) => formatIngressProblem(problem));

@@ -1,6 +1,6 @@
 /**
- * Our own addresses. Promise: what belongs to us is answered by us or with 404, and never reaches an upstream: an
- * upstream that answered below `/.gateway/` could speak in our name.
+ * The gateway's own addresses. Promise: requests to them are answered by the gateway, if only with 404, and never reach an
+ * upstream: an upstream that responded below `/.gateway/` could speak in our name.
  */
 import { append } from "../shared/linear/append.ts";
 import { isOwnPath } from "../features/routing/own-paths.ts";
@@ -13,9 +13,9 @@ import type { Log } from "../shared/log.ts";
 import { answerEndpointPreflight, openToEveryone } from "./cors.ts";
 
 export interface EndpointFinder {
-  /** @returns true when the path is ours, and the exchange is or will be answered */
+  /** @returns true when the path is the gateway's, and the exchange is or will be answered */
   answer(exchange: Exchange, snapshot: Snapshot): boolean;
-  /** The same for endpoints that stand at the end of an MCP route's own path; call only for such a route. */
+  /** The same for endpoints at the end of an MCP route's own path; call it only for such a route. */
   answerBelowRoute(exchange: Exchange, snapshot: Snapshot): boolean;
 }
 
@@ -85,7 +85,7 @@ export function createEndpointFinder(deps: {
   return {
     answer(exchange, snapshot) {
       const { path } = exchange;
-      // All our addresses begin with a dot segment name; nearly no other path does.
+      // All own addresses start with a dot segment name; nearly no other path does.
       if (path.charCodeAt(1) !== 46 || !isOwnPath(path)) return false;
       serve(exchange, snapshot, find(path));
       return true;

@@ -1,8 +1,8 @@
 /**
- * Internal Tokens on MCP server routes: put on the request, and what follows when the upstream refuses (D17).
+ * Internal Tokens on MCP server routes: attached to the request, and replaced if the upstream rejects them (D17).
  *
- * Promises: the client learns neither the token nor the upstream's own challenge, which would lead it past us; a request
- * is sent at most twice; warm connections cost no promise.
+ * Promises: the client learns neither the token nor the upstream's own challenge, which would lead it past the gateway; a
+ * request is sent at most twice; warm connections cost no promise.
  */
 import type { CodeWith } from "../http/codes.ts";
 import { respondAgainLater, respondError, respondJson } from "../http/respond.ts";
@@ -20,11 +20,11 @@ export interface InternalTokenDeps extends ChallengeDeps {
   readonly log: Log;
 }
 
-/** Step: puts the token on the request, or answers that there is none. */
+/** Step: attaches the token to the request, or responds that there is none. */
 export function attachInternalToken(deps: InternalTokenDeps): Step {
   return (context) => {
     const { prepared, principal } = context;
-    // `remove_request_headers` wins over everything that we would send (D6).
+    // `remove_request_headers` wins over all headers that we would send (D6).
     if (!deps.upstream || !principal || !prepared.sends.authorization) return "next";
     return after(deps.upstream.tokens.attach(principal.user.id, prepared.route), (attachment) => {
       switch (attachment.kind) {
@@ -48,14 +48,14 @@ export function attachInternalToken(deps: InternalTokenDeps): Step {
   };
 }
 
-/** Handles an answer of the upstream that is about its own authorization. @param attempt 1 for the first sending */
+/** Handles a response of the upstream about its own authorization. @param attempt 1 for the first attempt */
 export type HandleRefusal = (
   attempt: number,
 ) => Promise<{ readonly retry: true } | { readonly retry: false; readonly status: number }>;
 
 /**
- * @returns undefined when the answer is the client's to see. A 401 of an MCP server never is: it would send the client
- * through our sign-in, which changes nothing about what the upstream refuses, and so again and again.
+ * @returns undefined when the response is for the client. A 401 of an MCP server never is: the client would repeat our
+ * sign-in, which does not change the upstream's rejection, endlessly.
  */
 export function refusalOf(
   deps: InternalTokenDeps,
@@ -89,7 +89,7 @@ export function refusalOf(
   };
 }
 
-/** No sign-in helps: credentials of the configuration are wrong or missing, or the upstream may not be discovered. */
+/** No sign-in helps: configured credentials are wrong or missing, or the upstream may not be discovered. */
 async function answerForOperator(
   deps: InternalTokenDeps,
   context: RequestContext,
@@ -108,7 +108,7 @@ function respondUnauthorized({ exchange, prepared, corsOrigin }: RequestContext)
   return 502;
 }
 
-/** @returns the status that was answered */
+/** @returns the status of the response */
 function answerRefused(
   deps: InternalTokenDeps,
   context: RequestContext,
@@ -119,8 +119,8 @@ function answerRefused(
   const cors = routeCorsHeaders(context.corsOrigin);
   switch (why) {
     case "connect": {
-      // Who came by a company's assertion never sees our authorization endpoint: a challenge would make the client ask for
-      // one assertion after the other.
+      // A client with a company's assertion never sees our authorization endpoint: a challenge would make it request one
+      // assertion after another.
       if (context.principal?.assertedBy) {
         const remedy =
           context.principal.kind === "workload"

@@ -1,18 +1,18 @@
 /**
- * Which paths of an MCP server route go upstream: its base, the base with `path`, and what `extra_paths` names.
+ * Paths of an MCP server route that go upstream: its base, the base with `path`, and those in `extra_paths`.
  *
- * Untrusted input: the path of the request, canonical. Promise: nothing else of the upstream can be reached, since the
- * operator's or the user's credential goes along. Compared whole and case by case: an upstream that reads more loosely
- * gets nothing that it could read so.
+ * Untrusted input: the path of the request, canonical. Promise: no other path of the upstream can be reached, since the
+ * operator's or the user's credential is attached. Compared as a whole and case-sensitively: an upstream that reads less
+ * strictly gets no path that it could read otherwise.
  */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { McpServer } from "../features/mcp/compiled.ts";
 import { canonicalPath } from "../shared/http/target.ts";
 
 export interface McpPaths {
-  /** @returns the path behind that of `to`, "" for `to` itself; undefined for one that is not served */
+  /** @returns the path after that of `to`, "" for `to` itself; undefined for one that is not served */
   find(path: string): string | undefined;
-  /** The route's base, where messages to sealed addresses come in. */
+  /** The route's base, which receives messages to sealed addresses. */
   isBase(path: string): boolean;
 }
 
@@ -20,7 +20,7 @@ export function createMcpPaths({ base }: CompiledRoute, mcp: McpServer): McpPath
   const exact = new Map<string, string>();
   const below: { readonly prefix: string; readonly path: string }[] = [];
   const root = canonical(base === "" ? "/" : base);
-  // A trailing slash at the endpoint is the upstream's to read; at the base it says the same as none.
+  // At the endpoint the upstream interprets a trailing slash; at the base it has no meaning.
   exact.set(canonical(`${base}${mcp.path}/`), `${mcp.path}/`);
   exact.set(canonical(`${base}${mcp.path}`), mcp.path);
   exact.set(canonical(`${base}/`), mcp.path);
@@ -41,7 +41,7 @@ export function createMcpPaths({ base }: CompiledRoute, mcp: McpServer): McpPath
   };
 }
 
-/** As requests have it; what has no canonical form can never match and is kept as it is. */
+/** In the canonical form of requests; a path without one can never match and stays unchanged. */
 function canonical(path: string): string {
   const result = canonicalPath(path === "" ? "/" : path);
   return result.ok ? result.path : path;

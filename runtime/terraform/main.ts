@@ -1,4 +1,4 @@
-/** Bin `terraform-provider-gateway`: Terraform starts it; people read why it will not run for them. */
+/** Bin `terraform-provider-gateway`: Terraform starts it; its help tells users why it does not run by hand. */
 import { bundleProvider } from "./resource/bundle-provider.ts";
 import { refuseStart, servePlugin, type HandshakeRefusal } from "./protocol/handshake.ts";
 import { PROVIDER_SOURCE } from "./schema/schema.ts";

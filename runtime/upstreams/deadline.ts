@@ -1,23 +1,23 @@
-/** One wait at a time, for something that must come. */
+/** A restartable timeout for one event. */
 
 import { guard, type Guarded } from "../shared/faults/guard.ts";
 
-/** Longer ones would ring at once. */
+/** Longer timers would fire immediately. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** A timer that rings too early looks at the deadline again: most waits need none of their own. */
+/** When the timer fires too early it checks the deadline again: most waits need no timer of their own. */
 export class Deadline {
   readonly #onPassed: () => void;
   #at = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
-  /** @param owner ends by what `onPassed` throws */
+  /** @param owner is ended by an exception of `onPassed` */
   constructor(owner: Guarded, onPassed: () => void) {
     this.#onPassed = guard(owner, onPassed);
   }
 
-  /** From now on, instead of the wait before. @param ms 0: without limit */
+  /** Starts a wait from now on, instead of the previous one. @param ms 0: without limit */
   wait(ms: number): void {
     if (ms === 0) {
       this.#at = Number.POSITIVE_INFINITY;
@@ -28,12 +28,11 @@ export class Deadline {
     if (this.#timerAt > this.#at) this.#arm(now, ms);
   }
 
-  /** Nothing is waited for; the timer may serve the next wait. */
+  /** Stops waiting; the timer may serve the next wait. */
   rest(): void {
     this.#at = Number.POSITIVE_INFINITY;
   }
 
-  /** The end of it. */
   close(): void {
     this.#at = Number.POSITIVE_INFINITY;
     clearTimeout(this.#timer);
@@ -47,7 +46,7 @@ export class Deadline {
     this.#timer.unref();
   }
 
-  /** For the timer. */
+  /** Called by the timer. */
   expire(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
     if (this.#at === Number.POSITIVE_INFINITY) return;
@@ -57,7 +56,7 @@ export class Deadline {
   }
 }
 
-/** One for all: what it calls is guarded. */
+/** Shared by all: the function it calls is guarded. */
 function expire(deadline: Deadline): void {
   deadline.expire();
 }

@@ -1,4 +1,4 @@
-/** Where connections to an upstream go, read from its `to`; for every part that opens some. */
+/** Network endpoint of an upstream, from its `to`; for all code that connects to it. */
 import { isIP } from "node:net";
 
 import type { Upstream } from "../features/connection/compiled.ts";
@@ -9,7 +9,7 @@ export interface UpstreamEndpoint {
   readonly host: string;
   readonly port: number;
   readonly secure: boolean;
-  /** For TLS: the certificate is asked for and checked against the host of `to`, whatever Host says. undefined: an address. */
+  /** For TLS: the name in the certificate, that of `to`, whatever the Host header. undefined: an address. */
   readonly serverName: string | undefined;
 }
 

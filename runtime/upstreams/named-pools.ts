@@ -1,4 +1,4 @@
-/** Which connections to upstreams the routes ask for, by `poolKeyOf`; counted, so that a change costs what it changes. */
+/** The connections to upstreams that routes need, by `poolKeyOf`; counted, so that a change costs only what it changes. */
 import type { CompiledRoute } from "../config/compiled.ts";
 import { poolKeyOf } from "../features/connection/pool-key.ts";
 import { changedMembers } from "../shared/changes/changed-members.ts";

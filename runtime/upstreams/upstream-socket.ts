@@ -22,7 +22,7 @@ export interface SocketOptions {
 /** Idle time after which the peer is probed. */
 const PROBE_AFTER_MS = 60_000;
 
-/** @throws for addresses that may not be connected to, and for TLS settings that cannot be used at all */
+/** @throws for addresses that are not allowed, and for unusable TLS settings */
 export function openUpstreamSocket(upstream: Upstream, { alpn, tlsSession }: SocketOptions = {}): UpstreamSocket {
   const { host, port, secure, serverName } = endpointOf(upstream);
   const options = {

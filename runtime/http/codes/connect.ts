@@ -1,4 +1,4 @@
-/** Codes of connecting users to the services behind MCP servers. */
+/** Codes for connecting users to the services of MCP servers. */
 import type { CodeEntry } from "./entry.ts";
 
 const CONNECT_AGAIN = "Ask the user to start the connection again";

@@ -1,4 +1,4 @@
-/** Codes of requests that policy let pass, and that are over a limit. */
+/** Codes of rate limited requests, which the policy allows. */
 import type { CodeEntry } from "./entry.ts";
 
 export const LIMIT_CODES = {

@@ -1,4 +1,4 @@
-/** Codes of the authorization server's pages: what a person sees who comes from an application. */
+/** Codes of the authorization server's pages, for users who come from an application. */
 import type { CodeEntry } from "./entry.ts";
 
 const BEGIN_AGAIN = "Start again from the application";

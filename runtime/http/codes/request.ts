@@ -1,4 +1,4 @@
-/** Codes of requests that are refused before anything is known of a route. */
+/** Codes of requests that are rejected before their route is known. */
 import type { CodeEntry } from "./entry.ts";
 
 export const REQUEST_CODES = {

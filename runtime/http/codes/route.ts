@@ -1,4 +1,4 @@
-/** Codes of routes: who may, and what of the service behind them. */
+/** Codes of routes: access, and failures of the service. */
 import type { CodeEntry } from "./entry.ts";
 
 const REASON_IN_LOG = "Read `upstream failed` with this request ID in the log";

@@ -1,9 +1,9 @@
 /**
- * Requests to addresses that the operator wrote into the configuration: the identity provider, a publish target.
+ * Requests to addresses in the operator's configuration: the identity provider, a publish target.
  *
- * Trusted input: the address. Untrusted input: the answer. Promises: bounded in time and size; no redirect is followed,
- * since only the first address was written down; errors name the host and never quote the answer or the query. A slow
- * host uses half of the connections at most. Its other requests wait, within their time.
+ * Trusted input: the address. Untrusted input: the response. Promises: bounded in time and size; no redirect is followed,
+ * since only the first address is configured; errors name the host and never quote the response or the query. A slow host
+ * uses half of the connections at most. Its other requests wait, within their time.
  */
 import { isWithinBounds } from "../../shared/json/foreign-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
@@ -15,15 +15,15 @@ import { readWhole } from "../../shared/http/pieces.ts";
 export interface OperatorFetchOptions {
   /** For the whole exchange. Default 10 s. */
   readonly timeoutMs?: number;
-  /** Longest answer body. Default 256 KiB. */
+  /** Longest response body. Default 256 KiB. */
   readonly maxBytes?: number;
-  /** Hand a redirect back as the answer instead of failing; it is not followed either way. Default false. */
+  /** Returns a redirect as the response instead of failing; it is not followed in either case. Default false. */
   readonly returnsRedirects?: boolean;
   /** Requests in flight to all hosts. Default: a share of the descriptors. */
   readonly atOnce?: number;
 }
 
-/** Like `fetch`, with the answer's body already read. */
+/** Like `fetch`, with the response's body already read. */
 export type OperatorFetch = (url: string, init?: RequestInit) => Promise<Response>;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -50,7 +50,7 @@ export function createOperatorFetch(options: OperatorFetchOptions = {}): Operato
           `Cannot fetch from "${host}": the answer has more than ${maxBytes} bytes`,
         );
       }
-      // Libraries parse it.
+      // Libraries parse it without limits.
       if (answer.headers.get("content-type")?.includes("json") === true && !isWithinBounds(body.toString())) {
         throw new GatewayError(
           "fetch.too-large",
@@ -58,7 +58,7 @@ export function createOperatorFetch(options: OperatorFetchOptions = {}): Operato
         );
       }
       const headers = new Headers(answer.headers);
-      // The body has been decoded: these speak of what came over the wire.
+      // The body has been decoded: these describe the bytes on the wire.
       headers.delete("content-encoding");
       headers.delete("content-length");
       return new Response(body.length === 0 ? null : new Uint8Array(body), { status: answer.status, headers });

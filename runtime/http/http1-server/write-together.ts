@@ -1,7 +1,7 @@
-/** Bytes of an answer between the text around them. */
+/** Writes bytes of a response with text before and after them. */
 import type { Socket } from "node:net";
 
-/** In one write to the system, without copying the bytes. @returns false when "drain" is to be waited for */
+/** Uses one write to the system, without copying the bytes. @returns false if the caller should wait for "drain" */
 export function writeTogether(socket: Socket, before: string, bytes: Buffer, after: string): boolean {
   if (before === "" && after === "") return socket.write(bytes);
   socket.cork();

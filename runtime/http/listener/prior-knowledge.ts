@@ -1,12 +1,12 @@
 /**
- * HTTP/2 in clear text: on a plain listener the first bytes of a connection tell which version of HTTP the client speaks.
+ * HTTP/2 in plain text: on a listener without TLS, the first bytes of a connection show the client's version of HTTP.
  *
- * It is not asked for with `Upgrade: h2c`, which stays ignored (RFC 9113 §3.1 dropped it): a proxy before us that passes
- * that on would hand its client a way around itself. The preface is no request that a proxy of HTTP/1.1 sends on: its method is
- * reserved, its version another one, and it stands alone. Behind other bytes it is refused by what reads HTTP/1.1.
+ * `Upgrade: h2c` stays ignored (RFC 9113 §3.1 dropped it): a proxy in front of us that forwards it would let its client
+ * bypass it. An HTTP/1.1 proxy does not forward the preface: its method is reserved, its version is another one, and it is
+ * not inside a request. After other bytes, the HTTP/1.1 reader rejects it.
  *
- * Untrusted input: everything. Promises: at most 23 bytes are kept of a connection that may still be either; they have as
- * long as the head of a request.
+ * Untrusted input: everything. Promises: at most 23 bytes are held of a connection whose version is unknown; they have the
+ * time limit of a request's head.
  *
  * @see RFC 9113 §3.3, §3.4
  */
@@ -14,16 +14,16 @@ import type { Socket } from "node:net";
 
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
-/** How a connection begins. @returns "partly": what follows decides */
+/** Checks the start of a connection. @returns "partly": the next bytes decide */
 export function beginsWithPreface(bytes: Buffer): "yes" | "no" | "partly" {
   const known = Math.min(bytes.length, PREFACE.length);
   if (bytes.compare(PREFACE, 0, known, 0, known) !== 0) return "no";
   return known < PREFACE.length ? "partly" : "yes";
 }
 
-/** Makes a connection fit for node:http2. @param first bytes of it, read already */
+/** Prepares a connection for node:http2. @param first its first bytes, already read */
 export function leaveToHttp2(socket: Socket, first: Buffer): void {
-  // Servers of HTTP/1.1 leave the other half open: node:http2 would wait for a client that has gone.
+  // HTTP/1.1 servers leave the other half open: node:http2 would wait for a client that has left.
   socket.allowHalfOpen = false;
   socket.pause();
   socket.unshift(first);

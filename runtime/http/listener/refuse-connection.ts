@@ -1,4 +1,4 @@
-/** Answers on connections that have no request and response of node:http: what came was none, or is not for us. */
+/** Responses on connections without a request and response of node:http: the input was not a request, or not acceptable. */
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 
@@ -6,16 +6,16 @@ import type { ErrorCode } from "../codes.ts";
 import { closeLingering } from "../linger.ts";
 import { createRequestId } from "../../shared/http/request-id.ts";
 
-/** The status for what the parser of node:http could not read; undefined when the connection itself broke. */
+/** The status for input that the parser of node:http could not read; undefined when the connection itself failed. */
 export function statusOfParserError(code: string | undefined): number | undefined {
   if (code === "HPE_HEADER_OVERFLOW" || code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return 431;
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return 408;
   return code?.startsWith("HPE_") === true ? 400 : undefined;
 }
 
-/** Answers, and closes so that the answer arrives. */
+/** Responds, and closes so that the response arrives. */
 export function refuseConnection(socket: Duplex, status: number, code: ErrorCode = "request.malformed"): void {
-  // Half an answer may be on the wire already: a second status line would become part of it.
+  // A response may be half sent: a second status line would become part of it.
   const busy = (socket as { _httpMessage?: { headersSent?: boolean } | null })._httpMessage?.headersSent === true;
   if (!socket.writable || busy) {
     socket.destroy();

@@ -1,4 +1,4 @@
-/** The TLS side of the public listener: HTTP/1.1 and HTTP/2 behind one handshake. */
+/** The TLS side of the public listener: HTTP/1.1 and HTTP/2 with one handshake. */
 import type { ServerOpts, Socket } from "node:net";
 import { createServer, type Server, type TLSSocket } from "node:tls";
 
@@ -11,12 +11,12 @@ import { guardSocket } from "../../shared/faults/guard.ts";
 
 export interface TlsServer {
   readonly server: Server;
-  /** Cuts connections that have not sent anything yet. */
+  /** Closes connections that have not sent anything yet. */
   cutFresh(): void;
 }
 
 /**
- * The certificate is the one for the name that the client asks for.
+ * Uses the certificate for the name that the client requests.
  *
  * @param onHttp1 takes connections that chose HTTP/1.1
  */
@@ -32,9 +32,9 @@ export function createTlsServer(
     ...certificates.fallback,
     minVersion: "TLSv1.2",
     requestCert: certificates.clients !== undefined,
-    // Otherwise the policy decides, and the client gets an answer it can show.
+    // Otherwise the policy decides, and the client gets a response that it can show.
     rejectUnauthorized: certificates.clients?.rejectConnection === true,
-    // As in the clear. It also bounds what the process itself may take: in a burst all handshakes end late, and together.
+    // As in plain text. It also bounds the process's own delay: in a burst all handshakes end late, and together.
     handshakeTimeout: HEAD_MS,
     ALPNProtocols: ["h2", "http/1.1"],
     SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())),

@@ -1,4 +1,4 @@
-/** The opening handshake of WebSocket, as far as it is about one connection (RFC 6455 §4, RFC 8441). */
+/** The opening handshake of WebSocket for one connection (RFC 6455 §4, RFC 8441). */
 import { createHash, randomBytes } from "node:crypto";
 
 import type { Exchange } from "../exchange.ts";
@@ -11,7 +11,7 @@ const MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 export const WEBSOCKET_VERSION = "13";
 
-/** Names of the handshake that belong to one connection: each hop makes its own. */
+/** Header names of the handshake that belong to one connection: each hop creates its own. */
 export const HANDSHAKE_NAMES: ReadonlySet<string> = new Set([
   "connection",
   "upgrade",
@@ -22,12 +22,12 @@ export const HANDSHAKE_NAMES: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 
-/** The one answer to a key (RFC 6455 §4.2.2). */
+/** The required response to a key (RFC 6455 §4.2.2). */
 export function acceptOf(key: string): string {
   return createHash("sha1").update(`${key}${MAGIC}`).digest("base64");
 }
 
-/** The yes over HTTP/1.1, up to where other fields may follow. */
+/** The acceptance over HTTP/1.1, up to where other fields may follow. */
 export function handshakeAnswer(key: string): string {
   return `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: ${acceptOf(key)}\r\n`;
 }
@@ -41,12 +41,12 @@ export function isKey(text: string | undefined): text is string {
   return text !== undefined && /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(text.trim());
 }
 
-/** The two fields that say so. */
+/** Checks the two fields that offer WebSocket. */
 export function isWebSocketOffer(upgrade: string | undefined, connection: string): boolean {
   return upgrade?.trim().toLowerCase() === "websocket" && connectionTokens(connection).includes("upgrade");
 }
 
-/** @returns the key of an opening handshake; undefined when it cannot be met, and was answered */
+/** @returns the key of an opening handshake; undefined if it was rejected, with a response */
 export function handshakeKey(exchange: Exchange): string | undefined {
   const { rawHeaders } = exchange;
   const key = findHeader(rawHeaders, "sec-websocket-key");

@@ -1,8 +1,8 @@
 /**
- * The parts of Kubernetes objects that are read here, as the API server writes them.
+ * The parts of Kubernetes objects that are read here, in the API server's form.
  *
- * Own shapes instead of the client library's classes: translating needs no client, and manifests in files are plain JSON
- * values. Everything is optional that an object may lack, since files are not checked by an API server.
+ * Own types instead of the client library's classes: translating needs no client, and manifests in files are plain JSON
+ * values. All members that an object may lack are optional, since no API server has validated files.
  */
 
 export interface ObjectMeta {
@@ -88,7 +88,7 @@ export interface Secret extends KubeObject {
   readonly stringData?: Readonly<Record<string, string>>;
 }
 
-/** Everything a translation may look at. */
+/** All objects of a translation. */
 export interface KubeObjects {
   readonly ingresses: readonly Ingress[];
   readonly ingressClasses: readonly IngressClass[];
@@ -97,7 +97,7 @@ export interface KubeObjects {
   readonly secrets: readonly Secret[];
 }
 
-/** "namespace/name", by which objects are looked up and messages name them. */
+/** "namespace/name", the key of objects, also in messages. */
 export function keyOf({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? "default"}/${metadata.name}`;
 }
@@ -107,7 +107,7 @@ export function namespaceOfKey(key: string): string {
   return key.slice(0, key.indexOf("/"));
 }
 
-/** The items of what should be a list of blocks; files are not checked by an API server. */
+/** The items of a list of blocks, if it is one; no API server has validated files. */
 export function itemsOf<T extends object>(value: readonly T[] | null | undefined): readonly T[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "object" && item !== null) : [];
 }
@@ -116,12 +116,12 @@ export function namespaceOf({ metadata }: KubeObject): string {
   return metadata.namespace ?? "default";
 }
 
-/** RFC 1123 subdomain: what names of Secrets and Services are. */
+/** RFC 1123 subdomain: the form of names of Secrets and Services. */
 export function isObjectName(text: unknown): text is string {
   return typeof text === "string" && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(text);
 }
 
-/** RFC 1123 label: without a dot, so that "<namespace>.<name>" has one reading. */
+/** RFC 1123 label: without a dot, so that "<namespace>.<name>" is unambiguous. */
 export function isNamespace(text: unknown): text is string {
   return typeof text === "string" && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
 }

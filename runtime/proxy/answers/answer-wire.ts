@@ -1,4 +1,4 @@
-/** The gateway's own answers on MCP server routes. */
+/** The gateway's own responses on MCP server routes. */
 import { respondBytes } from "../../http/respond.ts";
 import type { WireAnswer } from "../../mcp/refuse.ts";
 import { routeCorsHeaders } from "../cors.ts";

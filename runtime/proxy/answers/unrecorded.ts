@@ -1,4 +1,4 @@
-/** Where each request must be recorded (`audit_required`), none passes while none can be. */
+/** With `audit_required` no request passes while records cannot be stored. */
 import type { RecordWriter } from "../../audit/record-writer.ts";
 import { respondAgainLater } from "../../http/respond.ts";
 import { routeCorsHeaders } from "../cors.ts";
@@ -10,12 +10,12 @@ export interface RecordingDeps {
   readonly auditRequired?: boolean;
 }
 
-/** False: what comes cannot be kept, and nothing may pass that is not. */
+/** False: records cannot be stored, and no unrecorded request may pass. */
 export function canRecord({ auditRequired, records }: RecordingDeps): boolean {
   return auditRequired !== true || records.thread?.canKeep !== false;
 }
 
-/** Leaves no record, since none would be kept. */
+/** Leaves no record, since it could not be stored. */
 export function refuseUnrecorded({ exchange, trace, corsOrigin }: RequestContext): StepOutcome {
   trace?.refused("records-unavailable");
   respondAgainLater(

@@ -1,20 +1,21 @@
 /**
- * What is different for a gRPC call on its way upstream: how long it may be silent, and when it must be over.
+ * Timeouts of a gRPC call on its way upstream: how long it may be idle, and when it must end.
  *
- * A call may stay open without a word in either direction, as event streams and WebSocket connections may: its client has
- * begun it with a message (else it is given up like any body that does not come), and `idle_timeout` bounds it where it is set.
- * `timeout` counts from the end of the request. The caller's own deadline ends the call here, too; it never lengthens anything.
+ * A call may stay open without data in either direction, like event streams and WebSocket connections: its client has started
+ * it with a message (otherwise it is dropped like any body that does not come), and `idle_timeout` bounds it if set.
+ * `timeout` counts from the end of the request. The caller's own deadline also ends the call here; it never lengthens
+ * anything.
  */
 import type { Upstream } from "../../features/connection/compiled.ts";
 import { isGrpcCall, parseGrpcTimeout } from "../../http/grpc.ts";
 import type { RequestContext } from "../request-context.ts";
 
 export interface GrpcCall {
-  /** From now on; undefined = the caller has none. */
+  /** Milliseconds from now; undefined = the caller has none. */
   readonly deadlineMs: number | undefined;
 }
 
-/** @returns undefined for anything but a gRPC call to an upstream that can take one, "malformed" for one that means nothing */
+/** @returns undefined for anything but a gRPC call to an upstream that accepts one, "malformed" for an invalid timeout */
 export function grpcCallOf(
   { exchange, prepared }: RequestContext,
   upstream: Upstream,
@@ -29,10 +30,10 @@ export function grpcCallOf(
 
 const NO_DEADLINE: GrpcCall = { deadlineMs: undefined };
 
-/** Longer ones would ring at once, and end no sooner than connections do. */
+/** Longer timers would fire immediately, and connections end before such deadlines anyway. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** @param onPassed guarded @returns undefined where nothing is to ring */
+/** @param onPassed guarded @returns undefined if no timer is needed */
 export function ringAt({ deadlineMs }: GrpcCall, onPassed: () => void): NodeJS.Timeout | undefined {
   if (deadlineMs === undefined || deadlineMs > MAX_TIMER_MS) return undefined;
   const timer = setTimeout(onPassed, Math.ceil(deadlineMs));

@@ -1,20 +1,20 @@
 /**
- * Requests that come back: an upstream that leads to this gateway again would send each of them round without end.
+ * Detects request loops: an upstream that leads back to this gateway would send each request round endlessly.
  *
- * The mark counts how often a request has come through each gateway. Untrusted input: the mark, which a client may write
- * as it likes; all it can reach is that its own request is refused. Upstreams may lead here on purpose, through another
- * route, so a few times are fine.
+ * The counter stores how often a request has passed each gateway. Untrusted input: the counter, which a client may set to
+ * anything; that can only get its own request rejected. Upstreams may lead here on purpose, through another route, so a few
+ * passes are allowed.
  */
 
-/** Makes the mark of requests to upstreams: "a1b2c3d4e5f6=1", one for each gateway on the way. */
+/** Makes the counter of requests to upstreams: "a1b2c3d4e5f6=1", one for each gateway on the way. */
 export interface HopCounter {
-  /** Value for a request that comes for the first time. */
+  /** Value for a request without a counter. */
   readonly first: string;
-  /** @param value what came with the request. @throws RequestLoop */
+  /** @param value of the request. @throws RequestLoop */
   next(value: string): string;
 }
 
-/** Answered 508 (RFC 5842 §7.2). */
+/** The response is 508 (RFC 5842 §7.2). */
 export class RequestLoop extends Error {
   override readonly name = "RequestLoop";
 }
@@ -22,7 +22,7 @@ export class RequestLoop extends Error {
 const MAX_HOPS = 3;
 const MAX_GATEWAYS = 8;
 
-/** @param id the same in all processes of one gateway, and in no other */
+/** @param id the same in all processes of one gateway, and different for other gateways */
 export function createHopCounter(id: string): HopCounter {
   return {
     first: `${id}=1`,

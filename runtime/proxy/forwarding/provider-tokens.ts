@@ -1,8 +1,8 @@
-/** The provider's tokens of a user, where the route's header settings ask for them. */
+/** The provider's tokens of a user, if the route's header settings use them. */
 import type { Authenticator } from "../../identity/interfaces.ts";
 import type { Step } from "../steps.ts";
 
-/** Step: waits only where a template names them. */
+/** Step: waits only if a template uses them. */
 export function fetchProviderTokens({ authenticator }: { readonly authenticator: Authenticator }): Step {
   return (context) => {
     const { principal, prepared } = context;

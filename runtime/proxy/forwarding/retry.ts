@@ -1,7 +1,7 @@
 /**
- * Whether a request that failed is sent once more, and where.
+ * Decides whether a failed request is resent, and to which upstream.
  *
- * Promises: what has effects is sent again only when nothing of it can have reached an upstream.
+ * Promises: a request with effects is resent only when no part of it can have reached an upstream.
  */
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
@@ -11,13 +11,13 @@ import type { RequestContext } from "../request-context.ts";
 export interface FailedAttempt {
   readonly failure: UpstreamFailure;
   readonly upstream: Upstream;
-  /** How often it was sent, this time included. */
+  /** Number of attempts, including this one. */
   readonly attempts: number;
-  /** Nothing of its body is gone. */
+  /** No part of its body was sent. */
   readonly isUntaken: boolean;
 }
 
-/** @returns undefined where the failure is the answer */
+/** @returns undefined if the failure is final */
 export function upstreamForRetry(clock: Clock, context: RequestContext, failed: FailedAttempt): Upstream | undefined {
   const { exchange, prepared } = context;
   const { failure, upstream, attempts, isUntaken } = failed;
@@ -26,7 +26,7 @@ export function upstreamForRetry(clock: Clock, context: RequestContext, failed: 
     return pickAnother(clock, context, failed);
   }
   if (isUntaken && failure === "overloaded") return pickAnother(clock, context, failed);
-  // A reset GET has most likely met a connection that the upstream was closing just then.
+  // A reset GET has most likely met a connection that the upstream was closing.
   const mayRepeat = isLost(failure) && attempts === 1 && isWithoutEffects(exchange.method) && !exchange.hasBody;
   return mayRepeat ? upstream : undefined;
 }

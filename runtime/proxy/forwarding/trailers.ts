@@ -1,4 +1,4 @@
-/** Trailers on their way through a route: what its header settings say of a header holds for them, too. */
+/** Trailers on their way through a route: header settings of the route also apply to them. */
 import type { Upstream } from "../../features/connection/compiled.ts";
 import { rewriteValue } from "../../features/headers/apply-response.ts";
 import { allowedTrailers, announcedTrailers, TOO_MANY_TRAILERS } from "../../shared/http/trailers.ts";
@@ -8,9 +8,9 @@ import type { RequestContext } from "../request-context.ts";
 import { bodyError } from "./request-body.ts";
 
 /**
- * Whether trailers pass, either way. They need not be asked for: TE is about what a client does with those of responses, every
- * recipient of HTTP/1.1 can read them, and ours have names that mean nothing else. HTTP/1.0 has no place for them. Messages of
- * MCP servers are passed on as they were inspected, with nothing after them. A route that removes TE wants none, except where
+ * True if trailers pass, in either direction. TE is not required: it is about the client's handling of response trailers,
+ * every HTTP/1.1 recipient can read them, and ours have names without another meaning. HTTP/1.0 cannot carry them. Messages
+ * of MCP servers are forwarded as inspected, with nothing after them. A route that removes TE wants no trailers, except if
  * both sides speak HTTP/2: gRPC has its status there.
  *
  * @see RFC 9110 §6.5, §10.1.4
@@ -21,7 +21,7 @@ export function mayTrail({ exchange, prepared }: RequestContext, upstream?: Upst
   return isHttp2 || !prepared.notFromClient.has("te");
 }
 
-/** Once the body has been read. @throws for too many, which breaks the request off */
+/** Call it once the body has been read. @throws for too many trailers, which aborts the request */
 export function requestTrailers(context: RequestContext): readonly string[] {
   const { trailers } = context.exchange;
   if (trailers.length === 0) return NOTHING;
@@ -36,7 +36,7 @@ export function announcedByClient(context: RequestContext): string {
   return values.length === 0 ? "" : announcedTrailers(values, keptOfRequest(context));
 }
 
-/** @param headers of the answer's head @returns undefined when they are too many */
+/** @param headers of the response's head @returns undefined when there are too many */
 export function responseTrailers(
   context: RequestContext,
   trailers: UpstreamHeaders,
@@ -58,7 +58,7 @@ export function announcedByUpstream(context: RequestContext, headers: UpstreamHe
 
 type IsKept = (lower: string, folded: string) => boolean;
 
-/** Not what the client's Connection names as its own, and not what the route sets, removes or takes for identity. */
+/** Drops those that the client's Connection header names, and those that the route sets, removes or uses for identity. */
 function keptOfRequest({ exchange, prepared }: RequestContext): IsKept {
   const listed = exchange.headerValues("connection").flatMap(connectionTokens);
   return (lower, folded) => !prepared.notFromClient.has(folded) && !listed.includes(lower);

@@ -6,7 +6,7 @@ import type { ProxyMetrics } from "../metrics.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 
-/** Step: refuses a path that came in as one thing and would go out as another. */
+/** Step: rejects a path whose meaning the rewrite would change. */
 export function rewritePath({ metrics }: { readonly metrics?: ProxyMetrics }): Step {
   return (context) => {
     const { exchange, prepared } = context;
@@ -23,8 +23,8 @@ export function rewritePath({ metrics }: { readonly metrics?: ProxyMetrics }): S
 }
 
 /**
- * Ordinary routes forward the path, rewritten where they say so (`rewritePath`), behind the path of `to`. An MCP server
- * route owns its base, which is cut off, and forwards few paths (mcp-paths.ts).
+ * Ordinary routes forward the path, rewritten if configured (`rewritePath`), after the path of `to`. An MCP server route owns
+ * its base, which is removed, and forwards few paths (mcp-paths.ts).
  *
  * @returns path with query
  */

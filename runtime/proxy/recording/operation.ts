@@ -1,10 +1,10 @@
-/** The message of an MCP client as an operation, told when it is over: from its first byte to the end of its answer. */
+/** Reports the message of an MCP client as an operation, when it is over: from its first byte to the end of its response. */
 import type { McpMessage } from "../../mcp/message.ts";
 import { Operation } from "../../mcp/operations/operation.ts";
 import type { ProxyMetrics } from "../metrics.ts";
 import type { RequestContext } from "../request-context.ts";
 
-/** A client's answer to a question of the server is part of another operation. */
+/** A client's response to a question of the server is part of another operation. */
 export function followOperation(metrics: ProxyMetrics | undefined, context: RequestContext, message: McpMessage): void {
   const { exchange, prepared, trace, beganMs } = context;
   const { method } = message.facts;

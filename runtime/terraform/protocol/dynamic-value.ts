@@ -1,12 +1,12 @@
 /**
- * Known values of any type, part by part: whether two of them have their parts at the same places, and what a new value
- * looks like in the form that an older one has.
+ * Known values of any type, part by part: checks whether the parts of two values are at the same paths, and converts a new
+ * value to the form of an older one.
  */
 import { Dynamic, isList, isMap, type Value, type ValueType } from "./value.ts";
 
 /**
- * True when the paths to parts of one value lead to the same parts of the other, where that has them: Terraform remembers
- * by path what is sensitive, and a step into a map is another than one into an object. Items of a set have no path.
+ * True when the paths to parts of one value lead to the same parts of the other, as far as that has them: Terraform stores by
+ * path which values are sensitive, and a step into a map differs from one into an object. Items of a set have no path.
  */
 export function hasPathsOf(value: Dynamic, other: Dynamic): boolean {
   const [one, two] = [value.value, other.value];
@@ -23,8 +23,8 @@ export function hasPathsOf(value: Dynamic, other: Dynamic): boolean {
 }
 
 /**
- * A value in the form of an older one, so that a plan shows what has changed and nothing else: maps and lists stay as
- * long as the value fits their type, and so do members that are null and still not there.
+ * A value in the form of an older one, so that a plan shows only changes: maps and lists stay as long as the value fits their
+ * type, and so do members that are null and still absent.
  */
 export function inFormOf(before: Dynamic, value: Dynamic): Dynamic {
   const [old, now] = [before.value, value.value];
@@ -59,14 +59,14 @@ export function tupleOf(items: readonly Dynamic[]): Dynamic {
   );
 }
 
-/** The value as one of the other's type where that is a map, list or scalar that it fits, else as it is. */
+/** The value as one of the other's type if that is a map, list or scalar that it fits, else unchanged. */
 function inTypeOf(before: Dynamic, value: Dynamic): Dynamic {
   if (before.type[0] === "object" || before.type[0] === "tuple") return value;
   const cast = castTo(before.type, value.value);
   return cast === undefined ? value : new Dynamic(before.type, cast);
 }
 
-/** Undefined when the value does not fit, or when something of it would be lost. */
+/** Undefined when the value does not fit, or when a part of it would be lost. */
 function castTo(type: ValueType, value: Value): Value | undefined {
   if (value === null) return null;
   if (type === "string") return isScalar(value) ? String(value) : undefined;
@@ -98,7 +98,7 @@ function isScalar(value: Value): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** A member or item with its type; null when it is not there. */
+/** A member or item with its type; null when it is absent. */
 export function part({ type, value }: Dynamic, at: string | number): Dynamic {
   const parts = isMap(value) || isList(value) ? (value as Readonly<Record<string | number, Value>>) : {};
   return new Dynamic(typeOfPart(type, at), Object.hasOwn(parts, at) ? (parts[at] ?? null) : null);

@@ -1,4 +1,4 @@
-/** The methods of ephemeral resources, which are there while Terraform runs and stored nowhere. */
+/** The methods of ephemeral resources, which exist while Terraform runs and are stored nowhere. */
 import { findType, readDynamic, wireDiagnostics } from "./messages.ts";
 import type { EphemeralResource, Provider } from "./provider.ts";
 import { blockType } from "../schema/schema-model.ts";

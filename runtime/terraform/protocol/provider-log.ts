@@ -1,7 +1,7 @@
 /**
  * The provider's log: JSON lines on standard error in the form that Terraform parses, shown by TF_LOG.
  *
- * Standard output belongs to the handshake line alone.
+ * Standard output is reserved for the handshake line.
  */
 import { terminalText } from "../../shared/json/foreign-text.ts";
 

@@ -13,7 +13,7 @@ export interface ServerOptions {
   readonly socketPath: string;
   /** Without it the server speaks plain text; only for reattached development servers. */
   readonly tls?: { readonly privateKey: string; readonly certificate: string; readonly clientCertificate: string };
-  /** Terraform asked us to leave. */
+  /** Called when Terraform requests the shutdown. */
   readonly onShutdown: () => void;
 }
 
@@ -25,13 +25,13 @@ export interface RunningServer {
 /** @throws GatewayError `terraform.listen` */
 export async function serveProvider(options: ServerOptions): Promise<RunningServer> {
   const { provider, log, socketPath, tls } = options;
-  // The default limit of 4 MB would cut off the plan of a large bundle.
+  // The default limit of 4 MB would truncate the plan of a large bundle.
   const server = new Server({ "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 });
   server.addService(providerService, providerImplementation(provider, log));
   server.addService(pluginServices, pluginImplementation(options.onShutdown));
   const credentials = tls
     ? ServerCredentials.createSsl(
-        // Exactly the one certificate of the Terraform that started us, and none is no choice.
+        // Exactly the one certificate of the Terraform that started us; a client without one is rejected.
         Buffer.from(tls.clientCertificate),
         [{ private_key: Buffer.from(tls.privateKey), cert_chain: Buffer.from(tls.certificate) }],
         true,

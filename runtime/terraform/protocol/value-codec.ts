@@ -1,9 +1,9 @@
 /**
- * Terraform's values as they travel: MessagePack on the wire, JSON in stored states.
+ * The encoding of Terraform's values: MessagePack on the wire, JSON in stored states.
  *
- * Decoding and encoding are directed by the type, so what is read is exactly of its type and what is written carries
- * every attribute. Unknown values keep their refinement bytes: Terraform compares a planned value with the configured
- * one including refinements and calls a difference a provider bug.
+ * Decoding and encoding are directed by the type, so decoded values are exactly of their type and encoded ones have every
+ * attribute. Unknown values keep their refinement bytes: Terraform compares a planned value with the configured one including
+ * refinements and reports a difference as a provider bug.
  */
 import { decode, encode, ExtData, ExtensionCodec } from "@msgpack/msgpack";
 
@@ -69,7 +69,7 @@ export function valueFromJson(type: ValueType, json: unknown): Value {
   }
 }
 
-/** The type of a dynamic value, as it travels with it. @throws GatewayError `terraform.value` */
+/** The encoded type of a dynamic value. @throws GatewayError `terraform.value` */
 function readType(json: unknown): ValueType {
   if (json === "string" || json === "number" || json === "bool" || json === "dynamic") return json;
   const [kind, inner]: readonly unknown[] = Array.isArray(json) ? json : [];
@@ -100,7 +100,7 @@ function writtenType(bytes: unknown): unknown {
 
 /** Reads JSON without losing digits of big integers. */
 export function parseJson(text: string): unknown {
-  // Whatever has fewer digits is safe, and a call back for every value takes longer than all the rest.
+  // Shorter numbers are safe, and a callback for every value takes longer than all the rest.
   if (!/\d{16}/.test(text)) return JSON.parse(text) as unknown;
   return parseNumbers(text, (number) => {
     const value = Number(number);
@@ -108,7 +108,7 @@ export function parseJson(text: string): unknown {
   });
 }
 
-/** Where a conversion is: names and indexes from the value's root. Not made into text unless something is wrong. */
+/** Location of a conversion: names and indexes from the value's root. Converted to text only for an error. */
 type Trail = (string | number)[];
 
 function fromRaw(type: ValueType, raw: unknown, trail: Trail): Value {

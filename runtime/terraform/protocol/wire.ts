@@ -1,10 +1,9 @@
 /**
  * The messages of Terraform's plugin protocol 6, as one compact table of interface facts.
  *
- * Only method names, field numbers and field types travel; message and field names here are our own. A line reads
- * `name type=number`; `*` marks a repeated field, `{` a map with text keys, `?` a field that travels even when it is zero or
- * empty. Messages are encoded by protobufjs
- * reflection, so nothing is generated.
+ * Only method names, field numbers and field types are on the wire; message and field names here are our own. A line has the
+ * form `name type=number`; `*` marks a repeated field, `{` a map with text keys, `?` a field that is sent even when it is
+ * zero or empty. Messages are encoded by protobufjs reflection, so nothing is generated.
  */
 import protobuf from "protobufjs/light.js";
 
@@ -131,7 +130,7 @@ function parseType(line: string): protobuf.IType {
     if (mark === "*") fields[name] = { ...field, rule: "repeated" };
     else if (mark === "{") fields[name] = { ...field, keyType: "string" } as protobuf.IMapField;
     else fields[name] = field;
-    // A choice of one: that is how the format says "present", whatever the value.
+    // A choice of one: the format's way to encode "present", whatever the value.
     if (mark === "?") oneofs[`_${name}`] = { oneof: [name] };
   }
   return { fields, oneofs };

@@ -1,8 +1,8 @@
 /**
- * `moved` from a bundle of another installation source (a company's own registry, a fork with another namespace) to this
- * one: the same kind of state under another provider's address.
+ * `moved` from a bundle of another installation source (a company's own registry, a fork with another namespace) to this one:
+ * the same kind of state under another provider's address.
  *
- * Nothing else becomes a bundle: what is published already is taken over by an import.
+ * Only bundles can become a bundle: a published slice is taken over by an import.
  */
 import { isRecord } from "../../shared/is-record.ts";
 import { GatewayError } from "../../shared/errors.ts";

@@ -12,7 +12,7 @@ import { blockRoutes } from "./routes-attribute.ts";
 import { checkSealKey } from "./seal.ts";
 import { isMap, type Value, type ValueMap } from "../protocol/value.ts";
 
-/** @param bundle configured values, write-only ones included */
+/** @param bundle configured values, including write-only ones */
 export function publishingProblems(bundle: ValueMap, caller: TerraformCaller): readonly Diagnostic[] {
   const problems: Diagnostic[] = [];
   const key = bundle["seal_key"] ?? null;
@@ -92,7 +92,7 @@ function* fileProblems(file: Value | undefined): Iterable<Diagnostic> {
   }
 }
 
-/** "0640" → 0o640; undefined for anything but three octal digits, which the owner can read and write. */
+/** "0640" → 0o640; undefined unless three octal digits that let the owner read and write. */
 export function parseMode(text: string): number | undefined {
   if (!/^0?[0-7]{3}$/.test(text)) return undefined;
   const mode = Number.parseInt(text, 8);

@@ -1,4 +1,4 @@
-/** States of older schemas, brought up to date as JSON before they are read by the type of today. */
+/** Upgrades states of older schemas as JSON, before they are read by the current type. */
 import { nestMembers } from "../../settings/groups.ts";
 import { routeFields } from "../../config/route.ts";
 import type { SchemaBlock } from "../schema/schema-model.ts";
@@ -20,7 +20,7 @@ function nested(state: unknown): unknown {
   return { ...state, [ROUTE_BLOCK]: Object.fromEntries(routes) };
 }
 
-/** Repeated blocks that the schema did not have yet: where none is written Terraform has an empty list or map, not null. */
+/** Adds repeated blocks that the schema did not have yet: without any, Terraform has an empty list or map, not null. */
 function withEmptyBlocks(block: SchemaBlock, value: unknown): unknown {
   if (!isRecord(value) || block.blocks.length === 0) return value;
   const whole: Record<string, unknown> = { ...value };

@@ -1,7 +1,7 @@
 /**
- * Data source `gateway_status`: what a running gateway serves, for checks after an apply and for other modules.
+ * Data source `gateway_status`: state of a running gateway, for checks after an apply and for other modules.
  *
- * Untrusted: the answer, which is bounded and read member by member; what is missing becomes null or empty.
+ * Untrusted: the response, which is bounded and read member by member; missing members become null or empty.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { AdminConnection } from "../publish/admin-token.ts";
@@ -61,7 +61,7 @@ export function createStatusDataSource(connection: AdminConnection): DataSource 
     },
     async read(config) {
       const url = config["url"];
-      // Terraform itself waits with the reading while the address is unknown.
+      // Terraform itself delays the read while the address is unknown.
       if (isUnknown(url) || typeof url !== "string")
         throw new GatewayError("status.url", 'Cannot ask the gateway: "url" is not known');
       const answer = await askAdmin(config, connection, { method: "GET", path: "/status", code: "status.read" });

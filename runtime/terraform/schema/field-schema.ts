@@ -1,4 +1,4 @@
-/** Fields as Terraform attributes and blocks: one place says what each kind of setting is called in a schema. */
+/** Fields as Terraform attributes and blocks: the only place that names each kind of setting in a schema. */
 import { describe, type Field } from "../../settings/field.ts";
 import { isGroup } from "../../settings/groups.ts";
 import { secretAttributeNames } from "../../settings/secret-spellings.ts";
@@ -27,7 +27,7 @@ const TYPES: Partial<Record<Field["kind"], ValueType>> = {
   policy: "string",
 };
 
-/** @throws TypeError for a kind that has no form here */
+/** @throws TypeError for a kind without a form here */
 export function blockOf(fields: readonly Field[], doc: string, isRoute = false): SchemaBlock {
   const attributes: SchemaAttribute[] = [];
   const blocks: SchemaNested[] = [];
@@ -51,9 +51,9 @@ function attributeOf(field: Field): SchemaAttribute {
 }
 
 /**
- * A secret of a route's own, flat or in the block of a group: by reference or sealed only. Terraform follows each
- * sensitive and each write-only attribute of each route that has room for it, set or not, through every other one: with
- * three of them flat 200 routes took 20 s to plan, 1,000 would take minutes. One setting of a group would bring them back.
+ * A secret of a route itself, flat or in the block of a group: only by reference or sealed. Terraform traces each sensitive
+ * and each write-only attribute of each route, set or not, through every other one: with three of them flat, 200 routes took
+ * 20 s to plan, and 1,000 would take minutes. One setting of a group would bring them back.
  */
 function referenceAttributes(field: Field): SchemaAttribute[] {
   const { reference, sealed } = secretAttributeNames(field.name);
@@ -66,7 +66,7 @@ function referenceAttributes(field: Field): SchemaAttribute[] {
   });
 }
 
-/** Four ways to give one secret, at most one of them; the loader validates that and whether it is required. */
+/** Four ways to set one secret, at most one of them; the loader validates that, and whether it is required. */
 function secretAttributes({ name, doc }: Field): SchemaAttribute[] {
   const { reference, sealed, writeOnly, version } = secretAttributeNames(name);
   return [

@@ -1,7 +1,7 @@
 /**
  * Provider functions: the substitutions of header values, and a check of policies.
  *
- * In HCL `${…}` is Terraform's own; `provider::gateway::jwt()` needs no escaping and cannot be misspelt unnoticed.
+ * In HCL `${…}` is Terraform's own; `provider::gateway::jwt()` needs no escaping, and a misspelling is an error.
  * @see test/requirements.ts, "Header behavior on proxied requests" 2 and 3
  */
 import { errorText } from "../../shared/errors.ts";
@@ -11,7 +11,7 @@ import { FunctionError, type ProviderFunction } from "../protocol/provider.ts";
 import type { SchemaFunction } from "./schema-model.ts";
 import type { Value } from "../protocol/value.ts";
 
-/** RFC 9110 §5.6.2 token, as the template language takes it. */
+/** RFC 9110 §5.6.2 token, as in the template language. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 const functions: readonly ProviderFunction[] = [

@@ -1,7 +1,7 @@
 /**
- * Policies as Terraform has them: JSON in one string attribute.
+ * Policies in Terraform: JSON in one string attribute.
  *
- * Two texts are the same policy when they decide alike; formatting and shorthands are no difference.
+ * Two texts are the same policy when they decide alike, whatever their formatting and shorthands.
  */
 import { canonicalJson } from "../../shared/canonical-json.ts";
 import { formatPath } from "../../settings/problem.ts";
@@ -9,13 +9,13 @@ import { readSource } from "../../settings/source.ts";
 import { canonicalPolicy, parsePolicy } from "../../policy/parse.ts";
 import type { Value } from "../protocol/value.ts";
 
-/** The user's own text of a policy as long as it says the same, so that formatting is no difference. */
+/** The user's own text of a policy as long as its meaning is the same, so that formatting is no difference. */
 export function policyText(policy: unknown, prior: Value): Value {
   if (policy === undefined || policy === null) return null;
   return typeof prior === "string" && samePolicy(policyOf(prior), policy) ? prior : JSON.stringify(policy);
 }
 
-/** True when both texts decide alike. What does not parse is compared as data. */
+/** True when both texts decide alike. Invalid ones are compared as data. */
 export function samePolicyText(left: string, right: string): boolean {
   return left === right || samePolicy(policyOf(left), policyOf(right));
 }
@@ -31,7 +31,7 @@ function comparablePolicy(policy: unknown): string {
 
 type PolicyReading = { readonly ok: true; readonly policy: unknown } | { readonly ok: false; readonly problem: string };
 
-/** The policy in a Terraform string, or what keeps the text from being one policy to every reader. */
+/** The policy in a Terraform string, or the reason why the text is not an unambiguous policy. */
 export function readPolicy(text: string): PolicyReading {
   let reading = readings.get(text);
   if (!reading) {
@@ -42,7 +42,7 @@ export function readPolicy(text: string): PolicyReading {
   return reading;
 }
 
-/** Many routes have one policy, and each is read several times a plan. */
+/** Many routes have the same policy, and each is read several times in a plan. */
 const readings = new Map<string, PolicyReading>();
 const MOST_READINGS = 10_000;
 
@@ -56,7 +56,7 @@ function readPolicyText(text: string): PolicyReading {
   return { ok: false, problem: place === "" ? problem.message : `at ${place} ${problem.message}` };
 }
 
-/** Undefined when it is no JSON. */
+/** Undefined when it is not JSON. */
 function policyOf(text: string): unknown {
   const reading = readPolicy(text);
   return reading.ok ? reading.policy : parseJson(text);

@@ -1,4 +1,4 @@
-/** One request over HTTP/1.1, from the wait for a connection to the end of its answer. */
+/** One request over HTTP/1.1, from the wait for a connection to the end of its response. */
 import { errorText } from "../../shared/errors.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
@@ -7,29 +7,29 @@ import { discardBody, waitsUntil } from "../transport-limits.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 
 export interface CallOwner {
-  /** It has its place among its client's and its upstream's. */
+  /** Admits a call that got its client's share. */
   admit(call: Call): void;
-  /** It waits no longer. */
+  /** Removes it from the queue. */
   forget(call: Call): void;
-  /** Finds it another connection. */
+  /** Finds another connection for it. */
   sendAgain(call: Call): void;
-  /** It is over, whichever way. */
+  /** Called when it is over, in any way. */
   over(call: Call): void;
 }
 
 /** One request, and the caller's handle on it. */
 export class Call implements ConnectionUser, UpstreamCall, QueuedCall {
   readonly request: UpstreamRequest;
-  /** When it was sent, as of `performance.now()`. */
+  /** Start of the call, by `performance.now()`. */
   readonly since: number;
-  /** It counts among its client's and its upstream's. */
+  /** It counts against the limits of its client and its upstream. */
   isAdmitted = false;
   readonly #pool: CallOwner;
   readonly #receiver: UpstreamReceiver;
   #connection: Connection | undefined;
   #isOver = false;
-  /** Its receiver has heard of the end, or wants to hear nothing. */
-  #isTold = false;
+  /** Its receiver was notified of the end, or wants no notification. */
+  #isNotified = false;
 
   constructor(pool: CallOwner, request: UpstreamRequest, receiver: UpstreamReceiver, since: number) {
     this.#pool = pool;
@@ -60,7 +60,7 @@ export class Call implements ConnectionUser, UpstreamCall, QueuedCall {
   }
 
   abort(): void {
-    this.#isTold = true;
+    this.#isNotified = true;
     if (!this.#finish()) return;
     discardBody(this.request);
     if (this.#connection) this.#connection.destroy();
@@ -77,7 +77,7 @@ export class Call implements ConnectionUser, UpstreamCall, QueuedCall {
 
   onEnd(trailers: string[] | undefined): void {
     if (!this.#finish()) return;
-    this.#isTold = true;
+    this.#isNotified = true;
     this.#receiver.onEnd(trailers);
   }
 
@@ -89,7 +89,7 @@ export class Call implements ConnectionUser, UpstreamCall, QueuedCall {
   fail(failure: UpstreamFailure, detail: string): void {
     if (!this.#finish()) return;
     discardBody(this.request);
-    this.#isTold = true;
+    this.#isNotified = true;
     this.#receiver.onFailure(failure, detail);
   }
 
@@ -97,14 +97,14 @@ export class Call implements ConnectionUser, UpstreamCall, QueuedCall {
     try {
       if (this.#finish()) discardBody(this.request);
     } finally {
-      // Also of a call that is over, where its receiver has not heard of that.
-      const wasTold = this.#isTold;
-      this.#isTold = true;
-      if (!wasTold) this.#receiver.onFailure("protocol", `handling the answer failed: ${errorText(error)}`);
+      // Also for a call that is over, if its receiver was not notified.
+      const wasNotified = this.#isNotified;
+      this.#isNotified = true;
+      if (!wasNotified) this.#receiver.onFailure("protocol", `handling the answer failed: ${errorText(error)}`);
     }
   }
 
-  /** @returns false when it was over before */
+  /** @returns false when it was already over */
   #finish(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;

@@ -1,10 +1,10 @@
-/** The fields of a request as HTTP/2 has them. */
+/** The fields of a request in HTTP/2's form. */
 import { headerTraits, isHeaderText } from "../../shared/http/header-traits.ts";
 import type { UpstreamRequest } from "../transport-types.ts";
 
 /**
  * @returns flat, pseudo-headers first; Host is `:authority`
- * @throws TypeError for what would be read as something else than it is; its text is not quoted
+ * @throws TypeError for input that would be read differently; its text is not quoted
  */
 export function requestHead({ upstream, method, path, headers, body }: UpstreamRequest): string[] {
   let authority = "";

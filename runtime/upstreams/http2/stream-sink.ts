@@ -1,4 +1,4 @@
-/** The way of a request's body into its stream, trailers behind it. */
+/** Sends a request's body into its stream, followed by trailers. */
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
 
 import { PendingWrites } from "../../shared/http/pending-writes.ts";
@@ -21,7 +21,7 @@ export class StreamSink implements BodySink {
     );
   }
 
-  /** Trailers are checked before; what is refused all the same must not look like a request without them. */
+  /** Trailers were checked before. If they are rejected anyway, the request must not look complete without them. */
   broke(): void {
     resetSoon(this.target);
   }

@@ -1,4 +1,4 @@
-/** The operator's file of hosts that namespaces share, or that are kept for some: `--hosts FILE`. */
+/** The operator's file of hosts that namespaces share, or that are reserved for some: `--hosts FILE`. */
 import { isRecord } from "../../../shared/is-record.ts";
 import { parseDomainPattern } from "../../../settings/domains.ts";
 import { describe, quote } from "../../../settings/problem.ts";
