@@ -72,6 +72,7 @@ export {
   mcpMethod,
   mcpPrompt,
   mcpResource,
+  mcpSkill,
   mcpTool,
   mcpToolArgument,
   type McpToolArgumentProps,

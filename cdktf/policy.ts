@@ -128,6 +128,8 @@ export const mcpToolArgument = (props: McpToolArgumentProps): Criterion =>
 export const mcpPrompt = textCriterion("mcp_prompt");
 /** The URI of the resource that an MCP message reads, subscribes to or completes; false for every other request. */
 export const mcpResource = textCriterion("mcp_resource");
+/** The URI of the skill, or of one of its `skill:` files, that an MCP message gets, reads or subscribes to; false for every other request. */
+export const mcpSkill = textCriterion("mcp_skill");
 /** The method of an MCP message, such as `resources/read`; false for every other request. */
 export const mcpMethod = textCriterion("mcp_method");
 /** The HTTP method. */

@@ -6926,6 +6926,11 @@ export interface BundleRouteMcpServerToolLock {
   */
   readonly resourceTemplates?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
+  * Digests of reviewed skills, by the URI of their `SKILL.md`. Getting a different skill and reading its files is denied, and so is reading `skill:` resources of no locked skill. Default: those in `file`; otherwise not checked.
+  *
+  */
+  readonly skills?: { [key: string]: string[] } | cdktf.IResolvable;
+  /**
   * Digests of the server's reviewed `instructions`. Others are removed from the response, unless `on_drift` is `warn`. An empty list allows none. Default: those in `file`; otherwise not checked.
   *
   */
@@ -6956,6 +6961,7 @@ export function bundleRouteMcpServerToolLockToTerraform(struct?: BundleRouteMcpS
     tools: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.tools),
     prompts: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.prompts),
     resource_templates: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.resourceTemplates),
+    skills: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.skills),
     instructions: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.instructions),
     file: cdktf.stringToTerraform(struct!.file),
     on_drift: cdktf.stringToTerraform(struct!.onDrift),
@@ -6984,6 +6990,12 @@ export function bundleRouteMcpServerToolLockToHclTerraform(struct?: BundleRouteM
     },
     resource_templates: {
       value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.resourceTemplates),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
+    },
+    skills: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.skills),
       isBlock: false,
       type: "map",
       storageClassType: "stringListMap",
@@ -7048,6 +7060,10 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
       hasAnyValues = true;
       internalValueResult.resourceTemplates = this._resourceTemplates;
     }
+    if (this._skills !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.skills = this._skills;
+    }
     if (this._instructions !== undefined) {
       hasAnyValues = true;
       internalValueResult.instructions = this._instructions;
@@ -7074,6 +7090,7 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
       this._tools = undefined;
       this._prompts = undefined;
       this._resourceTemplates = undefined;
+      this._skills = undefined;
       this._instructions = undefined;
       this._file = undefined;
       this._onDrift = undefined;
@@ -7089,6 +7106,7 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
       this._tools = value.tools;
       this._prompts = value.prompts;
       this._resourceTemplates = value.resourceTemplates;
+      this._skills = value.skills;
       this._instructions = value.instructions;
       this._file = value.file;
       this._onDrift = value.onDrift;
@@ -7142,6 +7160,22 @@ export class BundleRouteMcpServerToolLockOutputReference extends cdktf.ComplexOb
   // Temporarily expose input value. Use with caution.
   public get resourceTemplatesInput() {
     return this._resourceTemplates;
+  }
+
+  // skills - computed: false, optional: true, required: false
+  private _skills?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get skills() {
+    return this.interpolationForAttribute('skills');
+  }
+  public set skills(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._skills = value;
+  }
+  public resetSkills() {
+    this._skills = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get skillsInput() {
+    return this._skills;
   }
 
   // instructions - computed: false, optional: true, required: false
@@ -7418,7 +7452,7 @@ export interface BundleRouteMcpServer {
   */
   readonly upstreamOauth2?: BundleRouteMcpServerUpstreamOauth2;
   /**
-  * Lock of the reviewed tools of this server and, if included, its prompts, resource templates and `instructions`. Lists are compared with it. A missing item is not a difference, since lists can differ by user.
+  * Lock of the reviewed tools of this server and, if included, its prompts, resource templates, skills and `instructions`. Lists are compared with it. A missing item is not a difference, since lists can differ by user.
   *
   */
   readonly toolLock?: BundleRouteMcpServerToolLock;

@@ -1086,8 +1086,8 @@ export interface McpServerSettings {
    */
   readonly filterLists?: boolean | IResolvable;
   /**
-   * Lock of the reviewed tools of this server and, if included, its prompts, resource templates and `instructions`.
-   * Lists are compared with it. A missing item is not a difference, since lists can differ by user.
+   * Lock of the reviewed tools of this server and, if included, its prompts, resource templates, skills and
+   * `instructions`. Lists are compared with it. A missing item is not a difference, since lists can differ by user.
    */
   readonly toolLock?: ToolLock;
   /**
@@ -1151,6 +1151,12 @@ export interface ToolLock {
    * @default - those in `file`; otherwise not checked
    */
   readonly resourceTemplates?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * Digests of reviewed skills, by the URI of their `SKILL.md`. Getting a different skill and reading its files is
+   * denied, and so is reading `skill:` resources of no locked skill.
+   * @default - those in `file`; otherwise not checked
+   */
+  readonly skills?: Readonly<Record<string, readonly string[]>>;
   /**
    * Digests of the server's reviewed `instructions`. Others are removed from the response, unless `onDrift` is `warn`.
    * An empty list allows none.

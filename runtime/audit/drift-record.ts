@@ -11,7 +11,7 @@ export interface DriftInput {
   /** The user who requested the list. */
   readonly user?: { readonly id: string; readonly email: string } | undefined;
   readonly drifts: readonly {
-    readonly item: "tool" | "prompt" | "template" | "instructions";
+    readonly item: "tool" | "prompt" | "template" | "skill" | "instructions";
     readonly name: string;
     readonly kind: "changed" | "unlocked";
     readonly digest: string | undefined;

@@ -120,9 +120,11 @@ function factsOf(bytes: Buffer, method: string, envelope: Envelope): McpFacts | 
       const prompt = plainText(bytes, envelope.name);
       return prompt === undefined ? "mcp-invalid-message" : { method, prompt };
     }
+    case "resources/directory/read":
     case "resources/read":
     case "resources/subscribe":
-    case "resources/unsubscribe": {
+    case "resources/unsubscribe":
+    case "skills/get": {
       if (!envelope.uri) return { method };
       const resource = plainText(bytes, envelope.uri);
       return resource === undefined ? "mcp-invalid-message" : { method, resource };
@@ -183,12 +185,15 @@ export const METHODS: ReadonlySet<string> = new Set([
   "ping",
   "prompts/get",
   "prompts/list",
+  "resources/directory/read",
   "resources/list",
   "resources/read",
   "resources/subscribe",
   "resources/templates/list",
   "resources/unsubscribe",
   "server/discover",
+  "skills/get",
+  "skills/list",
   "subscriptions/listen",
   "tasks/cancel",
   "tasks/get",

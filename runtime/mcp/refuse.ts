@@ -44,7 +44,8 @@ const LOCK_TEXTS: Readonly<Record<LockReason, (what: string) => string>> = {
 /** Word for the item that a lock denies. */
 function lockedWord({ method, prompt }: McpMessage["facts"] = {}): string {
   if (method === "tools/call") return "tool";
-  return method === "prompts/get" || prompt !== undefined ? "prompt" : "resource template";
+  if (method === "prompts/get" || prompt !== undefined) return "prompt";
+  return method === "completion/complete" ? "resource template" : "skill";
 }
 
 /** 400, 405, 413 or 415 with a JSON-RPC error; with the request's id when it could be read. */
@@ -71,6 +72,8 @@ export function denialAnswer(
 ): WireAnswer {
   if (isAmbiguous(decision)) return refusalAnswer(refusal(PATH_AMBIGUOUS, message?.id), requestId);
   const isToolCall = message?.kind === "request" && message.facts.method === "tools/call";
+  if (message?.kind === "request" && message.facts.method === "skills/get" && readsBody)
+    return unknownSkillAnswer(message, requestId);
   const isByTool = decision.allowWhyFalse.includes(TOOL_UNAUTHORIZED);
   const isByDevice = !decision.denied && decision.allowWhyFalse.includes(DEVICE_UNAUTHENTICATED);
   const isByBlock = isBlocked(decision);
@@ -92,6 +95,12 @@ export function denialAnswer(
   return isToolCall && readsBody
     ? { status: 200, headers: HEADERS, body: errorBody(message.id, error) }
     : { status: isByDevice ? 450 : 403, headers: HEADERS, body: errorBody(undefined, error) };
+}
+
+/** Same response as a server's for an unknown skill, so that a denial does not reveal one. */
+function unknownSkillAnswer({ id }: McpMessage, requestId: string): WireAnswer {
+  const error = { code: -32602, message: `Skill not found (request id ${requestId})`, data: { request_id: requestId } };
+  return { status: 200, headers: HEADERS, body: errorBody(id, error) };
 }
 
 /** Approval that a call still needs, or the reason why it gets none. */

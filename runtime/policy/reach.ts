@@ -48,7 +48,7 @@ const KNOWN_OF_PROVIDER: ReadonlySet<string> = new Set(["accept", "reject", "aut
 /** Item in a list of an MCP server. */
 export type ListedItem =
   | { readonly kind: "tool" | "prompt"; readonly name: string }
-  | { readonly kind: "resource"; readonly uri: string }
+  | { readonly kind: "resource" | "skill"; readonly uri: string }
   | { readonly kind: "template"; readonly uriTemplate: string };
 
 /**
@@ -67,6 +67,8 @@ export function mayUse(
       return mayBeAllowed(policy, { user, mcp: { method: "prompts/get", prompt: item.name } });
     case "resource":
       return mayBeAllowed(policy, { user, mcp: { method: "resources/read", resource: item.uri } });
+    case "skill":
+      return mayBeAllowed(policy, { user, mcp: { method: "skills/get", resource: item.uri } });
     case "template":
       return mayBeAllowed(policy, { user, mcp: { method: "resources/read" }, template: item.uriTemplate });
   }

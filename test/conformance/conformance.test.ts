@@ -9,7 +9,7 @@ import { signInClient } from "../support/oauth-client.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 import { type FixtureServer, startFixtureServer } from "./fixture-server.ts";
 import { type Forwarder, startForwarder } from "./forwarder.ts";
-import { runServerSuite, type SuiteResult } from "./suite.ts";
+import { runServerScenario, runServerSuite, type SuiteResult } from "./suite.ts";
 
 let fixture: FixtureServer;
 let world: SignInGateway;
@@ -61,6 +61,16 @@ describe.each(["2025-11-25", "2026-07-28"])("conformance suite, revision %s", (r
     expect(Object.fromEntries(through.checks)).toEqual(Object.fromEntries(expected));
     expect(through.checks.size).toBeGreaterThan(60);
   });
+});
+
+test.each(["enumeration", "manifest", "directory"])("skills, %s: every check passes", async (name) => {
+  const { checks, exitCode, output } = await runServerScenario(
+    `${forwarder.origin}/fixture/mcp`,
+    `sep-2640-skills-${name}`,
+  );
+  expect(exitCode, output).toBe(0);
+  expect(checks.size).toBeGreaterThan(5);
+  expect([...checks].filter(([, statuses]) => statuses.some((status) => status !== "SUCCESS"))).toEqual([]);
 });
 
 test("a policy that denies one tool changes the scenario of this tool and no other", async () => {

@@ -25,6 +25,7 @@ import {
 
 import { registerInputTools } from "./fixture-inputs.ts";
 import { registerPrompts, registerResources } from "./fixture-resources.ts";
+import { registerSkills, SKILLS_CAPABILITY } from "./fixture-skills.ts";
 import { registerAskingTools, registerContentTools, registerNotifyingTools } from "./fixture-tools.ts";
 
 export interface FixtureServer {
@@ -45,6 +46,7 @@ function createFixture(): McpServer {
         resources: { subscribe: true, listChanged: true },
         logging: {},
         completions: {},
+        extensions: SKILLS_CAPABILITY,
       },
       requestState: { verify: (state, ctx) => stateCodec.verify(state, ctx) },
     },
@@ -55,6 +57,7 @@ function createFixture(): McpServer {
   registerInputTools(server, stateCodec);
   registerResources(server);
   registerPrompts(server);
+  registerSkills(server);
   server.server.setRequestHandler("resources/subscribe", () => ({}));
   server.server.setRequestHandler("resources/unsubscribe", () => ({}));
   return server;

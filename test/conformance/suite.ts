@@ -16,10 +16,20 @@ export interface SuiteResult {
 
 const cli = new URL("../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url).pathname;
 
-export async function runServerSuite(url: string, requirements: string): Promise<SuiteResult> {
+/** All scenarios that a revision requires. */
+export function runServerSuite(url: string, requirements: string): Promise<SuiteResult> {
+  return runServer(url, ["--requirements", requirements]);
+}
+
+/** One scenario of an extension, which no revision requires. */
+export function runServerScenario(url: string, scenario: string): Promise<SuiteResult> {
+  return runServer(url, ["--scenario", scenario]);
+}
+
+async function runServer(url: string, options: readonly string[]): Promise<SuiteResult> {
   const results = await mkdtemp(join(tmpdir(), "conformance-"));
   try {
-    const args = [cli, "server", "--url", url, "--requirements", requirements, "-o", results];
+    const args = [cli, "server", "--url", url, ...options, "-o", results];
     const { exitCode, output } = await run(args);
     const checks = new Map<string, string[]>();
     for (const folder of (await readdir(results)).toSorted()) {

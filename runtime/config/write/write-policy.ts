@@ -13,6 +13,7 @@ const TEXT: ReadonlyMap<string, string> = new Map(
     mcp_tool: "mcpTool",
     mcp_prompt: "mcpPrompt",
     mcp_resource: "mcpResource",
+    mcp_skill: "mcpSkill",
     mcp_method: "mcpMethod",
     http_method: "httpMethod",
     http_path: "httpPath",

@@ -126,7 +126,7 @@ function isOfBrowsers(name: string): boolean {
   return name === "device" || name === "cors_preflight";
 }
 
-const NO_CALLS: ReadonlySet<string> = new Set(["mcp_prompt", "mcp_resource", "mcp_method"]);
+const NO_CALLS: ReadonlySet<string> = new Set(["mcp_prompt", "mcp_resource", "mcp_skill", "mcp_method"]);
 
 /** Approve rules apply only to tool calls: on other routes they would seem to protect something. */
 function approveRules(lists: readonly PlacedList[], isMcpServer: boolean, report: Report): void {

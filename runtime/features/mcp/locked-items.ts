@@ -14,6 +14,8 @@ export const LOCKABLE = {
     word: "resource template",
     methods: ["resources/templates/list"],
   },
+  /** Entries with the digests of all files of a skill (`io.modelcontextprotocol/skills`). */
+  skill: { member: "skills", naming: "uri", word: "skill", methods: ["skills/list", "skills/get"] },
   /** One text, without a name. */
   instructions: {
     member: "instructions",

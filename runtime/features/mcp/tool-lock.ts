@@ -34,6 +34,12 @@ export const toolLockShape = {
     annotation: "mcp_server_tool_lock_resource_templates",
     checkValue: checkDigest,
   }),
+  skills: textListMap({
+    doc: "Digests of reviewed skills, by the URI of their `SKILL.md`. Getting a different skill and reading its files is denied, and so is reading `skill:` resources of no locked skill.",
+    unset: "those in `file`; otherwise not checked",
+    annotation: "mcp_server_tool_lock_skills",
+    checkValue: checkDigest,
+  }),
   instructions: textList({
     doc: "Digests of the server's reviewed `instructions`. Others are removed from the response, unless `on_drift` is `warn`. An empty list allows none.",
     unset: "those in `file`; otherwise not checked",
@@ -59,7 +65,7 @@ export const toolLockShape = {
 export type ToolLockDoc = ShapeDoc<typeof toolLockShape>;
 
 export const toolLockBlock = block(toolLockShape, {
-  doc: "Lock of the reviewed tools of this server and, if included, its prompts, resource templates and `instructions`. Lists are compared with it. A missing item is not a difference, since lists can differ by user.",
+  doc: "Lock of the reviewed tools of this server and, if included, its prompts, resource templates, skills and `instructions`. Lists are compared with it. A missing item is not a difference, since lists can differ by user.",
   unset: "none",
 });
 
@@ -86,10 +92,10 @@ export function toolLockRules(lock: ToolLockDoc, report: Report): void {
           : 'has both "tools" and "file", must have one of them',
       ),
     );
-  for (const member of ["prompts", "resource_templates", "instructions"] as const)
+  for (const member of ["prompts", "resource_templates", "skills", "instructions"] as const)
     if (lock.file !== undefined && lock[member] !== undefined)
       report(errorAt([member], 'is next to "file", must be in that file'));
-  for (const member of ["tools", "prompts", "resource_templates"] as const)
+  for (const member of ["tools", "prompts", "resource_templates", "skills"] as const)
     for (const [name, digests] of Object.entries(lock[member] ?? {}))
       if (digests.length === 0) report(errorAt([member, name], "is an empty list, must have a digest"));
 }
@@ -114,11 +120,12 @@ export function compileToolLock(
 }
 
 function ofDigests(lock: ToolLockDoc): Pick<ToolLock, "kinds" | "items"> {
-  const { tools = {}, prompts, resource_templates: template, instructions } = lock;
+  const { tools = {}, prompts, resource_templates: template, skills, instructions } = lock;
   const written: Readonly<Record<LockedKind, Readonly<Record<string, readonly string[]>> | undefined>> = {
     tool: tools,
     prompt: prompts,
     template,
+    skill: skills,
     instructions: instructions && (instructions.length === 0 ? {} : { "": instructions }),
   };
   const kinds = LOCKED_KINDS.filter((kind) => written[kind] !== undefined);

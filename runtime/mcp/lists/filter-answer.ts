@@ -23,6 +23,8 @@ export interface FilteredAnswer {
   readonly bytes: Buffer;
   readonly hidden: number;
   readonly shown: number;
+  /** It has an entry outside a list that the caller may not have. */
+  readonly isDenied: boolean;
   /** Cursor of the next page. */
   readonly nextCursor: string | undefined;
 }
@@ -37,10 +39,15 @@ export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterO
   const edits: Edit[] = options.isModern ? [...cacheEdits(bytes, answer)] : [];
   let hidden = 0;
   let shown = 0;
-  for (const { kind, items, start, end } of answer.lists) {
+  let isDenied = false;
+  for (const { kind, items, start, end, isSingle } of answer.lists) {
     if (kind === "instructions") {
       const pieces = [NO_TEXT];
       if (items.some((item) => options.leavesOut?.has(item) === true)) edits.push({ start, end, pieces });
+      continue;
+    }
+    if (isSingle) {
+      isDenied ||= items.some((item) => !mayKeep(kind, item, options));
       continue;
     }
     const kept = items.filter((item) => mayKeep(kind, item, options));
@@ -55,6 +62,7 @@ export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterO
     bytes: edits.length === 0 ? bytes : splice(bytes, edits),
     hidden,
     shown,
+    isDenied,
     nextCursor: nextCursor?.kind === "text" ? spanText(bytes, nextCursor) : undefined,
   };
 }
@@ -74,6 +82,7 @@ function mayKeep(
     case "prompt":
       return keeps({ kind, name });
     case "resource":
+    case "skill":
       return keeps({ kind, uri: name });
     case "template":
       return keeps({ kind, uriTemplate: name });

@@ -19,8 +19,15 @@ export const LISTS = [
   { method: "tools/list", member: "tools", kind: "tool", name: "name" },
   { method: "prompts/list", member: "prompts", kind: "prompt", name: "name" },
   { method: "resources/list", member: "resources", kind: "resource", name: "uri" },
+  { method: "resources/directory/read", member: "resources", kind: "resource", name: "uri" },
   { method: "resources/templates/list", member: "resourceTemplates", kind: "template", name: "uriTemplate" },
+  { method: "skills/list", member: "skills", kind: "skill", name: "uri" },
 ] as const satisfies readonly { method: string; member: string; kind: ListedItem["kind"]; name: string }[];
+
+/** Methods whose responses are filtered. The response to `skills/get` has one entry of `skills/list`. */
+export const FILTERED_METHODS: ReadonlySet<string> = new Set([...LISTS.map(({ method }) => method), "skills/get"]);
+
+const SKILL = "skill";
 
 /** A text for models in the response to `initialize` and `server/discover`. */
 const INSTRUCTIONS = "instructions";
@@ -40,6 +47,8 @@ export interface FoundList {
   readonly start: number;
   readonly end: number;
   readonly items: readonly FoundItem[];
+  /** An entry outside a list, which cannot be removed from its answer. */
+  readonly isSingle?: true;
 }
 
 export interface ListAnswer {
@@ -77,7 +86,7 @@ export function readListAnswer(bytes: Buffer): ListAnswer | "none" | "unreadable
 }
 
 const ENVELOPE = ["jsonrpc", "id", "method", "params", "result", "error"];
-const RESULT = [...LISTS.map(({ member }) => member), INSTRUCTIONS, "nextCursor", "cacheScope", "ttlMs"];
+const RESULT = [...LISTS.map(({ member }) => member), INSTRUCTIONS, SKILL, "nextCursor", "cacheScope", "ttlMs"];
 const FOLDED: ReadonlySet<string> = new Set([...ENVELOPE, ...RESULT, ...LISTS.map(({ name }) => name)].map(foldWords));
 
 /** Whether a lenient client could read the key as a known one. */
@@ -125,6 +134,16 @@ function readResult(bytes: Buffer): Omit<ListAnswer, "id"> | "other" | undefined
       if (read) lists.push(read);
       else isSound = false;
       if (!read) scanner.skipValue();
+    } else if (key === SKILL) {
+      if (scanner.peek() !== "object") {
+        isSound = false;
+        scanner.skipValue();
+        continue;
+      }
+      const start = scanner.position;
+      const name = readName(bytes, "uri");
+      const item = { start, end: scanner.position, name };
+      lists.push({ kind: SKILL, start, end: item.end, items: [item], isSingle: true });
     } else if (key === INSTRUCTIONS) {
       const { kind, ...span } = scanner.take();
       const quote = kind === "text" ? 1 : 0;

@@ -2,6 +2,7 @@
 import type { CompiledRoute } from "../../config/compiled.ts";
 import { itemKey, LOCKABLE, LOCKED_KINDS, type LockedKind } from "../../features/mcp/locked-items.ts";
 import type { ToolLock } from "../../features/mcp/tool-lock.ts";
+import { normalResourceUri } from "../../policy/mcp/resource-uri.ts";
 import type { McpFacts } from "../../policy/facts.ts";
 import type { ListAnswer } from "../lists/list-answer.ts";
 import { checkTools, type ToolDrift, type ToolsCheck } from "./check-tools.ts";
@@ -79,11 +80,30 @@ export function toolLockOf({ mcp }: CompiledRoute): ToolLock | undefined {
 }
 
 /** Key of the item that a lock decides about: the called tool, the prompt used, the template completed. */
-export function calledKey({ kinds }: ToolLock, { method, tool, prompt, resource }: McpFacts): string | undefined {
+export function calledKey(lock: ToolLock, { method, tool, prompt, resource }: McpFacts): string | undefined {
+  const { kinds } = lock;
   if (tool !== undefined) return itemKey("tool", tool);
   if ((method === "prompts/get" || prompt !== undefined) && kinds.has("prompt")) return itemKey("prompt", prompt ?? "");
   const isTemplate = method === "completion/complete" && resource !== undefined && kinds.has("template");
-  return isTemplate ? itemKey("template", resource) : undefined;
+  if (isTemplate) return itemKey("template", resource);
+  return resource !== undefined && kinds.has("skill") ? skillKey(lock, method, resource) : undefined;
+}
+
+/** Longer prefixes of a URI are not compared with locked skills: the caller chooses how many there are. */
+const MAX_SKILL_PREFIX = 1024;
+
+/** @returns the key of the innermost locked skill that has the file; without one, a key only for `skill:` URIs */
+function skillKey({ items }: ToolLock, method: string | undefined, uri: string): string | undefined {
+  if (method === "skills/get") return itemKey("skill", uri);
+  if (method === "completion/complete") return undefined;
+  for (const spelling of new Set([uri, normalResourceUri(uri) ?? uri])) {
+    const longest = spelling.length <= MAX_SKILL_PREFIX ? spelling.length : spelling.lastIndexOf("/", MAX_SKILL_PREFIX);
+    for (let end = longest; end > 0; end = spelling.lastIndexOf("/", end - 1)) {
+      const key = itemKey("skill", `${spelling.slice(0, end)}/SKILL.md`);
+      if (items.has(key)) return key;
+    }
+  }
+  return /^skill:/i.test(uri) ? itemKey("skill", uri) : undefined;
 }
 
 /** Kind of item that the lock compares in the response to such a request. */

@@ -1,6 +1,6 @@
 /** Criteria about MCP messages: tools and their arguments, prompts, resources, methods. */
 import { type Criterion, asIs, text } from "../criterion.ts";
-import type { Facts } from "../facts.ts";
+import type { Facts, McpFacts } from "../facts.ts";
 import { compileStringMatch } from "../match.ts";
 import { TOOL_MATCH_SCHEMA, parseToolMatch } from "./tool-match.ts";
 import { FALSE, type Truth, TRUE, UNKNOWN } from "../packed-outcome.ts";
@@ -14,6 +14,8 @@ export const TOOL_OK = "mcp-tool-ok";
 export const NOT_A_TOOL_CALL = "mcp-not-a-tool-call";
 export const OTHER_MESSAGE = "mcp-other-message";
 export const ARGUMENT_UNKNOWN = "mcp-tool-argument-unknown";
+const RESOURCE_OK = "mcp-resource-ok";
+const RESOURCE_UNAUTHORIZED = "mcp-resource-unauthorized";
 export const RESOURCE_UNKNOWN = "mcp-resource-unknown";
 
 const ofToolCalls = { reason: NOT_A_TOOL_CALL, isMeant: ({ mcp }: Facts) => mcp?.method === "tools/call" };
@@ -88,10 +90,20 @@ export const MCP_CRITERIA: readonly Criterion[] = [
     ...text("mcp_resource", asIs, resourceOf, spellResourceMatch),
     doc: "URI of the resource that a message reads, subscribes to or completes, normalized (scheme and host in lower case, no unnecessary escapes); false for other messages. Unknown for ambiguous URIs (`..`, `%2F`, an empty segment), which then fail allow and deny rules.",
     about: "message",
-    reasons: { ok: "mcp-resource-ok", no: "mcp-resource-unauthorized" },
+    reasons: { ok: RESOURCE_OK, no: RESOURCE_UNAUTHORIZED },
     ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.resource !== undefined },
     unknownReason: RESOURCE_UNKNOWN,
     isUnknown: (facts) => resourceOf(facts) === "",
+  },
+  {
+    ...text("mcp_skill", asIs, skillOf, spellResourceMatch),
+    doc: "URI of a skill or one of its files, normalized like `mcp_resource`: of a `skills/get` message, and of messages that read or subscribe to `skill:` resources; false for other messages. Directories end with `/`. Skills under other schemes: their files are matched by `mcp_resource` only.",
+    about: "message",
+    // A skill is a set of resources, and a policy has room for 50 reasons.
+    reasons: { ok: RESOURCE_OK, no: RESOURCE_UNAUTHORIZED },
+    ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp !== undefined && isAboutSkill(mcp) },
+    unknownReason: RESOURCE_UNKNOWN,
+    isUnknown: ({ mcp }) => mcp !== undefined && isAboutSkill(mcp) && resourceOf({ mcp }) === "",
   },
   {
     ...text("mcp_method", asIs, ({ mcp }) => mcp?.method ?? ""),
@@ -105,8 +117,20 @@ export const MCP_CRITERIA: readonly Criterion[] = [
 /** Short values cost practically nothing, since the number of criteria is limited at load. */
 const FREE_WORK = 256;
 
+/** Whether the message is about a skill as far as the message alone shows it. */
+function isAboutSkill({ method, resource }: McpFacts): boolean {
+  return resource !== undefined && (method === "skills/get" || /^skill:/i.test(resource));
+}
+
+/** "" for other messages. A directory gets the slash that the prefixes of its files have, so that one rule is about both. */
+function skillOf({ mcp }: Facts): string {
+  if (mcp === undefined || !isAboutSkill(mcp)) return "";
+  const uri = resourceOf({ mcp });
+  return mcp.method !== "resources/directory/read" || uri === "" || uri.endsWith("/") ? uri : `${uri}/`;
+}
+
 /** "" for a URI without a normal form. */
-function resourceOf({ mcp }: Facts): string {
+function resourceOf({ mcp }: Pick<Facts, "mcp">): string {
   const uri = mcp?.resource ?? "";
   if (lastUri.text !== uri) lastUri = { text: uri, spelled: normalResourceUri(uri) ?? "" };
   return lastUri.spelled;

@@ -27,7 +27,7 @@ export const UNKNOWN_VALUE = "unknown-value-";
 
 /** Names without "*"; in a path, URI or ID, a "*" that is not at an end may be literal. */
 const WITHOUT_STAR = new Set(["mcp_tool", "mcp_prompt", "mcp_method", "domain", "email", "idp"]);
-const SELDOM_STAR = new Set(["http_path", "mcp_resource", "user"]);
+const SELDOM_STAR = new Set(["http_path", "mcp_resource", "mcp_skill", "user"]);
 const NEVER_EMPTY = new Set(["mcp_tool", "mcp_method", "user", "groups"]);
 
 /**

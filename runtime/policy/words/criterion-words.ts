@@ -63,6 +63,8 @@ function clauseOf({ criterion: { name }, subPath, data }: Said): string | undefi
       return textWords("the prompt", data);
     case "mcp_resource":
       return textWords("the resource URI", data);
+    case "mcp_skill":
+      return textWords("the skill URI", data);
     case "mcp_method":
       return textWords("the MCP method", data);
     case "http_method":

@@ -35,6 +35,8 @@ const LIST_OF: Readonly<Record<LockedKind, ChangedList | undefined>> = {
   tool: "tools",
   prompt: "prompts",
   template: "resources",
+  // Skills have no notification of their own; their files are resources.
+  skill: "resources",
   instructions: undefined,
 };
 

@@ -7,7 +7,7 @@
  */
 import { filterAnswer, nextPage, type FilteredAnswer } from "../../mcp/lists/filter-answer.ts";
 import { EventBlocks, renderEvent, type EventBlock } from "../../mcp/lists/event-blocks.ts";
-import { LISTS, readListAnswer } from "../../mcp/lists/list-answer.ts";
+import { FILTERED_METHODS, readListAnswer } from "../../mcp/lists/list-answer.ts";
 import type { McpMessage } from "../../mcp/message.ts";
 import { isJsonMediaType } from "../../mcp/message-headers.ts";
 import { repliesTo, sameId } from "../../mcp/message-id.ts";
@@ -43,7 +43,7 @@ export function listReaderFor(deps: ListDeps, context: RequestContext, next: Lis
   const isStream = exchange.method === "GET";
   // Lax servers also respond to a notification.
   const method = message?.facts.method;
-  const isFiltered = filters && LISTS.some((list) => list.method === method);
+  const isFiltered = filters && method !== undefined && FILTERED_METHODS.has(method);
   const lockedKind = toolLock && lockedKindOf(toolLock, method);
   const isList = isFiltered || lockedKind !== undefined;
   // A client accepts tools from any stream they come in, and a server with a lock is one that may try that.
@@ -240,6 +240,7 @@ export class ListReader implements AnswerReader {
       leavesOut,
       isModern: this.#message?.isModern === true,
     });
+    if (filtered.isDenied) return "unreadable";
     this.#rules.count?.(filtered);
     return filtered;
   }

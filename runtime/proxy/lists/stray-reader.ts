@@ -19,8 +19,9 @@ import type { ListRules } from "./list-rules.ts";
 const MAX_BYTES = 8 * 1024 * 1024;
 /** Matches possible member names, also for a client that parses loosely or resolves escapes. Texts may mention them. */
 const TOOLS = /(?<!\\)"tool|\\u0(?:0[4-7]|17f)/i;
-/** The same for all locked kinds. The long s is written as its UTF-8 bytes, which are read one at a time here. */
-const ANY = /(?<!\\)"(?:tool|prompt|re(?:s|\xc5\xbf)ource[-_]?t|in(?:s|\xc5\xbf)tr)|\\u0(?:0[4-7]|17f)/i;
+/** The same for all locked kinds. The long s and the Kelvin sign are written as their UTF-8 bytes, which are read one at a time here. */
+const ANY =
+  /(?<!\\)"(?:tool|prompt|re(?:s|\xc5\xbf)ource[-_]?t|in(?:s|\xc5\xbf)tr|(?:s|\xc5\xbf)(?:k|\xe2\x84\xaa)ill)|\\u0(?:0[4-7]|17f)/i;
 const LONGEST_MARK = 12;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 

@@ -95,8 +95,10 @@ export function lockReaderFor(deps: ToolLockDeps, context: RequestContext): Lock
     if (!mayHide) return NOTHING;
     if (onDrift === "hide" || check.drifted.size === 0) return check.drifted;
     // With `deny` the tool stays listed, and a call gets the reason. Hidden anyway: an item whose name is ambiguous, since
-    // calls of it cannot be recognized; and instructions, which work without a call.
-    const texts = new Set(answer.lists.flatMap(({ kind, items }) => (kind === "instructions" ? items : [])));
+    // calls of it cannot be recognized; instructions, which work without a call; and a single entry.
+    const texts = new Set(
+      answer.lists.flatMap(({ kind, items, isSingle }) => (kind === "instructions" || isSingle ? items : [])),
+    );
     return new Set([...check.drifted].filter((item) => item.name === undefined || texts.has(item)));
   };
 }

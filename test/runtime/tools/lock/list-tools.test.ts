@@ -32,8 +32,17 @@ const ALL: Answers = {
       ? { result: { prompts: [{ name: "one" }], nextCursor: "2" } }
       : { result: { prompts: [{ name: "two" }] } },
   "resources/templates/list": { result: { resourceTemplates: [{ uriTemplate: "file:///{x}" }] } },
+  "skills/list": {
+    result: {
+      skills: [
+        { uri: "skill://a/SKILL.md", resources: [] },
+        // Without digests of its files there is nothing to lock.
+        { uri: "skill://b/SKILL.md", resources: "dynamic" },
+      ],
+    },
+  },
 };
-const FOUND = ["read", "prompt one", "prompt two", "resource template file:///{x}"];
+const FOUND = ["read", "prompt one", "prompt two", "resource template file:///{x}", "skill skill://a/SKILL.md"];
 
 describe("listTools()", () => {
   test("finds all that can be locked, on all pages, in both eras", async () => {

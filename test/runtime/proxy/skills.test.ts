@@ -1,0 +1,156 @@
+/** Skills (`io.modelcontextprotocol/skills`) on their way through an MCP server route: policy and lock. */
+import type { Socket } from "node:net";
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { toolDigest } from "../../../runtime/features/mcp/tool-lock-file.ts";
+import { parseExactJson } from "../../../runtime/shared/json/exact-json.ts";
+import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
+import { sendRaw } from "../../support/raw-client.ts";
+import { startScriptedUpstream, type ScriptedUpstream } from "../../support/scripted-upstream.ts";
+
+const REFUNDS = entry("skill://acme/refunds/SKILL.md", ["skill://acme/refunds/SKILL.md", "skill://acme/refunds/a.md"]);
+const CHANGED = entry("skill://acme/refunds/SKILL.md", ["skill://acme/refunds/SKILL.md", "skill://acme/refunds/b.md"]);
+const SECRET = entry("skill://acme/secret/SKILL.md", ["skill://acme/secret/SKILL.md"]);
+const NATIVE = entry("github://acme/app/skills/release/SKILL.md", []);
+const DYNAMIC = entry("skill://acme/daily/SKILL.md", "dynamic");
+
+function entry(uri: string, files: readonly string[] | "dynamic"): string {
+  const resources =
+    files === "dynamic" ? files : files.map((file) => ({ uri: file, digest: `sha256:${"0".repeat(64)}`, size: 1 }));
+  return JSON.stringify({ uri, frontmatter: { name: "n", description: "d" }, resources });
+}
+const digest = (text: string): string => toolDigest(parseExactJson(text) ?? null);
+
+let upstream: ScriptedUpstream;
+let pipeline: Pipeline;
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+});
+afterAll(() => upstream.close());
+beforeEach(async () => {
+  const route = (name: string, server: string, rules = ""): string => `
+      - from: https://mcp.example
+        name: ${name}
+        prefix: /${name}
+        to: ${upstream.origin}
+        mcp: { server: { path: /mcp${server} } }
+        policy: [{ allow: { and: [{ domain: example.com }] } }${rules}]`;
+  const skills = JSON.stringify({
+    "skill://acme/refunds/SKILL.md": [digest(REFUNDS)],
+    "github://acme/app/skills/release/SKILL.md": [digest(NATIVE)],
+  });
+  const lock = (mode: string): string => `, tool_lock: { tools: {}, skills: ${skills}, on_drift: ${mode} }`;
+  const routes = ["hide", "deny", "warn"].map((mode) => route(mode, lock(mode)));
+  pipeline = await startPipeline(`
+    runtime_flags: { mcp: true }
+    routes:${route("judged", "", ', { deny: { and: [{ mcp_skill: { starts_with: "skill://acme/secret/" } }] } }')}${routes.join("")}
+  `);
+});
+afterEach(() => pipeline.close());
+
+interface Answer {
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly code: number; readonly message: string };
+  /** The server got the request. */
+  readonly reached: boolean;
+}
+
+async function ask(route: string, method: string, params: object, result: string): Promise<Answer> {
+  let reached = false;
+  upstream.answer((socket: Socket) => {
+    reached = true;
+    const body = `{"jsonrpc":"2.0","id":1,"result":{${result}}}`;
+    socket.end(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  });
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const head = [
+    `POST /${route}/mcp HTTP/1.1`,
+    "Host: mcp.example",
+    "Connection: close",
+    "Authorization: Bearer gwt_alice",
+    "Accept: application/json, text/event-stream",
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+  ];
+  const answer = await sendRaw(pipeline.port, [...head, "", body].join("\r\n"), 5_000);
+  return { ...(JSON.parse(answer.body) as Omit<Answer, "reached">), reached };
+}
+const list = async (route: string, ...entries: readonly string[]): Promise<readonly string[]> => {
+  const { result = {} } = await ask(route, "skills/list", {}, `"skills":[${entries.join(",")}]`);
+  return (result["skills"] as { uri: string }[]).map(({ uri }) => uri);
+};
+const get = (route: string, uri: string, answered: string): Promise<Answer> =>
+  ask(route, "skills/get", { uri }, `"skill":${answered}`);
+const read = async (route: string, uri: string, method = "resources/read"): Promise<boolean> =>
+  (await ask(route, method, { uri }, method === "resources/read" ? '"contents":[]' : '"resources":[]')).reached;
+
+describe("mcp_skill", () => {
+  test("a denied skill is not listed, not found, and its files are not read", async () => {
+    expect(await list("judged", REFUNDS, SECRET)).toEqual(["skill://acme/refunds/SKILL.md"]);
+    const denied = await get("judged", "skill://acme/secret/SKILL.md", SECRET);
+    expect(denied).toMatchObject({ reached: false, error: { code: -32602 } });
+    expect(denied.error?.message).toMatch(/^Skill not found \(request id /);
+    expect(pipeline.records.at(-1)).toMatchObject({ allow: false });
+    expect((await get("judged", "skill://acme/refunds/SKILL.md", REFUNDS)).result).toHaveProperty("skill");
+    for (const uri of ["skill://acme/secret/a.md", "SKILL://acme/secret/a.md", "skill://acme/%73ecret/a.md"])
+      expect(await read("judged", uri), uri).toBe(false);
+    expect(await read("judged", "skill://acme/refunds/a.md")).toBe(true);
+    expect(await read("judged", "file:///secret")).toBe(true);
+  });
+
+  test("directories belong to their skill, and their entries are filtered like other lists", async () => {
+    expect(await read("judged", "skill://acme/secret", "resources/directory/read")).toBe(false);
+    const children = '"resources":[{"uri":"skill://acme/secret/a.md"},{"uri":"skill://acme/refunds"}]';
+    const { result } = await ask("judged", "resources/directory/read", { uri: "skill://acme" }, children);
+    expect(result?.["resources"]).toEqual([{ uri: "skill://acme/refunds" }]);
+  });
+
+  test("a response with a denied skill instead of the requested one does not pass", async () => {
+    const answer = await get("judged", "skill://acme/refunds/SKILL.md", SECRET);
+    expect(answer.result).toBeUndefined();
+    expect(JSON.stringify(answer)).not.toContain("secret");
+  });
+});
+
+describe("a lock with skills", () => {
+  test("a changed, an unlocked and a dynamic skill are hidden", async () => {
+    expect(await list("hide", REFUNDS, SECRET, DYNAMIC)).toEqual(["skill://acme/refunds/SKILL.md"]);
+    expect(await list("hide", CHANGED)).toEqual([]);
+    expect(await list("warn", CHANGED, SECRET)).toHaveLength(2);
+  });
+
+  test.each(["hide", "deny"])(
+    "%s: files of a changed or unknown skill are not read, whatever their scheme",
+    async (route) => {
+      await list(route, REFUNDS, NATIVE);
+      expect(await read(route, "skill://acme/refunds/a.md")).toBe(true);
+      expect(await read(route, "skill://acme/refunds", "resources/directory/read")).toBe(true);
+      expect(await read(route, "github://acme/app/skills/release/x/y.md")).toBe(true);
+      await list(route, CHANGED, entry("github://acme/app/skills/release/SKILL.md", ["github://other"]));
+      for (const uri of ["skill://acme/refunds/a.md", "skill://acme/refunds/x/y.md", "skill://acme/new/SKILL.md"])
+        expect(await read(route, uri), uri).toBe(false);
+      expect(await read(route, "github://acme/app/skills/release/x/y.md")).toBe(false);
+      expect(await read(route, "github://acme/app/README.md")).toBe(true);
+      const got = await get(route, "skill://acme/refunds/SKILL.md", CHANGED);
+      expect(got).toMatchObject({ reached: false, error: { code: -32602 } });
+    },
+  );
+
+  test.each(["hide", "deny"])(
+    "%s: a response to skills/get that differs from the lock does not pass",
+    async (route) => {
+      await list(route, REFUNDS);
+      const answer = await get(route, "skill://acme/refunds/SKILL.md", CHANGED);
+      expect(answer).toMatchObject({ reached: true });
+      expect(answer.result).toBeUndefined();
+      expect((await get("warn", "skill://acme/refunds/SKILL.md", CHANGED)).result).toHaveProperty("skill");
+    },
+  );
+
+  test("a URI with many segments is compared within bounds", async () => {
+    await list("hide", REFUNDS);
+    expect(await read("hide", `skill://acme/refunds${"/a".repeat(1_500)}`)).toBe(true);
+    expect(await read("hide", `other://x${"/a".repeat(1_500)}`)).toBe(true);
+  });
+});
