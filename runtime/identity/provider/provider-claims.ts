@@ -99,7 +99,7 @@ export function withOthersLeftOut(facts: ProfileFacts): ProfileFacts {
 
 /**
  * Removes an email address that does not count: one without `email_verified` under `idp_require_email_verified`, or one
- * in a domain that the provider may not assert.
+ * in a domain that the provider is not trusted with.
  */
 export function withCountedEmail<Facts extends { readonly email: string; readonly claims: Claims }>(
   facts: Facts,

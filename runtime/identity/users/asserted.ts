@@ -16,7 +16,7 @@ export interface AssertedUser {
   readonly userId: UserId;
   /** `iss`. */
   readonly issuer: string;
-  /** "" if there is none, or the issuer may not assert it. */
+  /** "" if there is none that the issuer is trusted to assert. */
   readonly email: string;
   /** True if the assertion says so. */
   readonly isEmailVerified: boolean;

@@ -98,10 +98,7 @@ export function exchangeDirect(
   return requestTokens(deps, asking, grantType, parameters);
 }
 
-/**
- * Best effort: the server may not support revocation, and the token is deleted here in any case. @returns true if the
- * server confirmed
- */
+/** Best effort: some servers cannot revoke, and the token is deleted here in any case. @returns true if the server confirmed */
 export async function revokeToken(
   deps: TokenEndpointDeps,
   asking: Asking,

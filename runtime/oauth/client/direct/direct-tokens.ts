@@ -169,7 +169,7 @@ export class DirectTokens {
       const result = await this.#pause(key, userId, true, why);
       // An unreachable server or an operator's mistake does not invalidate a valid token.
       if (isGood && why !== "denied" && why !== "sign-in") return this.#heldOf(key, stored.value);
-      // A user who may not get a new token loses the old one.
+      // A user who cannot get a new token loses the old one.
       if (stored && why !== "unavailable") await this.#deps.store.delete(key, { ifVersion: stored.version });
       return result;
     }
