@@ -130,9 +130,9 @@ async function findGroups(request: ScimRequest, filter: readonly Term[]): Promis
   if (!matches({ ...group.attributes, id: group.id }, ofGroup, GROUP_SHAPE)) return [];
   // Entra queries memberships as `id eq "…" and members eq "…"`.
   if (ofGroup.length === filter.length) return [group];
-  const wanted = texts("members");
-  if (wanted.length !== filter.length - ofGroup.length) return [];
-  for (const user of wanted) if (!isResourceId(user) || !(await members.has(directory.name, group.id, user))) return [];
+  const users = texts("members");
+  if (users.length !== filter.length - ofGroup.length) return [];
+  for (const user of users) if (!isResourceId(user) || !(await members.has(directory.name, group.id, user))) return [];
   return [group];
 }
 

@@ -37,17 +37,17 @@ const MAX_PER_SECOND = 600;
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 export function scimEndpoints(
-  given: Omit<ScimDeps, "failures" | "pace" | "turn"> & { readonly clock: Clock },
+  parts: Omit<ScimDeps, "failures" | "pace" | "turn"> & { readonly clock: Clock },
 ): readonly Endpoint[] {
-  const failures = createRateLimit(given, FAILURES.burst, FAILURES.perSecond);
-  const deps: ScimDeps = { ...given, failures, pace: createPace(MAX_PER_SECOND), turn: createTurns() };
+  const failures = createRateLimit(parts, FAILURES.burst, FAILURES.perSecond);
+  const deps: ScimDeps = { ...parts, failures, pace: createPace(MAX_PER_SECOND), turn: createTurns() };
   const underWay = new Map<string, number>();
   const endpoint: Endpoint = {
     methods: METHODS,
     path: `${SCIM_PATH}/*`,
     handle: (exchange, snapshot) => handle(deps, underWay, exchange, snapshot),
   };
-  return [endpointOverStore(endpoint, given.log, respondStoreAway)];
+  return [endpointOverStore(endpoint, parts.log, respondStoreAway)];
 }
 
 /** Spaces requests evenly: concurrent ones run one at a time. */

@@ -77,21 +77,21 @@ export function createResources(
     store.put(keyOf(directory, id), value, { ifVersion, tags: tagsOf?.(directory, value.attributes) ?? [] });
 
   /** Reserves all names or none. @returns the names that were free before */
-  const reserve = async (wanted: readonly NameOf[], id: string, isFirst = false): Promise<readonly NameOf[]> => {
+  const reserve = async (requested: readonly NameOf[], id: string, isFirst = false): Promise<readonly NameOf[]> => {
     const reserved: NameOf[] = [];
     try {
-      for (const name of wanted) if (await names.reserve(name, id, isFirst)) reserved.push(name);
+      for (const name of requested) if (await names.reserve(name, id, isFirst)) reserved.push(name);
       return reserved;
     } catch (error) {
       await releaseAll(reserved, id);
       throw error;
     }
   };
-  const releaseAll = async (given: readonly NameOf[], id: string): Promise<void> => {
-    for (const name of given) await names.release(name, id);
+  const releaseAll = async (reserved: readonly NameOf[], id: string): Promise<void> => {
+    for (const name of reserved) await names.release(name, id);
   };
-  const confirm = async (given: readonly NameOf[], id: string): Promise<void> => {
-    for (const name of given) await names.confirm(name, id);
+  const confirm = async (reserved: readonly NameOf[], id: string): Promise<void> => {
+    for (const name of reserved) await names.confirm(name, id);
   };
 
   return {

@@ -39,9 +39,9 @@ export function serversOpenTo(
 ): readonly CompiledRoute[] {
   const servers = snapshot.routes.filter(({ mcp }) => mcp?.kind === "server");
   if (snapshot.holdsOwnersApart !== true) return servers;
-  const isMeant = ({ key, host: its }: CompiledRoute): boolean =>
+  const isCaller = ({ key, host: its }: CompiledRoute): boolean =>
     routeKey === undefined ? its === host : key === routeKey;
-  const clients = snapshot.routes.filter((route) => route.mcp?.kind === "client" && isMeant(route));
+  const clients = snapshot.routes.filter((route) => route.mcp?.kind === "client" && isCaller(route));
   if (clients.length === 0) return [];
   const some = oneOfEachOwner(clients);
   return servers.filter((server) => some.every((client) => reaches(client, server)));

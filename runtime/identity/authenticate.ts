@@ -21,7 +21,7 @@ import { applicationOpens } from "./application-reach.ts";
 import { BoundedCache, type Visited } from "../shared/cache.ts";
 import { createConfirmation, refusal, type Claimed, type Confirm } from "./confirm-credential.ts";
 import { sessionCookieName, type Cookies } from "./cookie.ts";
-import { isStillVouchedFor, needsVoucher } from "./users/asserted.ts";
+import { isStillTrusted, needsTrustCheck } from "./users/asserted.ts";
 import { isOutdated } from "./users/device-facts.ts";
 import { audienceAllows, isApplicationAudience, type ExternalTokens, type TokenAudience } from "./external-token.ts";
 import type { IdentityService } from "./identities.ts";
@@ -168,7 +168,7 @@ class Readings {
 
   /** Checked at every request, since the configuration may have changed. */
   #isTrusted(principal: Principal): boolean {
-    return !needsVoucher(principal) || isStillVouchedFor(this.#deps.snapshots.current().settings, principal);
+    return !needsTrustCheck(principal) || isStillTrusted(this.#deps.snapshots.current().settings, principal);
   }
 }
 
@@ -182,9 +182,9 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   // User and client keys are not remembered as revoked: drop their credentials from the caches, to be read again.
   deps.revocations.subscribe((key) => {
     if (!key.startsWith("user:") && !key.startsWith("client:")) return;
-    const isMeant = (entry: Entry): boolean => entry.result.principal.revocationKeys.includes(key);
-    tokens.deleteWhere(isMeant);
-    cookies.deleteWhere(isMeant);
+    const hasKey = (entry: Entry): boolean => entry.result.principal.revocationKeys.includes(key);
+    tokens.deleteWhere(hasKey);
+    cookies.deleteWhere(hasKey);
   });
 
   const isMeantFor = (audience: string, routeKey: string | undefined, presentedAt: TokenAudience): boolean =>

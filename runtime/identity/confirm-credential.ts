@@ -8,7 +8,7 @@ import type { Snapshots } from "../config/snapshot.ts";
 import { readUserId } from "../shared/user-id.ts";
 import type { Store } from "../store/store.ts";
 import type { IdentityService } from "./identities.ts";
-import { isStillVouchedFor, workloadUser } from "./users/asserted.ts";
+import { isStillTrusted, workloadUser } from "./users/asserted.ts";
 import { provenDevices, sameDevices } from "./users/device-facts.ts";
 import type { AssertedBy, AuthFailureReason, AuthResult, Principal, User } from "./principal.ts";
 import { userTag, type DeviceProof, type SessionRecords } from "./identity-records.ts";
@@ -69,8 +69,8 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
     const devices = proofs.length === 0 ? undefined : await provenDevices(deps, proofs, userId);
     // A revocation may have arrived while reading.
     if (revocations.isRevoked(keys)) return refusal("revoked");
-    const vouched = { assertedBy, user, clientId: claimed.clientId };
-    if (!isStillVouchedFor(deps.snapshots.current().settings, vouched)) return refusal("revoked");
+    const caller = { assertedBy, user, clientId: claimed.clientId };
+    if (!isStillTrusted(deps.snapshots.current().settings, caller)) return refusal("revoked");
     // The same object while nothing changes: assertions and application tokens are cached by it.
     if (earlier && isSameUser(earlier, user, expiresAt) && sameDevices(earlier.devices, devices)) {
       return { ok: true, principal: earlier };

@@ -28,9 +28,9 @@ export function createCsrf(deps: { readonly keys: Keys }): Csrf {
       return mac(current, principal, form).toString("base64url");
     },
     verify(principal, form, token) {
-      const given = Buffer.from(token, "base64url");
+      const presented = Buffer.from(token, "base64url");
       // Try every key: a form opened before a change of shared_secret still works.
-      return keys.some((key) => sameSecret(given, mac(key, principal, form)));
+      return keys.some((key) => sameSecret(presented, mac(key, principal, form)));
     },
   };
 }

@@ -48,7 +48,7 @@ export function createIdJags(deps: IdJagsDeps): IdJags {
     async signIns(userId) {
       return (await read(userId))?.signIns ?? 0;
     },
-    async request(userId, wanted) {
+    async request(userId, idJagRequest) {
       let subject = await read(userId);
       if (!subject) return { ok: false, reason: "sign-in", detail: "no ID token of the user is known" };
       if (!lasts(subject)) {
@@ -59,7 +59,7 @@ export function createIdJags(deps: IdJagsDeps): IdJags {
         if (!subject || !lasts(subject))
           return { ok: false, reason: "sign-in", detail: "the user's ID token has ended, and was not renewed" };
       }
-      return requestIdJag(deps, subject.settings, subject.idToken, wanted);
+      return requestIdJag(deps, subject.settings, subject.idToken, idJagRequest);
     },
   };
 }

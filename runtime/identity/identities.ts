@@ -14,9 +14,9 @@ import type { Identities, ProviderTokens } from "./interfaces.ts";
 import type { User } from "./principal.ts";
 import type { ProviderTokenSet } from "./provider/idp.ts";
 import type { ProfileFacts } from "./provider/provider-claims.ts";
-import { createTellIdentities } from "./tell-identities.ts";
+import { createIdentityLog } from "./identity-log.ts";
 import { afterWaiting } from "./users/refresh-result.ts";
-import { type IdentityDeps, KeptIdentities, UserRefreshes } from "./users/user-refreshes.ts";
+import { type IdentityDeps, StoredUsers, UserRefreshes } from "./users/user-refreshes.ts";
 
 export interface IdentityService extends Identities {
   /** Stores the result of a completed sign-in. */
@@ -37,8 +37,8 @@ const MAX_CONFLICTS = 8;
 
 export function createIdentities(deps: IdentityDeps): IdentityService {
   const { records, clock } = deps;
-  const users = new KeptIdentities(deps);
-  const tell = createTellIdentities(deps.log);
+  const users = new StoredUsers(deps);
+  const tell = createIdentityLog(deps.log);
   const refreshes = new UserRefreshes(deps, users, tell);
 
   return {
@@ -80,9 +80,9 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       const now = epochSeconds(clock);
       if (refreshDueAt === undefined || now < refreshDueAt) return users.userOf(stored.value);
       if (refreshes.isPaused(userId)) return users.userOf(stored.value);
-      const asked = refreshes.refresh(userId);
+      const refresh = refreshes.refresh(userId);
       if (now < refreshDueAt + RENEW_AHEAD_SECONDS) return users.userOf(stored.value);
-      const result = await Promise.race([asked, afterWaiting()]);
+      const result = await Promise.race([refresh, afterWaiting()]);
       if (result.ok) return result.user;
       // An unreachable provider signs no user out: the session has its own expiry.
       return result.reason === "unavailable" ? users.userOf(stored.value) : undefined;

@@ -3,7 +3,7 @@ import type { CompiledRoute } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { ExternalTokenClaims, TokenAudience } from "./external-token.ts";
-import type { IdJagAnswer, WantedIdJag } from "./provider/id-jag-request.ts";
+import type { IdJagAnswer, IdJagRequest } from "./provider/id-jag-request.ts";
 import type { AuthResult, Principal, User } from "./principal.ts";
 
 /** The provider's tokens of a user, for `${gateway.access_token}` and `${gateway.id_token}`. "" if there is none. */
@@ -123,7 +123,7 @@ export interface Revocations {
   /** Revokes in this process only, for a key that no other process knows. */
   endHere(key: string): void;
   /** Revoked here, but not stored yet. */
-  isOwed(key: string): boolean;
+  isPending(key: string): boolean;
   /** @param listener called with each revoked key, and with `CHANGED` plus the tag for changed facts */
   subscribe(listener: (key: string) => void): () => void;
 }
@@ -149,7 +149,7 @@ export interface Identities {
 
 /** Identity assertion authorization grants (ID-JAGs) for signed-in users, from their identity provider. */
 export interface IdJags {
-  request(userId: string, wanted: WantedIdJag): Promise<IdJagAnswer>;
+  request(userId: string, request: IdJagRequest): Promise<IdJagAnswer>;
   /** Number of sign-ins of the user, for retries after a new sign-in. 0: no ID token is known. */
   signIns(userId: string): Promise<number>;
 }

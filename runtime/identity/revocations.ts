@@ -147,7 +147,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       return keys.some((key) => (changes.get(key)?.epoch ?? -1) > since);
     },
     endHere: learn,
-    isOwed: (key) => owed.has(key),
+    isPending: (key) => owed.has(key),
     async revoke(key) {
       if (!/^(session|grant|service-account|device|client|user|oid):./.test(key)) {
         throw new GatewayError(

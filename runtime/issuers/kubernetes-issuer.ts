@@ -30,12 +30,12 @@ export type ReadKeySet =
   | { readonly ok: false; readonly problem: string };
 
 /** Location of the files and variables that Kubernetes puts into every container. */
-export interface KubernetesPlace {
+export interface KubernetesMount {
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-const IN_A_POD: KubernetesPlace = { directory: "/var/run/secrets/kubernetes.io/serviceaccount", env: process.env };
+const IN_A_POD: KubernetesMount = { directory: "/var/run/secrets/kubernetes.io/serviceaccount", env: process.env };
 /** The token changes about every hour; its issuer stays the same. */
 const FRESH_MS = 60_000;
 const RETRY_MS = 10_000;
@@ -44,10 +44,10 @@ const MAX_BYTES = 1024 * 1024;
 /** Issuer of legacy tokens, which name no audience and expire only with their account. */
 const LEGACY_ISSUER = "kubernetes/serviceaccount";
 
-export function createKubernetesIssuer(wallClock: Clock, place: KubernetesPlace = IN_A_POD): KubernetesIssuer {
+export function createKubernetesIssuer(wallClock: Clock, mount: KubernetesMount = IN_A_POD): KubernetesIssuer {
   const clock = steadyClock(wallClock);
   let known: { readonly name: string | undefined; readonly askAgainAtMs: number } | undefined;
-  const read = async (name: string): Promise<string> => (await readFile(join(place.directory, name), "utf8")).trim();
+  const read = async (name: string): Promise<string> => (await readFile(join(mount.directory, name), "utf8")).trim();
 
   const ownIssuer = async (): Promise<string | undefined> => {
     try {
@@ -66,7 +66,7 @@ export function createKubernetesIssuer(wallClock: Clock, place: KubernetesPlace 
       return name;
     },
     async readKeys(host) {
-      const { KUBERNETES_SERVICE_HOST: name, KUBERNETES_SERVICE_PORT: port = "443" } = place.env;
+      const { KUBERNETES_SERVICE_HOST: name, KUBERNETES_SERVICE_PORT: port = "443" } = mount.env;
       const server = host ?? (name === undefined ? undefined : `${name.includes(":") ? `[${name}]` : name}:${port}`);
       if (server === undefined) return { ok: false, problem: "this is no pod of a cluster" };
       try {

@@ -10,7 +10,7 @@ export function isUsableId(value: unknown): value is string {
 }
 
 /** Returns true if `aud` names only our own audiences. Other parties in the list could also present the token. */
-export function isMeantAlone(aud: unknown, isOurs: (audience: string) => boolean): boolean {
+export function isOnlyAudience(aud: unknown, isOurs: (audience: string) => boolean): boolean {
   const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
   return named.length > 0 && named.every((each) => typeof each === "string" && isOurs(each));
 }

@@ -16,7 +16,7 @@ import { hashSecret } from "../shared/keys.ts";
 import { workloadUserId, type UserId } from "../shared/user-id.ts";
 import { readTimes } from "./assertion-times.ts";
 import type { IssuerKeys, KeyOwner } from "./issuer-keys.ts";
-import { isMeantAlone, isUsableId, MAX_ASSERTION_CHARACTERS, readUnverified } from "./read-unverified.ts";
+import { isOnlyAudience, isUsableId, MAX_ASSERTION_CHARACTERS, readUnverified } from "./read-unverified.ts";
 
 export interface Workload {
   readonly entry: TrustedIssuer;
@@ -34,7 +34,7 @@ export type WorkloadResult =
   /** bad: the token is not valid here. unavailable: it cannot be checked without the keys. `detail` is for the log. */
   | { readonly ok: false; readonly reason: "bad" | "unavailable"; readonly detail: string };
 
-export interface WorkloadTokenPlace {
+export interface WorkloadTokenContext {
   /** Entries with the use under which the token is presented. */
   readonly entries: readonly TrustedIssuer[];
   /** Allowed audiences if the entry names none. */
@@ -47,7 +47,7 @@ type Claims = Readonly<Record<string, unknown>>;
 
 export async function verifyWorkload(
   keys: IssuerKeys,
-  { entries, audiences, now }: WorkloadTokenPlace,
+  { entries, audiences, now }: WorkloadTokenContext,
   token: string,
 ): Promise<WorkloadResult> {
   const verified = await verifyPlatformToken(keys, entries, token, (entry) => ({
@@ -149,7 +149,7 @@ function kindProblem(claims: Claims): string | undefined {
 }
 
 function audienceProblem({ aud }: Claims, audiences: readonly string[]): string | undefined {
-  return isMeantAlone(aud, (each) => audiences.includes(each)) ? undefined : "aud is not ours alone";
+  return isOnlyAudience(aud, (each) => audiences.includes(each)) ? undefined : "aud is not ours alone";
 }
 
 function bad(detail: string): Extract<WorkloadResult, { ok: false }> {

@@ -115,11 +115,11 @@ describe("a session ended from the user page while the store is away", () => {
     const id = (await bench.store.store.list("sessions"))[0]?.key ?? "";
     bench.store.broken = true;
     await expect(bench.session.revocations.revoke(id)).rejects.toMatchObject({ code: "store.unavailable" });
-    expect(bench.session.revocations.isOwed(id)).toBe(true);
+    expect(bench.session.revocations.isPending(id)).toBe(true);
     bench.store.broken = false;
     await refusedAtOther();
     await vi.waitFor(
-      within2s(() => expect(bench.session.revocations.isOwed(id)).toBe(false)),
+      within2s(() => expect(bench.session.revocations.isPending(id)).toBe(false)),
       { timeout: POLL_MS },
     );
   });

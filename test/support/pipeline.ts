@@ -170,7 +170,7 @@ export function createTestRevocations(): TestRevocations {
     change: () => Promise.resolve(),
     hasChanged: () => false,
     endHere: revokeNow,
-    isOwed: () => false,
+    isPending: () => false,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

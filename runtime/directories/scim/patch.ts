@@ -186,11 +186,11 @@ function itemsWith(attribute: Attribute, items: readonly AttributeObject[], valu
   const isSame = (one: AttributeObject, other: AttributeObject): boolean =>
     one["value"] === other["value"] && one["type"] === other["type"] && one["value"] !== undefined;
   const isPrimary = added.some((item) => item["primary"] === true);
-  const kept = items
+  const others = items
     .filter((item) => !added.some((each) => isSame(item, each)))
     // "The primary attribute value "true" MUST appear no more than once" (RFC 7643 §2.4).
     .map((item) => (isPrimary && item["primary"] === true ? { ...item, primary: false } : item));
-  return [...kept, ...added];
+  return [...others, ...added];
 }
 
 function itemsWhere(
@@ -199,7 +199,7 @@ function itemsWhere(
   { op, path: { sub }, value }: AttributeChange,
   where: readonly ItemTerm[],
 ): readonly AttributeObject[] {
-  const isMeant = (item: AttributeObject): boolean => matchesItem(item, where);
+  const isSelected = (item: AttributeObject): boolean => matchesItem(item, where);
   const change = (item: AttributeObject): AttributeObject | undefined => {
     if (sub) return withMember(item, sub.name, op === "remove" ? undefined : readValue(sub, value));
     return op === "remove" ? undefined : { ...item, ...readItem(attribute, value) };
@@ -208,7 +208,7 @@ function itemsWhere(
     const made = withContent(change(item));
     return made ? [made] : [];
   };
-  if (items.some(isMeant)) return items.flatMap((item) => (isMeant(item) ? apply(item) : [item]));
+  if (items.some(isSelected)) return items.flatMap((item) => (isSelected(item) ? apply(item) : [item]));
   // Removing an item that does not exist succeeds. Other operations create the item, as Entra expects for a first address.
   return op === "remove" ? items : [...items, ...apply(itemOf(attribute, where))];
 }

@@ -212,13 +212,13 @@ export function matchesItem(item: AttributeObject, where: readonly ItemTerm[]): 
   return where.every(({ name, value }) => isAlike(memberOf(item, name) as AttributeValue | undefined, value));
 }
 
-function isEqual(kept: unknown, wanted: FilterValue, { attribute, sub }: Path): boolean {
-  if ((sub ?? attribute)?.isCaseExact === true) return kept === wanted;
-  return isAlike(kept as AttributeValue | undefined, wanted);
+function isEqual(stored: unknown, expected: FilterValue, { attribute, sub }: Path): boolean {
+  if ((sub ?? attribute)?.isCaseExact === true) return stored === expected;
+  return isAlike(stored as AttributeValue | undefined, expected);
 }
 
 /** Compares texts without case. Entra sends `primary eq "True"`. */
-function isAlike(kept: AttributeValue | undefined, wanted: FilterValue): boolean {
-  if (kept === undefined) return wanted === null;
-  return typeof kept !== "object" && String(kept).toLowerCase() === String(wanted).toLowerCase();
+function isAlike(stored: AttributeValue | undefined, expected: FilterValue): boolean {
+  if (stored === undefined) return expected === null;
+  return typeof stored !== "object" && String(stored).toLowerCase() === String(expected).toLowerCase();
 }

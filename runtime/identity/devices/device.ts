@@ -103,13 +103,13 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
   const showPage = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
     const query = parseQuery(exchange.query);
     const request = query.ok ? query.values.get("request") : undefined;
-    const journey = request === undefined ? undefined : tickets.openJourney(request);
-    if (request !== undefined && !journey) return rejectDeviceFlow(exchange);
+    const flow = request === undefined ? undefined : tickets.openFlow(request);
+    if (request !== undefined && !flow) return rejectDeviceFlow(exchange);
     const caller = await callerOf(exchange, snapshot);
     if (!caller) return undefined;
     const html = await renderDevicePage(
       { store, tickets, csrf },
-      { caller, journey, request, action: PAGE_PATH, scriptPath: SCRIPT_PATH },
+      { caller, flow, request, action: PAGE_PATH, scriptPath: SCRIPT_PATH },
     );
     respondHtml(exchange, 200, html, pageHeaders([], caller.party.origin + SCRIPT_PATH));
   };
@@ -121,10 +121,10 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
     if (!form.ok || !csrf.verify(caller.principal, DEVICE_FORM, form.values.get("csrf") ?? ""))
       return refuseForm(exchange);
     const request = form.values.get("request");
-    const journey = request === undefined ? undefined : tickets.openJourney(request);
+    const flow = request === undefined ? undefined : tickets.openFlow(request);
     const result = await finishCeremony({ store, clock, log, tickets }, caller, form.values);
-    if (!result.ok) return refuseCeremony(exchange, result.reason, journey && request);
-    const next = journey && wayBack(snapshot, journey, caller);
+    if (!result.ok) return refuseCeremony(exchange, result.reason, flow && request);
+    const next = flow && returnAddress(snapshot, flow, caller);
     if (next !== undefined) {
       // A page that refreshes instead of a redirect: browsers apply the form's policy to redirects after it.
       const html = continuePage({ title: "Device proven", href: next });
@@ -162,9 +162,9 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
       addressOf(exchange, snapshot, { sessionId }, type) {
         const site = findSite(snapshot, exchange.host);
         if (!site || sessionId === undefined) return undefined;
-        const asked = exchange.path + exchange.query;
-        const returnTo = isReturnPath(asked) ? asked : "/";
-        const request = tickets.sealJourney({
+        const requested = exchange.path + exchange.query;
+        const returnTo = isReturnPath(requested) ? requested : "/";
+        const request = tickets.sealFlow({
           host: site.host,
           returnTo,
           sessionId,
@@ -178,12 +178,12 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
 }
 
 /** Returns the address that requested the proof, if it is still one of ours. */
-function wayBack(snapshot: Snapshot, journey: DeviceFlow, caller: BrowserCaller): string | undefined {
-  const target = findSite(snapshot, journey.host);
+function returnAddress(snapshot: Snapshot, flow: DeviceFlow, caller: BrowserCaller): string | undefined {
+  const target = findSite(snapshot, flow.host);
   if (target?.authenticateOrigin !== caller.party.origin) return undefined;
-  if (journey.sessionId === caller.sessionId) return target.origin + journey.returnTo;
+  if (flow.sessionId === caller.sessionId) return target.origin + flow.returnTo;
   // A new sign-in on this host meanwhile: the route's host must get the session that proved the device.
-  return `${target.origin}/.gateway/sign_in?return_to=${encodeURIComponent(journey.returnTo)}`;
+  return `${target.origin}/.gateway/sign_in?return_to=${encodeURIComponent(flow.returnTo)}`;
 }
 
 /** Reasons why browsers cannot bind keys to this host. */

@@ -19,7 +19,7 @@ export interface OfferDeps {
 
 export interface Offer {
   readonly caller: BrowserCaller;
-  readonly journey: DeviceFlow | undefined;
+  readonly flow: DeviceFlow | undefined;
   /** The sealed flow, sent with the form. */
   readonly request: string | undefined;
   readonly action: string;
@@ -27,13 +27,12 @@ export interface Offer {
 }
 
 export async function renderDevicePage(deps: OfferDeps, offer: Offer): Promise<string> {
-  const { caller, journey } = offer;
+  const { caller, flow } = offer;
   const { user } = caller.principal;
   const userName = user.email || user.name || user.id;
   const all = await listDevices(deps, user.id);
   const own = all.map(({ device }) => device).filter(({ rpId }) => rpId === caller.party.rpId);
-  const isWanted = ({ type }: Pick<DeviceRecord, "type">): boolean =>
-    journey?.type === undefined || type === journey.type;
+  const isWanted = ({ type }: Pick<DeviceRecord, "type">): boolean => flow?.type === undefined || type === flow.type;
   const usable = own.filter(isWanted);
   const isFull = all.length >= MAX_DEVICES;
 
@@ -63,7 +62,7 @@ export async function renderDevicePage(deps: OfferDeps, offer: Offer): Promise<s
 
   return devicePage({
     user: userName,
-    address: journey?.host,
+    address: flow?.host,
     scriptPath: offer.scriptPath,
     prove:
       usable.length === 0

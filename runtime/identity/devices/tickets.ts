@@ -34,9 +34,9 @@ export interface Challenge {
 }
 
 export interface DeviceTickets {
-  sealJourney(journey: Omit<DeviceFlow, "expiresAt">): string;
+  sealFlow(flow: Omit<DeviceFlow, "expiresAt">): string;
   /** @returns undefined if forged, changed or expired */
-  openJourney(text: string): DeviceFlow | undefined;
+  openFlow(text: string): DeviceFlow | undefined;
   mintChallenge(of: Pick<Challenge, "purpose" | "sessionId" | "host" | "type">): Challenge;
   sealChallenge(challenge: Challenge): string;
   openChallenge(text: string): Challenge | undefined;
@@ -45,7 +45,7 @@ export interface DeviceTickets {
 const LIFE_SECONDS = 600;
 
 export function createTickets({ keys, clock }: { readonly keys: Keys; readonly clock: Clock }): DeviceTickets {
-  const journeys = keys.sealer("device-request");
+  const flows = keys.sealer("device-request");
   const challenges = keys.sealer("device-challenge");
   const ends = (): number => epochSeconds(clock) + LIFE_SECONDS;
   const open = (sealed: Buffer | undefined): { readonly expiresAt: number } | undefined => {
@@ -54,8 +54,8 @@ export function createTickets({ keys, clock }: { readonly keys: Keys; readonly c
     return value.expiresAt > epochSeconds(clock) ? value : undefined;
   };
   return {
-    sealJourney: (journey) => journeys.seal(JSON.stringify({ ...journey, expiresAt: ends() }), "journey"),
-    openJourney: (text) => open(journeys.open(text, "journey")) as DeviceFlow | undefined,
+    sealFlow: (flow) => flows.seal(JSON.stringify({ ...flow, expiresAt: ends() }), "journey"),
+    openFlow: (text) => open(flows.open(text, "journey")) as DeviceFlow | undefined,
     mintChallenge: (of) => ({ ...of, challenge: randomSecret(), expiresAt: ends() }),
     sealChallenge: (challenge) => challenges.seal(JSON.stringify(challenge), "challenge"),
     openChallenge: (text) => open(challenges.open(text, "challenge")) as Challenge | undefined,

@@ -52,7 +52,7 @@ const TIMEOUT_MS = 300_000;
 /** @returns JSON for `PublicKeyCredential.parseCreationOptionsFromJSON` */
 export async function registrationOptions(
   party: RelyingParty,
-  asked: {
+  options: {
     readonly challenge: string;
     readonly type: DeviceRecord["type"];
     readonly user: { readonly handle: Buffer; readonly name: string };
@@ -61,17 +61,17 @@ export async function registrationOptions(
   },
 ): Promise<object> {
   const { generateRegistrationOptions } = await library();
-  const isEnclave = asked.type === "enclave_only";
+  const isEnclave = options.type === "enclave_only";
   return generateRegistrationOptions({
     rpName: party.rpId,
     rpID: party.rpId,
-    userID: new Uint8Array(asked.user.handle),
-    userName: asked.user.name,
-    userDisplayName: asked.user.name,
-    challenge: toBytes(asked.challenge),
+    userID: new Uint8Array(options.user.handle),
+    userName: options.user.name,
+    userDisplayName: options.user.name,
+    challenge: toBytes(options.challenge),
     timeout: TIMEOUT_MS,
     attestationType: "none",
-    excludeCredentials: asked.known.map(descriptor),
+    excludeCredentials: options.known.map(descriptor),
     // Not discoverable: the gateway knows the user, and such keys usually stay on their device.
     authenticatorSelection: {
       residentKey: "discouraged",
@@ -85,15 +85,15 @@ export async function registrationOptions(
 /** @returns JSON for `PublicKeyCredential.parseRequestOptionsFromJSON` */
 export async function proofOptions(
   party: RelyingParty,
-  asked: { readonly challenge: string; readonly devices: readonly DeviceRecord[] },
+  options: { readonly challenge: string; readonly devices: readonly DeviceRecord[] },
 ): Promise<object> {
   const { generateAuthenticationOptions } = await library();
   return generateAuthenticationOptions({
     rpID: party.rpId,
-    challenge: toBytes(asked.challenge),
+    challenge: toBytes(options.challenge),
     timeout: TIMEOUT_MS,
-    allowCredentials: asked.devices.map(descriptor),
-    userVerification: asked.devices.every(({ type }) => type === "enclave_only") ? "required" : "preferred",
+    allowCredentials: options.devices.map(descriptor),
+    userVerification: options.devices.every(({ type }) => type === "enclave_only") ? "required" : "preferred",
   });
 }
 

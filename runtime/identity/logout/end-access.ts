@@ -5,7 +5,7 @@ import { userTag, type SessionRecord } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
 import { listAfterCodes } from "../revocations.ts";
 import type { LogoutStatement } from "./logout-claims.ts";
-import { noteSignedOut, providerSessionTag, type SignedOutDeps } from "./signed-out.ts";
+import { recordSignOut, providerSessionTag, type SignedOutDeps } from "./signed-out.ts";
 
 export interface EndDeps extends SignedOutDeps {
   readonly revocations: Pick<Revocations, "revoke">;
@@ -32,8 +32,8 @@ export interface LogoutOf extends LogoutStatement {
  */
 export async function endByLogout(deps: EndDeps, logout: LogoutOf): Promise<Ended> {
   const { issuer, userId, sid, issuedAt, endsGrants } = logout;
-  if (sid !== undefined) await noteSignedOut(deps, { kind: "session", issuer, sid }, issuedAt);
-  else if (userId !== undefined) await noteSignedOut(deps, { kind: "user", userId }, issuedAt);
+  if (sid !== undefined) await recordSignOut(deps, { kind: "session", issuer, sid }, issuedAt);
+  else if (userId !== undefined) await recordSignOut(deps, { kind: "user", userId }, issuedAt);
   const sessions = await findSessions(deps.store, { issuer, userId, sid });
   for (const { key } of sessions) await deps.revocations.revoke(key);
 
@@ -62,7 +62,7 @@ async function findSessions(
 
 /** Revokes a user's grants of MCP clients, and codes that would become grants. @returns number of grants */
 async function endGrants(deps: EndDeps, userId: UserId, issuedAt: number): Promise<number> {
-  await noteSignedOut(deps, { kind: "grants", userId }, issuedAt);
+  await recordSignOut(deps, { kind: "grants", userId }, issuedAt);
   let grants = 0;
   for (const { key } of await listAfterCodes(deps.store, userTag(userId))) {
     if (!key.startsWith("grant:")) continue;

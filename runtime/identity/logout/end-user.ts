@@ -17,7 +17,7 @@ import {
   type SessionRecords,
 } from "../identity-records.ts";
 import type { EndDeps } from "./end-access.ts";
-import { noteSignedOut } from "./signed-out.ts";
+import { recordSignOut } from "./signed-out.ts";
 
 export interface EndUserDeps extends EndDeps {
   readonly records: Pick<SessionRecords, "identities">;
@@ -33,8 +33,8 @@ const MAX_CONFLICTS = 8;
  * @throws GatewayError `store.unavailable`: revocation may be incomplete, and the request must be repeated
  */
 export async function endUser(deps: EndUserDeps, userId: UserId, issuedAt: number): Promise<boolean> {
-  await noteSignedOut(deps, { kind: "user", userId }, issuedAt);
-  await noteSignedOut(deps, { kind: "grants", userId }, issuedAt);
+  await recordSignOut(deps, { kind: "user", userId }, issuedAt);
+  await recordSignOut(deps, { kind: "grants", userId }, issuedAt);
   const isKnown = await forgetProvider(deps, userId);
   if (!isKnown && (await deps.store.list(userTag(userId))).length === 0) return false;
   await deps.revocations.revoke(userTag(userId));

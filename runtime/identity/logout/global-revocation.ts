@@ -16,7 +16,7 @@ import { respondBytes, respondJson } from "../../http/respond.ts";
 import { epochSeconds } from "../../shared/clock.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../shared/user-id.ts";
-import { vouchedEmail } from "../../issuers/vouched-email.ts";
+import { trustedEmail } from "../../issuers/trusted-email.ts";
 import { findSite } from "../sites.ts";
 import { BUSY, respondNotNow, respondNotThere } from "./answers.ts";
 import type { LogoutDeps } from "./back-channel.ts";
@@ -73,9 +73,9 @@ export async function handleGlobalRevocation(
   const { issuer, name } = entry;
   const outcome = await once(deps.store, { kind: "global-revocation", issuer, statement }, async (hash) => {
     const { email, userId } = subject;
-    const meant = email === undefined ? [userId] : await findUsersByEmail(deps, email);
+    const users = email === undefined ? [userId] : await findUsersByEmail(deps, email);
     const ended: UserId[] = [];
-    for (const user of meant) if (await endUser(deps, user, statement.issuedAt)) ended.push(user);
+    for (const user of users) if (await endUser(deps, user, statement.issuedAt)) ended.push(user);
     const facts = { request: exchange.id, issuer: name, revocation: hash, users: ended };
     deps.log.info(facts, "access of user ended by issuer");
     return ended;
@@ -121,8 +121,8 @@ function readSubject(body: unknown, entry: TrustedIssuer): Subject {
   const { format, iss, sub, email } = named;
   if (format === "email") {
     if (typeof email !== "string") return bad(BAD_BODY, "sub_id has no email");
-    const vouched = vouchedEmail(email, entry.emailDomains);
-    return vouched === "" ? bad(NOT_THEIRS, "the address is in none of email_domains") : { ok: true, email: vouched };
+    const trusted = trustedEmail(email, entry.emailDomains);
+    return trusted === "" ? bad(NOT_THEIRS, "the address is in none of email_domains") : { ok: true, email: trusted };
   }
   if (format !== "iss_sub") return bad(OTHER_FORMAT, "sub_id has another format");
   if (typeof iss !== "string" || typeof sub !== "string") return bad(BAD_BODY, "sub_id has no iss and sub");

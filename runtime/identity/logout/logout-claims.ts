@@ -9,7 +9,7 @@
  */
 import type { TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 import { CLOCK_SKEW_SECONDS, isTime } from "../../issuers/assertion-times.ts";
-import { isMeantAlone, isUsableId } from "../../issuers/read-unverified.ts";
+import { isOnlyAudience, isUsableId } from "../../issuers/read-unverified.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../shared/user-id.ts";
 
@@ -73,7 +73,7 @@ function checkStatement(
   { entry, audiences, now }: Expected,
   hasEnd: boolean,
 ): Checked<Statement> {
-  if (!isMeantAlone(aud, (each) => audiences.has(each))) return bad("aud is not this gateway alone");
+  if (!isOnlyAudience(aud, (each) => audiences.has(each))) return bad("aud is not this gateway alone");
   if (!isTime(iat)) return bad("iat is missing");
   if (iat > now + CLOCK_SKEW_SECONDS) return bad("iat lies ahead");
   const oldest = iat + entry.maxAssertionAgeSeconds.logout;

@@ -16,9 +16,9 @@ type Deps = Omit<LogoutDeps & GlobalRevocationDeps, "failedProofs"> & {
 };
 
 /** For programs only: no cookies are read, and no page of another origin can read the responses. */
-export function logoutEndpoints(given: Deps): readonly Endpoint[] {
-  const failedProofs = createRateLimit(given, FAILED_PROOFS.burst, FAILED_PROOFS.perSecond);
-  const deps = { ...given, failedProofs };
+export function logoutEndpoints(parts: Deps): readonly Endpoint[] {
+  const failedProofs = createRateLimit(parts, FAILED_PROOFS.burst, FAILED_PROOFS.perSecond);
+  const deps = { ...parts, failedProofs };
   return [
     endpointOf("back-channel", BACK_CHANNEL_PATH, handleBackChannelLogout),
     endpointOf("global-revocation", GLOBAL_REVOCATION_PATH, handleGlobalRevocation),
@@ -28,13 +28,13 @@ export function logoutEndpoints(given: Deps): readonly Endpoint[] {
     const methods = ["POST"];
     const carriesOut = { methods, path, handle: (...of: Parameters<Endpoint["handle"]>) => handle(deps, ...of) };
     // While the store is unavailable, no response claims success.
-    const answers = endpointOverStore(carriesOut, given.log, respondAgain);
+    const answers = endpointOverStore(carriesOut, parts.log, respondAgain);
     return {
       ...answers,
       async handle(exchange, snapshot) {
         await answers.handle(exchange, snapshot);
         // Without issuers that may end sessions, no sign-out is counted.
-        if (logoutIssuers(snapshot.settings).length > 0) given.onSignOut?.({ kind, result: resultOf(exchange.status) });
+        if (logoutIssuers(snapshot.settings).length > 0) parts.onSignOut?.({ kind, result: resultOf(exchange.status) });
       },
     };
   }

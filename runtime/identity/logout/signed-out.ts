@@ -37,7 +37,7 @@ export function providerSessionTag(issuer: string, sid: string): string {
 }
 
 /** @param at epoch seconds, by the issuer's clock */
-export async function noteSignedOut({ store, clock }: SignedOutDeps, what: SignedOut, at: number): Promise<void> {
+export async function recordSignOut({ store, clock }: SignedOutDeps, what: SignedOut, at: number): Promise<void> {
   const key = keyOf(what);
   for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
     const earlier = await store.get<SignedOutRecord>(key);

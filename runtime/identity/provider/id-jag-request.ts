@@ -18,7 +18,7 @@ import { isPassingError, oauthErrorText } from "../../shared/http/oauth-error.ts
 import { detailOf } from "./idp-errors.ts";
 
 /** Target of the requested grant. */
-export interface WantedIdJag {
+export interface IdJagRequest {
   /** Issuer identifier of the authorization server that receives it. */
   readonly audience: string;
   readonly resource: string;
@@ -55,7 +55,7 @@ export async function requestIdJag(
   deps: { readonly discover: Discover; readonly clock: Clock },
   settings: IdpSettings,
   idToken: string,
-  request: WantedIdJag,
+  request: IdJagRequest,
 ): Promise<IdJagAnswer> {
   let answer: openid.TokenEndpointResponse;
   try {
@@ -77,7 +77,7 @@ export async function requestIdJag(
 }
 
 /** @returns the problem; undefined: the token may be presented */
-function problemOf(answer: openid.TokenEndpointResponse, request: WantedIdJag, now: number): string | undefined {
+function problemOf(answer: openid.TokenEndpointResponse, request: IdJagRequest, now: number): string | undefined {
   // "N_A" means that it is not an access token. The library lower-cases it.
   if (answer["issued_token_type"] !== ID_JAG) return "is not issued as an ID-JAG";
   if (answer.token_type.toLowerCase() !== "n_a") return "is issued as an access token";

@@ -48,26 +48,26 @@ export function createDiscovery(deps: IdpDeps): Discover {
     const older = known.get(name);
     const now = clock.now();
     if (older?.key === key && now - older.askedAtMs < METADATA_MS) return older.configuration;
-    const asked = askMetadata(settings, deps);
-    asked.then(
+    const request = askMetadata(settings, deps);
+    request.then(
       () => deps.onAsked?.(name),
       (error: unknown) => deps.onAsked?.(name, errorText(error)),
     );
     if (older?.key === key) {
       older.askedAtMs = now;
-      asked.then(
-        () => (older.configuration = asked),
+      request.then(
+        () => (older.configuration = request),
         () => {},
       );
       return older.configuration;
     }
-    const current = { key, configuration: asked, askedAtMs: now };
+    const current = { key, configuration: request, askedAtMs: now };
     known.set(name, current);
     // Failures are not cached: the next sign-in tries again.
-    asked.catch(() => {
+    request.catch(() => {
       if (known.get(name) === current) known.delete(name);
     });
-    return asked;
+    return request;
   };
 }
 
@@ -120,8 +120,8 @@ function fetchFor({ providerUrl, issuerName }: IdpSettings, { fetch, guarded }: 
   if (issuerName === undefined) return fetch;
   const { origin } = new URL(providerUrl);
   return async (url, init = {}) => {
-    const { origin: asked, host } = new URL(url);
-    if (asked === origin) return fetch(url, init);
+    const { origin: requested, host } = new URL(url);
+    if (requested === origin) return fetch(url, init);
     const answer = await guarded({
       url,
       target: { kind: "named", domains: [] },

@@ -191,10 +191,13 @@ async function introspect(
   // A key-bound token (RFC 7800) is invalid without a proof of possession, which we cannot check.
   if (introspected.cnf !== undefined) return "wrong-kind";
   const { aud, client_id: client } = introspected;
-  const meant = typeof aud === "string" ? [aud] : (aud ?? []);
+  const tokenAudiences = typeof aud === "string" ? [aud] : (aud ?? []);
   // A token without an audience was issued to a client for the provider's own endpoints.
-  const fits = meant.length > 0 ? meant.some((each) => audiences.includes(each)) : audiences.includes(client ?? "");
-  return fits ? introspected : "wrong-audience";
+  const matches =
+    tokenAudiences.length > 0
+      ? tokenAudiences.some((each) => audiences.includes(each))
+      : audiences.includes(client ?? "");
+  return matches ? introspected : "wrong-audience";
 }
 
 /** OpenID Connect Core §3.1.3.7: if there are several audiences, or an azp, azp must be the client. */

@@ -8,7 +8,7 @@
 import type { LeftOut } from "../../policy/facts.ts";
 import type { UserId } from "../../shared/user-id.ts";
 import type { Json } from "../../store/store.ts";
-import { vouchedEmail } from "../../issuers/vouched-email.ts";
+import { trustedEmail } from "../../issuers/trusted-email.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { isShallow } from "../../shared/json/foreign-json.ts";
 
@@ -108,7 +108,7 @@ export function withCountedEmail<Facts extends { readonly email: string; readonl
   const { email, ...claims } = facts.claims;
   if (email === undefined) return facts;
   const isSure = !requireEmailVerified || isVerified(facts.claims["email_verified"]);
-  return isSure && (emailDomains === undefined || vouchedEmail(email, emailDomains) !== "")
+  return isSure && (emailDomains === undefined || trustedEmail(email, emailDomains) !== "")
     ? facts
     : { ...facts, email: "", claims };
 }
@@ -127,16 +127,16 @@ export function withEarlierUnverified(
   const { oid } = earlier.claims;
   const stated = oid === undefined ? facts : { ...facts, claims: { oid, ...facts.claims } };
   const { email: _, ...others } = stated.claims;
-  const kept = staysUnverified ? { ...stated, email: "", claims: { ...others, email_verified: false } } : stated;
-  if (!earlier.leftOut) return kept;
-  const missing = earlier.leftOut.claims.filter((name) => !hasValue(findClaim(kept.claims, name)));
+  const merged = staysUnverified ? { ...stated, email: "", claims: { ...others, email_verified: false } } : stated;
+  if (!earlier.leftOut) return merged;
+  const missing = earlier.leftOut.claims.filter((name) => !hasValue(findClaim(merged.claims, name)));
   const claims = [...new Set([...missing, ...(facts.leftOut?.claims ?? [])])].sort();
   const { resolver } = facts.leftOut ?? {};
   // Groups fetched by the resolver were also omitted by the provider, so their absence here does not mean "none".
   const wereLeftOut = earlier.leftOut.groups || earlier.leftOut.resolver === "answered";
   const isOpen = wereLeftOut && facts.groups.length === 0 && resolver !== "answered";
   const groups = facts.leftOut?.groups === true || isOpen;
-  const { leftOut: _leftOut, ...rest } = kept;
+  const { leftOut: _leftOut, ...rest } = merged;
   return claims.length === 0 && !groups
     ? rest
     : { ...rest, leftOut: { claims, groups, ...(resolver && { resolver }) } };
@@ -176,8 +176,8 @@ function mergeEmail(merged: Map<string, Json>, sources: readonly Claims[]): void
     return;
   }
   const email = merged.get("email");
-  const isMeant = sources.some((source) => source["email"] === email && source["email_verified"] !== undefined);
-  if (email !== undefined && !isMeant) merged.delete("email_verified");
+  const isAboutEmail = sources.some((source) => source["email"] === email && source["email_verified"] !== undefined);
+  if (email !== undefined && !isAboutEmail) merged.delete("email_verified");
 }
 
 /** Accepts `true` and, as some providers send it, `"true"`. Other values such as "True" or 1 are not defined. */

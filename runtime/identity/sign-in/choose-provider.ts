@@ -12,7 +12,7 @@ import { chooseProviderPage } from "../../pages/choose-provider.ts";
 import type { CompiledPolicy } from "../../policy/evaluate.ts";
 import { mayReachFrom } from "../../policy/reach.ts";
 import { providerNameOf } from "../../shared/user-id.ts";
-import { vouchedEmail } from "../../issuers/vouched-email.ts";
+import { trustedEmail } from "../../issuers/trusted-email.ts";
 import type { Principal } from "../principal.ts";
 
 type Providers = Pick<LiveSettings, "providers">;
@@ -102,7 +102,7 @@ export function chooseProvider({
 
 /** Finds the provider of an email domain. Only the provider determines who signs in there. */
 function findByEmail(providers: readonly IdpSettings[], email: string): IdpSettings | undefined {
-  return providers.find(({ emailDomains }) => emailDomains && vouchedEmail(email, emailDomains) !== "");
+  return providers.find(({ emailDomains }) => emailDomains && trustedEmail(email, emailDomains) !== "");
 }
 
 /** @param form path of this page, and its ticket */

@@ -68,14 +68,14 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
   const openLoginRequest = (
     text: string | undefined,
     snapshot: Snapshot,
-  ): { asked: LoginRequest; target: Site } | undefined => {
+  ): { request: LoginRequest; target: Site } | undefined => {
     const bytes = text === undefined ? undefined : sealer.open(text, "wish");
     if (!bytes) return undefined;
-    const asked = JSON.parse(bytes.toString()) as LoginRequest;
-    const target = findSite(snapshot, asked.host);
+    const request = JSON.parse(bytes.toString()) as LoginRequest;
+    const target = findSite(snapshot, request.host);
     // The configuration may have changed since.
-    const isGood = target && allowedLoginRedirect(asked.redirectUri, snapshot.settings) !== undefined;
-    return isGood && asked.expiresAt > epochSeconds(clock) ? { asked, target } : undefined;
+    const isValid = target && allowedLoginRedirect(request.redirectUri, snapshot.settings) !== undefined;
+    return isValid && request.expiresAt > epochSeconds(clock) ? { request, target } : undefined;
   };
 
   /** Handles the consent from our own page. */
@@ -83,12 +83,12 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
     exchange: Exchange,
     site: Site,
     principal: Principal,
-    found: { readonly asked: LoginRequest; readonly target: Site },
+    found: { readonly request: LoginRequest; readonly target: Site },
     form: ReadonlyMap<string, string>,
   ): Promise<void> => {
-    const { asked, target } = found;
-    if (!deps.csrf.verify(principal, formName(asked), form.get("csrf") ?? "")) return refuseForm(exchange);
-    const url = new URL(asked.redirectUri);
+    const { request, target } = found;
+    if (!deps.csrf.verify(principal, formName(request), form.get("csrf") ?? "")) return refuseForm(exchange);
+    const url = new URL(request.redirectUri);
     if (form.get("decision") !== "approve") url.searchParams.append("error", "access_denied");
     else {
       const token = deps.externalTokens.mint({
@@ -123,8 +123,8 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
           message: `The ${REDIRECT_PARAMETER} is not an address that may be given a token here`,
         });
       }
-      const asked: LoginRequest = { host: site.host, redirectUri, expiresAt: epochSeconds(clock) + TICKET_SECONDS };
-      const ticket = sealer.seal(JSON.stringify(asked), "wish");
+      const request: LoginRequest = { host: site.host, redirectUri, expiresAt: epochSeconds(clock) + TICKET_SECONDS };
+      const ticket = sealer.seal(JSON.stringify(request), "wish");
       respondText(exchange, 200, `${site.authenticateOrigin}${APPROVE_PATH}?request=${ticket}`);
     },
 
@@ -161,13 +161,13 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
         const page = programAccessPage({
           user: principal.user.email || principal.user.id,
           address: found.target.origin,
-          redirectTarget: new URL(found.asked.redirectUri).host,
-          isLoopback: LOOPBACK.has(new URL(found.asked.redirectUri).hostname),
+          redirectTarget: new URL(found.request.redirectUri).host,
+          isLoopback: LOOPBACK.has(new URL(found.request.redirectUri).hostname),
           ends: new Date(principal.expiresAt * 1000),
           form: {
             action: APPROVE_PATH,
             request: ticket ?? "",
-            csrfToken: deps.csrf.token(principal, formName(found.asked)),
+            csrfToken: deps.csrf.token(principal, formName(found.request)),
           },
         });
         respondHtml(exchange, 200, page);

@@ -23,7 +23,7 @@ export interface ProviderSessions {
     fresh: ProviderStep["fresh"],
   ): Promise<SessionHandle>;
   /** Returns true if the provider has signed the user out since: its notification arrived before the browser. */
-  isOver(snapshot: Snapshot, userId: UserId, tokens: ProviderTokenSet): Promise<boolean>;
+  isSignedOut(snapshot: Snapshot, userId: UserId, tokens: ProviderTokenSet): Promise<boolean>;
 }
 
 export function createProviderSessions(deps: {
@@ -72,7 +72,7 @@ export function createProviderSessions(deps: {
       return { sessionId, userId, expiresAt };
     },
 
-    async isOver(snapshot, userId, tokens) {
+    async isSignedOut(snapshot, userId, tokens) {
       if (issuersWith(snapshot.settings.identityIssuers, "logout").length === 0) return false;
       const session = providerSessionOf(tokens);
       const iat = tokens.idClaims?.["iat"];

@@ -109,7 +109,7 @@ async function signIn(deps: Parts, exchange: Exchange, snapshot: Snapshot): Prom
   const ticket = tickets.open(sealed);
   const target = ticket && findTarget(snapshot, ticket.host, site);
   if (!ticket || !target) return refuse(exchange, 400, "sign-in.ticket", TOO_LATE);
-  if (tickets.isOver(ticket)) return restart(deps, exchange, target, ticket);
+  if (tickets.isExpired(ticket)) return restart(deps, exchange, target, ticket);
   const providers = findProviders(snapshot.settings, ticket.providers);
   if (providers.length === 0)
     return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
@@ -155,7 +155,7 @@ async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Pr
   if (!target) return refuse(exchange, 400, "sign-in.callback", TOO_LATE, done);
   const ticket = await deps.addresses.restored(begun);
   // Expired, repeated, or another browser than the one sent to the provider: ignore the response.
-  if (tickets.isOver(begun) || !cookies.isBegun(exchange, site, cookie, "provider", stateHash))
+  if (tickets.isExpired(begun) || !cookies.isBegun(exchange, site, cookie, "provider", stateHash))
     return restart(deps, exchange, target, ticket);
   // "Clients MUST store, for each authorization request, the issuer they sent the authorization request to" (RFC 9700 §4.4.2).
   if (!isSameProvider(begun.provider, idp)) {
@@ -173,9 +173,9 @@ async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Pr
     await deps.offline.take(idp, exchange.query, checks, begun.offline.userId);
     return finish(deps, exchange, target, ticket, begun.offline, done);
   }
-  let vouched: Awaited<ReturnType<typeof vouchFor>>;
+  let confirmed: Awaited<ReturnType<typeof confirmUser>>;
   try {
-    vouched = await vouchFor(deps, idp, exchange.query, checks);
+    confirmed = await confirmUser(deps, idp, exchange.query, checks);
   } catch (error) {
     // Another tab signed the user in meanwhile, which some providers report as an error, or the provider's page had expired.
     if (!begun.fresh && (await hasSession(deps, exchange, snapshot, ticket)))
@@ -184,10 +184,10 @@ async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Pr
     const forgotten = isChosen ? ["set-cookie", cookies.setProvider(undefined, site, cookie)] : [];
     return fail(error, [...done, ...forgotten]);
   }
-  const { tokens, userId, profile } = vouched;
+  const { tokens, userId, profile } = confirmed;
   if (begun.fresh && isStale(tokens, epochSeconds(deps.clock))) {
-    const asked = new GatewayError("idp.refused", "the provider was told to ask the user anew, and did not");
-    return fail(asked);
+    const notAsked = new GatewayError("idp.refused", "the provider was told to ask the user anew, and did not");
+    return fail(notAsked);
   }
   const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
   // Nothing about a blocked user is stored. After the block they sign in again.
@@ -197,11 +197,11 @@ async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Pr
   }
   // 4. Identity, session, cookie of this host, and the redirect back.
   const over = new GatewayError("idp.refused", "the provider signed the user out since");
-  if (await sessions.isOver(snapshot, userId, tokens)) return fail(over);
+  if (await sessions.isSignedOut(snapshot, userId, tokens)) return fail(over);
   await deps.identities.recordSignIn(tokens, userId, facts);
   const session = await sessions.begin(snapshot, userId, tokens, begun.fresh);
   // Check again now that a sign-out can find the session: one of the two must see the other.
-  if (await sessions.isOver(snapshot, userId, tokens)) {
+  if (await sessions.isSignedOut(snapshot, userId, tokens)) {
     await deps.records.sessions.delete(session.sessionId);
     return fail(over);
   }
@@ -283,7 +283,7 @@ function findTarget(snapshot: Snapshot, host: string, site: Site): Site | undefi
   return target?.authenticateOrigin === site.origin ? target : undefined;
 }
 
-async function vouchFor(deps: Parts, idp: IdpSettings, query: string, checks: SignInChecks) {
+async function confirmUser(deps: Parts, idp: IdpSettings, query: string, checks: SignInChecks) {
   const tokens = await deps.idp.exchangeCode(idp, query, checks);
   return { tokens, ...(await deps.idp.readUser(idp, tokens, undefined)) };
 }

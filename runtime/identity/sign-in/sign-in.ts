@@ -124,7 +124,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
         const issued = await records.signInCodes.take(hashSecret(code));
         const { cookie } = snapshot.settings;
         const { signInId, returnTo, session: shown } = ticket;
-        const isOurs = issued?.value.signInId === signInId && !tickets.isOver(ticket);
+        const isOurs = issued?.value.signInId === signInId && !tickets.isExpired(ticket);
         if (
           !isOurs ||
           shown?.sessionId !== issued.value.sessionId ||

@@ -32,7 +32,7 @@ export interface SignOutDeps {
   readonly identities: Pick<IdentityService, "providerTokens">;
   readonly cookies: Cookies;
   readonly authenticator: Pick<Authenticator, "cookie">;
-  readonly revocations: Pick<Revocations, "revoke" | "isOwed" | "isRevoked">;
+  readonly revocations: Pick<Revocations, "revoke" | "isPending" | "isRevoked">;
   readonly idp: Pick<IdentityProvider, "endSessionUrl">;
   readonly csrf: Csrf;
   readonly keys: Keys;
@@ -67,14 +67,14 @@ export function createSignOut(deps: SignOutDeps): SignOut {
     const landing = settings.signOutRedirectUrl ?? `${site.authenticateOrigin}/.gateway/signed_out`;
     // Only the session's own provider is notified. The ID token must not go to another one.
     const provider = findProvider(settings, principal.user.id);
-    const asked =
+    const providerSignOut =
       provider &&
       (await deps.idp.endSessionUrl(provider, { idToken, returnTo: landing }).then(
         (url) => ({ url, isReached: true }),
         // Signing out must work while the provider is unavailable.
         () => ({ url: undefined, isReached: false }),
       ));
-    const next = asked?.url ?? settings.signOutRedirectUrl;
+    const next = providerSignOut?.url ?? settings.signOutRedirectUrl;
     const headers = [
       "set-cookie",
       deps.cookies.clearSession(site, settings.cookie),
@@ -82,7 +82,7 @@ export function createSignOut(deps: SignOutDeps): SignOut {
     ];
     if (next === undefined) {
       respondHtml(exchange, 200, signedOutPage(), headers);
-      return asked?.isReached !== false;
+      return providerSignOut?.isReached !== false;
     }
     // A page that refreshes instead of a redirect: browsers apply the form's policy to redirects after it.
     respondHtml(exchange, 200, continuePage({ title: "Signed out", href: next }), [
@@ -90,7 +90,7 @@ export function createSignOut(deps: SignOutDeps): SignOut {
       "refresh",
       `0;url=${next}`,
     ]);
-    return asked?.isReached !== false;
+    return providerSignOut?.isReached !== false;
   };
 
   /** After a sign-out, the user may want another provider. */
@@ -109,7 +109,7 @@ export function createSignOut(deps: SignOutDeps): SignOut {
     if (key === undefined) return;
     // Revoked and not pending: it is stored. A GET writes only what this process has not stored yet.
     const isDone = deps.revocations.isRevoked([key]) || exchange.method !== "POST";
-    if (deps.revocations.isOwed(key) || !isDone) await deps.revocations.revoke(key);
+    if (deps.revocations.isPending(key) || !isDone) await deps.revocations.revoke(key);
   };
 
   return {

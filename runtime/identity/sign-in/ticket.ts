@@ -58,7 +58,7 @@ export interface SignInTickets {
   sealState(step: ProviderStep): string;
   /** @returns undefined if forged or changed; an expired state still contains the return address */
   openState(text: string): ProviderStep | undefined;
-  isOver(sealed: { readonly expiresAt: number }): boolean;
+  isExpired(sealed: { readonly expiresAt: number }): boolean;
 }
 
 export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock }): SignInTickets {
@@ -74,7 +74,7 @@ export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock
     open: (text, way = "ticket") => open(text, way) as Ticket | undefined,
     sealState: (step) => sealer.seal(JSON.stringify(step), context("state")),
     openState: (text) => open(text, "state") as ProviderStep | undefined,
-    isOver: ({ expiresAt }) => expiresAt <= epochSeconds(deps.clock),
+    isExpired: ({ expiresAt }) => expiresAt <= epochSeconds(deps.clock),
   };
 }
 

@@ -72,9 +72,9 @@ export class PresentedTokens {
       for (const ended of this.#revokedMeanwhile) ended.add(key);
       const principals: Principal[] = [];
       this.#known.deleteWhere(({ result }) => {
-        const isMeant = result.ok && result.principal.revocationKeys.includes(key);
-        if (isMeant) principals.push(result.principal);
-        return isMeant;
+        const hasKey = result.ok && result.principal.revocationKeys.includes(key);
+        if (hasKey) principals.push(result.principal);
+        return hasKey;
       });
       // A response of theirs may be about to start.
       for (const {

@@ -8,7 +8,7 @@ import { identityEnd, issuerOf, toUser } from "../claims-record.ts";
 import { identityTags, userTag, type IdentityRecord, type SessionRecords } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
 import type { User } from "../principal.ts";
-import { assertedRecord, standsBeside, type AssertedUser } from "./asserted.ts";
+import { assertedRecord, takesPrecedence, type AssertedUser } from "./asserted.ts";
 
 export interface AssertedUsers {
   /**
@@ -53,11 +53,11 @@ export function createAssertedUsers({
         const stays =
           earlier !== undefined &&
           proof.holds(userId, earlier) &&
-          standsBeside(earlier, asserted, clock.now(), settings.cookie.expirationSeconds);
+          takesPrecedence(earlier, asserted, clock.now(), settings.cookie.expirationSeconds);
         // The record must outlive the token to be issued.
         const livesOn = (stored?.expiresAt ?? Infinity) > now + settings.lifetimes.accessToken;
         if (stays && livesOn) return userOf(earlier);
-        if (earlier && !stays && mustEndFirst(earlier, asserted)) await revocations.revoke(userTag(userId));
+        if (earlier && !stays && mustRevokeFirst(earlier, asserted)) await revocations.revoke(userTag(userId));
         const value = stays ? earlier : assertedRecord(asserted, clock.now(), earlier);
         const put = await records.identities.put(userId, proof.add(value), {
           ifVersion: stored?.version ?? 0,
@@ -72,6 +72,6 @@ export function createAssertedUsers({
 }
 
 /** Access that ended with a rejection must not return with the user, and an issuer's user must not inherit another's access. */
-function mustEndFirst({ refusedAt, accessToken, providerUrl }: IdentityRecord, { issuer }: AssertedUser): boolean {
+function mustRevokeFirst({ refusedAt, accessToken, providerUrl }: IdentityRecord, { issuer }: AssertedUser): boolean {
   return refusedAt !== undefined || (accessToken === undefined && providerUrl !== issuer);
 }

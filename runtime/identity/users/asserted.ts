@@ -25,7 +25,7 @@ export interface AssertedUser {
 }
 
 /** Returns true if the current settings would grant the same access. */
-function isStillTrusted(
+function isAssertionTrusted(
   settings: TrustSettings,
   assertedBy: AssertedBy,
   userId: UserId,
@@ -38,22 +38,22 @@ function isStillTrusted(
 }
 
 /** Returns true if the current settings trust the issuer of an assertion, or the provider of a sign-in. */
-export function isStillVouchedFor(
+export function isStillTrusted(
   settings: TrustSettings & Providers,
-  { assertedBy, user, clientId }: Vouched,
+  { assertedBy, user, clientId }: TrustedCaller,
 ): boolean {
-  if (assertedBy) return isStillTrusted(settings, assertedBy, user.id, clientId);
+  if (assertedBy) return isAssertionTrusted(settings, assertedBy, user.id, clientId);
   const { issuer } = user;
   // If the name refers to another issuer now, the same subject is another user.
   return issuer === undefined || findProviderOf(settings, issuer.name)?.providerUrl === issuer.url;
 }
 
 /** Returns true if the trust must be checked. Most callers belong to the first provider, which needs no check. */
-export function needsVoucher({ assertedBy, user }: Vouched): boolean {
+export function needsTrustCheck({ assertedBy, user }: TrustedCaller): boolean {
   return assertedBy !== undefined || user.issuer !== undefined;
 }
 
-type Vouched = Pick<Principal, "user"> & {
+type TrustedCaller = Pick<Principal, "user"> & {
   readonly assertedBy?: AssertedBy | undefined;
   readonly clientId?: string | undefined;
 };
@@ -141,7 +141,7 @@ export function assertedRecord(
  * Returns true if an existing record takes precedence over an assertion. Facts from a sign-in do, but not forever:
  * without a refresh token, group changes never arrive, and the sessions that may use them expire.
  */
-export function standsBeside(
+export function takesPrecedence(
   record: IdentityRecord,
   asserted: AssertedUser,
   nowMs: number,

@@ -5,8 +5,8 @@ import { emailTag, type IdentityRecord } from "../identity-records.ts";
 /** Users with an email address, of all issuers. Finds only records with a tag. */
 export async function idsOfEmail(store: Store, email: string): Promise<readonly string[]> {
   const tagged = await store.list<IdentityRecord>(emailTag(email));
-  const wanted = lowerAscii(email);
+  const normalized = lowerAscii(email);
   return tagged
-    .filter(({ key, value }) => key.startsWith("identity:") && lowerAscii(value.email) === wanted)
+    .filter(({ key, value }) => key.startsWith("identity:") && lowerAscii(value.email) === normalized)
     .map(({ value }) => value.userId);
 }

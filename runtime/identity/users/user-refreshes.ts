@@ -29,7 +29,7 @@ import type { User } from "../principal.ts";
 import type { IdentityProvider, ProviderTokenSet } from "../provider/idp.ts";
 import { withEarlierUnverified } from "../provider/provider-claims.ts";
 import { createProviderVerdicts, type ProviderVerdicts } from "../provider/provider-verdicts.ts";
-import type { TellIdentities } from "../tell-identities.ts";
+import type { IdentityLog } from "../identity-log.ts";
 import { createIdentityProof, type IdentityProof, putProven, readProven } from "./identity-proof.ts";
 import { countedAs, OUTAGE, REFUSED, UNAVAILABLE, UNCONFIRMED, type RefreshResult } from "./refresh-result.ts";
 
@@ -56,7 +56,7 @@ const LEASE_POLL_MS = 150;
 const MAX_CONFLICTS = 8;
 
 /** Access to the records of users. */
-export class KeptIdentities {
+export class StoredUsers {
   readonly #deps: IdentityDeps;
   readonly #proof: IdentityProof;
   readonly tokenSeal: TokenSeal;
@@ -95,8 +95,8 @@ export class KeptIdentities {
 
 export class UserRefreshes {
   readonly #deps: IdentityDeps;
-  readonly #users: KeptIdentities;
-  readonly #tell: TellIdentities;
+  readonly #users: StoredUsers;
+  readonly #tell: IdentityLog;
   readonly #verdicts: ProviderVerdicts;
   readonly #refreshes = createLeasedRefreshes<RefreshResult>();
   /** Users whose provider was unreachable and is not asked again yet. */
@@ -104,7 +104,7 @@ export class UserRefreshes {
   /** Unsaved tokens of the provider, with the sealed refresh token that they replace. */
   readonly #unsaved = new Map<string, { readonly used: string | undefined; readonly tokens: ProviderTokenSet }>();
 
-  constructor(deps: IdentityDeps, users: KeptIdentities, tell: TellIdentities) {
+  constructor(deps: IdentityDeps, users: StoredUsers, tell: IdentityLog) {
     this.#deps = deps;
     this.#users = users;
     this.#tell = tell;

@@ -126,8 +126,8 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
         (error: unknown): Attachment => {
           entry.readAtMs = clock.now() - SOFT_MS;
           log.warn({ route: target.route.key, reason: errorText(error) }, "cannot read upstream account");
-          const isGood = clock.now() < entry.endsAtMs && steady.now() - entry.verifiedAtMs < WITHOUT_STORE_MS;
-          return isGood ? entry.attachment : UNAVAILABLE;
+          const isUsable = clock.now() < entry.endsAtMs && steady.now() - entry.verifiedAtMs < WITHOUT_STORE_MS;
+          return isUsable ? entry.attachment : UNAVAILABLE;
         },
       )
       .finally(() => pending.delete(entry));

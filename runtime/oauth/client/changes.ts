@@ -22,7 +22,7 @@ export interface ConnectionChanges {
    * Applies the change in this process immediately and announces it through the feed. Never fails: entries that the
    * store rejects are sent later.
    */
-  tell(change: ConnectionChange): Promise<void>;
+  announce(change: ConnectionChange): Promise<void>;
   subscribe(listener: (change: ConnectionChange) => void): void;
   /** Increases with every change. Results read from the store before a change must not be cached after it. */
   readonly epoch: number;
@@ -64,7 +64,7 @@ export function createConnectionChanges(deps: {
     onRead: () => void owed.retry(),
   });
   const changes: ConnectionChanges & { epoch: number } = {
-    async tell({ userId, routeKey }) {
+    async announce({ userId, routeKey }) {
       learn({ userId, routeKey });
       try {
         await owed.settle(JSON.stringify({ userId, routeKey } satisfies ConnectionChange));

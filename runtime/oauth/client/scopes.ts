@@ -31,7 +31,7 @@ export interface ScopeSources {
 export function chooseScopes(sources: ScopeSources): readonly string[] {
   const { configured, challenged, ofResource, ofServer, held } = sources;
   if (configured.length > 0) return joinScopes(configured, held);
-  const asked = challenged.length > 0 ? challenged : ofResource;
+  const requested = challenged.length > 0 ? challenged : ofResource;
   const offline = ofServer.includes("offline_access") ? ["offline_access"] : [];
-  return joinScopes(asked, held, offline);
+  return joinScopes(requested, held, offline);
 }

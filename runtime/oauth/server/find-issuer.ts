@@ -80,12 +80,12 @@ export interface ProtectedResource {
  * @param path "" or "/x", one trailing slash is ignored
  */
 export function findResourceByPath(issuer: Issuer, path: string): ProtectedResource | undefined {
-  const wanted = trimSlash(path);
+  const requested = trimSlash(path);
   for (const route of issuer.routes) {
-    if (resourcePath(route) === wanted) return { resource: route.mcp.resource, route };
+    if (resourcePath(route) === requested) return { resource: route.mcp.resource, route };
   }
   for (const route of issuer.routes) {
-    if (route.base === wanted) return { resource: issuer.origin + route.base, route };
+    if (route.base === requested) return { resource: issuer.origin + route.base, route };
   }
   return undefined;
 }

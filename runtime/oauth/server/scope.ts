@@ -19,9 +19,9 @@ export function scopesSupported(routes: readonly Scoped[]): readonly string[] {
 
 /** Scope to grant: `mcp`, and the requested scopes that exist. */
 export function grantedScope(requested: string | undefined, routes: readonly Scoped[]): string {
-  const asked = new Set(requested?.split(" "));
+  const requestedScopes = new Set(requested?.split(" "));
   return scopesSupported(routes)
-    .filter((scope) => scope === DEFAULT_SCOPE || asked.has(scope))
+    .filter((scope) => scope === DEFAULT_SCOPE || requestedScopes.has(scope))
     .join(" ");
 }
 

@@ -1,6 +1,6 @@
 /** Checks whether an open response would be allowed by the active configuration and the current facts about its user. */
 import { findRoute, type Snapshot } from "../../config/snapshot.ts";
-import { isStillVouchedFor } from "../../identity/users/asserted.ts";
+import { isStillTrusted } from "../../identity/users/asserted.ts";
 import type { Principal } from "../../identity/principal.ts";
 import { evaluate } from "../../policy/evaluate.ts";
 import type { ApprovalNeed, Facts } from "../../policy/facts.ts";
@@ -18,7 +18,7 @@ export function isStillAllowed(stream: Allowed, next: Snapshot): boolean {
   const route = findRoute(next, stream.routeKey);
   if (!route || !stream.facts) return false;
   if (route.mcp !== undefined && !next.settings.mcpEnabled) return false;
-  if (stream.principal && !isStillVouchedFor(next.settings, stream.principal)) return false;
+  if (stream.principal && !isStillTrusted(next.settings, stream.principal)) return false;
   const { allowed, approval } = evaluate(route.policy, stream.facts);
   // An approved call continues as long as its approvers stay the same.
   return allowed || (approval !== undefined && areAlike(approval.approvers, stream.approvers));

@@ -24,7 +24,7 @@ import {
 import { askForRegistration, chooseAuthMethod } from "./register.ts";
 import { CLIENT_DOCUMENT_PATH, findTarget, type UpstreamTarget } from "../target.ts";
 import type { BoundIssuers } from "../discovery/bound-issuer.ts";
-import type { Asking } from "./token-endpoint.ts";
+import type { EndpointContext } from "./token-endpoint.ts";
 
 export interface ClientChoiceDeps {
   readonly store: Store;
@@ -59,7 +59,7 @@ export interface ClientChooser {
     client: ClientReference | undefined,
     route: CompiledRoute,
     server: ServerReference,
-  ): Promise<Pick<Asking, "clientSecret" | "clientKey" | "boundIssuer">>;
+  ): Promise<Pick<EndpointContext, "clientSecret" | "clientKey" | "boundIssuer">>;
   /** Call after a flow of this client returned: the server knows the client. */
   answered(client: ClientReference): Promise<void>;
   /** Call if the server no longer knows this registration: the next flow registers again. */
@@ -90,10 +90,10 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
     const isOurs =
       stored && registrationKey(issuer, route.origin, stored.value.clientId) === current?.value.registration;
     const known = isOurs ? stored.value : undefined;
-    const isGood = known && (known.secretExpiresAt === undefined || known.secretExpiresAt > now + 60);
+    const isUsable = known && (known.secretExpiresAt === undefined || known.secretExpiresAt > now + 60);
     const expiresAt = now + REGISTRATION_SECONDS;
     const useKnown = async (): Promise<ClientChoice | undefined> => {
-      if (!current || !isGood) return undefined;
+      if (!current || !isUsable) return undefined;
       const next: CurrentRegistrationRecord = { ...current.value, unanswered: current.value.unanswered + 1 };
       await deps.store.put(currentKey, next, { ifVersion: current.version, expiresAt });
       return { ok: true, client: referenceOf(known, current.value.registration) };

@@ -14,7 +14,7 @@ import { CONNECT_PATH } from "../target.ts";
 
 export interface ConnectTickets {
   /** URL on the routes' host that starts or restarts this flow for this user. */
-  url(origin: string, userId: string, journey: ConnectFlow): string;
+  url(origin: string, userId: string, connectFlow: ConnectFlow): string;
   open(ticket: string, userId: string): ConnectFlow | undefined;
 }
 
@@ -29,8 +29,8 @@ const CONTEXT = "connect ticket";
 export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock }): ConnectTickets {
   const sealer = deps.keys.sealer("vault");
   return {
-    url(origin, userId, journey) {
-      const wire: Wire = { user: userId, journey, expiresAt: epochSeconds(deps.clock) + FLOW_SECONDS };
+    url(origin, userId, connectFlow) {
+      const wire: Wire = { user: userId, journey: connectFlow, expiresAt: epochSeconds(deps.clock) + FLOW_SECONDS };
       return `${origin}${CONNECT_PATH}?ticket=${sealer.seal(JSON.stringify(wire), CONTEXT)}`;
     },
     open(ticket, userId) {
@@ -71,7 +71,7 @@ export function allowedConnectRedirect(
  *
  * @param failure one of our own codes, never external text
  */
-export function wayBack({ returnTo, tellsErrors }: ConnectFlow, failure: string): string {
+export function returnAddress({ returnTo, tellsErrors }: ConnectFlow, failure: string): string {
   if (tellsErrors !== true) return returnTo;
   const url = new URL(returnTo);
   // Remove the result of an earlier attempt, if the application reuses its URL. Otherwise the query stays unchanged.

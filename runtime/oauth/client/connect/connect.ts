@@ -19,7 +19,7 @@ import type { Principal } from "../../../identity/principal.ts";
 import type { TokenAttacher } from "../attach-token.ts";
 import { respondFailure, respondConnectFailure, type Way } from "./failure-page.ts";
 import type { BeginResult, CompleteResult, Flows } from "./flow.ts";
-import { allowedConnectRedirect, wayBack, type ConnectTickets } from "./connect-flow.ts";
+import { allowedConnectRedirect, returnAddress, type ConnectTickets } from "./connect-flow.ts";
 import type { ConnectFlow } from "../connection-records.ts";
 import { findTarget, type UpstreamTarget } from "../target.ts";
 
@@ -58,8 +58,8 @@ export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: S
   const redirectUrl = query.values.get("redirect_url");
   const returnTo = allowedConnectRedirect(redirectUrl, snapshot, named.length === 0 ? routes : named);
   if (ticket === undefined && returnTo === undefined) return respondFailure(exchange, "bad-redirect");
-  const asked = returnTo === undefined ? undefined : connectFlowOf(returnTo, named);
-  if (named.length === 0) return respondFailure(exchange, "unknown-server", asked);
+  const requested = returnTo === undefined ? undefined : connectFlowOf(returnTo, named);
+  if (named.length === 0) return respondFailure(exchange, "unknown-server", requested);
 
   // A signed-in user is required.
   const who = await deps.browser.principal(exchange, snapshot);
@@ -67,17 +67,17 @@ export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: S
   if (!who.ok) return deps.browser.requireSignIn(exchange, snapshot);
   const { principal } = who;
 
-  const journey = ticket === undefined ? asked : deps.tickets.open(ticket, principal.user.id);
-  if (!journey) return respondFailure(exchange, "bad-ticket");
+  const connectFlow = ticket === undefined ? requested : deps.tickets.open(ticket, principal.user.id);
+  if (!connectFlow) return respondFailure(exchange, "bad-ticket");
 
   // As in the list of servers: a user without access has nothing to connect.
   const allowed = routes.filter(
-    (route) => journey.routes.includes(route.key) && mayReachSomething(route.policy, principal.user),
+    (route) => connectFlow.routes.includes(route.key) && mayReachSomething(route.policy, principal.user),
   );
-  if (allowed.length === 0) return respondFailure(exchange, "denied-by-policy", journey);
+  if (allowed.length === 0) return respondFailure(exchange, "denied-by-policy", connectFlow);
   const open = allowed.filter((route) => !deps.isBlocked(route));
-  if (open.length === 0) return respondFailure(exchange, "blocked", journey);
-  const way = { exchange, snapshot, principal, journey: { ...journey, routes: open.map(({ key }) => key) } };
+  if (open.length === 0) return respondFailure(exchange, "blocked", connectFlow);
+  const way = { exchange, snapshot, principal, connectFlow: { ...connectFlow, routes: open.map(({ key }) => key) } };
   await continueFlow(deps, way);
 }
 
@@ -107,21 +107,29 @@ export async function callback(deps: ConnectDeps, exchange: Exchange, snapshot: 
   const result = await deps.flows.complete(who.principal, exchange.host, query.values, snapshot);
   if (!result.ok) return respondIncomplete(deps, { exchange, snapshot, principal: who.principal }, result);
   deps.attacher.forget(result.flow.userId, result.target);
-  const { journey, routeKey } = result.flow;
-  const rest = journey.routes.filter((key) => key !== routeKey);
-  await continueFlow(deps, { exchange, snapshot, principal: who.principal, journey: { ...journey, routes: rest } });
+  const { journey: connectFlow, routeKey } = result.flow;
+  const rest = connectFlow.routes.filter((key) => key !== routeKey);
+  await continueFlow(deps, {
+    exchange,
+    snapshot,
+    principal: who.principal,
+    connectFlow: { ...connectFlow, routes: rest },
+  });
 }
 
 interface Travelling {
   readonly exchange: Exchange;
   readonly snapshot: Snapshot;
   readonly principal: Principal;
-  readonly journey: ConnectFlow;
+  readonly connectFlow: ConnectFlow;
 }
 
 /** Continues with the next upstream to connect, or returns. */
-async function continueFlow(deps: ConnectDeps, { exchange, snapshot, principal, journey }: Travelling): Promise<void> {
-  const ways = journey.routes.flatMap((key, index) => {
+async function continueFlow(
+  deps: ConnectDeps,
+  { exchange, snapshot, principal, connectFlow }: Travelling,
+): Promise<void> {
+  const ways = connectFlow.routes.flatMap((key, index) => {
     const route = snapshot.routes.find((each) => each.key === key && each.host === exchange.host);
     const target = route && !deps.isBlocked(route) ? findTarget(route) : undefined;
     return route && target ? [{ key, index, route, target }] : [];
@@ -132,7 +140,7 @@ async function continueFlow(deps: ConnectDeps, { exchange, snapshot, principal, 
   );
   for (const { key, index, route, target } of ways) {
     if (!missing.has(target)) continue;
-    const rest = { ...journey, routes: journey.routes.slice(index) };
+    const rest = { ...connectFlow, routes: connectFlow.routes.slice(index) };
     const begun = await deps.flows.begin(principal, target, snapshot.settings, rest);
     if (begun.ok) return redirect(exchange, 302, begun.url, NO_REFERRER);
     if (begun.isOfUser !== true) deps.noteFailure(target);
@@ -142,25 +150,26 @@ async function continueFlow(deps: ConnectDeps, { exchange, snapshot, principal, 
     );
     const failure = failureOf(begun.failure);
     // The upstream may serve this user without a token. The first request shows it.
-    const mayGoOn = journey.isOptional === true && failure === "not-set-up";
-    if (mayGoOn && !(await deps.wasRefused(principal.user.id, target))) continue;
+    const canContinue = connectFlow.isOptional === true && failure === "not-set-up";
+    if (canContinue && !(await deps.wasRefused(principal.user.id, target))) continue;
     // The user has not left yet: the application gets the cause and handles it in its own way.
-    if (journey.tellsErrors === true) return redirect(exchange, 302, wayBack(journey, failure), NO_REFERRER);
+    if (connectFlow.tellsErrors === true)
+      return redirect(exchange, 302, returnAddress(connectFlow, failure), NO_REFERRER);
     return respondConnectFailure(exchange, target.route.name, failure, wayOf(deps, principal, route, rest, failure));
   }
-  redirect(exchange, 302, journey.returnTo, NO_REFERRER);
+  redirect(exchange, 302, connectFlow.returnTo, NO_REFERRER);
 }
 
 function respondIncomplete(
   deps: ConnectDeps,
-  { exchange, snapshot, principal }: Omit<Travelling, "journey">,
+  { exchange, snapshot, principal }: Omit<Travelling, "connectFlow">,
   result: Extract<CompleteResult, { ok: false }>,
 ): void {
-  const { failure, journey, code } = result;
+  const { failure, journey: connectFlow, code } = result;
   deps.log.warn({ request: exchange.id, failure, reason: result.detail }, "upstream account not connected");
-  const route = findRoute(snapshot, journey?.routes[0]);
-  if (!journey || !route) return respondFailure(exchange, failure === "foreign" ? "foreign" : "over");
-  respondConnectFailure(exchange, route.name, failure, wayOf(deps, principal, route, journey, failure), code);
+  const route = findRoute(snapshot, connectFlow?.routes[0]);
+  if (!connectFlow || !route) return respondFailure(exchange, failure === "foreign" ? "foreign" : "over");
+  respondConnectFailure(exchange, route.name, failure, wayOf(deps, principal, route, connectFlow, failure), code);
 }
 
 /** Links after a failure: retry or return. */
@@ -168,13 +177,13 @@ function wayOf(
   deps: ConnectDeps,
   principal: Principal,
   route: CompiledRoute | undefined,
-  journey: ConnectFlow,
+  connectFlow: ConnectFlow,
   failure: string,
 ): Way {
   return {
-    again: route && deps.tickets.url(route.origin, principal.user.id, journey),
-    back: wayBack(journey, failure),
-    backText: journey.back,
+    again: route && deps.tickets.url(route.origin, principal.user.id, connectFlow),
+    back: returnAddress(connectFlow, failure),
+    backText: connectFlow.back,
   };
 }
 

@@ -3,7 +3,7 @@ import type { ErrorCode, StatusOf } from "../../../http/codes.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { acceptsHtml, AGAIN_LATER, respondError } from "../../../http/respond.ts";
 import type { CompleteFailure } from "./flow.ts";
-import { wayBack } from "./connect-flow.ts";
+import { returnAddress } from "./connect-flow.ts";
 import type { ConnectFlow } from "../connection-records.ts";
 
 /** Part of an error code after "upstream.". */
@@ -70,11 +70,12 @@ const REQUESTS = {
 
 export type RequestFailure = keyof typeof REQUESTS;
 
-/** @param journey the flow, once its return address is known to be valid */
-export function respondFailure(exchange: Exchange, failure: RequestFailure, journey?: ConnectFlow): void {
+/** @param connectFlow the flow, once its return address is known to be valid */
+export function respondFailure(exchange: Exchange, failure: RequestFailure, connectFlow?: ConnectFlow): void {
   const { status, title, message } = REQUESTS[failure];
   const headers = status === 503 ? AGAIN_LATER : [];
-  const links = journey === undefined ? [] : [{ href: wayBack(journey, failure), text: journey.back }];
+  const links =
+    connectFlow === undefined ? [] : [{ href: returnAddress(connectFlow, failure), text: connectFlow.back }];
   tell(exchange, `upstream.${failure}`, { status, title, message, canRetry: status === 503 }, links, headers);
 }
 

@@ -29,21 +29,26 @@ export async function askForRegistration(
   const { route } = target;
   const issuer = server.issuer ?? "";
   const endpoint = server.registrationEndpoint ?? "";
-  const wanted = chooseAuthMethod(server, true);
-  const asked = endpointTarget(server, endpoint, { upstreamUrl: target.url, reach: target.reach, settings });
+  const requested = chooseAuthMethod(server, true);
+  const fetchTarget = endpointTarget(server, endpoint, { upstreamUrl: target.url, reach: target.reach, settings });
   const metadataOfServer = { issuer, registration_endpoint: endpoint };
   let response: Response;
   try {
     response = await oauth.dynamicClientRegistrationRequest(
       metadataOfServer,
-      { ...clientMetadata(route), token_endpoint_auth_method: wanted },
-      guardedOptions(deps.fetch, asked, () => {}),
+      { ...clientMetadata(route), token_endpoint_auth_method: requested },
+      guardedOptions(deps.fetch, fetchTarget, () => {}),
     );
   } catch (error) {
     const why = error instanceof FetchRefused ? error.message : "no valid answer";
     return { ok: false, detail: `${issuer} did not register us: ${why}` };
   }
-  return readRegistration(issuer, wanted, response.status, parseForeignJson(Buffer.from(await response.arrayBuffer())));
+  return readRegistration(
+    issuer,
+    requested,
+    response.status,
+    parseForeignJson(Buffer.from(await response.arrayBuffer())),
+  );
 }
 
 /**
@@ -52,7 +57,7 @@ export async function askForRegistration(
  */
 function readRegistration(
   issuer: string,
-  wanted: TokenAuthMethod,
+  requested: TokenAuthMethod,
   status: number,
   answer: unknown,
 ): Registered | { readonly ok: false; readonly detail: string } {
@@ -63,10 +68,10 @@ function readRegistration(
     return { ok: false, detail: `${issuer} did not register us: answered ${status}${why}` };
   }
   // "The authorization server MAY reject or replace any of the client's requested metadata values" (RFC 7591 §3.2.1).
-  const given = body["token_endpoint_auth_method"];
+  const registered = body["token_endpoint_auth_method"];
   const hasSecret = typeof secret === "string" && secret !== "";
-  const withSecret = wanted === "none" ? "client_secret_basic" : wanted;
-  const authMethod = isAuthMethod(given) ? given : hasSecret ? withSecret : "none";
+  const withSecret = requested === "none" ? "client_secret_basic" : requested;
+  const authMethod = isAuthMethod(registered) ? registered : hasSecret ? withSecret : "none";
   if (authMethod === "none") return { ok: true, clientId, authMethod };
   if (!hasSecret) return { ok: false, detail: `${issuer} registered us without the secret it asks for` };
   return {

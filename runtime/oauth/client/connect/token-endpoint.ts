@@ -45,7 +45,7 @@ export type TokenResult =
   | { readonly ok: false; readonly failure: TokenFailure; readonly detail: string; readonly code?: string };
 
 /** Context of a request, with the current secret. */
-export interface Asking {
+export interface EndpointContext {
   readonly server: ServerReference;
   /** Absent: the grant itself identifies the caller, and the server has no client. */
   readonly client: ClientReference | undefined;
@@ -70,7 +70,7 @@ export interface TokenEndpointDeps {
 
 export function exchangeCode(
   deps: TokenEndpointDeps,
-  asking: Asking,
+  asking: EndpointContext,
   grant: { readonly code: string; readonly redirectUri: string; readonly verifier: string },
 ): Promise<TokenResult> {
   return requestTokens(deps, asking, "authorization_code", {
@@ -82,7 +82,7 @@ export function exchangeCode(
 
 export function exchangeRefreshToken(
   deps: TokenEndpointDeps,
-  asking: Asking,
+  asking: EndpointContext,
   refreshToken: string,
 ): Promise<TokenResult> {
   return requestTokens(deps, asking, "refresh_token", { refresh_token: refreshToken });
@@ -91,7 +91,7 @@ export function exchangeRefreshToken(
 /** Requests a token by a grant without a browser. @param parameters in addition to `grant_type` and `resource` */
 export function exchangeDirect(
   deps: TokenEndpointDeps,
-  asking: Asking,
+  asking: EndpointContext,
   grantType: string,
   parameters: Readonly<Record<string, string>>,
 ): Promise<TokenResult> {
@@ -101,7 +101,7 @@ export function exchangeDirect(
 /** Best effort: some servers cannot revoke, and the token is deleted here in any case. @returns true if the server confirmed */
 export async function revokeToken(
   deps: TokenEndpointDeps,
-  asking: Asking,
+  asking: EndpointContext,
   token: { readonly value: string; readonly hint: "refresh_token" | "access_token" },
 ): Promise<boolean> {
   const { revocationEndpoint } = asking.server;
@@ -122,7 +122,7 @@ export async function revokeToken(
 
 async function requestTokens(
   deps: TokenEndpointDeps,
-  asking: Asking,
+  asking: EndpointContext,
   grantType: string,
   parameters: Readonly<Record<string, string>>,
 ): Promise<TokenResult> {
@@ -211,14 +211,14 @@ function failureOf(code: string, status: number): TokenFailure {
  * Reason why nothing may be sent. The operator must still allow the issuer, and the credentials must belong to it.
  * Configured endpoints are allowed by the operator.
  */
-function whyNot({ server: { issuer }, boundIssuer, settings }: Asking): string | undefined {
+function whyNot({ server: { issuer }, boundIssuer, settings }: EndpointContext): string | undefined {
   if (issuer === undefined) return boundIssuer === undefined ? undefined : "the server has no issuer";
   if (boundIssuer === undefined || !isSameIssuer(issuer, boundIssuer)) return "the client belongs to another issuer";
   const isListed = matchesDomain(settings.mcpAllowedAsMetadataDomains, new URL(issuer).hostname);
   return isListed ? undefined : "the issuer is no longer listed";
 }
 
-function serverOf({ server }: Asking): oauth.AuthorizationServer {
+function serverOf({ server }: EndpointContext): oauth.AuthorizationServer {
   return {
     issuer: server.issuer ?? new URL(server.tokenEndpoint).origin,
     token_endpoint: server.tokenEndpoint,
@@ -227,11 +227,11 @@ function serverOf({ server }: Asking): oauth.AuthorizationServer {
 }
 
 /** The library requires a name. Without a client it is never sent. */
-function clientOf({ client }: Asking): oauth.Client {
+function clientOf({ client }: EndpointContext): oauth.Client {
   return { client_id: client?.clientId ?? "none" };
 }
 
-function authOf({ client, clientSecret, clientKey }: Asking): oauth.ClientAuth {
+function authOf({ client, clientSecret, clientKey }: EndpointContext): oauth.ClientAuth {
   if (client === undefined) return () => {};
   if (client.authMethod === "private_key_jwt" && clientKey) return oauth.PrivateKeyJwt(signingKey(clientKey));
   if (client.authMethod === "none" || clientSecret === undefined || clientSecret === "") return oauth.None();
@@ -254,7 +254,7 @@ function formEncode(text: string): string {
 }
 
 /** @param endpoint URL of the request. Its own origin determines the restrictions, not that of another endpoint */
-function oneCall(fetch: SafeFetch, asking: Asking, endpoint: string) {
+function oneCall(fetch: SafeFetch, asking: EndpointContext, endpoint: string) {
   let status = 0;
   const target = endpointTarget(asking.server, endpoint, asking);
   return { options: guardedOptions(fetch, target, (seen) => void (status = seen)), status: () => status };

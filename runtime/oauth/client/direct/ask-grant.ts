@@ -15,7 +15,7 @@ import type { TokenRefresh } from "../../../shared/clock.ts";
 import type { ClientChooser } from "../connect/client-choice.ts";
 import {
   exchangeDirect,
-  type Asking,
+  type EndpointContext,
   type TokenEndpointDeps,
   type TokenResult,
   type TokenSet,
@@ -60,7 +60,7 @@ export function createAskGrant(deps: AskGrantDeps): AskGrant {
     server: ServerReference,
     client: ClientReference | undefined,
     resource: string,
-  ): Promise<Asking> => ({
+  ): Promise<EndpointContext> => ({
     server,
     client,
     ...(await deps.clients.credentialsOf(client, currentRoute(deps.snapshots, target), server)),

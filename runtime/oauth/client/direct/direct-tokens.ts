@@ -158,9 +158,9 @@ export class DirectTokens {
     stored: StoredUpstreamTokens | undefined,
     isRefused: boolean,
   ): Promise<Held> {
-    const isGood = stored !== undefined && !isRefused && !this.#records.isExpired(stored.value);
+    const isUsable = stored !== undefined && !isRefused && !this.#records.isExpired(stored.value);
     const known = await this.#paused(key, userId, true);
-    if (known) return isGood ? this.#heldOf(key, stored.value) : known;
+    if (known) return isUsable ? this.#heldOf(key, stored.value) : known;
     const granted = await this.#askGrant(userId, target, direct);
     const owner = readUserId(userId);
     if (!granted.ok || !granted.client || owner === undefined) {
@@ -168,7 +168,7 @@ export class DirectTokens {
       this.#tellRefusal(userId, target, why, detail);
       const result = await this.#pause(key, userId, true, why);
       // An unreachable server or an operator's mistake does not invalidate a valid token.
-      if (isGood && why !== "denied" && why !== "sign-in") return this.#heldOf(key, stored.value);
+      if (isUsable && why !== "denied" && why !== "sign-in") return this.#heldOf(key, stored.value);
       // A user who cannot get a new token loses the old one.
       if (stored && why !== "unavailable") await this.#deps.store.delete(key, { ifVersion: stored.version });
       return result;

@@ -47,11 +47,11 @@ export function createAccessFinder(deps: FindAccessDeps): AccessFinder {
     find(target, grantType) {
       const before = known.get(target);
       if (before && clock.now() < before.untilMs) return before.access;
-      const asked = { access: ask(target, grantType), untilMs: clock.now() + KNOWN_MS };
-      known.set(target, asked);
-      const drop = (): void => void (known.get(target) === asked && known.delete(target));
-      asked.access.then((access) => access.ok || drop(), drop);
-      return asked.access;
+      const started = { access: ask(target, grantType), untilMs: clock.now() + KNOWN_MS };
+      known.set(target, started);
+      const drop = (): void => void (known.get(target) === started && known.delete(target));
+      started.access.then((access) => access.ok || drop(), drop);
+      return started.access;
     },
     forget: (target) => void known.delete(target),
   };

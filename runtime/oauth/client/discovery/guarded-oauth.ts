@@ -58,16 +58,16 @@ function withoutIdToken(body: Buffer): Buffer<ArrayBuffer> | string {
 export function endpointTarget(
   server: { readonly issuer?: string | undefined },
   endpoint: string,
-  asked: {
+  context: {
     readonly upstreamUrl: string;
     readonly reach?: UpstreamReach | undefined;
     readonly settings: LiveSettings;
   },
 ): FetchTarget {
-  const { reach } = asked;
+  const { reach } = context;
   if (server.issuer === undefined) return { kind: "configured", reach };
-  const domains = asked.settings.mcpAllowedAsMetadataDomains;
-  return new URL(endpoint).origin === new URL(asked.upstreamUrl).origin
+  const domains = context.settings.mcpAllowedAsMetadataDomains;
+  return new URL(endpoint).origin === new URL(context.upstreamUrl).origin
     ? { kind: "upstream", domains, reach }
     : { kind: "named", domains };
 }

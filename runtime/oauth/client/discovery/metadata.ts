@@ -234,10 +234,10 @@ export function isEndpoint(text: string, development: boolean): boolean {
 }
 
 /** Compares issuers as text, except that "https://h" equals "https://h/" (RFC 3986 §6.2.3): both are in use. */
-export function isSameIssuer(stated: string, asked: string): boolean {
-  if (stated === asked) return true;
+export function isSameIssuer(stated: string, expected: string): boolean {
+  if (stated === expected) return true;
   const isBareOrigin = (text: string): boolean => URL.canParse(text) && trimSlash(text) === new URL(text).origin;
-  return isBareOrigin(stated) && isBareOrigin(asked) && trimSlash(stated) === trimSlash(asked);
+  return isBareOrigin(stated) && isBareOrigin(expected) && trimSlash(stated) === trimSlash(expected);
 }
 
 /** Absent means no restriction. */

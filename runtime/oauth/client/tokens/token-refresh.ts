@@ -14,7 +14,7 @@ import type { Store } from "../../../store/store.ts";
 import type { ClientChooser } from "../connect/client-choice.ts";
 import { upstreamTokenKey, type UpstreamTokenRecord } from "../connection-records.ts";
 import type { UpstreamTarget } from "../target.ts";
-import { exchangeRefreshToken, type Asking, type TokenResult } from "../connect/token-endpoint.ts";
+import { exchangeRefreshToken, type EndpointContext, type TokenResult } from "../connect/token-endpoint.ts";
 import { createLeasedRefreshes } from "../../../shared/leased-refresh.ts";
 import { createFairLimiter, type FairLimiter } from "../../../shared/limiter.ts";
 import {
@@ -39,7 +39,7 @@ export interface RefreshDeps {
     target: UpstreamTarget,
     record: UpstreamTokenRecord,
     tokens: SealedTokens,
-  ) => Promise<Asking | undefined>;
+  ) => Promise<EndpointContext | undefined>;
   /** Called after each request to a server. */
   readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
 }

@@ -28,7 +28,7 @@ import { createRefresher, type RefreshDeps } from "./token-refresh.ts";
 export interface UpstreamTokenStoreDeps extends Omit<RefreshDeps, "records" | "asking"> {
   readonly snapshots: Snapshots;
   readonly keys: Keys;
-  readonly changes: Pick<ConnectionChanges, "tell">;
+  readonly changes: Pick<ConnectionChanges, "announce">;
   readonly needs: Pick<Needs, "discover">;
 }
 
@@ -122,7 +122,7 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
         };
         if ((await put(key, record, earlier?.version ?? 0)).ok) {
           refresher.reset(key);
-          await deps.changes.tell(flow);
+          await deps.changes.announce(flow);
           return;
         }
       }
@@ -163,7 +163,7 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
       const key = upstreamTokenKey(userId, target);
       const taken = await store.take<UpstreamTokenRecord>(key);
       // Before the slow request to the server: from now on no process sends the token.
-      if (taken) await deps.changes.tell({ userId, routeKey: target.route.key });
+      if (taken) await deps.changes.announce({ userId, routeKey: target.route.key });
       const tokens = taken && open(key, taken.value);
       if (!taken || !tokens) return taken !== undefined;
       const asks = await asking(target, taken.value, tokens);

@@ -34,7 +34,7 @@ export interface ClientAssertionDeps {
   readonly failedProofs: FailureLimit;
 }
 
-export interface AssertionPlace {
+export interface AssertionContext {
   /** Accepted audiences: our issuer identifier, or the endpoint of the request. */
   readonly audiences: readonly string[];
   /** `mcp_allowed_client_id_domains`. */
@@ -62,7 +62,7 @@ export async function verifyAssertion(
   deps: ClientAssertionDeps,
   client: Client,
   assertion: string,
-  context: AssertionPlace,
+  context: AssertionContext,
 ): Promise<StepResult<Client>> {
   // Per client: behind a load balancer that hides addresses all callers are one peer, and one client must not block another.
   const prover = `${networkOf(context.peer)} ${hashSecret(client.id)}`;
@@ -82,7 +82,7 @@ async function verifyGood(
   deps: ClientAssertionDeps,
   client: Client,
   assertion: string,
-  context: AssertionPlace,
+  context: AssertionContext,
 ): Promise<StepResult<Client>> {
   // A key of this client must have signed it.
   const verified = await verifySignature(deps, client, assertion, context);
@@ -111,7 +111,7 @@ async function verifySignature(
   deps: ClientAssertionDeps,
   client: Client,
   assertion: string,
-  { audiences, documentDomains, peer }: AssertionPlace,
+  { audiences, documentDomains, peer }: AssertionContext,
 ): Promise<StepResult<JWTPayload>> {
   if (assertion.length > MAX_ASSERTION_CHARACTERS) return failed("too long");
   const askedAtMs = deps.clock.now();

@@ -15,7 +15,7 @@ import {
   assertedClientId,
   verifyAssertion,
   type ClientAssertionDeps,
-  type AssertionPlace,
+  type AssertionContext,
 } from "./client-assertion.ts";
 import { clientRefusalText } from "./client-refusal.ts";
 import type { Client, ClientLookup } from "./client.ts";
@@ -62,7 +62,12 @@ function readAssertion(exchange: Exchange, form: ReadonlyMap<string, string>): S
 }
 
 /** Context of a client's authentication: peer, and accepted audiences of its assertion. */
-export function proofPlace(exchange: Exchange, issuer: Issuer, path: string, snapshot: Snapshot): AssertionPlace {
+export function assertionContext(
+  exchange: Exchange,
+  issuer: Issuer,
+  path: string,
+  snapshot: Snapshot,
+): AssertionContext {
   return {
     // RFC 7523bis requires the issuer identifier; existing clients use the endpoint (RFC 7523 §3, 3).
     audiences: [issuer.origin, issuer.origin + path],
@@ -76,7 +81,7 @@ export async function authenticateClient(
   deps: ClientAssertionDeps,
   credentials: ClientCredentials,
   lookup: ClientLookup,
-  context: AssertionPlace,
+  context: AssertionContext,
 ): Promise<StepResult<Client>> {
   // Not the client's fault: after invalid_client, clients delete their credentials.
   if (!lookup.ok && lookup.reason === "document-unavailable")

@@ -9,7 +9,7 @@ import type { Parameters } from "../../../shared/http/query.ts";
 import { pass, refuse, respondRefusal, type OAuthRefusal, type StepResult } from "../answer.ts";
 import type { Issuer } from "../find-issuer.ts";
 import type { ClientAssertionDeps } from "./client-assertion.ts";
-import { authenticateClient, clientChallenge, proofPlace, readCredentials } from "./client-auth.ts";
+import { authenticateClient, clientChallenge, assertionContext, readCredentials } from "./client-auth.ts";
 import { findClient, type Client, type ClientDeps } from "./client.ts";
 
 const MAX_FORM_BYTES = 16_384;
@@ -39,7 +39,7 @@ export async function proveClient(
   const credentials = readCredentials(exchange, form);
   if (!credentials.ok) return credentials;
   const lookup = await findClient(deps.clients, issuer, snapshot, credentials.value.clientId, exchange.remoteAddress);
-  return authenticateClient(deps, credentials.value, lookup, proofPlace(exchange, issuer, path, snapshot));
+  return authenticateClient(deps, credentials.value, lookup, assertionContext(exchange, issuer, path, snapshot));
 }
 
 export function respondClientRefusal({ exchange, issuer }: ClientEndpoint, refusal: OAuthRefusal): void {

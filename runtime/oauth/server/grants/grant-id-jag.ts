@@ -102,8 +102,8 @@ async function verify(
 
 function checkClaims(claims: IdJagClaims, entry: TrustedIssuer, request: TokenRequest): StepResult<Allowed> {
   const { form, issuer, client, now } = request;
-  const meant = checkAudience(claims, issuer);
-  if (!meant.ok) return meant;
+  const audienceCheck = checkAudience(claims, issuer);
+  if (!audienceCheck.ok) return audienceCheck;
   const times = checkTimes(claims, now, entry.maxAssertionAgeSeconds.id_jag);
   if (!times.ok) return times;
   const ours = checkClient(claims, client.id, entry);

@@ -160,8 +160,8 @@ async function refreshAlone(
   const session = await renewSession(deps, request, grantId, grant.value);
   if (!session.ok) return session;
   const { lifetimes } = request.snapshot.settings;
-  const { endsAt: _, ...kept } = grant.value;
-  const renewed = { ...kept, sessionExpiresAt: session.value, ...endOf(kept.createdAt, lifetimes) };
+  const { endsAt: _, ...rest } = grant.value;
+  const renewed = { ...rest, sessionExpiresAt: session.value, ...endOf(rest.createdAt, lifetimes) };
   // The steps above may be slow. The replay window must start with the write.
   const now = epochSeconds(deps.clock);
   const access = mintAccessToken(deps.session.externalTokens, { ...request, now }, grantId, renewed, audience.value);

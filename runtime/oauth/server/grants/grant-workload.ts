@@ -14,7 +14,7 @@ import type { Exchange } from "../../../http/exchange.ts";
 import { asserter } from "../../../identity/users/asserted.ts";
 import type { IssuerKeys } from "../../../issuers/issuer-keys.ts";
 import { readUnverified } from "../../../issuers/read-unverified.ts";
-import { verifyWorkload, type Workload, type WorkloadTokenPlace } from "../../../issuers/workload-token.ts";
+import { verifyWorkload, type Workload, type WorkloadTokenContext } from "../../../issuers/workload-token.ts";
 import type { Parameters } from "../../../shared/http/query.ts";
 import { randomHandle } from "../../../shared/keys.ts";
 import { networkOf } from "../../../shared/rate-limit.ts";
@@ -82,7 +82,7 @@ export async function exchangeWorkload(deps: WorkloadDeps, request: WorkloadRequ
   return createGrant(deps, request, { ...verified.workload, rules, audience, scope: scope.value });
 }
 
-function placeOf({ snapshot, issuer, now }: WorkloadRequest): WorkloadTokenPlace {
+function placeOf({ snapshot, issuer, now }: WorkloadRequest): WorkloadTokenContext {
   const { origin } = issuer;
   return { entries: workloadIssuers(snapshot, issuer), audiences: [origin, `${origin}/`, origin + TOKEN_PATH], now };
 }

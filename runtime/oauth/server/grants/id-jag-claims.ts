@@ -9,7 +9,7 @@
 import type { TrustedIssuer } from "../../../features/sign-in/trusted-issuers.ts";
 import { type AssertionTimes, CLOCK_SKEW_SECONDS, isTime, readTimes } from "../../../issuers/assertion-times.ts";
 import { isUsableId } from "../../../issuers/read-unverified.ts";
-import { vouchedEmail } from "../../../issuers/vouched-email.ts";
+import { trustedEmail } from "../../../issuers/trusted-email.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../../shared/user-id.ts";
 import { pass, refuse, type StepResult } from "../answer.ts";
@@ -134,7 +134,7 @@ export function readSubject(claims: IdJagClaims, entry: TrustedIssuer): StepResu
 }
 
 function readEmail({ email, email_verified: verified }: IdJagClaims, domains: ReadonlySet<string>): string {
-  return verified === undefined || verified === true ? vouchedEmail(email, domains) : "";
+  return verified === undefined || verified === true ? trustedEmail(email, domains) : "";
 }
 
 /** Time and method of the user's authentication at the issuer, and actors. For the log only. */

@@ -24,7 +24,7 @@ export interface DescribeDeps extends GrantDeps {
 }
 
 /** Request of an authenticated client. */
-export interface AskedToken {
+export interface IntrospectionContext {
   readonly issuer: Issuer;
   readonly client: Client;
   readonly snapshot: Snapshot;
@@ -56,30 +56,30 @@ export interface ActiveToken {
 /** @returns undefined if the token is inactive, or does not concern the caller */
 export async function describeToken(
   deps: DescribeDeps,
-  asked: AskedToken,
+  context: IntrospectionContext,
   token: string,
 ): Promise<StepResult<ActiveToken | undefined>> {
-  if (token.startsWith(REFRESH_TOKEN_PREFIX)) return pass(await describeRefreshToken(deps, asked, token));
+  if (token.startsWith(REFRESH_TOKEN_PREFIX)) return pass(await describeRefreshToken(deps, context, token));
   const opened = deps.session.externalTokens.open(token);
   if (!opened.ok) return pass(undefined);
   const { claims } = opened;
-  return claims.clientId === asked.client.id
-    ? describeOwn(deps, asked, token, claims)
-    : describeForResource(deps, asked, token, claims);
+  return claims.clientId === context.client.id
+    ? describeOwn(deps, context, token, claims)
+    : describeForResource(deps, context, token, claims);
 }
 
 /** A token issued to the caller. */
 async function describeOwn(
   deps: DescribeDeps,
-  asked: AskedToken,
+  context: IntrospectionContext,
   token: string,
   claims: ExternalTokenClaims,
 ): Promise<StepResult<ActiveToken | undefined>> {
   // Without routes, it was issued at another host, or its resource was removed.
-  for (const route of routesOfAudience(asked.issuer, claims.audience)) {
+  for (const route of routesOfAudience(context.issuer, claims.audience)) {
     const principal = await findPrincipal(deps, token, claims, route);
     if (!principal.ok) return principal;
-    if (principal.value) return pass(membersOf(asked, token, claims, principal.value, claims.audience));
+    if (principal.value) return pass(membersOf(context, token, claims, principal.value, claims.audience));
   }
   return pass(undefined);
 }
@@ -87,26 +87,26 @@ async function describeOwn(
 /** A token presented to the caller's resource by another client. */
 async function describeForResource(
   deps: DescribeDeps,
-  asked: AskedToken,
+  context: IntrospectionContext,
   token: string,
   claims: ExternalTokenClaims,
 ): Promise<StepResult<ActiveToken | undefined>> {
-  const good: string[] = [];
+  const resources: string[] = [];
   let found: Principal | undefined;
-  for (const route of await findOwnedRoutes(deps, asked)) {
+  for (const route of await findOwnedRoutes(deps, context)) {
     const principal = await findPrincipal(deps, token, claims, route);
     if (!principal.ok) return principal;
     if (!principal.value) continue;
     found = principal.value;
-    good.push(route.mcp.resource);
+    resources.push(route.mcp.resource);
   }
   if (!found) return pass(undefined);
   // Without its other audiences: "to prevent a protected resource from learning more about the larger network than is
   // necessary for its operation" (RFC 7662 §2.2).
-  const [only = ""] = good;
+  const [only = ""] = resources;
   const username = found.user.email === "" ? found.user.name : found.user.email;
   return pass({
-    ...membersOf(asked, token, claims, found, good.length === 1 ? only : good),
+    ...membersOf(context, token, claims, found, resources.length === 1 ? only : resources),
     username: username === "" ? undefined : username,
   });
 }
@@ -128,7 +128,10 @@ async function findPrincipal(
 }
 
 /** Routes that the caller's service account represents, while it exists. */
-async function findOwnedRoutes(deps: DescribeDeps, { issuer, client }: AskedToken): Promise<readonly McpServerRoute[]> {
+async function findOwnedRoutes(
+  deps: DescribeDeps,
+  { issuer, client }: IntrospectionContext,
+): Promise<readonly McpServerRoute[]> {
   const { accountId } = client;
   if (accountId === undefined || issuer.routes.every(({ mcp }) => mcp.introspectionAccounts.length === 0)) return [];
   const account = await createRecords(deps.store).serviceAccounts.get(accountId);
@@ -141,7 +144,7 @@ async function findOwnedRoutes(deps: DescribeDeps, { issuer, client }: AskedToke
 /** Same checks as a refresh, except that a rotated token is inactive even within the replay window. */
 async function describeRefreshToken(
   deps: DescribeDeps,
-  { issuer, client, snapshot, now }: AskedToken,
+  { issuer, client, snapshot, now }: IntrospectionContext,
   token: string,
 ): Promise<ActiveToken | undefined> {
   // The seal opens only for the client and issuer of the token.
@@ -171,7 +174,7 @@ async function describeRefreshToken(
 }
 
 function membersOf(
-  { issuer }: AskedToken,
+  { issuer }: IntrospectionContext,
   token: string,
   { clientId, issuedAt, scopes = [] }: ExternalTokenClaims,
   { user, expiresAt }: Principal,

@@ -62,8 +62,8 @@ export async function introspect(deps: IntrospectDeps, exchange: Exchange, snaps
   if (token === undefined || token === "")
     return answerRefusal(refuse("invalid_request", "token is missing").refusal, id);
 
-  const asked = { issuer, client: client.value, snapshot, now: epochSeconds(deps.clock) };
-  const described = await describeToken(deps, asked, token);
+  const context = { issuer, client: client.value, snapshot, now: epochSeconds(deps.clock) };
+  const described = await describeToken(deps, context, token);
   if (!described.ok) return answerRefusal(described.refusal, id);
   // "SHOULD NOT include any additional information about an inactive token, including why" (RFC 7662 §2.2).
   respondJson(exchange, 200, described.value ?? { active: false }, NO_STORE_HEADERS);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Principal } from "../../../../runtime/identity/principal.ts";
-import { isStillVouchedFor } from "../../../../runtime/identity/users/asserted.ts";
+import { isStillTrusted } from "../../../../runtime/identity/users/asserted.ts";
 import { snapshotFrom } from "../../../support/config.ts";
 import { userId } from "../../../support/users.ts";
 
@@ -17,5 +17,5 @@ test.each<[string, Principal["user"]["issuer"], boolean]>([
   ["of an issuer that is gone", { name: "gone", url: "https://partner.example" }, false],
 ])("isStillVouchedFor() a user %s: %s", (_, issuer, expected) => {
   const user = { id: userId("alice"), issuer } as unknown as Principal["user"];
-  expect(isStillVouchedFor(settings, { user })).toBe(expected);
+  expect(isStillTrusted(settings, { user })).toBe(expected);
 });

@@ -53,8 +53,8 @@ describe("attach()", () => {
   test("a reading that a disconnect overtook is not remembered", async () => {
     await bench.connect("alice");
     const reading = attach();
-    await bench.replica().changes.tell({ userId: "alice", routeKey: bench.target.route.key });
-    await replica.changes.tell({ userId: "alice", routeKey: bench.target.route.key });
+    await bench.replica().changes.announce({ userId: "alice", routeKey: bench.target.route.key });
+    await replica.changes.announce({ userId: "alice", routeKey: bench.target.route.key });
     await reading;
     bench.store.calls.length = 0;
     await attach();
@@ -66,7 +66,7 @@ describe("attach()", () => {
     expect(await attach()).toMatchObject({ kind: "token", accessToken: "access-sentinel-alice" });
     const refreshed = await bench.replica().tokenStore.replace("alice", bench.target, "access-sentinel-alice", true);
     if (refreshed.kind !== "token") throw new Error("no token");
-    await bench.replica().changes.tell({ userId: "alice", routeKey: bench.target.route.key });
+    await bench.replica().changes.announce({ userId: "alice", routeKey: bench.target.route.key });
     await expect.poll(within2s(() => attach())).toMatchObject({ accessToken: refreshed.accessToken });
   });
 

@@ -8,7 +8,7 @@ import type { IdentityRecord } from "./identity-records.ts";
 import type { ProviderTokenSet } from "./provider/idp.ts";
 import type { ProviderVerdict } from "./provider/provider-verdicts.ts";
 
-export interface TellIdentities {
+export interface IdentityLog {
   /** Reports newly omitted claims: rules on them are unknown from now on. */
   leftOut(earlier: IdentityRecord | undefined, now: IdentityRecord): void;
   /** After a sign-in. Reports a provider without refresh tokens once, since it affects all its users. */
@@ -19,10 +19,10 @@ export interface TellIdentities {
   ended(userId: string, verdict: "refused" | "unconfirmed", reason: string): void;
 }
 
-export function createTellIdentities(log: Log): TellIdentities {
+export function createIdentityLog(log: Log): IdentityLog {
   const withoutRefresh = new Set<string>();
 
-  const leftOut: TellIdentities["leftOut"] = (earlier, { userId, leftOut: omitted }) => {
+  const leftOut: IdentityLog["leftOut"] = (earlier, { userId, leftOut: omitted }) => {
     if (!omitted || isDeepStrictEqual(earlier?.leftOut, omitted)) return;
     if (omitted.others === true) {
       log.warn({ user: userId }, "cannot read userinfo at sign-in, further claims unknown");

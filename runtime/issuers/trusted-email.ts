@@ -6,7 +6,7 @@
  *
  * @returns "" if the issuer is not trusted with the address
  */
-export function vouchedEmail(email: unknown, domains: ReadonlySet<string>): string {
+export function trustedEmail(email: unknown, domains: ReadonlySet<string>): string {
   if (typeof email !== "string") return "";
   const [name = "", domain = "", ...others] = email.split("@");
   return name !== "" && others.length === 0 && domains.has(domain.toLowerCase()) && isPlain(email) ? email : "";
