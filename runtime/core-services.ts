@@ -6,7 +6,7 @@ import { followArguments } from "./records/follow-arguments.ts";
 import { recordPublished } from "./records/record-published.ts";
 import { startRecords } from "./records/start-records.ts";
 import { createMetrics } from "./admin-listener/metrics.ts";
-import { readBoot, saysWait } from "./bundle/boot.ts";
+import { readBoot, logsWait } from "./bundle/boot.ts";
 import { openBundle } from "./bundle/bundle.ts";
 import { createPreviousSliceStore } from "./bundle/previous-slice-store.ts";
 import { processName } from "./bundle/presence.ts";
@@ -42,7 +42,7 @@ export type Own = <T extends Closable>(part: T) => T;
 export type CoreServices = Awaited<ReturnType<typeof openCoreServices>>;
 
 export async function openCoreServices({ config, worker, clock = systemClock, ...options }: GatewayOptions, own: Own) {
-  const onWait = saysWait(() => options.log ?? createLog());
+  const onWait = logsWait(() => options.log ?? createLog());
   const start = await readBoot(config, { env: process.env, starts: true, onWait });
   if (start.vault) own(start.vault);
   const boot = start.settings;

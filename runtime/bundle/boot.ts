@@ -79,7 +79,7 @@ export async function resolveBoot(doc: BootDoc, options: BootOptions): Promise<B
 }
 
 /** Logs that the start takes longer, and why. */
-export function saysWait(openLog: () => Pick<Log, "warn">): OnWait {
+export function logsWait(openLog: () => Pick<Log, "warn">): OnWait {
   return (reason) => {
     const log = openLog();
     log.warn({ reason }, "waiting for secret store");
@@ -114,14 +114,14 @@ export function vaultOf({ vault, ...doc }: BootDoc, options: BootOptions): Vault
 export async function followVault(
   { vault }: Boot,
   refs: readonly string[],
-  onNews: () => void,
+  onChange: () => void,
   log: Log,
 ): Promise<() => void> {
   await vault?.readAtStart(
     refs.filter(isVaultReference),
-    saysWait(() => log),
+    logsWait(() => log),
   );
-  return vault?.onChange(onNews) ?? ignore;
+  return vault?.onChange(onChange) ?? ignore;
 }
 
 function bootNeeds(doc: BootDoc): SecretNeeds {

@@ -73,11 +73,11 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
   #unfollowVault: (() => void) | undefined;
   #slices: PublishedState = { generation: 0, slices: [] };
   /** Generation of the slices that are in the current snapshot. */
-  #inForce = 0;
-  #isStoreAway = false;
-  #isKeptAway = false;
+  #activeGeneration = 0;
+  #isStoreUnavailable = false;
+  #hasSaveFailed = false;
   /** The latest version was rejected because of the main configuration file. */
-  #isRefused = false;
+  #isRejected = false;
   #checked: Extract<Validation, { readonly kind: "good" }> | undefined;
   #directories: readonly string[] = [];
   #fingerprint: string | undefined;
@@ -132,7 +132,9 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
   status(): BundleStatus {
     return {
       ...this.#report.status(this.#current),
-      ...(this.#deps.published && { published: { generation: this.#slices.generation, inForce: this.#inForce } }),
+      ...(this.#deps.published && {
+        published: { generation: this.#slices.generation, inForce: this.#activeGeneration },
+      }),
       ...(this.#boot?.vault && { vault: this.#boot.vault.status() }),
     };
   }
@@ -150,7 +152,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     // One check at a time. A call during a check gets one that starts after it, also if the running one fails.
     return (this.#queued ??= this.#running.then(() => {
       this.#queued = undefined;
-      return (this.#running = this.#look().catch((error: unknown) =>
+      return (this.#running = this.#check().catch((error: unknown) =>
         tellFault({ scope: "task", what: "the reload", error }),
       ));
     }));
@@ -166,7 +168,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     await this.#running;
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     if (this.#closed) return;
     const startedMs = performance.now();
     const before = this.#report.status(this.#current).reloads;
@@ -181,7 +183,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     if (after.ok !== before.ok || after.failed !== before.failed)
       this.#deps.onReload?.({ ok: after.ok !== before.ok, tookMs: performance.now() - startedMs });
     this.tellReport();
-    if (this.#isKeptAway) await this.#writeKept({ changed: [], removed: [] });
+    if (this.#hasSaveFailed) await this.#writeChanges({ changed: [], removed: [] });
     const secretsIn = await secretDirectories([...(this.#checked?.needs.refs ?? []), ...this.#refused.refs()]);
     await this.#watch.follow(new Set([...this.#directories, ...secretsIn]));
   }
@@ -191,19 +193,19 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     const startedMs = performance.now();
     await this.#readPublished();
     await this.#refused.review(this.#secretDeps());
-    let news: Exclude<Validation, { readonly kind: "unchanged" }> | undefined;
+    let unreported: Exclude<Validation, { readonly kind: "unchanged" }> | undefined;
     for (;;) {
       const found = await this.#validator.load(publishedSources(this.#slices.slices), this.#refused.current());
       if (found.kind !== "unchanged") {
         this.#directories = found.directories;
         this.#checked = found.kind === "good" ? found : undefined;
         this.#fingerprint = undefined;
-        news = found;
+        unreported = found;
       }
       const checked = this.#checked;
       // Unchanged invalid files are still invalid, and were already reported.
       if (!checked) {
-        if (news) this.#report.found(news);
+        if (unreported) this.#report.found(unreported);
         return;
       }
       this.#boot ??= await resolveBoot(checked.boot, { env: this.#env, starts: true });
@@ -211,7 +213,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
       const secrets = await readSecrets(checked.needs, this.#secretDeps());
       if (secrets.fingerprint === this.#fingerprint) {
         // Slices that changed and changed back between two checks have a later generation but the same content.
-        if (!this.#isRefused) this.#inForce = this.#slices.generation;
+        if (!this.#isRejected) this.#activeGeneration = this.#slices.generation;
         return;
       }
       this.#fingerprint = secrets.fingerprint;
@@ -223,12 +225,12 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
       // Owners whose texts cannot be compiled get their previous version; for the main configuration file there is no
       // fallback.
       if (!outcome.ok && (await this.#refused.add(outcome.failures, this.#secretDeps()))) continue;
-      if (news) this.#report.found(news);
-      this.#isRefused = !outcome.ok;
+      if (unreported) this.#report.found(unreported);
+      this.#isRejected = !outcome.ok;
       if (outcome.ok) await this.#swap(outcome, checked.digest, startedMs);
       else this.#report.failed(outcome.problems);
       this.#report.restartNeeded(canonicalJson(checked.boot) !== canonicalJson(this.#boot.doc));
-      this.#refused.keepOf(this.#report.status(this.#current).degraded.map(({ owner }) => owner));
+      this.#refused.keepOnly(this.#report.status(this.#current).degraded.map(({ owner }) => owner));
       return;
     }
   }
@@ -242,12 +244,12 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     const { log, published } = this.#deps;
     try {
       if (published) this.#slices = await published.read();
-      this.#isStoreAway = false;
+      this.#isStoreUnavailable = false;
     } catch (error) {
       if (!this.#current) throw error;
-      if (!this.#isStoreAway)
+      if (!this.#isStoreUnavailable)
         log.warn({ reason: errorText(error) }, "cannot read published slices, previous ones stay active");
-      this.#isStoreAway = true;
+      this.#isStoreUnavailable = true;
     }
   }
 
@@ -256,9 +258,9 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     this.#build = next;
     const previous = this.#current;
     if (previous && next.unchanged) {
-      this.#inForce = this.#slices.generation;
+      this.#activeGeneration = this.#slices.generation;
       this.#report.recovered(stale);
-      return this.#keep();
+      return this.#saveActive();
     }
     const { settings, routes, holdsOwnersApart } = next;
     const certificates = [...next.certificates.values()].map(({ certificate }) => certificate);
@@ -266,28 +268,28 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     const snapshot: Snapshot = { digest, generation, settings, certificates, routes, holdsOwnersApart };
     await this.prepareFor(snapshot);
     if (this.#closed) return;
-    this.#inForce = this.#slices.generation;
+    this.#activeGeneration = this.#slices.generation;
     this.#current = snapshot;
     this.#report.loaded(snapshot, stale, performance.now() - startedMs);
     if (previous) this.tellSwap(snapshot, previous);
-    await this.#keep();
+    await this.#saveActive();
   }
 
   /** Stores the active slices, as a fallback if an owner's next slice is invalid. */
-  async #keep(): Promise<void> {
-    if (!this.#closed) await this.#writeKept(await this.#validator.inForce(this.#deps.clock.now()));
+  async #saveActive(): Promise<void> {
+    if (!this.#closed) await this.#writeChanges(await this.#validator.inForce(this.#deps.clock.now()));
   }
 
-  async #writeKept(changes: PreviousSliceChanges): Promise<void> {
+  async #writeChanges(changes: PreviousSliceChanges): Promise<void> {
     const { log, kept } = this.#deps;
     try {
       await kept?.write(changes);
-      if (this.#isKeptAway) log.info("saving of active slices recovered");
-      this.#isKeptAway = false;
+      if (this.#hasSaveFailed) log.info("saving of active slices recovered");
+      this.#hasSaveFailed = false;
     } catch (error) {
       // A failed write is repeated with the next change or at the next check.
-      if (!this.#isKeptAway) log.warn({ reason: errorText(error) }, "cannot save active slices for the next start");
-      this.#isKeptAway = true;
+      if (!this.#hasSaveFailed) log.warn({ reason: errorText(error) }, "cannot save active slices for the next start");
+      this.#hasSaveFailed = true;
     }
   }
 

@@ -57,7 +57,7 @@ const COUNTED_SECONDS = 20;
 /** Until then a process without the store may serve its last state, so a publisher must name it. */
 const EXPIRES_AFTER_SECONDS = WITHOUT_STORE_MS / 1000 + COUNTED_SECONDS;
 /** Heartbeat that removes predecessors again: the record of one killed just before our start is too recent at first. */
-const SECOND_LOOK_AT_BEAT = 4;
+const CLEANUP_AT_BEAT = 4;
 /** Enough for an operator to see why; the rest is in that process's log. */
 const MAX_PROBLEMS = 5;
 const MAX_EXPLAINED = 50;
@@ -143,7 +143,7 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
       queued = false;
       if (closed) return;
       beats += 1;
-      if (beats === SECOND_LOOK_AT_BEAT) void removeEnded();
+      if (beats === CLEANUP_AT_BEAT) void removeEnded();
       try {
         await store.put(presenceKey(id), row(), {
           tags: [PRESENCE_TAG],

@@ -14,13 +14,13 @@ export interface PreviousSliceStore {
   write(changes: PreviousSliceChanges): Promise<void>;
 }
 
-interface KeptRecord extends SealedSlice {
+interface PreviousSliceRecord extends SealedSlice {
   /** Version of this record's format. */
   readonly schema: number;
 }
 
 const SCHEMA = 1;
-const KEPT_TAG = "kept";
+const PREVIOUS_TAG = "kept";
 
 export function createPreviousSliceStore({ store }: { readonly store: Store }): PreviousSliceStore {
   const known = new Map<string, SealedSlice>();
@@ -28,7 +28,7 @@ export function createPreviousSliceStore({ store }: { readonly store: Store }): 
 
   return {
     async read() {
-      const records = (await store.list<KeptRecord>(KEPT_TAG)).map(({ value }) => value);
+      const records = (await store.list<PreviousSliceRecord>(PREVIOUS_TAG)).map(({ value }) => value);
       // From a newer version of Gateform: never guess its meaning.
       for (const { schema, owner, since, sealed } of records) {
         if (schema === SCHEMA) known.set(owner, { owner, since, sealed });
@@ -43,14 +43,14 @@ export function createPreviousSliceStore({ store }: { readonly store: Store }): 
       for (const owner of [...removed, ...changed.map((each) => each.owner)]) unwritten.add(owner);
       for (const owner of unwritten) {
         const slice = known.get(owner);
-        if (slice) await store.put(keptKey(owner), { schema: SCHEMA, ...slice }, { tags: [KEPT_TAG] });
-        else await store.delete(keptKey(owner));
+        if (slice) await store.put(recordKey(owner), { schema: SCHEMA, ...slice }, { tags: [PREVIOUS_TAG] });
+        else await store.delete(recordKey(owner));
         unwritten.delete(owner);
       }
     },
   };
 }
 
-function keptKey(owner: string): string {
+function recordKey(owner: string): string {
   return `kept:${owner}`;
 }

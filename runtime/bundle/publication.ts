@@ -118,9 +118,9 @@ export function asExpected(current: CurrentSlice | undefined, expected: Expected
 }
 
 /** Generation that added the requested slices, which every process must have reached. */
-export function generationOf(publication: Publication, wanted: Changes): number {
-  const concerned = publication.owners.filter(({ owner }) => wanted.has(owner));
-  return Math.max(0, ...concerned.map(({ versions }) => versions.at(-1)?.generation ?? 0));
+export function generationOf(publication: Publication, requested: Changes): number {
+  const affected = publication.owners.filter(({ owner }) => requested.has(owner));
+  return Math.max(0, ...affected.map(({ versions }) => versions.at(-1)?.generation ?? 0));
 }
 
 /** The claim on the owner's slice; undefined: unclaimed. */
@@ -131,9 +131,9 @@ export function claimOn({ owners }: Publication, owner: string): string | undefi
 /**
  * The same slices, with these owners' slices claimed by the publisher. @returns the same publication if nothing changes
  */
-export function withClaims(publication: Publication, wanted: Changes, claim: string): Publication {
+export function withClaims(publication: Publication, requested: Changes, claim: string): Publication {
   const isTaken = ({ owner, versions }: OwnerHistory): boolean =>
-    typeof wanted.get(owner) === "string" && versions.at(-1)?.claim !== claim;
+    typeof requested.get(owner) === "string" && versions.at(-1)?.claim !== claim;
   if (!publication.owners.some(isTaken)) return publication;
   const owners = publication.owners.map((history) => {
     const last = history.versions.at(-1);
@@ -148,13 +148,13 @@ export function withChanges(
   publication: Publication,
   changes: Changes,
   at: number,
-  said?: Publishing & { readonly isRollback: boolean },
+  origin?: Publishing & { readonly isRollback: boolean },
 ): Publication {
   const generation = publication.generation + 1;
   const histories = new Map(publication.owners.map((history) => [history.owner, history]));
   for (const [owner, digest] of changes) {
     const { versions = [], trimmed = false } = histories.get(owner) ?? {};
-    const next = [...versions, { generation, digest, at, ...(said && authorOf(versions, said)) }];
+    const next = [...versions, { generation, digest, at, ...(origin && authorOf(versions, origin)) }];
     const kept = next.slice(-VERSIONS_KEPT);
     histories.set(owner, { owner, versions: kept, trimmed: trimmed || kept.length < next.length });
   }
@@ -188,9 +188,9 @@ export function ownedBy({ versions }: Pick<OwnerHistory, "versions">): "terrafor
 }
 
 /** The changes that differ from the active slices. */
-export function realChanges(publication: Publication, wanted: Changes): Changes {
+export function realChanges(publication: Publication, requested: Changes): Changes {
   return new Map(
-    [...wanted].filter(([owner, digest]) => (currentSlice(publication, owner)?.digest ?? null) !== digest),
+    [...requested].filter(([owner, digest]) => (currentSlice(publication, owner)?.digest ?? null) !== digest),
   );
 }
 
@@ -209,19 +209,18 @@ export interface RollbackRequest {
 
 /** The slices that must change to restore an earlier state. */
 export function planRollback(publication: Publication, { owner, to }: RollbackRequest): RollbackPlan {
-  const concerned =
-    owner === undefined ? publication.owners : publication.owners.filter((each) => each.owner === owner);
-  if (concerned.length === 0) {
+  const affected = owner === undefined ? publication.owners : publication.owners.filter((each) => each.owner === owner);
+  if (affected.length === 0) {
     return refused(owner === undefined ? "nothing was ever published" : `owner "${owner}" never published a slice`);
   }
-  const last = Math.max(...concerned.map(({ versions }) => versions.at(-1)?.generation ?? 0));
+  const last = Math.max(...affected.map(({ versions }) => versions.at(-1)?.generation ?? 0));
   const target = to ?? last - 1;
   if (!Number.isSafeInteger(target) || target < 0) return refused(`generation ${target} is no generation`);
   if (target >= publication.generation) {
     return refused(`generation ${target} is not before the current one, which is ${publication.generation}`);
   }
   const changes = new Map<string, string | null>();
-  for (const { owner: each, versions, trimmed } of concerned) {
+  for (const { owner: each, versions, trimmed } of affected) {
     const then = versions.findLast(({ generation }) => generation <= target);
     if (!then && trimmed) {
       const oldest = versions[0]?.generation ?? 0;

@@ -102,7 +102,7 @@ type Refused = Extract<PublishOutcome, { readonly ok: false }>;
 type Stored = Omit<Extract<PublishOutcome, { readonly ok: true }>, keyof Liveness>;
 type SliceText = { readonly text: string; readonly digest: string };
 type Texts = ReadonlyMap<string, string>;
-type Plan = { readonly ok: true; readonly wanted: Changes; readonly texts: Texts } | Refused;
+type Plan = { readonly ok: true; readonly requested: Changes; readonly texts: Texts } | Refused;
 
 export class Publisher {
   readonly #deps: PublisherDeps;
@@ -132,8 +132,9 @@ export class Publisher {
   /** Validates as `publish` does, without a change. */
   async validate(owner: string, { text, digest }: SliceText): Promise<Validated> {
     const { publication } = await readPublication(this.#deps.store);
-    const wanted = new Map([[owner, digest]]);
-    return (await this.#tryOut(publication, { wanted, texts: new Map([[digest, text]]) }, { by: "unknown" })).validated;
+    const requested = new Map([[owner, digest]]);
+    return (await this.#tryOut(publication, { requested, texts: new Map([[digest, text]]) }, { by: "unknown" }))
+      .validated;
   }
 
   /** @param slice text, and digest of its canonical JSON; null removes the owner's slice */
@@ -145,7 +146,7 @@ export class Publisher {
   publishAll(changes: readonly SliceChange[], who?: Publishing): Promise<PublishOutcome> {
     const owners = changes.map(({ owner }) => owner);
     return this.#change("publish", owners, who, (publication) => {
-      const wanted = new Map<string, string | null>();
+      const requested = new Map<string, string | null>();
       const texts = new Map<string, string>();
       for (const { owner, slice, expected } of changes) {
         const current = currentSlice(publication, owner);
@@ -158,10 +159,10 @@ export class Publisher {
         // publishing repeats its old expectation.
         if ((current?.digest ?? null) !== digest && !asExpected(current, expected))
           return { ok: false, reason: "stale", owner, current };
-        wanted.set(owner, digest);
+        requested.set(owner, digest);
         if (slice) texts.set(slice.digest, slice.text);
       }
-      return { ok: true, wanted, texts };
+      return { ok: true, requested, texts };
     });
   }
 
@@ -175,7 +176,7 @@ export class Publisher {
       }
       const plan = planRollback(publication, request);
       if (!plan.ok) return { ok: false, reason: "no-such-generation", message: plan.reason };
-      return { ok: true, wanted: plan.changes, texts: new Map() };
+      return { ok: true, requested: plan.changes, texts: new Map() };
     });
   }
 
@@ -200,22 +201,22 @@ export class Publisher {
     who: Publishing | undefined,
     plan: (publication: Publication) => Plan,
   ): Promise<Stored | Refused> {
-    const said = { by: "unknown", ...who, isRollback: action === "rollback" };
+    const origin = { by: "unknown", ...who, isRollback: action === "rollback" };
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const { publication, version } = await readPublication(this.#deps.store);
       const planned = plan(publication);
       if (!planned.ok) return planned;
-      const { changes, next: changed, validated } = await this.#tryOut(publication, planned, said);
+      const { changes, next: changed, validated } = await this.#tryOut(publication, planned, origin);
       if (!validated.ok) return validated;
-      const { claim } = said;
-      const next = claim === undefined || said.isRollback ? changed : withClaims(changed, planned.wanted, claim);
+      const { claim } = origin;
+      const next = claim === undefined || origin.isRollback ? changed : withClaims(changed, planned.requested, claim);
       if (next !== publication && !(await this.#commit(next, version, planned.texts))) continue;
       if (changes.size > 0) await this.#announce(publication, next);
       for (const [owner, after] of changes) {
         const before = currentSlice(publication, owner)?.digest ?? null;
-        await this.#deps.record?.({ action, by: said.by, owner, before, after, reason: who?.reason });
+        await this.#deps.record?.({ action, by: origin.by, owner, before, after, reason: who?.reason });
       }
-      return { ...validated, generation: generationOf(next, planned.wanted), slices: planned.wanted };
+      return { ...validated, generation: generationOf(next, planned.requested), slices: planned.requested };
     }
     throw new GatewayError("publish.busy", "Cannot publish: others publish at the same time, try again");
   }
@@ -223,13 +224,13 @@ export class Publisher {
   /** The next publication, and whether it is valid. */
   async #tryOut(
     publication: Publication,
-    { wanted, texts }: Omit<Extract<Plan, { readonly ok: true }>, "ok">,
-    said: Publishing & { readonly isRollback?: boolean },
+    { requested, texts }: Omit<Extract<Plan, { readonly ok: true }>, "ok">,
+    origin: Publishing & { readonly isRollback?: boolean },
   ): Promise<{ readonly changes: Changes; readonly next: Publication; readonly validated: Validated }> {
-    const changes = realChanges(publication, wanted);
+    const changes = realChanges(publication, requested);
     const changed = changes.size > 0;
     const next = changed
-      ? withChanges(publication, changes, epochSeconds(this.#deps.clock), { isRollback: false, ...said })
+      ? withChanges(publication, changes, epochSeconds(this.#deps.clock), { isRollback: false, ...origin })
       : publication;
     const { problems } = await this.#validateAll(next, changes, texts);
     if (changed && problems.some(({ severity }) => severity === "error"))

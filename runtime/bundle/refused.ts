@@ -17,7 +17,7 @@ export interface RefusedOwners {
   /** @returns false if no failure is new: a retry gives the same result */
   add(failures: readonly Failure[], deps: SecretDeps): Promise<boolean>;
   /** Removes entries of all other owners. */
-  keepOf(owners: readonly string[]): void;
+  keepOnly(owners: readonly string[]): void;
 }
 
 /** One failure suffices to fall back to the previous version; a few are reported. */
@@ -55,7 +55,7 @@ export function createRefused(): RefusedOwners {
       become([...entries, ...fresh]);
       return fresh.length > 0;
     },
-    keepOf(owners) {
+    keepOnly(owners) {
       const ofRoutes = entries.filter((entry) => entry.key !== undefined && owners.includes(ownerOfRoute(entry.key)));
       const ofSettings = entries.filter((entry) => entry.key === undefined).slice(-MAX_OF_ONE_OWNER);
       // The key stays: removed entries did not affect what was loaded with them.

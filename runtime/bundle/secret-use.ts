@@ -45,7 +45,7 @@ export function secretKey(id: string): string {
 /** Resolves after the use was written, or could not be. */
 export async function startSecretUse({ store, ids, clock, log }: SecretUseDeps): Promise<Closable> {
   const [id] = ids;
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let writing = write();
   await writing;
   const timer = setInterval(
@@ -77,8 +77,8 @@ export async function startSecretUse({ store, ids, clock, log }: SecretUseDeps):
   async function compare(): Promise<void> {
     for (const row of await readPresence(store)) {
       const secret = row.secrets?.[0];
-      if (secret === undefined || ids.includes(secret) || told.has(secret)) continue;
-      told.add(secret);
+      if (secret === undefined || ids.includes(secret) || reported.has(secret)) continue;
+      reported.add(secret);
       log.warn({ secret, process: row.id }, "shared secret of another process missing here");
     }
   }

@@ -16,7 +16,7 @@ import { isVaultReference } from "../settings/vault-reference.ts";
 import { GatewayError } from "../shared/errors.ts";
 import type { Keys } from "../shared/keys.ts";
 import type { Vault } from "../vault/vault.ts";
-import { findNamed, placeOf, problemFor, type FilePlace } from "./files/secret-files.ts";
+import { findNamed, locateFile, problemFor, type FileLocation } from "./files/secret-files.ts";
 import type { SecretNeeds } from "./build/secret-needs.ts";
 
 /** Values of the needed secrets. `resolve` and `open` throw for those that could not be read. */
@@ -51,7 +51,7 @@ const MAX_SECRET_BYTES = 64 * 1024;
 const MAX_JSON_BYTES = 4 * 1024 * 1024;
 
 type Found =
-  | { readonly value: string; readonly late?: string; readonly place?: FilePlace }
+  | { readonly value: string; readonly late?: string; readonly place?: FileLocation }
   | { readonly failure: string; readonly cause?: unknown; readonly isOver?: true };
 
 export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise<ResolvedSecrets> {
@@ -127,7 +127,7 @@ async function readSecretFile(path: string): Promise<Found> {
     if (about.size > maxBytes) return { failure: `it has more than ${maxBytes} bytes` };
     // Editors and `echo` end a file with a newline that is not part of the secret.
     const value = (await file.readFile("utf8")).replace(/\r?\n$/, "");
-    return { value, place: await placeOf(file, path) };
+    return { value, place: await locateFile(file, path) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return {

@@ -4,11 +4,18 @@
  * With precedence by whole texts, a rival for an owner's address could block every change of that owner: both texts
  * would be new. Therefore the active parts of an owner's slice keep their precedence when other parts change.
  */
-import { precedence, type ReadRoute, readSlice, type ReadSlice, type SliceSource, type InForce } from "./read-slice.ts";
+import {
+  precedence,
+  type ReadRoute,
+  readSlice,
+  type ReadSlice,
+  type SliceSource,
+  type ActiveVersion,
+} from "./read-slice.ts";
 import type { ValuePath } from "../settings/problem.ts";
 import { canonicalJson } from "../shared/canonical-json.ts";
 
-export function inForce(owner: string, since: number, sources: readonly SliceSource[]): InForce {
+export function inForce(owner: string, since: number, sources: readonly SliceSource[]): ActiveVersion {
   let read: readonly ReadSlice[] | undefined;
   return {
     owner,
@@ -26,14 +33,14 @@ export function precedenceAt(slice: ReadSlice, path: ValuePath, whole = false): 
   const { source } = slice;
   const { before, boot, isNew = false, since } = source;
   if (before === undefined || boot || (since !== undefined && !isNew)) return precedence(source);
-  return stoodThere(slice, path, whole, before) ? before.since : precedence(source);
+  return wasActive(slice, path, whole, before) ? before.since : precedence(source);
 }
 
 export function routePrecedence({ slice, path }: ReadRoute): number {
   return precedenceAt(slice, path);
 }
 
-function stoodThere(slice: ReadSlice, path: ValuePath, whole: boolean, before: InForce): boolean {
+function wasActive(slice: ReadSlice, path: ValuePath, whole: boolean, before: ActiveVersion): boolean {
   const { owner, slices } = before;
   if (path[0] === "owner") return slice.owner === owner;
   const route = routeAt(slice, path);
@@ -59,9 +66,9 @@ function routeAt({ routes }: ReadSlice, path: ValuePath): ReadRoute | undefined 
 }
 
 /** Computed once per load: it is queried once per route. */
-const knownClaims = new WeakMap<InForce, Map<boolean, ReadonlySet<string>>>();
+const knownClaims = new WeakMap<ActiveVersion, Map<boolean, ReadonlySet<string>>>();
 
-function claimsOf(before: InForce, whole: boolean): ReadonlySet<string> {
+function claimsOf(before: ActiveVersion, whole: boolean): ReadonlySet<string> {
   let known = knownClaims.get(before);
   if (!known) knownClaims.set(before, (known = new Map<boolean, ReadonlySet<string>>()));
   let claims = known.get(whole);

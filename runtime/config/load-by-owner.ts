@@ -11,7 +11,7 @@ import { checkedConfig, type CheckedConfig } from "./load.ts";
 import { conflict, type Problem, type Rival, type ValuePath } from "../settings/problem.ts";
 import type { RouteMemory } from "./read-route.ts";
 import { inForce, precedenceAt } from "./in-force.ts";
-import type { ReadSlice, SliceSource, InForce } from "./read-slice.ts";
+import type { ReadSlice, SliceSource, ActiveVersion } from "./read-slice.ts";
 import { byPlace, compare, readSlices, type ReadSlices } from "./read-slices.ts";
 import type { Refusal } from "./refusals.ts";
 
@@ -27,7 +27,7 @@ export interface OwnersInput {
   readonly sources: readonly SliceSource[];
   /** Problems of files that could not be read. */
   readonly unread?: readonly Problem[];
-  readonly kept?: ReadonlyMap<string, PreviousSlice>;
+  readonly previous?: ReadonlyMap<string, PreviousSlice>;
   readonly refusals?: readonly Refusal[];
 }
 
@@ -59,12 +59,12 @@ export interface OwnersOutcome {
 
 /** @param memory as in `loadSlices` */
 export function loadByOwner(input: OwnersInput, memory?: RouteMemory): OwnersOutcome {
-  const { unread = [], kept = new Map<string, PreviousSlice>(), refusals = [] } = input;
-  const sources = withSince(input.sources, kept);
+  const { unread = [], previous = new Map<string, PreviousSlice>(), refusals = [] } = input;
+  const sources = withSince(input.sources, previous);
   const boot = sources.filter((source) => source.boot);
   let read = readSlices(sources, memory, refusals);
   const owners = new Map(read.slices.map(({ source, owner }) => [source.file, owner]));
-  const units = unitsOf(sources, unread, read.slices, kept);
+  const units = unitsOf(sources, unread, read.slices, previous);
   let isFirst = true;
   for (;;) {
     const errors = read.problems.filter(({ severity }) => severity === "error");
@@ -100,20 +100,23 @@ interface Candidate {
   readonly sources: readonly SliceSource[];
 }
 
-const KEPT = " (kept)";
+const PREVIOUS_SUFFIX = " (kept)";
 
 /** Name of a previous file in messages: the file now has other content. */
-function keptName(file: string): string {
-  return `${file}${KEPT}`;
+function previousName(file: string): string {
+  return `${file}${PREVIOUS_SUFFIX}`;
 }
 
 /** Marks active sources, file by file, so that they win conflicts against new ones. */
-function withSince(sources: readonly SliceSource[], kept: ReadonlyMap<string, PreviousSlice>): readonly SliceSource[] {
-  const known = new Map<string, { readonly text: string; readonly since: number; readonly before: InForce }>();
-  for (const slice of kept.values()) {
+function withSince(
+  sources: readonly SliceSource[],
+  previous: ReadonlyMap<string, PreviousSlice>,
+): readonly SliceSource[] {
+  const known = new Map<string, { readonly text: string; readonly since: number; readonly before: ActiveVersion }>();
+  for (const slice of previous.values()) {
     const { owner, sources: files, since } = slice;
     if (since === undefined) continue;
-    const before = inForce(owner, since, keptSources(slice));
+    const before = inForce(owner, since, previousSources(slice));
     for (const { file, text } of files) known.set(file, { text, since, before });
   }
   if (known.size === 0) return sources;
@@ -128,18 +131,19 @@ function unitsOf(
   sources: readonly SliceSource[],
   unread: readonly Problem[],
   slices: readonly ReadSlice[],
-  kept: ReadonlyMap<string, PreviousSlice>,
+  previous: ReadonlyMap<string, PreviousSlice>,
 ): readonly Unit[] {
   const slicesNow = sources.filter(({ boot }) => !boot);
   const files = new Set([...slicesNow.map(({ file }) => file), ...unread.map(({ file }) => file)]);
-  const says = new Map<string, string | undefined>([...files].map((file) => [file, undefined]));
-  for (const { source, owner, hasOwner } of slices) if (hasOwner && !source.boot) says.set(source.file, owner);
+  const declaredOwners = new Map<string, string | undefined>([...files].map((file) => [file, undefined]));
+  for (const { source, owner, hasOwner } of slices)
+    if (hasOwner && !source.boot) declaredOwners.set(source.file, owner);
   const named = new Map(
-    slices.filter((slice) => isOwners(slice, says, kept)).map((each) => [each.source.file, each.owner]),
+    slices.filter((slice) => isOwners(slice, declaredOwners, previous)).map((each) => [each.source.file, each.owner]),
   );
   // A file without an owner belongs to its previous owner.
   const before = new Map(
-    [...kept.values()].flatMap(({ owner, sources: all }) => all.map(({ file }) => [file, owner] as const)),
+    [...previous.values()].flatMap(({ owner, sources: all }) => all.map(({ file }) => [file, owner] as const)),
   );
   const ownerOf = (file: string): string | undefined => named.get(file) ?? before.get(file);
   const groups = Map.groupBy([...files].sort(compare), (file) => ownerOf(file) ?? `${file}\n`);
@@ -149,8 +153,8 @@ function unitsOf(
     const problems = unread.filter(({ file }) => group.includes(file));
     const current = group.flatMap((file) => texts.get(file) ?? []);
     const candidates: Candidate[] = [{ standing: "current", sources: current }];
-    const last = owner === undefined ? undefined : kept.get(owner);
-    if (last && !isSame(last, current)) candidates.push({ standing: "kept", sources: keptSources(last) });
+    const last = owner === undefined ? undefined : previous.get(owner);
+    if (last && !isSame(last, current)) candidates.push({ standing: "kept", sources: previousSources(last) });
     return { owner, files: group, candidates, problems };
   });
 }
@@ -159,21 +163,21 @@ function unitsOf(
 function isOwners(
   { source, owner, hasOwner, settingsPath }: ReadSlice,
   ownersNow: ReadonlyMap<string, string | undefined>,
-  kept: ReadonlyMap<string, PreviousSlice>,
+  previous: ReadonlyMap<string, PreviousSlice>,
 ): boolean {
-  const last = kept.get(owner)?.sources.map(({ file }) => file) ?? [];
+  const last = previous.get(owner)?.sources.map(({ file }) => file) ?? [];
   if (!hasOwner || settingsPath.length === 0 || last.includes(source.file)) return hasOwner;
   return !last.some((file) => ownersNow.has(file) && [undefined, owner].includes(ownersNow.get(file)));
 }
 
-function keptSources({ sources, since }: PreviousSlice): readonly SliceSource[] {
+function previousSources({ sources, since }: PreviousSlice): readonly SliceSource[] {
   const inForce = since === undefined ? {} : { since };
-  return sources.map(({ file, text }) => ({ file: keptName(file), text, boot: false, ...inForce }));
+  return sources.map(({ file, text }) => ({ file: previousName(file), text, boot: false, ...inForce }));
 }
 
 function isSame({ sources }: PreviousSlice, current: readonly SliceSource[]): boolean {
   if (sources.length !== current.length) return false;
-  return current.every(({ file, text }) => sources.some((kept) => kept.file === file && kept.text === text));
+  return current.every(({ file, text }) => sources.some((source) => source.file === file && source.text === text));
 }
 
 /** Replaces a unit's failed candidate by the next one and records the reasons. */
@@ -183,13 +187,13 @@ function stepDown(unit: Unit, { problems }: ReadSlices): void {
   unit.problems.push(...reasons);
 }
 
-function ownerStatus({ owner, files, candidates: [inUse], problems }: Unit): OwnerStatus {
-  const sources = (inUse?.sources ?? []).map(({ file, text }) => ({ file: ownName(file), text }));
-  return { owner, standing: inUse?.standing ?? "absent", files, sources, problems };
+function ownerStatus({ owner, files, candidates: [active], problems }: Unit): OwnerStatus {
+  const sources = (active?.sources ?? []).map(({ file, text }) => ({ file: ownName(file), text }));
+  return { owner, standing: active?.standing ?? "absent", files, sources, problems };
 }
 
 function ownName(file: string): string {
-  return file.endsWith(KEPT) ? file.slice(0, -KEPT.length) : file;
+  return file.endsWith(PREVIOUS_SUFFIX) ? file.slice(0, -PREVIOUS_SUFFIX.length) : file;
 }
 
 type Losers = ReadonlySet<Unit> | "boot";
@@ -240,7 +244,7 @@ interface Clash {
   readonly precedence: number;
   readonly problem: Problem;
   /** Location of the loser, if the problem names the winner. */
-  readonly loserPlace?: Rival;
+  readonly loserLocation?: Rival;
 }
 
 function clashesOf(
@@ -262,7 +266,7 @@ function clashesOf(
     const isEven = mine === theirs && !whole;
     if (me && mine >= theirs) clashes.push({ problem, isEven, winner: other, loser: me, precedence: mine });
     if (other && (isEven || theirs > mine)) {
-      clashes.push({ problem, isEven, winner: me, loser: other, precedence: theirs, loserPlace: rival });
+      clashes.push({ problem, isEven, winner: me, loser: other, precedence: theirs, loserLocation: rival });
     }
     return clashes;
   });
@@ -270,11 +274,11 @@ function clashesOf(
 
 /** Reports a problem to losers that the original problem does not name. */
 function explain(clashes: readonly Clash[], losers: ReadonlySet<Unit>, slices: readonly ReadSlice[]): void {
-  for (const { loser, loserPlace, problem, isEven } of clashes) {
-    if (!loserPlace || !losers.has(loser)) continue;
-    const slice = slices.find(({ source }) => source.file === loserPlace.file);
+  for (const { loser, loserLocation, problem, isEven } of clashes) {
+    if (!loserLocation || !losers.has(loser)) continue;
+    const slice = slices.find(({ source }) => source.file === loserLocation.file);
     const state = isEven ? ", and neither was active before" : ", which was active before";
-    const theirs = conflict(loserPlace.path, problem, "is in conflict with ", state);
+    const theirs = conflict(loserLocation.path, problem, "is in conflict with ", state);
     if (slice) loser.problems.push(slice.problemOf(theirs));
   }
 }

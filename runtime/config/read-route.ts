@@ -55,7 +55,7 @@ export interface CanonicalRoute {
 /** Cached readings of routes and of their members, by text: routes of one team or tool have much in common. */
 export interface RouteMemory extends Known {
   /** Returns the reading cached under these words, or the result of `read`. */
-  recall(words: string, read: () => RouteReading): RouteReading;
+  recall(text: string, read: () => RouteReading): RouteReading;
   /** Drops entries unused since the last call. */
   forgetOthers(): void;
 }
@@ -80,7 +80,7 @@ export function createRouteMemory(): RouteMemory {
   const readings = createGenerations<RouteReading>();
   const members = createGenerations<object>();
   return {
-    recall: (words, read) => readings.recall(words, read) as RouteReading,
+    recall: (text, read) => readings.recall(text, read) as RouteReading,
     member: (name, written, read) =>
       members.recall(`${name} ${JSON.stringify(written)}`, read as () => object | undefined),
     // By then, equal members are one object.
@@ -96,22 +96,22 @@ export function createRouteMemory(): RouteMemory {
 
 interface Generations<V> {
   /** Caches the result of `read` unless it is undefined. */
-  recall(words: string, read: () => V | undefined): V | undefined;
+  recall(text: string, read: () => V | undefined): V | undefined;
   forgetOthers(): void;
 }
 
 function createGenerations<V>(): Generations<V> {
   let before: ReadonlyMap<string, V> = new Map();
-  let asked = new Map<string, V>();
+  let current = new Map<string, V>();
   return {
-    recall(words, read) {
-      const value = before.get(words) ?? asked.get(words) ?? read();
-      if (value !== undefined) asked.set(words, value);
+    recall(text, read) {
+      const value = before.get(text) ?? current.get(text) ?? read();
+      if (value !== undefined) current.set(text, value);
       return value;
     },
     forgetOthers() {
-      before = asked;
-      asked = new Map();
+      before = current;
+      current = new Map();
     },
   };
 }

@@ -45,7 +45,7 @@ export interface SliceOrigin {
   /** Active since (epoch milliseconds); absent if not active. */
   readonly since?: number;
   /** The owner's active version, if this is another text. */
-  readonly before?: InForce;
+  readonly before?: ActiveVersion;
 }
 
 /**
@@ -204,7 +204,7 @@ function placer(text: SourceText): ReadSlice["problemOf"] {
 }
 
 /** An owner's last active slice, read on demand. */
-export interface InForce {
+export interface ActiveVersion {
   readonly owner: string;
   /** Epoch milliseconds. */
   readonly since: number;

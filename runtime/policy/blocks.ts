@@ -93,25 +93,25 @@ export function indexBlocks(blocks: readonly Block[]): BlockIndex {
 export function findBlock(index: BlockIndex, subject: BlockSubject, now: number): Block | undefined {
   if (index.size === 0) return undefined;
   const { user, clientId, grantId, routeKey, tool } = subject;
-  const isInForce = (block: Block | undefined): block is Block =>
+  const isActive = (block: Block | undefined): block is Block =>
     block !== undefined && (block.until === undefined || block.until > now);
   let found = routeKey === undefined ? undefined : index.routes.get(routeKey);
-  if (isInForce(found)) return found;
+  if (isActive(found)) return found;
   if (user !== undefined) {
     found = index.users.get(user.id);
-    if (isInForce(found)) return found;
+    if (isActive(found)) return found;
     found = index.emails.size === 0 ? undefined : index.emails.get(fold(user.email));
-    if (isInForce(found)) return found;
+    if (isActive(found)) return found;
   }
   found = clientId === undefined ? undefined : index.clients.get(clientId);
-  if (isInForce(found)) return found;
+  if (isActive(found)) return found;
   found = grantId === undefined ? undefined : index.grants.get(grantId);
-  if (isInForce(found)) return found;
+  if (isActive(found)) return found;
   if (tool === undefined) return undefined;
   found = index.tools.get(tool);
-  if (isInForce(found)) return found;
+  if (isActive(found)) return found;
   found = routeKey === undefined ? undefined : index.toolsOfRoutes.get(routeKey)?.get(tool);
-  return isInForce(found) ? found : undefined;
+  return isActive(found) ? found : undefined;
 }
 
 /** Whether tool names on this route must be plain: an upstream may fold another name into the blocked one. */

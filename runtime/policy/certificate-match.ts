@@ -65,8 +65,8 @@ export function readCertificateMatch(
     if (!Object.hasOwn(data, name)) continue;
     const hashes = readHashes(data[name], name, `${path}.${name}`, fail);
     match[name] = hashes;
-    const wanted = new Set(hashes);
-    tests.push((certificate) => wanted.has(name === "fingerprint" ? certificate.fingerprint : certificate.spkiHash));
+    const accepted = new Set(hashes);
+    tests.push((certificate) => accepted.has(name === "fingerprint" ? certificate.fingerprint : certificate.spkiHash));
   }
   for (const name of NAMES) {
     if (!Object.hasOwn(data, name)) continue;

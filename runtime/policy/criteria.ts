@@ -8,7 +8,7 @@ import { lowerAscii, upperAscii } from "../shared/ascii.ts";
 import { providerNameOf } from "../shared/user-id.ts";
 import { claimTexts, emailAddress, emailDomain, isInRanges, parseRanges } from "./subjects.ts";
 import { type Criterion, asIs, list, presence, text } from "./criterion.ts";
-import { isClaimLeftOut } from "./facts.ts";
+import { isClaimOmitted } from "./facts.ts";
 import { MCP_CRITERIA } from "./mcp/criteria.ts";
 import { TRUE, UNKNOWN } from "./packed-outcome.ts";
 import { CERTIFICATE_MATCH_SCHEMA, readCertificateMatch } from "./certificate-match.ts";
@@ -59,21 +59,21 @@ export const CRITERIA: readonly Criterion[] = [
     doc: "User's email address, compared in lower case.",
     about: "user",
     reasons: { ok: "email-ok", no: "email-unauthorized" },
-    leftOut: { reason: EMAIL_UNKNOWN, isMissing: ({ claims }) => claims.includes("email") },
+    omitted: { reason: EMAIL_UNKNOWN, isMissing: ({ claims }) => claims.includes("email") },
   },
   {
     ...text("domain", lowerAscii, (facts) => emailDomain(facts.user?.email ?? "")),
     doc: "Domain of the user's email address, compared in lower case.",
     about: "user",
     reasons: { ok: "domain-ok", no: "domain-unauthorized" },
-    leftOut: { reason: EMAIL_UNKNOWN, isMissing: ({ claims }) => claims.includes("email") },
+    omitted: { reason: EMAIL_UNKNOWN, isMissing: ({ claims }) => claims.includes("email") },
   },
   {
     ...list("groups", (facts) => facts.user?.groups ?? []),
     doc: "User's groups at the identity provider. Unknown if the provider omits them because there are too many.",
     about: "user",
     reasons: { ok: "groups-ok", no: "groups-unauthorized" },
-    leftOut: { reason: GROUPS_UNKNOWN, isMissing: ({ groups }) => groups },
+    omitted: { reason: GROUPS_UNKNOWN, isMissing: ({ groups }) => groups },
   },
   {
     ...list("claim", (facts, subPath) => claimTexts(facts.user?.claims ?? {}, subPath), true),
@@ -82,9 +82,9 @@ export const CRITERIA: readonly Criterion[] = [
     about: "user",
     reasons: { ok: "claim-ok", no: "claim-unauthorized" },
     // As claimTexts finds them: by the whole path, or by its first segment.
-    leftOut: {
+    omitted: {
       reason: CLAIM_UNKNOWN,
-      isMissing: (leftOut, path, claims) => isClaimLeftOut(leftOut, claims, [path, path.split("/")[0] ?? path]),
+      isMissing: (leftOut, path, claims) => isClaimOmitted(leftOut, claims, [path, path.split("/")[0] ?? path]),
     },
   },
   {

@@ -48,14 +48,14 @@ export interface Criterion {
   /** `ok` if the criterion supports access, `no` if not; with `fixed`, `ok` if it matched, whatever the effect. */
   readonly reasons: { readonly ok: string; readonly no: string; readonly fixed?: boolean };
   /** For criteria about a tool or message: other messages are false, with this reason. */
-  readonly ofOthers?: { readonly reason: string; readonly isMeant: Test };
+  readonly ofOthers?: { readonly reason: string; readonly applies: Test };
   /** Reason of an unknown outcome by `isUnknown`, or by `find` of the data. */
   readonly unknownReason?: string;
   readonly isUnknown?: Test;
   /** For criteria about the certificate: outcome without a valid certificate. */
   readonly without?: { readonly outcome: Truth; readonly isMissing: Test };
   /** For criteria about the user: whether the provider omitted the checked value, and the reason if so. */
-  readonly leftOut?: {
+  readonly omitted?: {
     readonly reason: string;
     readonly isMissing: (leftOut: LeftOut, subPath: string, claims: UserFacts["claims"]) => boolean;
   };

@@ -53,10 +53,10 @@ export function readDeviceMatch(
     if (known !== undefined) match.type = known;
     else fail(`${path}.type`, `is ${describe(type)}, must be one of ${DEVICE_TYPES.join(", ")}`);
   }
-  return valid ? { match, matches: (device) => isMeant(match, device) } : undefined;
+  return valid ? { match, matches: (device) => matchesDevice(match, device) } : undefined;
 }
 
-function isMeant({ is, approved, type }: DeviceMatch, device: DeviceFacts): boolean {
+function matchesDevice({ is, approved, type }: DeviceMatch, device: DeviceFacts): boolean {
   if (is !== undefined && device.id !== is) return false;
   if (approved !== undefined && device.isApproved !== approved) return false;
   return type === undefined || type === "any" || device.type === type;

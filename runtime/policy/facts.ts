@@ -17,7 +17,7 @@ export interface LeftOut {
 }
 
 /** @param names names of one claim: its path, and the first segment of the path */
-export function isClaimLeftOut(leftOut: LeftOut, claims: UserFacts["claims"], names: readonly string[]): boolean {
+export function isClaimOmitted(leftOut: LeftOut, claims: UserFacts["claims"], names: readonly string[]): boolean {
   return (
     names.some((name) => leftOut.claims.includes(name)) ||
     (leftOut.others === true && !names.some((name) => Object.hasOwn(claims, name)))

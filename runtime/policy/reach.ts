@@ -5,7 +5,7 @@ import { FIRST_PROVIDER, providerUserId } from "../shared/user-id.ts";
 import type { Facts, McpFacts, UserFacts } from "./facts.ts";
 import { MAY_HOLD, MAY_MISS, NEITHER, POSSIBLY, possibleOnTemplate, type Possible } from "./mcp/resource-template.ts";
 import { FALSE, TRUE, outcomeOf } from "./packed-outcome.ts";
-import { findLeaf, isLeftOut } from "./tree.ts";
+import { findLeaf, isOmitted } from "./tree.ts";
 import type { Leaf, OperatorRule, PolicyTree } from "./tree.ts";
 
 /** Known part of a request; every other fact can have any value. */
@@ -165,7 +165,7 @@ function possibleLeaf(
       return mayProveDevice && user !== undefined ? POSSIBLY : NEITHER;
     case "user":
       if (user === undefined) return NEITHER;
-      if (user.leftOut !== undefined && isLeftOut(leaf, user.leftOut, user.claims)) return NEITHER;
+      if (user.leftOut !== undefined && isOmitted(leaf, user.leftOut, user.claims)) return NEITHER;
       return certain(leaf, facts);
     case "nothing":
       return certain(leaf, facts);

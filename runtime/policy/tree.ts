@@ -34,7 +34,7 @@ export interface Leaf {
   /** The criterion is about the user or their device, and the request is anonymous. */
   readonly unauthenticated: PackedOutcome;
   /** The provider omitted the value that the criterion checks. */
-  readonly leftOut: PackedOutcome;
+  readonly omitted: PackedOutcome;
   /** The criterion is about a device, and the session verified none. */
   readonly noDevice: PackedOutcome;
   /** The criterion is about messages of another kind. */
@@ -88,13 +88,13 @@ export function compileTree(rules: readonly RulesDoc[]): PolicyTree {
       `Cannot compile the policy: it can give ${reasons.length} reasons, at most ${MAX_REASONS} fit`,
     );
   }
-  const compile = (wanted: PolicyAction): readonly ApproveRule[] =>
+  const compile = (selected: PolicyAction): readonly ApproveRule[] =>
     placed
-      .filter(({ action, criteria }) => action === wanted && criteria.length > 0)
+      .filter(({ action, criteria }) => action === selected && criteria.length > 0)
       .map(({ operator, criteria, approvers }) => ({
         operator,
         approvers,
-        leaves: criteria.map((doc) => compileLeaf(doc, wanted, operator, reasons)),
+        leaves: criteria.map((doc) => compileLeaf(doc, selected, operator, reasons)),
       }));
   return { allow: compile("allow"), deny: compile("deny"), approve: compile("approve"), reasons };
 }
@@ -104,13 +104,13 @@ export function findLeaf(leaf: Leaf, facts: Facts): PackedOutcome {
   const about = leaf.criterion.about;
   if (about === "user") {
     if (facts.user === undefined) return leaf.unauthenticated;
-    if (facts.user.leftOut !== undefined && isLeftOut(leaf, facts.user.leftOut, facts.user.claims)) return leaf.leftOut;
+    if (facts.user.leftOut !== undefined && isOmitted(leaf, facts.user.leftOut, facts.user.claims)) return leaf.omitted;
   }
   if (about === "device") {
     if (facts.user === undefined) return leaf.unauthenticated;
     if (facts.devices === undefined) return leaf.noDevice;
   }
-  if (leaf.criterion.ofOthers?.isMeant(facts) === false) return leaf.ofOthers;
+  if (leaf.criterion.ofOthers?.applies(facts) === false) return leaf.ofOthers;
   if (about === "certificate" && leaf.criterion.without?.isMissing(facts) === true) return leaf.noCertificate;
   if (leaf.criterion.unknownReason !== undefined) return findKnown(leaf, facts);
   return leaf.test(facts) ? leaf.yes : leaf.no;
@@ -124,8 +124,8 @@ function findKnown(leaf: Leaf, facts: Facts): PackedOutcome {
 }
 
 /** Neither true nor false: "in none of these groups" must not allow a user with unknown groups. */
-export function isLeftOut({ criterion, subPath }: Leaf, leftOut: LeftOut, claims: UserFacts["claims"]): boolean {
-  return criterion.leftOut?.isMissing(leftOut, subPath, claims) === true;
+export function isOmitted({ criterion, subPath }: Leaf, leftOut: LeftOut, claims: UserFacts["claims"]): boolean {
+  return criterion.omitted?.isMissing(leftOut, subPath, claims) === true;
 }
 
 /** Outcome of one operator over its criteria. */
@@ -195,7 +195,7 @@ function compileLeaf(doc: CriterionDoc, action: PolicyAction, operator: Operator
     yes: packOutcome(TRUE, bit(yes)),
     no: packOutcome(FALSE, bit(no)),
     unauthenticated: packOutcome(UNKNOWN, isAboutPerson(criterion) ? bit(USER_UNAUTHENTICATED) : 0),
-    leftOut: packOutcome(UNKNOWN, criterion.leftOut ? bit(criterion.leftOut.reason) : 0),
+    omitted: packOutcome(UNKNOWN, criterion.omitted ? bit(criterion.omitted.reason) : 0),
     noDevice: packOutcome(UNKNOWN, criterion.about === "device" ? bit(DEVICE_UNAUTHENTICATED) : 0),
     ofOthers: packOutcome(FALSE, criterion.ofOthers ? bit(criterion.ofOthers.reason) : 0),
     unknown: packOutcome(UNKNOWN, criterion.unknownReason === undefined ? 0 : bit(criterion.unknownReason)),
@@ -210,15 +210,17 @@ function compileLeaf(doc: CriterionDoc, action: PolicyAction, operator: Operator
  * `approve`, or under `allow` in a `not`, is `mcp-tool-unauthorized`; one that does not match there is `mcp-tool-ok`.
  */
 function spokenReasons({ reasons }: Criterion, action: PolicyAction, operator: Operator): { yes: string; no: string } {
-  const isTurned = (action !== "allow") !== (operator === "not" || operator === "nor");
-  return isTurned && reasons.fixed !== true ? { yes: reasons.no, no: reasons.ok } : { yes: reasons.ok, no: reasons.no };
+  const isInverted = (action !== "allow") !== (operator === "not" || operator === "nor");
+  return isInverted && reasons.fixed !== true
+    ? { yes: reasons.no, no: reasons.ok }
+    : { yes: reasons.ok, no: reasons.no };
 }
 
 function leafReasons(doc: CriterionDoc, action: PolicyAction, operator: Operator): readonly string[] {
   const { criterion } = openCriterion(doc);
   const { yes, no } = spokenReasons(criterion, action, operator);
   if (criterion.about === "user") {
-    return [yes, no, USER_UNAUTHENTICATED, ...(criterion.leftOut ? [criterion.leftOut.reason] : [])];
+    return [yes, no, USER_UNAUTHENTICATED, ...(criterion.omitted ? [criterion.omitted.reason] : [])];
   }
   if (criterion.about === "device") return [yes, no, USER_UNAUTHENTICATED, DEVICE_UNAUTHENTICATED];
   if (criterion.without) return [yes, no, CERTIFICATE_REQUIRED];

@@ -168,7 +168,7 @@ function allOf(parts: readonly Part[]): Constant {
   const names = new Set(parts.map(({ name }) => name));
   if (names.has("client_certificate") && names.has("invalid_client_certificate")) return "never";
   const isContradiction = subjects(parts).some((group) =>
-    group[0]?.fold ? contradict(group, parts, names) : excludesWhatItWants(group),
+    group[0]?.fold ? contradict(group, parts, names) : hasContradictoryElements(group),
   );
   return isContradiction ? "never" : undefined;
 }
@@ -179,7 +179,7 @@ function anyOf(parts: readonly Part[]): Constant {
   const names = new Set(parts.map(({ name }) => name));
   if (names.has("client_certificate") && names.has("invalid_client_certificate")) return undefined;
   const isTautology = subjects(parts).some((group) =>
-    group[0]?.fold ? leavesNothingOut(group) : excludesWhatItWants(group) && group.every(isSingle),
+    group[0]?.fold ? coversEverything(group) : hasContradictoryElements(group) && group.every(isSingle),
   );
   return isTautology ? "always" : undefined;
 }
@@ -191,7 +191,7 @@ function subjects(parts: readonly Part[]): readonly (readonly Part[])[] {
 
 /** No text satisfies all of these matchers on one text. */
 function contradict(group: readonly Part[], parts: readonly Part[], names: ReadonlySet<string>): boolean {
-  const candidates = group.map(wantedTexts).find((texts) => texts !== undefined);
+  const candidates = group.map(possibleTexts).find((texts) => texts !== undefined);
   if (names.has("cors_preflight") && group[0]?.name === "http_method" && !passesAll("OPTIONS", group)) return true;
   if (candidates === undefined) return false;
   const alive = candidates.filter((text) => passesAll(text, group));
@@ -201,25 +201,25 @@ function contradict(group: readonly Part[], parts: readonly Part[], names: Reado
 }
 
 /** Every text satisfies one of these matchers: one matches all that another excludes. */
-function leavesNothingOut(group: readonly Part[]): boolean {
+function coversEverything(group: readonly Part[]): boolean {
   // All tool calls may match, but other messages do not.
   if (group[0]?.name.startsWith("mcp_") === true) return false;
   return group.some((part) => {
     const { not, not_in: notIn = [], ...positive } = part.data as StringMatch;
     if (Object.keys(positive).length > 0) return false;
     const fold = part.fold ?? ((text) => text);
-    const leftOut = [...(not === undefined ? [] : [not]), ...notIn].map(fold);
-    return leftOut.every((text) => group.some((other) => other !== part && passesAll(text, [other])));
+    const excluded = [...(not === undefined ? [] : [not]), ...notIn].map(fold);
+    return excluded.every((text) => group.some((other) => other !== part && passesAll(text, [other])));
   });
 }
 
 /** One criterion requires an element that another excludes, or two require different only elements. */
-function excludesWhatItWants(group: readonly Part[]): boolean {
+function hasContradictoryElements(group: readonly Part[]): boolean {
   const all = group.filter(({ name }) => name === "groups" || name === "claim").map(({ data }) => data as ListMatch);
   const excluded = new Set(all.map(({ exclude }) => exclude).filter((each) => each !== undefined));
-  const wanted = new Set(all.flatMap(({ has, is }) => [has, is]).filter((each) => each !== undefined));
-  const alone = new Set(all.map(({ is }) => is).filter((each) => each !== undefined));
-  return [...wanted].some((each) => excluded.has(each)) || (alone.size > 0 && wanted.size > 1);
+  const required = new Set(all.flatMap(({ has, is }) => [has, is]).filter((each) => each !== undefined));
+  const only = new Set(all.map(({ is }) => is).filter((each) => each !== undefined));
+  return [...required].some((each) => excluded.has(each)) || (only.size > 0 && required.size > 1);
 }
 
 /** `{ has: x }` with `{ exclude: x }` matches everything; with more operators, or `is`, it does not. */
@@ -229,7 +229,7 @@ function isSingle({ data }: Part): boolean {
 }
 
 /** Texts that can satisfy a matcher, if they are few. */
-function wantedTexts({ data, fold = (text) => text }: Part): readonly string[] | undefined {
+function possibleTexts({ data, fold = (text) => text }: Part): readonly string[] | undefined {
   const { is, in: list } = data as StringMatch;
   return is === undefined ? list?.map(fold) : [fold(is)];
 }
@@ -251,7 +251,7 @@ function matcherProblem(part: Part): string | undefined {
   const match = part.data as StringMatch;
   if (match.in?.length === 0) return 'can never match: "in" is an empty list, must have at least one text';
   if (match.not_in?.length === 0) return 'leaves nothing out: "not_in" is an empty list, must have at least one text';
-  const texts = wantedTexts(part);
+  const texts = possibleTexts(part);
   if (texts && !texts.some((text) => passesAll(text, [part])))
     return "can never match: its operators contradict each other";
   return misplacedOperand(part.name, match);

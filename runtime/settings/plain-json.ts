@@ -46,7 +46,7 @@ const OTHER: PlainJson = { kind: "other" };
 
 /** @returns NaN, equal to no count, for values that the full reader must validate */
 export function countKeys(value: unknown, depth: number): number {
-  if (typeof value !== "object" || value === null) return isSound(value) ? 0 : Number.NaN;
+  if (typeof value !== "object" || value === null) return isPortable(value) ? 0 : Number.NaN;
   if (depth > MAX_DEPTH || Object.hasOwn(value, "__proto__")) return Number.NaN;
   const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
   let keys = Array.isArray(value) ? 0 : members.length;
@@ -59,7 +59,7 @@ export function countKeys(value: unknown, depth: number): number {
 }
 
 /** A scalar with the same meaning for every JSON reader. */
-export function isSound(value: unknown): boolean {
+export function isPortable(value: unknown): boolean {
   if (typeof value !== "number") return true;
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }

@@ -155,7 +155,7 @@ export function secretRules(
   if (uses.length === 0) return;
   const first = new Map<string, string>();
   for (const use of uses) {
-    const spelling = String(use.path.at(-1));
+    const memberName = String(use.path.at(-1));
     const place = JSON.stringify([...use.path.slice(0, -1), use.name]);
     const other = first.get(place);
     if (other !== undefined) {
@@ -165,7 +165,7 @@ export function secretRules(
         message: `cannot be combined with "${other}", must be written in one form`,
       });
     }
-    first.set(place, other ?? spelling);
+    first.set(place, other ?? memberName);
     if (publisher === undefined) continue;
     for (const sealed of use.form === "sealed" ? use.values : []) {
       const owner = sealedFor(sealed);
@@ -204,9 +204,9 @@ export function secretValues(
   secrets: SecretSource,
 ): readonly string[] {
   const values: string[] = [];
-  for (const { form, spelling } of spellingsOf(name)) {
-    if (!Object.hasOwn(record, spelling)) continue;
-    for (const value of textsOf(record[spelling])) {
+  for (const { form, memberName } of formNamesOf(name)) {
+    if (!Object.hasOwn(record, memberName)) continue;
+    for (const value of textsOf(record[memberName])) {
       if (form === "plain") {
         values.push(value);
         continue;
@@ -219,17 +219,17 @@ export function secretValues(
   return values;
 }
 
-interface Spelling {
+interface FormName {
   readonly form: SecretForm;
-  readonly spelling: string;
+  readonly memberName: string;
 }
 
 /** Cache by name of the secret, of which there are some thirty. */
-const spellings = new Map<string, readonly Spelling[]>();
+const formNames = new Map<string, readonly FormName[]>();
 
-function spellingsOf(name: string): readonly Spelling[] {
-  let known = spellings.get(name);
-  if (!known) spellings.set(name, (known = FORMS.map((form) => ({ form, spelling: name + ENDINGS[form] }))));
+function formNamesOf(name: string): readonly FormName[] {
+  let known = formNames.get(name);
+  if (!known) formNames.set(name, (known = FORMS.map((form) => ({ form, memberName: name + ENDINGS[form] }))));
   return known;
 }
 

@@ -8,7 +8,7 @@
  * agree on its meaning.
  */
 import { MAX_TOKENS, parseBoundedYaml, TooMuchYaml } from "./bounded-yaml.ts";
-import { MAX_DEPTH, readPlainJson, countKeys, isSound } from "./plain-json.ts";
+import { MAX_DEPTH, readPlainJson, countKeys, isPortable } from "./plain-json.ts";
 import { isAlias, isMap, isScalar, isSeq, type Document, type Pair, type ParsedNode, type YAMLMap } from "yaml";
 
 import { MAX_PROBLEMS, quote, type Problem, type ValuePath } from "./problem.ts";
@@ -51,18 +51,18 @@ export interface ReadOptions {
 }
 
 /** One text for an immediate second read: YAML costs a second per megabyte. */
-let kept: { readonly text: string; readonly source: SourceText } | undefined;
+let cached: { readonly text: string; readonly source: SourceText } | undefined;
 
 export function readSource(
   file: string,
   text: string,
   { isAgain = false, maxValues = MAX_VALUES }: ReadOptions = {},
 ): SourceText {
-  const before = kept;
-  kept = undefined;
+  const before = cached;
+  cached = undefined;
   const isKnown = before !== undefined && before.source.file === file && before.text === text;
   const source = isKnown ? before.source : read(file, text, maxValues);
-  if (isAgain) kept = { text, source };
+  if (isAgain) cached = { text, source };
   return source;
 }
 
@@ -104,7 +104,7 @@ export function readValue(file: string, value: unknown): SourceText {
 /** Reports values for which `countKeys` returns NaN. */
 function reportUnreadable(value: unknown, path: ValuePath, report: (path: ValuePath, message: string) => void): void {
   if (typeof value !== "object" || value === null) {
-    if (!isSound(value)) report(path, INEXACT);
+    if (!isPortable(value)) report(path, INEXACT);
     return;
   }
   if (path.length > MAX_DEPTH) return report(path, TOO_DEEP);
@@ -219,7 +219,10 @@ class Tree {
 
   #convertScalar(node: ParsedNode, aliased: boolean): unknown {
     const value = isScalar(node) ? node.value : undefined;
-    if (!aliased && (!isSound(value) || (value !== null && !["string", "number", "boolean"].includes(typeof value)))) {
+    if (
+      !aliased &&
+      (!isPortable(value) || (value !== null && !["string", "number", "boolean"].includes(typeof value)))
+    ) {
       this.#report(node.range[0], INEXACT);
     }
     if (!aliased && typeof value === "string" && !value.isWellFormed()) this.#report(node.range[0], HALF_CHARACTER);

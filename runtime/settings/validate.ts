@@ -2,7 +2,7 @@
 import { memberNames } from "./secret-spellings.ts";
 import { isRecord } from "../shared/is-record.ts";
 import type { Field } from "./field.ts";
-import { type MemberMemory, type Schema, soundDocument, unknownMember } from "./types/registry.ts";
+import { type MemberMemory, type Schema, validDocument, unknownMember } from "./types/registry.ts";
 import { withFewSuggestions } from "../shared/suggest.ts";
 import { errorAt, MAX_PROBLEMS, moreProblems, type UnplacedProblem, type ValuePath } from "./problem.ts";
 
@@ -17,8 +17,8 @@ export function validate<T extends object>(
   recall?: MemberMemory,
 ): { readonly complete: boolean; readonly valid: Partial<T> } {
   // An invalid document is read again as a whole, only to report its problems.
-  const sound = withFewSuggestions(() => soundDocument(schema, value, recall), 0);
-  if (sound) return { complete: true, valid: sound };
+  const valid = withFewSuggestions(() => validDocument(schema, value, recall), 0);
+  if (valid) return { complete: true, valid };
   return withFewSuggestions(() => validateWhole(schema, value, fields, report));
 }
 

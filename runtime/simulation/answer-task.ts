@@ -40,7 +40,12 @@ export function createAnswerTask({ path, keptKeys }: ThreadSettings): AnswerTask
   // One for each side: each side would evict the other's entries.
   const memories = { now: createRouteMemory(), other: createRouteMemory() };
   const kept = createPreviousSlices(keptKeys);
-  const contextOf = (memory: RouteMemory): ValidationContext => ({ path, kept: kept.byOwner, refusals: [], memory });
+  const contextOf = (memory: RouteMemory): ValidationContext => ({
+    path,
+    previous: kept.byOwner,
+    refusals: [],
+    memory,
+  });
 
   return async (task, { published, kept: sealed }) => {
     kept.open(sealed);
@@ -49,12 +54,12 @@ export function createAnswerTask({ path, keptKeys }: ThreadSettings): AnswerTask
     switch (task.kind) {
       case "compare-draft": {
         const draft = place(now, task.draft, task.scope);
-        if (draft.config === undefined) return { kind: "draft", told: draft.told };
+        if (draft.config === undefined) return { kind: "draft", report: draft.report };
         const before = inForce(now);
         if (!before) return NOT_READABLE;
         const names = settingNames([...now.sources, ...draft.sources], task.draft.owner);
         const difference = compareConfigs(before, draft.config, { ...task, ownSettings: names });
-        return { kind: "draft", told: { ...draft.told, difference } };
+        return { kind: "draft", report: { ...draft.report, difference } };
       }
       case "explain-draft": {
         const draft = place(now, task.draft, task.scope);
@@ -86,24 +91,24 @@ export function createAnswerTask({ path, keptKeys }: ThreadSettings): AnswerTask
 
   function place(now: SourceReading, draft: Draft, scope: Scope): Drafted {
     const placed = placeDraft(now.sources, draft);
-    if (!placed.ok) return { sources: [], told: { isGood: false, problems: placed.problems.map(placedProblem) } };
+    if (!placed.ok) return { sources: [], report: { isGood: false, problems: placed.problems.map(placedProblem) } };
     const reading = { ...now, sources: placed.sources };
     const context = contextOf(memories.other);
     const outcome = validateReading(reading, context);
     const candidates = { owners: [draft.owner], files: new Set([placed.file]) };
     const against = objections(reading, outcome, candidates, context);
     const isGood = against.length === 0 && outcome.config !== undefined;
-    const told = {
+    const report = {
       isGood,
-      problems: toldProblems(isGood ? warnings(outcome) : against, placed, scope, outcome.owners),
+      problems: reportedProblems(isGood ? warnings(outcome) : against, placed, scope, outcome.owners),
     };
-    return { sources: placed.sources, told, ...(isGood && { config: outcome.config }) };
+    return { sources: placed.sources, report, ...(isGood && { config: outcome.config }) };
   }
 }
 
 interface Drafted {
   readonly sources: readonly SliceSource[];
-  readonly told: ReportedDraft;
+  readonly report: ReportedDraft;
   /** Only if valid. */
   readonly config?: CheckedConfig | undefined;
 }
@@ -117,7 +122,7 @@ function warnings({ problems }: OwnersOutcome): readonly Problem[] {
 }
 
 /** Problems of the draft itself, and for users with full access also those of others. */
-function toldProblems(
+function reportedProblems(
   problems: readonly Problem[],
   { file, hasLines }: Extract<Placed, { readonly ok: true }>,
   scope: Scope,
@@ -127,11 +132,11 @@ function toldProblems(
   const found = problems.filter((problem) => problem.file === file);
   const own = fewOfEach(found.map((problem) => seenProblem(problem, isSeen)));
   const others = problems.filter((problem) => problem.file !== file && problem.severity === "error");
-  const told = own.map((problem) => placedProblem(hasLines ? problem : { ...problem, line: undefined }));
-  if (others.length === 0) return told;
-  if (scope !== undefined) return [...told, { severity: "error", path: "", message: ELSEWHERE }];
+  const report = own.map((problem) => placedProblem(hasLines ? problem : { ...problem, line: undefined }));
+  if (others.length === 0) return report;
+  if (scope !== undefined) return [...report, { severity: "error", path: "", message: ELSEWHERE }];
   return [
-    ...told,
+    ...report,
     ...fewOfEach(others).map((each) => ({
       ...placedProblem({ ...each, line: undefined }),
       message: `${each.file}: ${each.message}`,

@@ -51,7 +51,7 @@ export function compareConfigs(
   return {
     before: before.digest,
     after: after.digest,
-    statements: own.slice(0, MAX_STATEMENTS).map(toldStatement),
+    statements: own.slice(0, MAX_STATEMENTS).map(reportStatement),
     leftOut: Math.max(0, own.length - MAX_STATEMENTS),
     settings: settingChanges(before, after, ({ route, name }) =>
       route === "" ? scope === undefined || ownSettings?.has(name.split(".")[0] ?? "") === true : mayShow(route),
@@ -69,7 +69,7 @@ function ownGaps(gaps: readonly string[], scope: readonly string[]): readonly st
   return gaps.filter((gap) => scope.some((owner) => gap.startsWith(`${owner}/`)));
 }
 
-function toldStatement(statement: DiffStatement): ReportedStatement {
+function reportStatement(statement: DiffStatement): ReportedStatement {
   const { place } = statement;
   return {
     route: place.new?.key ?? place.old?.key ?? "",

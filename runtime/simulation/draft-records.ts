@@ -11,7 +11,7 @@ import type { Draft } from "./draft.ts";
 
 export const DRAFT_FORMATS = firstFormats(["draft"]);
 
-export interface KeptDraft extends Draft {
+export interface StoredDraft extends Draft {
   readonly id: string;
   /** User ID. */
   readonly author: string;
@@ -23,35 +23,35 @@ export interface KeptDraft extends Draft {
 export interface DraftRecords {
   /** @throws GatewayError `store.unavailable` */
   put(author: string, draft: Draft): Promise<string>;
-  get(id: string): Promise<KeptDraft | undefined>;
+  get(id: string): Promise<StoredDraft | undefined>;
   /** Drafts of one user, newest first. */
-  list(author: string): Promise<readonly KeptDraft[]>;
+  list(author: string): Promise<readonly StoredDraft[]>;
   /** @returns false if it belongs to another user or does not exist */
   remove(id: string, author: string): Promise<boolean>;
 }
 
-type Row = Omit<KeptDraft, "id" | "expiresAt">;
+type Row = Omit<StoredDraft, "id" | "expiresAt">;
 
-const KEPT_SECONDS = 24 * 3600;
+const LIFETIME_SECONDS = 24 * 3600;
 /** Limit per user; the oldest draft is removed. */
 const MAX_DRAFTS = 20;
 
 export function createDraftRecords({ store, clock }: { readonly store: Store; readonly clock: Clock }): DraftRecords {
-  const list = async (author: string): Promise<readonly KeptDraft[]> => {
+  const list = async (author: string): Promise<readonly StoredDraft[]> => {
     const rows = await store.list<Row>(draftsTag(author));
-    return rows.map(({ key, value }) => keptDraft(key.slice("draft:".length), value)).toSorted((a, b) => b.at - a.at);
+    return rows.map(({ key, value }) => storedDraft(key.slice("draft:".length), value)).toSorted((a, b) => b.at - a.at);
   };
-  const get = async (id: string): Promise<KeptDraft | undefined> => {
+  const get = async (id: string): Promise<StoredDraft | undefined> => {
     if (!ID.test(id)) return undefined;
     const row = await store.get<Row>(`draft:${id}`);
-    return row && keptDraft(id, row.value);
+    return row && storedDraft(id, row.value);
   };
   return {
     async put(author, draft) {
       const [id, at] = [randomSecret(15), epochSeconds(clock)];
       for (const old of (await list(author)).slice(MAX_DRAFTS - 1)) await store.delete(`draft:${old.id}`);
       const row: Row = { ...draft, author, at };
-      await store.put(`draft:${id}`, { ...row }, { tags: [draftsTag(author)], expiresAt: at + KEPT_SECONDS });
+      await store.put(`draft:${id}`, { ...row }, { tags: [draftsTag(author)], expiresAt: at + LIFETIME_SECONDS });
       return id;
     },
     get,
@@ -71,6 +71,6 @@ export function draftsTag(author: string): string {
   return `drafts:${author}`;
 }
 
-function keptDraft(id: string, { author, at, kind, owner, route, text }: Row): KeptDraft {
-  return { id, author, at, kind, owner, text, expiresAt: at + KEPT_SECONDS, ...(route !== undefined && { route }) };
+function storedDraft(id: string, { author, at, kind, owner, route, text }: Row): StoredDraft {
+  return { id, author, at, kind, owner, text, expiresAt: at + LIFETIME_SECONDS, ...(route !== undefined && { route }) };
 }

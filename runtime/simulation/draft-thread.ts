@@ -23,7 +23,7 @@ export interface DraftThread extends Closable {
 
 export interface DraftThreadDeps extends ThreadSettings {
   /** Current publication and previous slices. @throws GatewayError `store.unavailable` */
-  readonly ground: () => Promise<DraftBase>;
+  readonly readBase: () => Promise<DraftBase>;
   readonly timeoutMs?: number;
 }
 
@@ -34,7 +34,7 @@ const MAX_WAITING = 8;
 const MAX_WAITING_IN_ALL = 32;
 const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 12 } as const;
 
-export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKeys }: DraftThreadDeps): DraftThread {
+export function createDraftThread({ readBase, timeoutMs = TIMEOUT_MS, path, keptKeys }: DraftThreadDeps): DraftThread {
   let worker: Worker | undefined;
   let sentKey: string | undefined;
   const turns = createFairLimiter(1);
@@ -44,11 +44,11 @@ export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKe
 
   return {
     async ask(task) {
-      const party = partyOf(task);
+      const party = ownerOfTask(task);
       const ofParty = [...waiting.values()].filter((each) => each === party).length;
       if (ofParty >= MAX_WAITING || waiting.size >= MAX_WAITING_IN_ALL)
         throw new GatewayError("draft.busy", "Cannot look at a draft: others are, try again");
-      const answer = turns.take(party, () => askNow(task));
+      const answer = turns.take(party, () => run(task));
       waiting.set(answer, party);
       try {
         return await answer;
@@ -64,17 +64,17 @@ export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKe
     },
   };
 
-  async function askNow(asked: Task): Promise<TaskAnswer> {
-    const { published, kept } = await ground();
+  async function run(question: Task): Promise<TaskAnswer> {
+    const { published, kept } = await readBase();
     if (isClosed) throw failed("it is closed");
     clearTimeout(idle);
     const thread = (worker ??= start());
     // Megabytes of text, which most questions do not need again.
-    const news = published.key === sentKey ? {} : { published };
+    const update = published.key === sentKey ? {} : { published };
     sentKey = published.key;
     try {
-      const question: ToThread = { task: asked, kept, ...news };
-      return await converse(thread, question, timeoutMs, (answer: TaskAnswer) => answer);
+      const message: ToThread = { task: question, kept, ...update };
+      return await converse(thread, message, timeoutMs, (answer: TaskAnswer) => answer);
     } catch (error) {
       worker = undefined;
       await thread.terminate();
@@ -92,11 +92,11 @@ export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKe
       name: "drafts",
       resourceLimits: HEAP_LIMITS,
     });
-    const gone = (): void => {
+    const onEnd = (): void => {
       if (worker === thread) worker = undefined;
     };
     thread.unref();
-    return thread.on("error", gone).on("exit", gone);
+    return thread.on("error", onEnd).on("exit", onEnd);
   }
 
   async function end(): Promise<void> {
@@ -107,9 +107,9 @@ export function createDraftThread({ ground, timeoutMs = TIMEOUT_MS, path, keptKe
 }
 
 /** The owner of the question's draft or routes. */
-function partyOf(asked: Task): string {
-  if ("draft" in asked) return asked.draft.owner;
-  return asked.kind === "read-policy" ? ownerOfRoute(asked.route) : (asked.scope ?? []).join(" ");
+function ownerOfTask(task: Task): string {
+  if ("draft" in task) return task.draft.owner;
+  return task.kind === "read-policy" ? ownerOfRoute(task.route) : (task.scope ?? []).join(" ");
 }
 
 function failed(reason: string, cause?: unknown): GatewayError {

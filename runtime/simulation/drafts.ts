@@ -42,7 +42,7 @@ export function createDrafts({ store, clock, path, keptKeys }: DraftsDeps): Draf
   const thread = createDraftThread({
     path,
     keptKeys,
-    ground: async () => ({ published: await readPublished(), kept: await kept.read() }),
+    readBase: async () => ({ published: await readPublished(), kept: await kept.read() }),
   });
   const ask = (task: Task): Promise<TaskAnswer> => thread.ask(task);
   return {

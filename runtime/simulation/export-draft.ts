@@ -25,7 +25,7 @@ export interface ExportedDraft {
 }
 
 /** Their values may be credentials, and no policy draft changes them. */
-const LEFT_OUT = ["set_request_headers", "set_response_headers", "rewrite_response_headers"];
+const OMITTED = ["set_request_headers", "set_response_headers", "rewrite_response_headers"];
 const ENDINGS: Readonly<Record<ExportFormat, string>> = { yaml: "yaml", hcl: "tf", typescript: "ts" };
 
 /**
@@ -117,12 +117,12 @@ function commented(notes: readonly string[], mark: string): string {
 
 /** @param hidden receives descriptions of what was omitted */
 function withoutSecrets(name: string, route: Members, hidden: string[]): Members {
-  const kept = Object.fromEntries(Object.entries(route).filter(([member]) => !LEFT_OUT.includes(member)));
-  const left = LEFT_OUT.filter((member) => Object.hasOwn(route, member));
+  const remaining = Object.fromEntries(Object.entries(route).filter(([member]) => !OMITTED.includes(member)));
+  const left = OMITTED.filter((member) => Object.hasOwn(route, member));
   if (left.length > 0) hidden.push(`Left out of "${name}", keep yours: ${left.join(", ")}.`);
   if (Object.hasOwn(route, "to")) hidden.push(`Put your own upstream for "to" of "${name}".`);
-  let shown: unknown = { ...kept, ...(Object.hasOwn(route, "to") && { to: "https://upstream.invalid" }) };
-  for (const { path, form } of secretUses(routeFields, kept)) {
+  let shown: unknown = { ...remaining, ...(Object.hasOwn(route, "to") && { to: "https://upstream.invalid" }) };
+  for (const { path, form } of secretUses(routeFields, remaining)) {
     if (form !== "plain") continue;
     shown = renamed(shown, path, "env:PUT_YOURS_HERE");
     hidden.push(`Put your own reference for ${path.join(".")} of "${name}".`);

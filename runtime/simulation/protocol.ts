@@ -89,7 +89,7 @@ export interface ReportedDraft {
 }
 
 export type TaskAnswer =
-  | { readonly kind: "draft"; readonly told: ReportedDraft }
+  | { readonly kind: "draft"; readonly report: ReportedDraft }
   | { readonly kind: "difference"; readonly difference: ReportedDifference }
   | { readonly kind: "explained"; readonly route: string; readonly question: string; readonly explained: Explained }
   | { readonly kind: "exported"; readonly exported: ExportedDraft }

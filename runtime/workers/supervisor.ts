@@ -15,7 +15,7 @@ import { publishTokenEndpoint } from "../admin-listener/publish-tokens.ts";
 import { createPublishWorkloads } from "../admin-listener/publish-workloads.ts";
 import { sliceEndpoint } from "../admin-listener/publishing/slices.ts";
 import { openAdminCertificates } from "../admin-listener/tls.ts";
-import { type Boot, readBoot, saysWait } from "../bundle/boot.ts";
+import { type Boot, readBoot, logsWait } from "../bundle/boot.ts";
 import { createCandidateValidation, publishedSources } from "../bundle/validation/validate-candidates.ts";
 import { presenceKey, processName } from "../bundle/presence.ts";
 import { healthKey } from "../health/tell-health.ts";
@@ -69,7 +69,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
   };
 
   try {
-    const onWait = saysWait(() => options.log ?? createLog());
+    const onWait = logsWait(() => options.log ?? createLog());
     const boot = await readBoot(config, { env: process.env, starts: true, onWait });
     if (boot.vault) own(boot.vault);
     refuseAlone(boot, workers);

@@ -1,5 +1,5 @@
 /** Redacts tool arguments as declared: in the log, and in copies for the record store and sinks. */
-import { isKeptWhole, parseExactly } from "../../policy/mcp/argument-values.ts";
+import { hasExactNumbers, parseExactly } from "../../policy/mcp/argument-values.ts";
 import { parseVerbatim } from "../../shared/canonical-json.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { plainJsonText } from "../record-text.ts";
@@ -76,7 +76,7 @@ export function createRedactor({ key }: RedactorOptions): Redactor {
     copyFields(fields, text) {
       const found = fields[ARGUMENTS];
       if (found === undefined) return fields;
-      if (isKeptWhole(text)) return redactCopy(fields, found);
+      if (hasExactNumbers(text)) return redactCopy(fields, found);
       const exact = parseVerbatim(text);
       return redactCopy(fields, isRecord(exact) ? exact[ARGUMENTS] : found);
     },

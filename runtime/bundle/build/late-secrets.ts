@@ -20,9 +20,9 @@ export function* lateSecrets(
 ): Iterable<Stale> {
   if (!late || late.size === 0) return;
   yield* of(HAND_WRITTEN_OWNER, [], settings, late);
-  for (const [key, { secrets }] of compiled) yield* of(...placeOf(key, ["routes"]), secrets, late);
+  for (const [key, { secrets }] of compiled) yield* of(...ownerAndPath(key, ["routes"]), secrets, late);
   for (const [key, { secrets }] of certificates) {
-    yield* of(...placeOf(key, ["settings", HOST_CERTIFICATES]), secrets, late);
+    yield* of(...ownerAndPath(key, ["settings", HOST_CERTIFICATES]), secrets, late);
   }
 
   function* of(owner: string, path: ValuePath, secrets: Secrets, why: ReadonlyMap<string, string>): Iterable<Stale> {
@@ -37,7 +37,7 @@ export function* lateSecrets(
 }
 
 /** "<owner>/<name>", where the name can contain a "/". */
-function placeOf(key: string, above: readonly string[]): [owner: string, path: ValuePath] {
+function ownerAndPath(key: string, above: readonly string[]): [owner: string, path: ValuePath] {
   const at = key.indexOf("/");
   return [key.slice(0, at), [...above, key.slice(at + 1)]];
 }

@@ -13,7 +13,7 @@ import { type FileRules, POD_TOKEN } from "../../config/rules/owners.ts";
 import { findOwnerRights, HAND_WRITTEN_OWNER } from "../../features/process/owners.ts";
 
 /** Identity and path of an opened file. */
-export interface FilePlace {
+export interface FileLocation {
   /** Device and inode. */
   readonly identity: string;
   /** Path without links; undefined if it changed during the read. */
@@ -22,12 +22,12 @@ export interface FilePlace {
 
 const FILE = "file:";
 /** A directory may be replaced between two reads; Kubernetes does so at most once a minute. */
-const LOOKS = 3;
+const ATTEMPTS = 3;
 
 /** @param path by which the file was opened */
-export async function placeOf(file: FileHandle, path: string): Promise<FilePlace> {
+export async function locateFile(file: FileHandle, path: string): Promise<FileLocation> {
   const identity = identityOf(await file.stat({ bigint: true }));
-  for (let look = 0; look < LOOKS; look += 1) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const real = await realpath(path).catch(() => undefined);
     const found = real === undefined ? undefined : await stat(real, { bigint: true }).catch(() => undefined);
     if (found && identityOf(found) === identity) return { identity, real };
@@ -85,7 +85,7 @@ function addIdentities(references: readonly string[], to: Set<string>): readonly
 export function problemFor(
   owner: string | undefined,
   reference: string,
-  place: FilePlace,
+  place: FileLocation,
   rules: FileRules,
   named: NamedFiles,
 ): string | undefined {
@@ -94,7 +94,7 @@ export function problemFor(
     return "it is a secret of the main configuration file itself, under another name";
   const writers = owner === undefined ? (rules.inSettings.get(reference) ?? []) : [owner];
   const isRefused = writers.some(
-    (writer) => writer !== HAND_WRITTEN_OWNER && !isGiven(writer, reference, place, rules, named),
+    (writer) => writer !== HAND_WRITTEN_OWNER && !isPermitted(writer, reference, place, rules, named),
   );
   if (!isRefused) return undefined;
   return named.ofRoutes.has(place.identity)
@@ -103,10 +103,10 @@ export function problemFor(
 }
 
 /** Whether `allowed_refs` permits the opened file, for a reference that it permits as text. */
-function isGiven(
+function isPermitted(
   owner: string,
   reference: string,
-  { real, identity }: FilePlace,
+  { real, identity }: FileLocation,
   { owners }: FileRules,
   named: NamedFiles,
 ): boolean {

@@ -14,7 +14,7 @@ const MEMORY_MS = 60_000;
 /** @param nowMs monotonic */
 export function createTurns(nowMs: () => number = () => performance.now()): Turns {
   const waiting: { readonly who: string; readonly run: () => Promise<void> }[] = [];
-  let hadMs = new Map<string, number>();
+  let usedMs = new Map<string, number>();
   let sinceMs = nowMs();
   let isBusy = false;
 
@@ -22,10 +22,10 @@ export function createTurns(nowMs: () => number = () => performance.now()): Turn
     take: (who, work) =>
       new Promise((resolve, reject) => {
         const run = async (): Promise<void> => {
-          const beganMs = nowMs();
+          const startedMs = nowMs();
           // Also if `work` throws synchronously: otherwise the queue would stop.
           await Promise.resolve().then(work).then(resolve, reject);
-          if (who !== "") hadMs.set(who, (hadMs.get(who) ?? 0) + nowMs() - beganMs);
+          if (who !== "") usedMs.set(who, (usedMs.get(who) ?? 0) + nowMs() - startedMs);
         };
         waiting.push({ who, run });
         void serve();
@@ -42,15 +42,15 @@ export function createTurns(nowMs: () => number = () => performance.now()): Turn
   /** Among equals, first come, first served. */
   function pick(): (typeof waiting)[number] | undefined {
     if (nowMs() - sinceMs > MEMORY_MS) {
-      hadMs = new Map();
+      usedMs = new Map();
       sinceMs = nowMs();
     }
     let best = 0;
-    for (const [at, { who }] of waiting.entries()) if (had(who) < had(waiting[best]?.who ?? "")) best = at;
+    for (const [at, { who }] of waiting.entries()) if (usedBy(who) < usedBy(waiting[best]?.who ?? "")) best = at;
     return waiting.splice(best, 1)[0];
   }
 
-  function had(who: string): number {
-    return who === "" ? -1 : (hadMs.get(who) ?? 0);
+  function usedBy(who: string): number {
+    return who === "" ? -1 : (usedMs.get(who) ?? 0);
   }
 }

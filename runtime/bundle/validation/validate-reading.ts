@@ -12,16 +12,16 @@ export interface ValidationContext {
   /** A configuration file, or a directory. */
   readonly path: string;
   /** Last active slices of owners. */
-  readonly kept: ReadonlyMap<string, PreviousSlice>;
+  readonly previous: ReadonlyMap<string, PreviousSlice>;
   readonly refusals: readonly Refusal[];
   readonly memory?: RouteMemory;
 }
 
 export function validateReading(
   { sources, problems: fatal, unread }: Pick<SourceReading, "sources" | "problems" | "unread">,
-  { path, kept, refusals, memory }: ValidationContext,
+  { path, previous, refusals, memory }: ValidationContext,
 ): OwnersOutcome {
-  const outcome = loadByOwner({ sources, unread, kept, refusals }, memory);
+  const outcome = loadByOwner({ sources, unread, previous, refusals }, memory);
   const missing = fatal.length === 0 && !sources.some((source) => source.boot) ? [noBootFile(path)] : fatal;
   if (missing.length === 0) return outcome;
   const { standings: none, owners, problems } = outcome;
@@ -51,7 +51,7 @@ export function objections(
   const own = degraded.filter(({ owner = "" }) => owners.includes(owner));
   if (own.length > 0 || degraded.length === 0) return own.flatMap((each) => each.problems);
   // Others are not served from their current version: check whether this change is the cause.
-  const inForce = owners.flatMap((owner) => context.kept.get(owner)?.sources ?? []);
+  const inForce = owners.flatMap((owner) => context.previous.get(owner)?.sources ?? []);
   const before = validateReading(
     {
       ...reading,

@@ -59,7 +59,7 @@ export function createValidation(
   const handover = new Handover(send);
   /** Most changes are to a few routes of many. */
   const memory = createRouteMemory();
-  const kept = createPreviousSlices(keptKeys);
+  const previous = createPreviousSlices(keptKeys);
   let published: PublishedSources = { key: "", sources: [] };
   let refusals: Refusals = { key: 0, list: [] };
   /** Standings of the last load. */
@@ -79,7 +79,7 @@ export function createValidation(
         break;
       case "in-force":
         // Without a load nothing is new.
-        send({ type: "kept", ...(standings ? kept.keep(standings, message.at) : { changed: [], removed: [] }) });
+        send({ type: "kept", ...(standings ? previous.keep(standings, message.at) : { changed: [], removed: [] }) });
         break;
       case "parse":
         send({ type: "parsed", slice: parseSlice(message.text, message.owner) });
@@ -90,7 +90,7 @@ export function createValidation(
       default:
         published = message.published ?? published;
         ({ refusals } = message);
-        if (message.kept) kept.open(message.kept);
+        if (message.kept) previous.open(message.kept);
         await load();
     }
   };
@@ -135,7 +135,7 @@ export function createValidation(
   }
 
   function contextOf(): ValidationContext {
-    return { path, kept: kept.byOwner, refusals: refusals.list, memory };
+    return { path, previous: previous.byOwner, refusals: refusals.list, memory };
   }
 
   /** Valid if the candidates would be active unchanged, and no other owner would lose anything. */
@@ -144,7 +144,7 @@ export function createValidation(
     candidates: readonly string[],
     sealed: readonly SealedSlice[] | undefined,
   ): Promise<void> {
-    if (sealed) kept.open(sealed);
+    if (sealed) previous.open(sealed);
     const reading = await readAll(slices);
     const names = new Set(candidates.map(publishedName));
     // In a conflict, the new slice is the cause.

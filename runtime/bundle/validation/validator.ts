@@ -62,15 +62,15 @@ const NO_REFUSALS: Refusals = { key: 0, list: [] };
 export class Validator {
   readonly #settings: ValidationSettings;
   /** Previous slices for a new thread. */
-  readonly #kept: Map<string, SealedSlice>;
-  #knowsKept = false;
+  readonly #previous: Map<string, SealedSlice>;
+  #hasPrevious = false;
   readonly #texts = new Map<string, RouteText>();
   #sorted: readonly RouteText[] = [];
   #worker: ValidatingThread | undefined;
   /** No request was sent yet. */
   #isFirst = true;
   /** The current request runs in the main thread. */
-  #isHere = false;
+  #isMainThread = false;
   /** Signature of the last load. */
   #signature: string | undefined;
   /** Key of the published slices that the thread has. */
@@ -80,7 +80,7 @@ export class Validator {
 
   constructor(path: string, { keptKeys = [randomBytes(32)], kept = [] }: ValidatorDeps = {}) {
     this.#settings = { path, keptKeys };
-    this.#kept = new Map(kept.map((slice) => [slice.owner, slice]));
+    this.#previous = new Map(kept.map((slice) => [slice.owner, slice]));
   }
 
   /** Reads and validates the files and these published slices. */
@@ -92,9 +92,9 @@ export class Validator {
     }
     const question = (): ToValidator => {
       // Megabytes of text, which the thread needs only once.
-      const news = published && published.key !== this.#sentKey ? { published } : {};
+      const update = published && published.key !== this.#sentKey ? { published } : {};
       this.#sentKey = published?.key ?? this.#sentKey;
-      return { type: "load", refusals, ...news, ...this.#keptOnce() };
+      return { type: "load", refusals, ...update, ...this.#previousOnce() };
     };
     return this.#ask(OPERATOR, "load", question, (thread) => this.#loading(thread));
   }
@@ -113,7 +113,7 @@ export class Validator {
     return this.#ask(
       candidates.toSorted().join(" "),
       "validate",
-      () => ({ type: "validate", published, candidates, ...(sealed ? { kept: sealed } : this.#keptOnce()) }),
+      () => ({ type: "validate", published, candidates, ...(sealed ? { kept: sealed } : this.#previousOnce()) }),
       () => (message) => (message.type === "validated" ? message : undefined),
     );
   }
@@ -129,10 +129,10 @@ export class Validator {
       () => (message) => (message.type === "kept" ? message : undefined),
     );
     // From now on the process serves requests, so later work needs a thread.
-    if (this.#isHere) this.#worker = undefined;
-    for (const owner of changes.removed) this.#kept.delete(owner);
-    for (const { owner, since, sealed = this.#kept.get(owner)?.sealed } of changes.changed) {
-      if (sealed !== undefined) this.#kept.set(owner, { owner, since, sealed });
+    if (this.#isMainThread) this.#worker = undefined;
+    for (const owner of changes.removed) this.#previous.delete(owner);
+    for (const { owner, since, sealed = this.#previous.get(owner)?.sealed } of changes.changed) {
+      if (sealed !== undefined) this.#previous.set(owner, { owner, since, sealed });
     }
     return changes;
   }
@@ -181,7 +181,7 @@ export class Validator {
       try {
         return await converse(thread, question(), limitMs, receive(thread));
       } catch (error) {
-        this.#gone(thread);
+        this.#discard(thread);
         void thread.terminate();
         throw new GatewayError("bundle.validator", `Cannot validate: ${errorText(error)}`, { cause: error });
       }
@@ -216,45 +216,45 @@ export class Validator {
   }
 
   #threadFor(what: ToValidator["type"]): ValidatingThread {
-    const mayBeHere = this.#isFirst && what === "load";
+    const isMainThread = this.#isFirst && what === "load";
     this.#isFirst = false;
     // The active configuration was validated in the main thread.
-    if (this.#isHere && what !== "in-force") this.#worker = undefined;
+    if (this.#isMainThread && what !== "in-force") this.#worker = undefined;
     if (this.#worker) return this.#worker;
-    this.#isHere = mayBeHere;
+    this.#isMainThread = isMainThread;
     this.#sentKey = "";
-    this.#knowsKept = false;
+    this.#hasPrevious = false;
     const settings = this.#settings;
-    const thread: ValidatingThread = this.#isHere
-      ? validateHere(settings)
+    const thread: ValidatingThread = this.#isMainThread
+      ? validateInMainThread(settings)
       : startThread(import.meta.url, "validate-worker", {
           workerData: settings,
           name: "validate",
           resourceLimits: heapLimits(),
         });
     // No other listener exists between two loads: an error would end the process, and an ended thread would be awaited.
-    thread.on("error", () => this.#gone(thread));
-    thread.on("exit", () => this.#gone(thread));
+    thread.on("error", () => this.#discard(thread));
+    thread.on("exit", () => this.#discard(thread));
     return (this.#worker = thread);
   }
 
   /** Its last result may not be active yet, so everything is read again. */
-  #gone(thread: ValidatingThread): void {
+  #discard(thread: ValidatingThread): void {
     if (this.#worker !== thread) return;
     this.#worker = undefined;
     this.#signature = undefined;
   }
 
   /** Previous slices, once per thread. */
-  #keptOnce(): { readonly kept?: readonly SealedSlice[] } {
-    if (this.#knowsKept) return {};
-    this.#knowsKept = true;
-    return { kept: [...this.#kept.values()] };
+  #previousOnce(): { readonly kept?: readonly SealedSlice[] } {
+    if (this.#hasPrevious) return {};
+    this.#hasPrevious = true;
+    return { kept: [...this.#previous.values()] };
   }
 }
 
 /** Validates in this thread with a thread's interface. Nothing is copied: both sides only read. */
-function validateHere(settings: ValidationSettings): Thread<ToValidator, FromValidator> {
+function validateInMainThread(settings: ValidationSettings): Thread<ToValidator, FromValidator> {
   const heard = new EventEmitter();
   let isOver = false;
   const receive = createValidation(settings, (message) => {

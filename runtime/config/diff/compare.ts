@@ -76,50 +76,50 @@ export function comparePlace(
   const leaves = policies.flatMap(leavesOf);
   const isServer = place.old?.isServer === true || place.new?.isServer === true;
   const path = place.path ?? "/";
-  const items = isServer ? messagesOf(leaves, path) : requestsOf(leaves, path, place.holds);
+  const items = isServer ? messagesOf(leaves, path) : requestsOf(leaves, path, place.receives);
   const conditions = conditionsOf(leaves);
-  const asked: Asked[] = [];
+  const itemCases: ItemCases[] = [];
   for (const item of items) {
     if (limits.isOver?.() === true) return undefined;
-    asked.push({ item, cases: casesOf(item, conditions, place.host, limits.cases) });
+    itemCases.push({ item, cases: casesOf(item, conditions, place.host, limits.cases) });
   }
-  const { subjects, leftOut } = subjectsOf(policies);
+  const { subjects, omitted } = subjectsOf(policies);
   const representatives: SubjectVerdicts[] = [];
   const persons: SubjectVerdicts[] = [];
-  const told = people.filter((user) => !isUntold(user, leaves));
-  for (const subject of [...subjects, ...told.map(personOf)]) {
+  const comparable = people.filter((user) => !hasUnknownFacts(user, leaves));
+  for (const subject of [...subjects, ...comparable.map(personOf)]) {
     const verdicts: ComparedAccess[] = [];
-    for (const { item, cases } of asked) {
+    for (const { item, cases } of itemCases) {
       limits.decisions -= cases.cases.length * 2;
       if (limits.decisions < 0 || limits.isOver?.() === true) break;
       verdicts.push(verdictOf(place, [before, after], subject, item, cases));
     }
-    if (verdicts.length < asked.length) break;
+    if (verdicts.length < itemCases.length) break;
     (subject.kind === "person" ? persons : representatives).push({ subject, verdicts });
   }
   if (representatives.length === 0) return undefined;
-  const undecided = subjects.length + told.length - representatives.length - persons.length;
+  const undecided = subjects.length + comparable.length - representatives.length - persons.length;
   const isCut = undecided > 0;
   return {
     place,
     items,
     representatives,
     people: persons,
-    gaps: gapsOf(asked, { leftOut, undecided, untold: people.length - told.length }, place),
+    gaps: gapsOf(itemCases, { omitted, undecided, incomplete: people.length - comparable.length }, place),
     isCut,
   };
 }
 
 /** Whether rules depend on groups or claims that are unknown for this user: those must not be reported as a loss. */
-function isUntold({ leftOut }: UserFacts, leaves: readonly Leaf[]): boolean {
-  if (leftOut === undefined) return false;
+function hasUnknownFacts({ leftOut: omitted }: UserFacts, leaves: readonly Leaf[]): boolean {
+  if (omitted === undefined) return false;
   return leaves.some(
     ({ key, criterion }) =>
-      (key === "groups" && leftOut.groups) || (criterion.name === "claim" && leftOut.others === true),
+      (key === "groups" && omitted.groups) || (criterion.name === "claim" && omitted.others === true),
   );
 }
 
-interface Asked {
+interface ItemCases {
   readonly item: Item;
   readonly cases: Cases;
 }
@@ -167,24 +167,24 @@ function levelOf(found: ReadonlySet<number>, isExact: boolean, isInList: boolean
 }
 
 function gapsOf(
-  asked: readonly Asked[],
-  { leftOut, undecided, untold }: Readonly<Record<"leftOut" | "undecided" | "untold", number>>,
+  itemCases: readonly ItemCases[],
+  { omitted, undecided, incomplete }: Readonly<Record<"omitted" | "undecided" | "incomplete", number>>,
   { old, new: next, path }: ComparedPlace,
 ): readonly string[] {
   const key = next?.key ?? old?.key ?? "";
   const [before, after] = [patternsOf(old), patternsOf(next)];
   const patterns = [...before, ...after].filter((text) => !before.has(text) || !after.has(text));
   const untried = new Set(
-    asked.flatMap((each) => each.cases.untried.map(({ key: name, data }) => `${name} ${JSON.stringify(data)}`)),
+    itemCases.flatMap((each) => each.cases.untried.map(({ key: name, data }) => `${name} ${JSON.stringify(data)}`)),
   );
-  const cut = asked.filter(({ cases }) => !cases.isComplete).map(({ item }) => item.name);
+  const cut = itemCases.filter(({ cases }) => !cases.isComplete).map(({ item }) => item.name);
   return [
     ...(undecided === 0 ? [] : [`${key}: ${undecided} users of its rules, or given ones: too many to compare`]),
-    ...(untold === 0 ? [] : [`${key}: given users without the attributes that its rules need: ${untold}`]),
+    ...(incomplete === 0 ? [] : [`${key}: given users without the attributes that its rules need: ${incomplete}`]),
     ...patterns.map((text) => `${key}: which texts match ${text}, beyond an example`),
     ...[...untried].map((text) => `${key}: no request was found on both sides of ${text}`),
     ...(cut.length === 0 ? [] : [`${key}: too many conditions to combine: ${cut.slice(0, 5).join(", ")}`]),
-    ...(leftOut === 0 ? [] : [`${key}: ${leftOut} combinations of user attributes in its rules`]),
+    ...(omitted === 0 ? [] : [`${key}: ${omitted} combinations of user attributes in its rules`]),
     ...(old && next && old.key === next.key && old.place !== next.place
       ? [`${key}: who can reach its address, which was ${old.address} and is ${next.address}`]
       : []),

@@ -22,7 +22,7 @@ export interface Case {
   /** Arguments of the tool call, as JSON. */
   readonly arguments?: string;
   /** Special condition of the request, as shown: "from 10.0.0.1"; "" if none. */
-  readonly told: string;
+  readonly description: string;
 }
 
 export interface Cases {
@@ -38,7 +38,7 @@ interface Draft {
   ip: string;
   certificate?: CertificateFacts;
   devices?: readonly DeviceFacts[];
-  told: string[];
+  descriptions: string[];
 }
 
 type Option = (draft: Draft) => void;
@@ -52,7 +52,7 @@ export interface Conditions {
   readonly ofArguments: readonly {
     readonly leaf: Leaf;
     readonly match: ArgumentMatch;
-    readonly isMeant: (tool: string) => boolean;
+    readonly matchesTool: (tool: string) => boolean;
   }[];
   readonly address: readonly Option[];
   readonly certificate: readonly Option[];
@@ -69,7 +69,7 @@ export function conditionsOf(leaves: readonly Leaf[]): Conditions {
     ofArguments: leaves.flatMap((leaf) => {
       if (leaf.criterion.name !== "mcp_tool_argument") return [];
       const match = leaf.data as ArgumentMatch;
-      return [{ leaf, match, isMeant: compileStringMatch(match.tool, (text) => text) }];
+      return [{ leaf, match, matchesTool: compileStringMatch(match.tool, (text) => text) }];
     }),
     address: addressOptions(leaves),
     certificate: certificateOptions(leaves),
@@ -81,9 +81,9 @@ export function conditionsOf(leaves: readonly Leaf[]): Conditions {
 export function casesOf(item: Item, conditions: Conditions, host: string, most: number): Cases {
   const { address, certificate, device, ofArguments } = conditions;
   const tool = item.mcp?.tool;
-  const meant = tool === undefined ? [] : ofArguments.filter(({ isMeant }) => isMeant(tool));
+  const applicable = tool === undefined ? [] : ofArguments.filter(({ matchesTool }) => matchesTool(tool));
   const dimensions = [
-    ...argumentOptions(meant.map(({ match }) => match)),
+    ...argumentOptions(applicable.map(({ match }) => match)),
     address,
     certificate,
     ...(item.mcp === undefined ? [device] : []),
@@ -92,20 +92,20 @@ export function casesOf(item: Item, conditions: Conditions, host: string, most: 
   const chosen = size <= most ? product(dimensions) : oneByOne(dimensions, most);
   const cases = chosen.map((options) => makeCase(item, host, options));
   const general = conditions.leaves.filter(({ criterion }) => criterion.about !== "device" || item.mcp === undefined);
-  const leaves = [...general, ...meant.map(({ leaf }) => leaf)];
+  const leaves = [...general, ...applicable.map(({ leaf }) => leaf)];
   return { cases, isComplete: size <= most, untried: leaves.filter((leaf) => isUntried(leaf, cases)) };
 }
 
-const SOMEBODY: UserFacts = { id: "someone", email: "", name: "", groups: [], claims: {} };
+const SOME_USER: UserFacts = { id: "someone", email: "", name: "", groups: [], claims: {} };
 
 /** Whether no request meets the criterion, or every request does. */
 function isUntried(leaf: Leaf, cases: readonly Case[]): boolean {
-  const found = new Set(cases.map(({ facts }) => outcomeOf(findLeaf(leaf, { ...facts, user: SOMEBODY }))));
+  const found = new Set(cases.map(({ facts }) => outcomeOf(findLeaf(leaf, { ...facts, user: SOME_USER }))));
   return !found.has(TRUE) || !found.has(FALSE);
 }
 
 function makeCase(item: Item, host: string, options: readonly Option[]): Case {
-  const draft: Draft = { arguments: new Map(), ip: ADDRESSES[0] ?? "", told: [] };
+  const draft: Draft = { arguments: new Map(), ip: ADDRESSES[0] ?? "", descriptions: [] };
   for (const option of options) option(draft);
   const hasArguments = item.mcp?.tool !== undefined;
   const json = hasArguments ? argumentsText(draft.arguments) : undefined;
@@ -117,7 +117,7 @@ function makeCase(item: Item, host: string, options: readonly Option[]): Case {
       ...(item.mcp && { mcp: { ...item.mcp, ...(json !== undefined && { arguments: readArguments(() => json) }) } }),
     },
     ...(json !== undefined && { arguments: json }),
-    told: [...(draft.arguments.size > 0 && json !== undefined ? [json] : []), ...draft.told].join(", "),
+    description: [...(draft.arguments.size > 0 && json !== undefined ? [json] : []), ...draft.descriptions].join(", "),
   };
 }
 
@@ -130,9 +130,9 @@ function oneByOne(dimensions: readonly (readonly Option[])[], most: number): rea
   for (const [at, options] of dimensions.entries())
     for (const [other, others] of dimensions.entries())
       for (const option of other > at ? options.slice(1) : [])
-        for (const beside of others.slice(1)) {
+        for (const second of others.slice(1)) {
           if (found.length >= most) return found.slice(0, most);
-          found.push(base.with(at, option).with(other, beside));
+          found.push(base.with(at, option).with(other, second));
         }
   return found.slice(0, most);
 }
@@ -207,7 +207,7 @@ function addressOptions(leaves: readonly Leaf[]): readonly Option[] {
   if (ranges.length === 0) return [];
   return [...texts].map((ip): Option => (draft) => {
     draft.ip = ip;
-    draft.told.push(`from ${ip}`);
+    draft.descriptions.push(`from ${ip}`);
   });
 }
 
@@ -241,13 +241,13 @@ function certificateOptions(leaves: readonly Leaf[]): readonly Option[] {
     ),
   );
   const show =
-    (certificate: CertificateFacts, told: string): Option =>
+    (certificate: CertificateFacts, description: string): Option =>
     (draft) => {
       draft.certificate = certificate;
-      draft.told.push(told);
+      draft.descriptions.push(description);
     };
   return [
-    (draft) => void draft.told.push("without a client certificate"),
+    (draft) => void draft.descriptions.push("without a client certificate"),
     show({ ...blank, isValid: false }, "with an invalid client certificate"),
     show(blank, "with another client certificate"),
     ...certificates.map((certificate) => show(certificate, "with a client certificate that a rule names")),
@@ -264,10 +264,10 @@ function deviceOptions(leaves: readonly Leaf[]): readonly Option[] {
     ),
   );
   return [
-    (draft) => void draft.told.push("without a registered device"),
+    (draft) => void draft.descriptions.push("without a registered device"),
     ...devices.map((device): Option => (draft) => {
       draft.devices = [device];
-      draft.told.push(
+      draft.descriptions.push(
         `with ${device.isApproved ? "an approved" : "a"} device${device.type === "any" ? "" : " of type enclave_only"}`,
       );
     }),

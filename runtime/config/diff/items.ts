@@ -30,13 +30,13 @@ const resourceFilling: Filling = ({ start, middle, end }) => {
   return start === "" ? `other://x/${text.replace(/^\/+/, "")}` : text;
 };
 /** Returns the first matching text: a narrower route may take some paths with this prefix. */
-function pathFilling(fits: (path: string) => boolean): Filling {
+function pathFilling(matches: (path: string) => boolean): Filling {
   return ({ start, middle, end }) => {
     const texts = [end === "" ? "x" : "", ...FRESH].map((filler) => {
       const text = `${start}${middle}${filler}${end}`;
       return text.startsWith("/") ? text : `/${start === "" ? "x" : ""}${text}`;
     });
-    return texts.find(fits) ?? texts[0] ?? "/";
+    return texts.find(matches) ?? texts[0] ?? "/";
   };
 }
 
@@ -83,17 +83,21 @@ const ABOUT_ITEMS: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "
 const METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
 
 /**
- * @param holds whether the route receives requests for a path @param path a path of the route that no rule needs to
+ * @param receives whether the route receives requests for a path @param path a path of the route that no rule needs to
  *   name
  */
-export function requestsOf(leaves: readonly Leaf[], path: string, holds: (path: string) => boolean): readonly Item[] {
+export function requestsOf(
+  leaves: readonly Leaf[],
+  path: string,
+  receives: (path: string) => boolean,
+): readonly Item[] {
   const of = (name: string): readonly StringMatch[] =>
     leaves.flatMap((leaf) => (leaf.key === name ? [leaf.data as StringMatch] : []));
   const methods = named(of("http_method"), METHODS).map((each) => ({ ...each, text: upperAscii(each.text) }));
   const sibling = path.endsWith("/") ? `${path}another` : `${path}/another`;
-  const fits = (text: string): boolean => isCanonical(text) && holds(text);
-  const paths = named(of("http_path"), [path, sibling, `${sibling}-q7kz`], pathFilling(fits)).filter(
-    ({ text, isRest }) => isRest || fits(text),
+  const matches = (text: string): boolean => isCanonical(text) && receives(text);
+  const paths = named(of("http_path"), [path, sibling, `${sibling}-q7kz`], pathFilling(matches)).filter(
+    ({ text, isRest }) => isRest || matches(text),
   );
   const spoken = { method: methods.length > 1, path: paths.length > 1 };
   const requests = paths.flatMap((at) =>

@@ -49,7 +49,7 @@ export interface ComparedPlace {
   /** A path that only these routes take; undefined if none was found. */
   readonly path: string | undefined;
   /** Whether these two routes receive requests for this path. */
-  readonly holds: (path: string) => boolean;
+  readonly receives: (path: string) => boolean;
 }
 
 export interface Tables {
@@ -136,9 +136,9 @@ export function placesOf(before: Tables, after: Tables): readonly ComparedPlace[
       if (seen.has(other)) continue;
       seen.add(other);
       if (isAlike(pair.old, pair.new, before, after)) continue;
-      const holds = (at: string): boolean => before.find(host, at) === pair.old && after.find(host, at) === pair.new;
+      const receives = (at: string): boolean => before.find(host, at) === pair.old && after.find(host, at) === pair.new;
       const others = pair.old === undefined ? keys[0] : pair.new === undefined ? keys[1] : undefined;
-      places.push({ ...pair, address: own.address, elsewhere: others?.get(own.key)?.address, host, path, holds });
+      places.push({ ...pair, address: own.address, elsewhere: others?.get(own.key)?.address, host, path, receives });
     }
   }
   const known = new Set(places.map(pairText));
@@ -167,10 +167,10 @@ function underWildcards(before: Tables, after: Tables): readonly ComparedPlace[]
         const pair = { old: found(before), new: found(after) };
         if (isAlike(pair.old, pair.new, before, after)) continue;
         const address = route.address.replace(route.host, () => host);
-        const holds = (each: string): boolean =>
+        const receives = (each: string): boolean =>
           before.find(host, each) === pair.old && after.find(host, each) === pair.new;
         const elsewhere = pair.old && pair.new ? undefined : route.address;
-        places.push({ ...pair, address, elsewhere, host, path, holds });
+        places.push({ ...pair, address, elsewhere, host, path, receives });
       }
   }
   return places;
@@ -182,13 +182,13 @@ function namedHosts(routes: readonly ComparedRoute[]): Set<string> {
 
 /** Joins the old and new place of a route that moved to an address without another route. */
 function withMoved(places: readonly ComparedPlace[]): readonly ComparedPlace[] {
-  const gone = new Map(places.flatMap((place) => (place.old && !place.new ? [[place.old.key, place]] : [])));
+  const removed = new Map(places.flatMap((place) => (place.old && !place.new ? [[place.old.key, place]] : [])));
   const moved = new Set<ComparedPlace>();
   const joined = places.map((place) => {
-    const left = place.new && !place.old ? gone.get(place.new.key) : undefined;
+    const left = place.new && !place.old ? removed.get(place.new.key) : undefined;
     if (left === undefined) return place;
     moved.add(left);
-    return { ...place, old: left.old, holds: (path: string) => place.holds(path) || path === place.path };
+    return { ...place, old: left.old, receives: (path: string) => place.receives(path) || path === place.path };
   });
   return joined.filter((place) => !moved.has(place));
 }

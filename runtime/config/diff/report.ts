@@ -84,14 +84,14 @@ function exampleOf({ example, direction, who }: DiffStatement): object {
 
 /** One line per statement, without the rules' values for arguments and addresses. */
 export function differenceLines({ statements, gaps, isCut }: Difference): readonly string[] {
-  const told = statements.map((each) => {
+  const lines = statements.map((each) => {
     const { old, new: next } = each.place;
     const text = `${isLoss(each) ? "-" : "+"} ${(next ?? old)?.key ?? ""}: ${statementText(each, { withExamples: false })}`;
     return cut(printable(text));
   });
-  if (gaps.length === 0 || (statements.length === 0 && !isCut)) return told;
+  if (gaps.length === 0 || (statements.length === 0 && !isCut)) return lines;
   return [
-    ...told,
+    ...lines,
     `${isCut ? "A plan has no time to compare everything." : "Not everything can be compared."} Run \`gateway diff OLD NEW\` on the published and the planned slice: it ${isCut ? "compares more and " : ""}lists what is left.`,
   ];
 }

@@ -77,8 +77,8 @@ export function leadChanges(before: Sided, after: Sided): readonly SettingChange
     canonicalJson([doc.from, doc.path ?? null, doc.prefix ?? null, doc.regex ?? null]);
   const old = byKey(before);
   const [wasServed, isServed] = [hostsOf(before), hostsOf(after)];
-  const kept = new Set(after.routes.map(({ key }) => key));
-  const renamed = new Map(before.routes.filter(({ key }) => !kept.has(key)).map((route) => [place(route), route]));
+  const remaining = new Set(after.routes.map(({ key }) => key));
+  const renamed = new Map(before.routes.filter(({ key }) => !remaining.has(key)).map((route) => [place(route), route]));
   const found: SettingChange[] = [];
   const add = (change: SettingChange): void => {
     const isLead = LEADS.has(change.name.split(".")[0] ?? "") || SERVER_LEADS.test(change.name);
@@ -95,7 +95,7 @@ export function leadChanges(before: Sided, after: Sided): readonly SettingChange
   }
   const places = new Set(after.routes.map(place));
   for (const route of before.routes) {
-    if (kept.has(route.key) || places.has(place(route)) || !isServed(route)) continue;
+    if (remaining.has(route.key) || places.has(place(route)) || !isServed(route)) continue;
     addRoute({ route: route.key, change: "removed", before: leadOf(route) });
   }
   return found;

@@ -39,14 +39,14 @@ export interface DiffStatement extends Effect {
 export function statementsOf(comparison: Comparison): readonly DiffStatement[] {
   const { place, items, representatives, people } = comparison;
   const relations = relationsOf(representatives);
-  const told = [
+  const stated = [
     ...representatives.flatMap((each) => ofSubject(each, relations, place, items)),
     ...people
       .flatMap((each) => ofSubject(each, ALONE, place, items))
       .map((each) => ({ ...each, people: people.length })),
   ];
   const joined = new Map<string, DiffStatement[]>();
-  for (const each of told) {
+  for (const each of stated) {
     const key = JSON.stringify([
       each.people,
       each.direction,
@@ -141,7 +141,7 @@ function ofSubject(
       items: own,
       isEverything: own.length === items.length,
       wholeKinds: new Set([...kinds].filter(isWhole)),
-      example: found.find(({ gain, loss }) => (gain ?? loss)?.told !== "") ?? found[0],
+      example: found.find(({ gain, loss }) => (gain ?? loss)?.description !== "") ?? found[0],
     };
   });
 }

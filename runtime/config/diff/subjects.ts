@@ -64,7 +64,7 @@ const MAX_COMBINED = 400;
 export interface Subjects {
   readonly subjects: readonly Subject[];
   /** Number of omitted combinations. */
-  readonly leftOut: number;
+  readonly omitted: number;
 }
 
 export function subjectsOf(policies: readonly Pick<PolicyTree, "allow" | "deny" | "approve">[]): Subjects {
@@ -77,7 +77,7 @@ export function subjectsOf(policies: readonly Pick<PolicyTree, "allow" | "deny" 
   const of = new Map(leaves.map((leaf) => [leaf, attributesOf(leaf)]));
   const single = unique([...of.values()].flat(), ({ part }) => part);
   const found = new Map<string, Subject>();
-  let leftOut = 0;
+  let omitted = 0;
   let most = Infinity;
   const add = (attributes: readonly Attribute[]): void => {
     const subject = make(attributes);
@@ -85,7 +85,7 @@ export function subjectsOf(policies: readonly Pick<PolicyTree, "allow" | "deny" 
     const key = subject.parts.join("\n");
     if (found.has(key)) return;
     if (found.size < most) found.set(key, subject);
-    else leftOut += 1;
+    else omitted += 1;
   };
   add([]);
   for (const attribute of single) add([attribute]);
@@ -94,7 +94,7 @@ export function subjectsOf(policies: readonly Pick<PolicyTree, "allow" | "deny" 
     const about = all.map((leaf) => of.get(leaf) ?? []).filter((attributes) => attributes.length > 0);
     const isJoined = operator === "and" || operator === "nor";
     const sets = isJoined ? combinations(about) : about.flat().map((attribute) => [attribute]);
-    if (isJoined) leftOut += Math.max(0, about.reduce((all, { length }) => all * length, 1) - sets.length);
+    if (isJoined) omitted += Math.max(0, about.reduce((all, { length }) => all * length, 1) - sets.length);
     return { action, sets };
   });
   for (const { sets } of whole) for (const set of sets) add(set);
@@ -104,8 +104,8 @@ export function subjectsOf(policies: readonly Pick<PolicyTree, "allow" | "deny" 
   for (const denied of pick("deny")) for (const allowed of pick("allow")) add([...denied, ...allowed]);
   const wide = pick("allow").filter((set) => set.every(({ kind }) => kind !== "user"));
   for (const [at, one] of wide.entries()) for (const other of wide.slice(at + 1)) add([...one, ...other]);
-  const nobody: Subject = { kind: "anybody", name: "any caller, signed in or not,", user: undefined, parts: [] };
-  return { subjects: [nobody, ...found.values()], leftOut };
+  const anonymous: Subject = { kind: "anybody", name: "any caller, signed in or not,", user: undefined, parts: [] };
+  return { subjects: [anonymous, ...found.values()], omitted };
 }
 
 /** A listed or recorded user. */
@@ -120,17 +120,17 @@ export function widerOf(subjects: readonly Subject[]): ReadonlyMap<Subject, read
   return new Map(subjects.map((subject) => [subject, subsetsOf(subject).flatMap((key) => byParts.get(key) ?? [])]));
 }
 
-const NOBODY = "anonymous";
+const ANONYMOUS = "anonymous";
 
 function keyOf({ user, parts }: Subject): string {
-  return user === undefined ? NOBODY : parts.join("\n");
+  return user === undefined ? ANONYMOUS : parts.join("\n");
 }
 
 /** Keys of all subjects with fewer parts; beyond `MAX_PARTS` parts, only of the first ones. */
 function subsetsOf({ user, parts }: Subject): readonly string[] {
   if (user === undefined) return [];
   const few = parts.slice(0, MAX_PARTS);
-  const keys = [NOBODY];
+  const keys = [ANONYMOUS];
   for (let chosen = 0; chosen < 2 ** few.length; chosen += 1) {
     const subset = few.filter((_, at) => (chosen & (1 << at)) !== 0);
     if (subset.length < parts.length) keys.push(subset.join("\n"));
@@ -244,9 +244,9 @@ function maker(leaves: readonly Leaf[]): (attributes: readonly Attribute[]) => S
   const domain = freshText([...matches("domain"), ...matches("email")], ["elsewhere.invalid", "q7kz.test", "jv"]);
   const email = freshText(matches("email"), [`${id}@${domain}`, `q7kz@${domain}`, `0@${domain}`, ""]);
   return (attributes) => {
-    const given = unique(attributes, ({ part }) => part);
+    const distinct = unique(attributes, ({ part }) => part);
     const one = <T>(read: (attribute: Attribute) => T | undefined): readonly T[] => [
-      ...new Set(given.map(read).filter((value) => value !== undefined)),
+      ...new Set(distinct.map(read).filter((value) => value !== undefined)),
     ];
     const [ids, emails, domains, providers] = [
       one((each) => each.id),
@@ -256,13 +256,13 @@ function maker(leaves: readonly Leaf[]): (attributes: readonly Attribute[]) => S
     ];
     if ([ids, emails, domains, providers].some(({ length }) => length > 1)) return undefined;
     const claims = new Map<string, string[]>();
-    for (const { claim } of given) if (claim) append(claims, ...claim);
-    const parts = [...given.map(({ part }) => part), ...domains.map((each) => `domain ${each}`)];
+    for (const { claim } of distinct) if (claim) append(claims, ...claim);
+    const parts = [...distinct.map(({ part }) => part), ...domains.map((each) => `domain ${each}`)];
     const parents = ids.length > 0 ? providers.map((each) => `provider ${each}`) : [];
     const isMachine = providers[0] === "" && ids.length === 0;
     const [mail] = emails;
     return {
-      ...told(given),
+      ...kindAndName(distinct),
       user: {
         id: ids[0] ?? (isMachine ? serviceAccountUserId(id) : idAt(providers[0] ?? provider, id)),
         email: mail ?? (domains[0] === undefined ? (isMachine ? "" : email) : `someone@${domains[0]}`),
@@ -285,7 +285,7 @@ function idAt(provider: string, subject: string): string {
   }
 }
 
-function told(attributes: readonly Attribute[]): Pick<Subject, "kind" | "name"> {
+function kindAndName(attributes: readonly Attribute[]): Pick<Subject, "kind" | "name"> {
   const [first, ...more] = attributes;
   if (first === undefined) return { kind: "signed-in", name: "any signed-in user" };
   if (more.length === 0) return { kind: first.kind, name: first.name };

@@ -14,7 +14,7 @@ const MAX_NAMES = 8;
 export function statementText(statement: DiffStatement, { withExamples }: Words): string {
   const { who, people, unchanged, still } = statement;
   const subject = namesOf(who);
-  const told = predicate(statement, subject.length > 1);
+  const effect = predicate(statement, subject.length > 1);
   const example = withExamples ? exampleText(statement) : "";
   const except = [
     ...(unchanged.length === 0
@@ -23,8 +23,8 @@ export function statementText(statement: DiffStatement, { withExamples }: Words)
     ...(still.length === 0 ? [] : [`still not: ${list(namesOf(still))}`]),
   ];
   const exceptions = except.length === 0 ? "" : ` (${except.join("; ")})`;
-  if (people === undefined) return `${list(subject)} ${told}${example}${exceptions}`;
-  return `${subject.length} of ${people} given users ${told}${example}: ${list(subject)}`;
+  if (people === undefined) return `${list(subject)} ${effect}${example}${exceptions}`;
+  return `${subject.length} of ${people} given users ${effect}${example}: ${list(subject)}`;
 }
 
 function predicate(statement: DiffStatement, isMany: boolean): string {
@@ -117,10 +117,10 @@ function kindText(kind: Item["kind"], items: readonly Item[], isWhole: boolean, 
 
 function exampleText({ example, direction, after, items }: DiffStatement): string {
   const one = direction === "loses" ? example?.loss : (example?.gain ?? example?.loss);
-  if (example === undefined || one === undefined || one.told === "") return "";
+  if (example === undefined || one === undefined || one.description === "") return "";
   if ((direction === "gains" && after === "all") || (direction === "loses" && after === "none")) return "";
   const what = items.length > 1 ? `${example.item.name} ` : "";
-  return `, such as ${what}${one.arguments === undefined ? "" : "with "}${one.told}`;
+  return `, such as ${what}${one.arguments === undefined ? "" : "with "}${one.description}`;
 }
 
 /** "a, b and c"; of long lists the first items and the number of the others. */

@@ -23,10 +23,10 @@ import { isVaultReference, withoutVersion } from "../../settings/vault-reference
 
 type Rights = NonNullable<BootDoc["owners"]>[string];
 
-interface Leave {
+interface OwnerPermissions {
   readonly owner: string;
   /** Whether `owners` is set. */
-  readonly isHeld: boolean;
+  readonly isRestricted: boolean;
   readonly rights: Rights;
   /** The setting of the main configuration file that could permit more, for messages. */
   readonly setting: (name: keyof Rights) => string;
@@ -45,20 +45,20 @@ export function* ownerProblems(
     return;
   }
   const { entry, rights } = found ?? { entry: owner, rights: {} };
-  const leave: Leave = {
+  const permissions: OwnerPermissions = {
     owner,
-    isHeld: found !== undefined,
+    isRestricted: found !== undefined,
     rights,
     setting: (name) => `"owners.${entry}.${name}" of the main configuration file`,
   };
-  yield* referenceProblems(slice, leave, slices);
-  if (!leave.isHeld) return;
-  yield* settingProblems(slice, leave);
+  yield* referenceProblems(slice, permissions, slices);
+  if (!permissions.isRestricted) return;
+  yield* settingProblems(slice, permissions);
   for (const route of slice.routes) {
     const own = [
-      ...hostProblems(route, leave),
-      ...upstreamProblems(route, leave),
-      ...tokenProblems(route.valid, leave),
+      ...hostProblems(route, permissions),
+      ...upstreamProblems(route, permissions),
+      ...tokenProblems(route.valid, permissions),
     ];
     yield* own.map((each) => below(route.path, each));
   }
@@ -66,7 +66,7 @@ export function* ownerProblems(
 
 function* settingProblems(
   { settings, settingsPath }: ReadSlice,
-  { owner, rights, setting }: Leave,
+  { owner, rights, setting }: OwnerPermissions,
 ): Iterable<UnplacedProblem> {
   const allowed = new Set(rights.allowed_settings);
   for (const name of Object.keys(settings)) {
@@ -78,7 +78,7 @@ function* settingProblems(
 
 function* hostProblems(
   { from, valid }: ReadSlice["routes"][number],
-  { owner, rights }: Leave,
+  { owner, rights }: OwnerPermissions,
 ): Iterable<UnplacedProblem> {
   const hosts = rights.allowed_from?.map((text) => parseDomainPattern(text));
   if (hosts && from && !coversHosts(hosts, from.hostname)) {
@@ -89,7 +89,7 @@ function* hostProblems(
 /** Host names are validated at connection time (upstreams/reach.ts). */
 function* upstreamProblems(
   { upstreams }: ReadSlice["routes"][number],
-  { rights, setting }: Leave,
+  { rights, setting }: OwnerPermissions,
 ): Iterable<UnplacedProblem> {
   if (rights.allow_local_upstreams === true) return;
   for (const { hostname, path } of upstreams) {
@@ -103,7 +103,7 @@ function* upstreamProblems(
 /** User tokens that are valid beyond the route on which an application receives them. */
 function* tokenProblems(
   route: ReadSlice["routes"][number]["valid"],
-  { owner, rights, setting }: Leave,
+  { owner, rights, setting }: OwnerPermissions,
 ): Iterable<UnplacedProblem> {
   const allowed = new Set(rights.allowed_tokens);
   const refused = (what: string, name: string): string =>
@@ -136,7 +136,7 @@ export const POD_TOKEN = /^file:\/(?:var\/)?run\/secrets\/kubernetes\.io\/servic
 
 function* referenceProblems(
   slice: ReadSlice,
-  { rights, setting }: Leave,
+  { rights, setting }: OwnerPermissions,
   slices: readonly ReadSlice[],
 ): Iterable<UnplacedProblem> {
   const main = slices.filter((each) => each.source.boot);

@@ -197,8 +197,8 @@ One operator of a rule is enough. Truth tables: [guide](guide/policy.md#operator
 - \`gateway explain\` shows the deciding rule.
 - Text matchers: a value, or ${named(STRING_OPERATORS)}. List matchers: a value, or ${named(LIST_OPERATORS)}.`;
 
-function criterionRow({ name, takesPath, doc, reasons, leftOut }: (typeof CRITERIA)[number]): string {
-  const reasonCell = named([...new Set([reasons.ok, reasons.no, ...(leftOut ? [leftOut.reason] : [])])]);
+function criterionRow({ name, takesPath, doc, reasons, omitted }: (typeof CRITERIA)[number]): string {
+  const reasonCell = named([...new Set([reasons.ok, reasons.no, ...(omitted ? [omitted.reason] : [])])]);
   return `| \`${name}${takesPath ? "/<path>" : ""}\` | ${escapeCell(doc)} | ${reasonCell} |`;
 }
 

@@ -40,7 +40,7 @@ export function writeHcl({ owner, isPublished, settings, routes }: WrittenSlice,
     "  }",
     "}",
     "",
-    ...(isPublished ? takeOver(name, file) : []),
+    ...(isPublished ? importBlock(name, file) : []),
     `resource "gateway_bundle" ${quoted(name)} {`,
     ...indented(body),
     "}",
@@ -49,7 +49,7 @@ export function writeHcl({ owner, isPublished, settings, routes }: WrittenSlice,
 }
 
 /** Used once: it can be removed after an apply. */
-function takeOver(name: string, file: string): readonly string[] {
+function importBlock(name: string, file: string): readonly string[] {
   return [
     "# Takes over what is published, instead of creating it. Over http: the address of the slice, …/config/slices/<owner>",
     "import {",

@@ -26,7 +26,7 @@ export interface SubjectRows {
 
 /** @param tools names that are known of the server */
 export function subjectRows(route: CompiledRoute, tools: readonly string[]): SubjectRows {
-  const { subjects, leftOut } = subjectsOf([route.policy]);
+  const { subjects, omitted: leftOut } = subjectsOf([route.policy]);
   const shown = [...subjects].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_SUBJECTS);
   return {
     rows: shown.map((subject) => reachRow(route, subject.name.replace(/,$/, ""), subject.user, tools)),

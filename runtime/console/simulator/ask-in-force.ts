@@ -12,7 +12,7 @@ import { isLockedAway } from "../../mcp/tool-locks/seen-tools.ts";
 import { BLOCKED, describeBlock } from "../../policy/blocks.ts";
 import type { UserFacts } from "../../policy/facts.ts";
 import type { RouteChoice } from "../../simulation/protocol.ts";
-import { explainedInForce } from "../../simulation/explain/explained-route.ts";
+import { explainedActive } from "../../simulation/explain/explained-route.ts";
 import { type Explained, explainRequest } from "../../simulation/explain/explain-request.ts";
 import { type Question, questionText, readQuestion } from "../../simulation/explain/question.ts";
 import type { ConsoleRights } from "../screen.ts";
@@ -46,7 +46,7 @@ export function askInForce(
   const route = findRouteOf(snapshot, asked.route);
   // Somebody else's route is as if it were not there.
   if (!route || !rights.may("viewer", route.owner)) return "No route that you can view matches";
-  const explainedRoute = explainedInForce(route, blocks);
+  const explainedRoute = explainedActive(route, blocks);
   const read = readQuestion(question, explainedRoute, { known });
   if (!read.ok) return `Route ${route.key}: ${read.problem}`;
   const { facts } = read;

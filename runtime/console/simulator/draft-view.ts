@@ -2,7 +2,7 @@
 import type { Html } from "../../pages/html.ts";
 import { draftBody, type DraftView } from "../../pages/console/policy/draft.ts";
 import { EXPORT_FORMATS } from "../../simulation/export-draft.ts";
-import type { KeptDraft } from "../../simulation/draft-records.ts";
+import type { StoredDraft } from "../../simulation/draft-records.ts";
 import type { Task, ReportedProblem } from "../../simulation/protocol.ts";
 import { differenceView } from "../changes/difference-view.ts";
 import type { ConsoleRequest } from "../screen.ts";
@@ -15,7 +15,7 @@ const MAX_PEOPLE = 10_000;
 const MAX_SHOWN_TEXT = 20_000;
 const FORMAT_NAMES = { yaml: "Export as YAML", hcl: "Export as HCL", typescript: "Export as TypeScript" } as const;
 
-export async function draftView(deps: SimulatorDeps, visit: ConsoleRequest, draft: KeptDraft): Promise<Html> {
+export async function draftView(deps: SimulatorDeps, visit: ConsoleRequest, draft: StoredDraft): Promise<Html> {
   const { id, author, owner, route, text, at, expiresAt } = draft;
   const { principal, rights, snapshot } = visit;
   const about = { draft: id, scope: rights.owners, people: mayNamePeople(visit) };
@@ -41,7 +41,7 @@ export async function draftView(deps: SimulatorDeps, visit: ConsoleRequest, draf
       (format) => [`${DRAFTS_PATH}/${id}/export?as=${format}`, FORMAT_NAMES[format]] as const,
     ),
     ...(isOwn && { remove: { action: DRAFTS_PATH, csrfToken: visit.csrf("remove-draft"), id } }),
-    ...(isTold ? toldView(told.told, draft) : { failed: failureOf(told) }),
+    ...(isTold ? toldView(told.report, draft) : { failed: failureOf(told) }),
   });
 }
 
@@ -50,8 +50,8 @@ function toldView(
     isGood,
     problems,
     difference,
-  }: Extract<Awaited<ReturnType<SimulatorDeps["drafts"]["ask"]>>, { kind: "draft" }>["told"],
-  { id, route }: KeptDraft,
+  }: Extract<Awaited<ReturnType<SimulatorDeps["drafts"]["ask"]>>, { kind: "draft" }>["report"],
+  { id, route }: StoredDraft,
 ): Partial<DraftView> {
   return {
     isGood,
@@ -74,7 +74,7 @@ function failureOf(told: Awaited<ReturnType<SimulatorDeps["drafts"]["ask"]>> | s
   return told.kind === "none" ? showUntrusted(told.why, 500) : "There is no answer";
 }
 
-export function draftTitle({ owner, route }: Pick<KeptDraft, "owner" | "route">): string {
+export function draftTitle({ owner, route }: Pick<StoredDraft, "owner" | "route">): string {
   return route === undefined
     ? `Draft of the slice of ${showUntrusted(owner)}`
     : `Draft of the policy of ${showUntrusted(route)}`;

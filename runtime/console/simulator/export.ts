@@ -1,7 +1,7 @@
 /** A draft as a download: text for a pull request. */
 import { respondBytes } from "../../http/respond.ts";
 import { EXPORT_FORMATS } from "../../simulation/export-draft.ts";
-import type { KeptDraft } from "../../simulation/draft-records.ts";
+import type { StoredDraft } from "../../simulation/draft-records.ts";
 import type { ConsoleRequest } from "../screen.ts";
 import { attempt, type SimulatorDeps } from "./deps.ts";
 
@@ -9,7 +9,7 @@ import { attempt, type SimulatorDeps } from "./deps.ts";
 export async function respondExport(
   deps: SimulatorDeps,
   { exchange, query }: ConsoleRequest,
-  draft: KeptDraft,
+  draft: StoredDraft,
 ): Promise<boolean> {
   const format = EXPORT_FORMATS.find((each) => each === query.get("as"));
   if (!format) return false;

@@ -9,7 +9,7 @@ import { simulatorBody, type SimulatorFields } from "../../pages/console/policy/
 import type { VerdictView } from "../../pages/console/policy/verdict.ts";
 import type { UserFacts } from "../../policy/facts.ts";
 import { MAX_DRAFT_BYTES } from "../../simulation/draft.ts";
-import type { KeptDraft } from "../../simulation/draft-records.ts";
+import type { StoredDraft } from "../../simulation/draft-records.ts";
 import type { Screen, ScreenAction, ScreenPage, ConsoleRequest } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { askInForce } from "./ask-in-force.ts";
@@ -30,7 +30,7 @@ type Form = ReadonlyMap<string, string>;
 export function simulatorScreen(deps: SimulatorDeps): Screen {
   const { drafts } = deps;
 
-  const findDraft = async (visit: ConsoleRequest, id: string | undefined): Promise<KeptDraft | undefined> => {
+  const findDraft = async (visit: ConsoleRequest, id: string | undefined): Promise<StoredDraft | undefined> => {
     const draft = id === undefined ? undefined : await drafts.records.get(id);
     return draft && visit.rights.may("viewer", draft.owner) ? draft : undefined;
   };
@@ -158,7 +158,7 @@ async function answerTo(
   deps: SimulatorDeps,
   visit: ConsoleRequest,
   fields: SimulatorFields,
-  draft: KeptDraft | undefined,
+  draft: StoredDraft | undefined,
 ): Promise<Answer> {
   const asked = readAsked(fields);
   if (!asked.ok) return { verdicts: [], problem: asked.problem };

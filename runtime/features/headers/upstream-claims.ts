@@ -5,7 +5,7 @@
  * of `identity_issuers` names only its own users, so its names are qualified like user IDs.
  */
 import { foldLetters } from "../../policy/mcp/fold-case.ts";
-import { isClaimLeftOut, type UserFacts } from "../../policy/facts.ts";
+import { isClaimOmitted, type UserFacts } from "../../policy/facts.ts";
 
 /** Claims that the JWT defines (RFC 7519 §4.1, and the user), or that would seem to come from the gateway. */
 const OWN_CLAIMS: ReadonlySet<string> = new Set(
@@ -74,7 +74,7 @@ export function ownName(name: string): string | undefined {
 }
 
 function isLeftOut({ leftOut, claims }: UserFacts, name: string): boolean {
-  return leftOut !== undefined && isClaimLeftOut(leftOut, claims, [name]);
+  return leftOut !== undefined && isClaimOmitted(leftOut, claims, [name]);
 }
 
 function qualified({ id, claims }: UserFacts, name: string): unknown {

@@ -5,7 +5,7 @@
  */
 import { FALSE, TRUE, UNKNOWN, type Truth } from "../packed-outcome.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
-import { isKeptWhole } from "./argument-values.ts";
+import { hasExactNumbers } from "./argument-values.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "./decimal.ts";
 
 export type Scalar = string | number | boolean;
@@ -13,30 +13,30 @@ export type Scalar = string | number | boolean;
 export type Find = (value: unknown) => Truth;
 
 /** The value equals one of the operands, or none; unknown if no operand has its type. */
-export function oneOf(operands: readonly Scalar[], holds: boolean): Find {
+export function oneOf(operands: readonly Scalar[], isMember: boolean): Find {
   const composed = operands.map((each) => (typeof each === "string" ? each.normalize("NFC") : each));
-  return ofComposed(composed, equalTo(composed, holds));
+  return ofComposed(composed, equalTo(composed, isMember));
 }
 
-function equalTo(scalars: readonly Scalar[], holds: boolean): Find {
+function equalTo(scalars: readonly Scalar[], isMember: boolean): Find {
   const others = new Set(scalars.filter((each) => typeof each !== "number"));
   const numbers = new Set(scalars.filter((each) => typeof each === "number"));
-  const decimals = new Set([...numbers].map((each) => spelled(parseDecimal(String(each)))));
-  const arePlain = [...numbers].every((each) => isKeptWhole(String(each)));
+  const decimals = new Set([...numbers].map((each) => decimalKey(parseDecimal(String(each)))));
+  const arePlain = [...numbers].every((each) => hasExactNumbers(String(each)));
   const types = new Set<string>(scalars.map((each) => typeof each));
   return (value) => {
     if (typeof value === "number" || value instanceof NumberToken) {
       if (!types.has("number")) return UNKNOWN;
-      if (typeof value === "number" && arePlain) return truth(numbers.has(value) === holds);
+      if (typeof value === "number" && arePlain) return truth(numbers.has(value) === isMember);
       const number = parseDecimal(typeof value === "number" ? String(value) : value.text);
-      return number ? truth(decimals.has(spelled(number)) === holds) : UNKNOWN;
+      return number ? truth(decimals.has(decimalKey(number)) === isMember) : UNKNOWN;
     }
-    return types.has(typeof value) ? truth(others.has(value as string | boolean) === holds) : UNKNOWN;
+    return types.has(typeof value) ? truth(others.has(value as string | boolean) === isMember) : UNKNOWN;
   };
 }
 
 /** Same text for equal numbers. */
-function spelled(number: Decimal | undefined): string {
+function decimalKey(number: Decimal | undefined): string {
   return number ? `${number.sign} ${number.digits} ${number.exponent}` : "";
 }
 
@@ -44,7 +44,7 @@ function spelled(number: Decimal | undefined): string {
 function inOrderTo(limit: string): ((value: number | NumberToken) => number | undefined) | undefined {
   const exact = parseDecimal(limit);
   if (!exact) return undefined;
-  const plain = isKeptWhole(limit) ? Number(limit) : undefined;
+  const plain = hasExactNumbers(limit) ? Number(limit) : undefined;
   return (value) => {
     if (typeof value === "number" && plain !== undefined) return value < plain ? -1 : value > plain ? 1 : 0;
     const number = parseDecimal(typeof value === "number" ? String(value) : value.text);
@@ -98,8 +98,8 @@ export function every(finds: readonly Find[]): Find {
   };
 }
 
-function truth(holds: boolean): Truth {
-  return holds ? TRUE : FALSE;
+function truth(isTrue: boolean): Truth {
+  return isTrue ? TRUE : FALSE;
 }
 
 /** A number in this order to the limit. @param limit a JSON number; undefined: it is not one */
@@ -113,8 +113,8 @@ export function inOrder(name: "gt" | "gte" | "lt" | "lte", limit: string): Find 
   };
 }
 
-export function ofText(holds: (text: string) => boolean, maxLength = Infinity): Find {
-  return (value) => (typeof value === "string" && value.length <= maxLength ? truth(holds(value)) : UNKNOWN);
+export function ofText(test: (text: string) => boolean, maxLength = Infinity): Find {
+  return (value) => (typeof value === "string" && value.length <= maxLength ? truth(test(value)) : UNKNOWN);
 }
 
 /**

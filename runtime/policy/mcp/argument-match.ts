@@ -58,7 +58,7 @@ export interface ArgumentMatch extends ValueMatch {
 
 export interface ReadArgumentMatch {
   readonly match: ArgumentMatch;
-  readonly isMeant: (tool: string) => boolean;
+  readonly matchesTool: (tool: string) => boolean;
   readonly pointer: readonly string[];
   readonly needsNumbers: boolean;
   readonly patterns: PatternWork | undefined;
@@ -181,7 +181,7 @@ export function readArgumentMatch(
   for (const [name, each] of elements) match[name] = each.match;
   return {
     match,
-    isMeant: compileStringMatch(tool, (text) => text),
+    matchesTool: compileStringMatch(tool, (text) => text),
     pointer,
     needsNumbers: own.needsNumbers || elements.some(([, each]) => each.needsNumbers),
     patterns: work === 0 ? undefined : { tools: toolsOf(tool), work },

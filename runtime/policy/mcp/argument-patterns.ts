@@ -100,7 +100,7 @@ export function callWork(): (added: PatternWork) => string | undefined {
   const byTool = new Map<string, number>();
   let ofAny = 0;
   let most = 0;
-  let isTold = false;
+  let isReported = false;
   return ({ tools, work }) => {
     if (tools === undefined) ofAny += work;
     for (const tool of tools ?? []) {
@@ -108,8 +108,8 @@ export function callWork(): (added: PatternWork) => string | undefined {
       byTool.set(tool, sum);
       most = Math.max(most, sum);
     }
-    if (isTold || ofAny + most <= MAX_CALL_WORK) return undefined;
-    isTold = true;
+    if (isReported || ofAny + most <= MAX_CALL_WORK) return undefined;
+    isReported = true;
     return `is one pattern too many: all patterns for one tool have ${ofAny + most} instructions together, must have at most ${MAX_CALL_WORK}; name the tools, or use shorter repetitions`;
   };
 }

@@ -18,7 +18,7 @@ const MAX_CALL_WORK = 33_554_432;
  *   which servers read as an empty object
  */
 export function readArguments(text: () => string | undefined): ArgumentFacts {
-  let whole: { readonly json: string; readonly value: unknown; readonly isKept: boolean } | undefined;
+  let whole: { readonly json: string; readonly value: unknown; readonly isExact: boolean } | undefined;
   const exact = new Map<string, unknown>();
   const folded = new WeakMap<object, Map<string, number>>();
   const work = { left: MAX_CALL_WORK, found: new Map() };
@@ -27,12 +27,12 @@ export function readArguments(text: () => string | undefined): ArgumentFacts {
     find(pointer, withNumbers) {
       if (whole === undefined) {
         const json = text() ?? "{}";
-        whole = { json, value: JSON.parse(json), isKept: isKeptWhole(json) };
+        whole = { json, value: JSON.parse(json), isExact: hasExactNumbers(json) };
       }
       const value = valueAt(whole.value, pointer, folded);
       const mayHaveNumbers = typeof value === "number" || (typeof value === "object" && value !== null);
       // Keeping numbers as written costs ten times as much as parsing, and is seldom needed.
-      if (!withNumbers || !mayHaveNumbers || whole.isKept) return value;
+      if (!withNumbers || !mayHaveNumbers || whole.isExact) return value;
       const place = pointer.join("\0");
       if (!exact.has(place)) {
         work.left -= whole.json.length;
@@ -51,7 +51,7 @@ export function argumentsOf(whole: unknown): ArgumentFacts {
 
 /** Parses JSON, with numbers as `NumberToken` where parsing would round them. */
 export function parseExactly(json: string): unknown {
-  return isKeptWhole(json) ? JSON.parse(json) : parseVerbatim(json);
+  return hasExactNumbers(json) ? JSON.parse(json) : parseVerbatim(json);
 }
 
 /**
@@ -61,12 +61,12 @@ export function parseExactly(json: string): unknown {
 const MAY_ROUND = /[0-9.]{16}|[eE][+-]?[0-9]{3}/;
 
 /** Whether no number of the text is rounded when parsed. */
-export function isKeptWhole(text: string): boolean {
+export function hasExactNumbers(text: string): boolean {
   return !MAY_ROUND.test(text);
 }
 
 function exactly(json: string, value: unknown): unknown {
-  if (isKeptWhole(json)) return value;
+  if (hasExactNumbers(json)) return value;
   return json.length > MAX_EXACT_LENGTH ? UNCLEAR : parseVerbatim(json);
 }
 

@@ -8,7 +8,7 @@ import { ARGUMENT_MATCH_SCHEMA, readArgumentMatch } from "./argument-match.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
 import { workOf } from "./argument-find.ts";
 import { UNCLEAR } from "./argument-values.ts";
-import { normalResourceUri, spellResourceMatch } from "./resource-uri.ts";
+import { normalResourceUri, normalResourceMatch } from "./resource-uri.ts";
 
 export const TOOL_OK = "mcp-tool-ok";
 export const NOT_A_TOOL_CALL = "mcp-not-a-tool-call";
@@ -18,7 +18,7 @@ const RESOURCE_OK = "mcp-resource-ok";
 const RESOURCE_UNAUTHORIZED = "mcp-resource-unauthorized";
 export const RESOURCE_UNKNOWN = "mcp-resource-unknown";
 
-const ofToolCalls = { reason: NOT_A_TOOL_CALL, isMeant: ({ mcp }: Facts) => mcp?.method === "tools/call" };
+const ofToolCalls = { reason: NOT_A_TOOL_CALL, applies: ({ mcp }: Facts) => mcp?.method === "tools/call" };
 
 /** Longer values are shown truncated. */
 const MAX_SHOWN = 200;
@@ -50,10 +50,10 @@ export const MCP_CRITERIA: readonly Criterion[] = [
     read(data, _subPath, path, report, isChecked) {
       const read = readArgumentMatch(data, path, report, isChecked);
       if (!read) return undefined;
-      const { match, isMeant, pointer, needsNumbers, patterns } = read;
+      const { match, matchesTool, pointer, needsNumbers, patterns } = read;
       const text = JSON.stringify(match);
       const find = (facts: Facts): Truth => {
-        if (!isMeant(toolName(facts))) return FALSE;
+        if (!matchesTool(toolName(facts))) return FALSE;
         const given = facts.mcp?.arguments;
         // When a tool is listed, the arguments of a later call are unknown.
         if (given === undefined) return UNKNOWN;
@@ -84,24 +84,24 @@ export const MCP_CRITERIA: readonly Criterion[] = [
     doc: "Prompt of a prompts/get or completion/complete message; false for other messages.",
     about: "message",
     reasons: { ok: "mcp-prompt-ok", no: "mcp-prompt-unauthorized" },
-    ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.prompt !== undefined },
+    ofOthers: { reason: OTHER_MESSAGE, applies: ({ mcp }) => mcp?.prompt !== undefined },
   },
   {
-    ...text("mcp_resource", asIs, resourceOf, spellResourceMatch),
+    ...text("mcp_resource", asIs, resourceOf, normalResourceMatch),
     doc: "URI of the resource that a message reads, subscribes to or completes, normalized (scheme and host in lower case, no unnecessary escapes); false for other messages. Unknown for ambiguous URIs (`..`, `%2F`, an empty segment), which then fail allow and deny rules.",
     about: "message",
     reasons: { ok: RESOURCE_OK, no: RESOURCE_UNAUTHORIZED },
-    ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.resource !== undefined },
+    ofOthers: { reason: OTHER_MESSAGE, applies: ({ mcp }) => mcp?.resource !== undefined },
     unknownReason: RESOURCE_UNKNOWN,
     isUnknown: (facts) => resourceOf(facts) === "",
   },
   {
-    ...text("mcp_skill", asIs, skillOf, spellResourceMatch),
+    ...text("mcp_skill", asIs, skillOf, normalResourceMatch),
     doc: "URI of a skill or one of its files, normalized like `mcp_resource`: of a `skills/get` message, and of messages that read or subscribe to `skill:` resources; false for other messages. Directories end with `/`. Skills under other schemes: their files are matched by `mcp_resource` only.",
     about: "message",
     // A skill is a set of resources, and a policy has room for 50 reasons.
     reasons: { ok: RESOURCE_OK, no: RESOURCE_UNAUTHORIZED },
-    ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp !== undefined && isAboutSkill(mcp) },
+    ofOthers: { reason: OTHER_MESSAGE, applies: ({ mcp }) => mcp !== undefined && isAboutSkill(mcp) },
     unknownReason: RESOURCE_UNKNOWN,
     isUnknown: ({ mcp }) => mcp !== undefined && isAboutSkill(mcp) && resourceOf({ mcp }) === "",
   },
@@ -110,7 +110,7 @@ export const MCP_CRITERIA: readonly Criterion[] = [
     doc: "Method of the message, such as `resources/read`; false for requests without one (GET, DELETE) and for responses.",
     about: "message",
     reasons: { ok: "mcp-method-ok", no: "mcp-method-unauthorized" },
-    ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.method !== undefined },
+    ofOthers: { reason: OTHER_MESSAGE, applies: ({ mcp }) => mcp?.method !== undefined },
   },
 ];
 

@@ -49,11 +49,11 @@ type ReadAlike = (name: string, readings: readonly string[]) => boolean;
 
 function readAlike(match: StringMatch): ReadAlike {
   const { fold_case: _, ...bare } = match;
-  const holds = compileStringMatch(match, asIs);
-  const holdsRead = READINGS.map((read) => compileStringMatch(bare, read));
+  const matches = compileStringMatch(match, asIs);
+  const matchesReadings = READINGS.map((read) => compileStringMatch(bare, read));
   return (name, readings) => {
-    const verdict = holds(name);
-    return holdsRead.every((test, index) => test(readings[index] as string) === verdict);
+    const verdict = matches(name);
+    return matchesReadings.every((test, index) => test(readings[index] as string) === verdict);
   };
 }
 

@@ -85,7 +85,7 @@ function problemOf(name: string, { text, kind }: Operand): string | undefined {
     ? text.includes("*")
     : SELDOM_STAR.has(name) && (text.startsWith("*") || text.endsWith("*"));
   if (isStar && isWildcard(text, kind, name))
-    return `has ${quote(text)}, which never occurs: "*" is not a wildcard here, ${meantBy(text, name)}`;
+    return `has ${quote(text)}, which never occurs: "*" is not a wildcard here, ${intendedValue(text, name)}`;
   if (name === "domain") return domainProblem(text, kind);
   if (name === "email" && /\s/.test(text))
     return `has ${quote(text)}, which never occurs: addresses have no blanks, must be ${quote(text.replaceAll(/\s+/g, ""))}`;
@@ -111,7 +111,7 @@ function isWildcard(text: string, kind: Operand["kind"], name: string): boolean 
   return kind === "start" ? text.endsWith("*") : text.startsWith("*");
 }
 
-function meantBy(text: string, name: string): string {
+function intendedValue(text: string, name: string): string {
   const [start = "", ...rest] = text.split("*");
   const end = rest.at(-1) ?? "";
   const parts = text.split("*").filter((part) => part !== "");

@@ -16,7 +16,7 @@ import type { PolicyAction } from "../parse.ts";
 import { freedom } from "../shadow.ts";
 import type { Leaf, OperatorRule } from "../tree.ts";
 import { leavesOf } from "./operands.ts";
-import { canTell, standIn } from "./withheld.ts";
+import { canTell, placeholder } from "./withheld.ts";
 
 /** Facts in the record of a request. */
 export interface RecordedFacts extends Facts {
@@ -35,7 +35,7 @@ export interface RecordedPolicy {
   readonly assumed: { isAny: boolean };
   readonly needs: RecordNeeds;
   /** Values that its criteria need and a record may omit. */
-  readonly asks: readonly Asked[];
+  readonly neededValues: readonly NeededValue[];
 }
 
 /** Values of a record that policies need; other claims and arguments need not be read. */
@@ -54,24 +54,24 @@ export function needsOfAll(all: readonly RecordNeeds[]): RecordNeeds {
   };
 }
 
-interface Asked {
+interface NeededValue {
   /** "claim/department", "argument /amount of pay". */
   readonly what: string;
-  readonly isUntold: (facts: RecordedFacts) => boolean;
+  readonly isOmitted: (facts: RecordedFacts) => boolean;
 }
 
 export function forRecords(policy: CompiledPolicy): RecordedPolicy {
   const leaves = leavesOf(policy);
-  const asks = leaves.flatMap((leaf) => {
-    const isUntold = openness(leaf);
-    return isUntold ? [{ what: whatIsAsked(leaf), isUntold }] : [];
+  const neededValues = leaves.flatMap((leaf) => {
+    const isOmitted = omissionTest(leaf);
+    return isOmitted ? [{ what: describeNeeded(leaf), isOmitted }] : [];
   });
   const assumed = { isAny: false };
   return {
-    asks,
+    neededValues,
     assumed,
-    best: asks.length > 0 ? assuming(policy, true, assumed) : policy,
-    worst: asks.length > 0 ? assuming(policy, false, assumed) : policy,
+    best: neededValues.length > 0 ? assuming(policy, true, assumed) : policy,
+    worst: neededValues.length > 0 ? assuming(policy, false, assumed) : policy,
     needs: needsOf(leaves),
   };
 }
@@ -106,11 +106,11 @@ export function decideRecorded(policy: RecordedPolicy, facts: RecordedFacts): De
 }
 
 /** Values that the policy needs and the record omits, in the order of its rules, without duplicates. */
-export function untoldOf({ asks }: RecordedPolicy, facts: RecordedFacts): readonly string[] {
-  return [...new Set(asks.filter(({ isUntold }) => isUntold(facts)).map(({ what }) => what))];
+export function omittedValues({ neededValues }: RecordedPolicy, facts: RecordedFacts): readonly string[] {
+  return [...new Set(neededValues.filter(({ isOmitted }) => isOmitted(facts)).map(({ what }) => what))];
 }
 
-function whatIsAsked({ criterion, key, data }: Leaf): string {
+function describeNeeded({ criterion, key, data }: Leaf): string {
   if (criterion.name !== "mcp_tool_argument")
     return criterion.about === "certificate" ? "the client's certificate" : key;
   const { tool, argument } = data as ArgumentMatch;
@@ -120,7 +120,7 @@ function whatIsAsked({ criterion, key, data }: Leaf): string {
 
 /** As the criteria find them. */
 export function comparableArguments(given: ArgumentFacts): ArgumentFacts {
-  return { find: (pointer, withNumbers) => standIn(given.find(pointer, withNumbers)) };
+  return { find: (pointer, withNumbers) => placeholder(given.find(pointer, withNumbers)) };
 }
 
 function assuming(policy: CompiledPolicy, isHelpful: boolean, assumed: RecordedPolicy["assumed"]): CompiledPolicy {
@@ -137,33 +137,33 @@ function assuming(policy: CompiledPolicy, isHelpful: boolean, assumed: RecordedP
   };
 }
 
-function assumingLeaf(leaf: Leaf, holds: boolean, assumed: RecordedPolicy["assumed"]): Leaf {
-  const isOpen = openness(leaf);
+function assumingLeaf(leaf: Leaf, isTrue: boolean, assumed: RecordedPolicy["assumed"]): Leaf {
+  const isOpen = omissionTest(leaf);
   if (!isOpen) return leaf;
-  const isUntold = (facts: Facts): boolean => {
+  const isOmitted = (facts: Facts): boolean => {
     const is = isOpen(facts as RecordedFacts);
     if (is) assumed.isAny = true;
     return is;
   };
   const { find, test, criterion } = leaf;
   const { without } = criterion;
-  const isMissing = (facts: Facts): boolean => !isUntold(facts) && without?.isMissing(facts) === true;
+  const isMissing = (facts: Facts): boolean => !isOmitted(facts) && without?.isMissing(facts) === true;
   return {
     ...leaf,
     ...(without && { criterion: { ...criterion, without: { ...without, isMissing } } }),
-    test: (facts) => (isUntold(facts) ? holds : test(facts)),
-    find: find && ((facts) => (isUntold(facts) ? (holds ? TRUE : FALSE) : find(facts))),
+    test: (facts) => (isOmitted(facts) ? isTrue : test(facts)),
+    find: find && ((facts) => (isOmitted(facts) ? (isTrue ? TRUE : FALSE) : find(facts))),
   };
 }
 
 /** Whether a record omits a value that the criterion needs; undefined for criteria whose values are always recorded. */
-function openness({ criterion, data }: Leaf): ((facts: RecordedFacts) => boolean) | undefined {
+function omissionTest({ criterion, data }: Leaf): ((facts: RecordedFacts) => boolean) | undefined {
   if (criterion.name === "claim") return ({ hasClaims }) => !hasClaims;
   if (criterion.about === "certificate") return ({ isCertificateKnown }) => !isCertificateKnown;
   if (criterion.name !== "mcp_tool_argument") return undefined;
   const match = data as ArgumentMatch;
   const pointer = parsePointer(match.argument) ?? [];
-  const isMeant = toolOf(data);
+  const matchesTool = toolOf(data);
   return ({ mcp, recordedArguments: given }) =>
-    isMeant(mcp?.tool ?? "") && (given === undefined || !canTell(match, given.find(pointer, true)));
+    matchesTool(mcp?.tool ?? "") && (given === undefined || !canTell(match, given.find(pointer, true)));
 }

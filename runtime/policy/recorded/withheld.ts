@@ -41,15 +41,15 @@ function canTellOne(match: ValueMatch, { type, digest }: Withheld): boolean {
 }
 
 /** Placeholder for comparisons: of the value's type, and equal to no value in any policy. */
-export function standIn(value: unknown): unknown {
-  if (value instanceof Withheld) return standInOf(value);
-  return Array.isArray(value) && value.some((each) => each instanceof Withheld) ? value.map(standIn) : value;
+export function placeholder(value: unknown): unknown {
+  if (value instanceof Withheld) return placeholderOf(value);
+  return Array.isArray(value) && value.some((each) => each instanceof Withheld) ? value.map(placeholder) : value;
 }
 
 /** No number in a policy has such an exponent. */
 const NUMBER = new NumberToken("9e999999");
 
-function standInOf({ type, digest = "" }: Withheld): unknown {
+function placeholderOf({ type, digest = "" }: Withheld): unknown {
   if (type === "number") return NUMBER;
   return type === "string" ? `\0${digest}` : true;
 }

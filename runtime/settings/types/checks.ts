@@ -51,10 +51,8 @@ export function checkReference(value: string): string | undefined {
   if (isVaultReference(value)) return parseVaultReference(value) ? undefined : VAULT_REFERENCE_PROBLEM;
   const path = /^file:\/([^\0]+)$/.exec(value)?.[1];
   if (path === undefined) return 'must be "env:NAME", "file:/absolute/path" or "vault:<mount>/<path>#<field>"';
-  const hasOtherSpelling = path.split("/").some((segment) => ["", ".", ".."].includes(segment));
-  return hasOtherSpelling
-    ? 'must be a plain path, without "//", "." and ".." segments and a slash at its end'
-    : undefined;
+  const hasOtherForm = path.split("/").some((segment) => ["", ".", ".."].includes(segment));
+  return hasOtherForm ? 'must be a plain path, without "//", "." and ".." segments and a slash at its end' : undefined;
 }
 
 const VAULT_REFERENCE_PROBLEM = `must be like "${VAULT_REFERENCE_FORM}", with "@<version>" at its end for one version: plain path segments and a field of letters, digits, "_", "." and "-"`;

@@ -135,7 +135,7 @@ export function unknownMember(name: string, known: Iterable<string>): string {
  *
  * @param recall for documents of this schema only
  */
-export function soundDocument<T extends object>(
+export function validDocument<T extends object>(
   schema: Schema<T>,
   value: unknown,
   recall: MemberMemory = (_name, _written, read) => read(),
@@ -151,7 +151,7 @@ export function soundDocument<T extends object>(
     written.push(member);
   }
   for (const name of required) if (!Object.hasOwn(value, name)) return undefined;
-  const sound: Record<string, unknown> = {};
+  const valid: Record<string, unknown> = {};
   // In the order of the schema, as in its own result.
   for (const { name, schema: own } of written.sort((a, b) => a.place - b.place)) {
     const member = value[name];
@@ -160,9 +160,9 @@ export function soundDocument<T extends object>(
         ? recall(name, member, () => own.safeParse(member).data)
         : own.safeParse(member).data;
     if (read === undefined) return undefined;
-    sound[name] = read;
+    valid[name] = read;
   }
-  return sound as T;
+  return valid as T;
 }
 
 /** Cache of parsed members. `read` is called for unknown values, and returns undefined for invalid ones. */

@@ -61,8 +61,8 @@ export function choice<
   const expected = values.map((value) => quote(value)).join(values.length === 2 ? " or " : ", ");
   const schema = z.enum(values, {
     error: ({ input }) => {
-      const meant = values.find((value) => typeof input === "string" && value === input.toLowerCase());
-      if (meant !== undefined) return `is ${quote(input)}, did you mean ${quote(meant)}?`;
+      const suggestion = values.find((value) => typeof input === "string" && value === input.toLowerCase());
+      if (suggestion !== undefined) return `is ${quote(input)}, did you mean ${quote(suggestion)}?`;
       return wrongValue(input, `${values.length === 2 ? "" : "one of "}${expected}`);
     },
   });

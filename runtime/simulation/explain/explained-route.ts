@@ -33,7 +33,7 @@ export function explainedRoute({ key, doc }: Pick<CheckedRoute, "key" | "doc">):
 }
 
 /** Uses the same policy object that decides requests. */
-export function explainedInForce(route: CompiledRoute, blocks: BlockedTools): ExplainedRoute {
+export function explainedActive(route: CompiledRoute, blocks: BlockedTools): ExplainedRoute {
   const { key, origin, mcp, policy, shadow } = route;
   const server = mcp?.kind === "server" ? mcp : undefined;
   return {

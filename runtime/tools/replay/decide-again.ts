@@ -3,7 +3,7 @@ import type { Outcome, RecordedCheck } from "../../audit/replay/read-record.ts";
 import type { Known } from "../../audit/replay/tree.ts";
 import {
   decideRecorded,
-  untoldOf,
+  omittedValues,
   type RecordedFacts,
   type RecordedPolicy,
 } from "../../policy/recorded/decide-recorded.ts";
@@ -99,5 +99,5 @@ function outcomeOf(decision: Decision): Outcome {
 }
 
 function whyUntold(policy: RecordedPolicy, facts: RecordedFacts): readonly string[] {
-  return untoldOf(policy, facts).map((what) => `the record does not tell ${what}`);
+  return omittedValues(policy, facts).map((what) => `the record does not tell ${what}`);
 }

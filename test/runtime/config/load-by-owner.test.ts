@@ -70,7 +70,7 @@ describe("loadByOwner()", () => {
       "a broken slice is stood in for by the kept one of its file",
       {
         sources: [boot(), broken("a"), slice("b", { r: route("b2") })],
-        kept: new Map([kept(1, slice("a", { r: route("a") })), kept(1, slice("b", { r: route("b") }))]),
+        previous: new Map([kept(1, slice("a", { r: route("a") })), kept(1, slice("b", { r: route("b") }))]),
       },
       ["a/r a", "b/r b2"],
       { a: "kept", b: "current" },
@@ -80,14 +80,14 @@ describe("loadByOwner()", () => {
       {
         sources: [boot(), slice("b", { r: route("b") })],
         unread: [{ severity: "error", file: "a.json", path: [], message: "is not UTF-8 text" }],
-        kept: new Map([kept(1, slice("a", { r: route("a") }))]),
+        previous: new Map([kept(1, slice("a", { r: route("a") }))]),
       },
       ["a/r a", "b/r b"],
       { a: "kept", b: "current" },
     ],
     [
       "a slice that was removed is not stood in for",
-      { sources: [boot()], kept: new Map([kept(1, slice("a", { r: route("a") }))]) },
+      { sources: [boot()], previous: new Map([kept(1, slice("a", { r: route("a") }))]) },
       [],
       {},
     ],
@@ -95,7 +95,7 @@ describe("loadByOwner()", () => {
       "the kept slice is judged by what the boot file allows today",
       {
         sources: [boot({ owners: { a: { allowed_from: ["other.example.com"] }, b: {} } }), broken("a"), slice("b", {})],
-        kept: new Map([kept(1, slice("a", { r: route("a") }))]),
+        previous: new Map([kept(1, slice("a", { r: route("a") }))]),
       },
       [],
       { a: "absent", b: "current" },
@@ -104,7 +104,7 @@ describe("loadByOwner()", () => {
       "an owner whom the boot file no longer names is not served, though nothing of his changed",
       {
         sources: [boot({ owners: { b: {} } }), slice("a", { r: route("a") }), slice("b", { r: route("b") })],
-        kept: new Map([kept(1, slice("a", { r: route("a") })), kept(1, slice("b", { r: route("b") }))]),
+        previous: new Map([kept(1, slice("a", { r: route("a") })), kept(1, slice("b", { r: route("b") }))]),
       },
       ["b/r b"],
       { a: "absent", b: "current" },
@@ -121,7 +121,7 @@ describe("loadByOwner()", () => {
       "the route in force stays, whatever the names of the files",
       {
         sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
-        kept: new Map([kept(1, slice("b", { r: route("x") }))]),
+        previous: new Map([kept(1, slice("b", { r: route("x") }))]),
       },
       ["b/r x"],
       { a: "absent", b: "current" },
@@ -130,7 +130,7 @@ describe("loadByOwner()", () => {
       "who wants the place of another is served as before",
       {
         sources: [boot(), slice("a", { r: route("a"), s: route("x") }), slice("b", { r: route("x") })],
-        kept: new Map([kept(1, slice("b", { r: route("x") })), kept(2, slice("a", { r: route("a") }))]),
+        previous: new Map([kept(1, slice("b", { r: route("x") })), kept(2, slice("a", { r: route("a") }))]),
       },
       ["a/r a", "b/r x"],
       { a: "kept", b: "current" },
@@ -143,7 +143,7 @@ describe("loadByOwner()", () => {
           slice("a", { r: route("x") }),
           slice("b", { r: route("x", { timeout: "3s" }), s: route("s") }),
         ],
-        kept: new Map([kept(1, slice("b", { r: route("x") })), kept(2, slice("a", { q: route("q") }))]),
+        previous: new Map([kept(1, slice("b", { r: route("x") })), kept(2, slice("a", { q: route("q") }))]),
       },
       ["a/q q", "b/r x", "b/s s"],
       { a: "kept", b: "current" },
@@ -156,7 +156,7 @@ describe("loadByOwner()", () => {
           slice("a", { r: route("x", { mcp: { server: { path: "/mcp" } } }) }),
           slice("b", { r: route("x", { prefix: "/mcp" }) }),
         ],
-        kept: new Map([
+        previous: new Map([
           kept(1, slice("a", { r: route("x") })),
           kept(2, slice("b", { r: route("x", { prefix: "/mcp" }) })),
         ]),
@@ -172,7 +172,7 @@ describe("loadByOwner()", () => {
           slice("a", { r: route("x", { set_request_headers: { "X-Who": "me" } }) }),
           slice("b", {}, { jwt_claims_headers: { "X-Who": "email" } }),
         ],
-        kept: new Map([
+        previous: new Map([
           kept(1, slice("a", { r: route("x") })),
           kept(2, slice("b", {}, { jwt_claims_headers: { "X-Who": "email" } })),
         ]),
@@ -184,7 +184,7 @@ describe("loadByOwner()", () => {
       "two who want the same place at once are both served as before",
       {
         sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
-        kept: new Map([kept(1, slice("b", { r: route("b") })), kept(1, slice("a", { r: route("a") }))]),
+        previous: new Map([kept(1, slice("b", { r: route("b") })), kept(1, slice("a", { r: route("a") }))]),
       },
       ["a/r a", "b/r b"],
       { a: "kept", b: "kept" },
@@ -193,7 +193,7 @@ describe("loadByOwner()", () => {
       "who is in force longer stays, also of two kept ones",
       {
         sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
-        kept: new Map([kept(2, slice("a", { r: route("x") })), kept(1, slice("b", { r: route("x") }))]),
+        previous: new Map([kept(2, slice("a", { r: route("x") })), kept(1, slice("b", { r: route("x") }))]),
       },
       ["b/r x"],
       { a: "absent", b: "current" },
@@ -202,7 +202,7 @@ describe("loadByOwner()", () => {
       "a kept slice that is not in force has no precedence",
       {
         sources: [boot(), broken("a"), slice("b", { r: route("x") })],
-        kept: new Map([kept(undefined, slice("a", { r: route("x") })), kept(9, slice("b", { r: route("x") }))]),
+        previous: new Map([kept(undefined, slice("a", { r: route("x") })), kept(9, slice("b", { r: route("x") }))]),
       },
       ["b/r x"],
       { a: "absent", b: "current" },
@@ -222,7 +222,7 @@ describe("loadByOwner()", () => {
           slice("b", { r: route("x"), s: route("y") }),
           slice("c", { r: route("y") }),
         ],
-        kept: new Map([kept(1, slice("a", { r: route("x") }))]),
+        previous: new Map([kept(1, slice("a", { r: route("x") }))]),
       },
       ["a/r x", "c/r y"],
       { a: "current", b: "absent", c: "current" },
@@ -236,7 +236,7 @@ describe("loadByOwner()", () => {
           slice("b", { r: route("b") }, { cookie_name: "two" }),
           slice("c", { r: route("c") }),
         ],
-        kept: new Map([kept(1, slice("b", { r: route("b") }, { cookie_name: "two" }))]),
+        previous: new Map([kept(1, slice("b", { r: route("b") }, { cookie_name: "two" }))]),
       },
       ["b/r b", "c/r c"],
       { a: "absent", b: "current", c: "current" },
@@ -249,7 +249,7 @@ describe("loadByOwner()", () => {
           slice("a", {}, { jwt_claims_headers: { "X-Email": "email" } }),
           slice("b", { r: route("b", { set_request_headers: { "x-email": "me" } }) }),
         ],
-        kept: new Map([kept(1, slice("b", { r: route("b", { set_request_headers: { "x-email": "me" } }) }))]),
+        previous: new Map([kept(1, slice("b", { r: route("b", { set_request_headers: { "x-email": "me" } }) }))]),
       },
       ["b/r b"],
       { a: "absent", b: "current" },
@@ -275,7 +275,7 @@ describe("loadByOwner()", () => {
           slice("a", { r: route("a", { policy: [{ allow: { or: [{ authenticated_user: true }] } }] }) }),
           slice("p", {}, { idp_provider_url: "https://idp.example", idp_client_id: "x" }),
         ],
-        kept: new Map([
+        previous: new Map([
           kept(1, slice("a", { r: route("a", { policy: [{ allow: { or: [{ authenticated_user: true }] } }] }) })),
         ]),
       },
@@ -291,7 +291,7 @@ describe("loadByOwner()", () => {
           slice("b", { r: route("auth") }),
           slice("c", { r: route("c") }),
         ],
-        kept: new Map([kept(1, slice("a", { r: route("x") }))]),
+        previous: new Map([kept(1, slice("a", { r: route("x") }))]),
       },
       ["c/r c", "default/x.example.com x"],
       { a: "absent", b: "absent", c: "current" },
@@ -304,7 +304,7 @@ describe("loadByOwner()", () => {
           { file: "one.json", boot: false, text: JSON.stringify({ routes: [route("one2")] }) },
           { file: "two.json", boot: false, text: JSON.stringify({ routes: [{ from: "ftp://two" }] }) },
         ],
-        kept: new Map([
+        previous: new Map([
           kept(
             1,
             { file: "one.json", boot: false, text: JSON.stringify({ routes: [route("one")] }) },
@@ -319,7 +319,7 @@ describe("loadByOwner()", () => {
       "a route that is new is not there for as long as another one of its slice",
       {
         sources: [boot(), slice("a", { r: route("a"), s: route("x") }), slice("b", { r: route("x") })],
-        kept: new Map([kept(1, slice("a", { r: route("a") })), kept(2, slice("b", { r: route("x") }))]),
+        previous: new Map([kept(1, slice("a", { r: route("a") })), kept(2, slice("b", { r: route("x") }))]),
       },
       ["a/r a", "b/r x"],
       { a: "kept", b: "current" },
@@ -328,7 +328,7 @@ describe("loadByOwner()", () => {
       "what was in force and cannot be read any more keeps no place",
       {
         sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
-        kept: new Map<string, PreviousSlice>([
+        previous: new Map<string, PreviousSlice>([
           ["a", { owner: "a", since: 1, sources: [{ file: "a.json", text: "{" }] }],
           kept(2, slice("b", { r: route("x") })),
         ]),
@@ -340,7 +340,7 @@ describe("loadByOwner()", () => {
       "another file with an owner's name is not that owner's",
       {
         sources: [boot(), slice("a", { r: route("a") }), { ...slice("a", { s: route("s") }), file: "b.json" }],
-        kept: new Map([kept(1, slice("a", { r: route("a") }))]),
+        previous: new Map([kept(1, slice("a", { r: route("a") }))]),
       },
       ["a/r a"],
       { a: "current", unknown: "absent" },
@@ -349,7 +349,7 @@ describe("loadByOwner()", () => {
       "nor is it when the owner's file has changed, whatever the names of the files",
       {
         sources: [boot(), { ...slice("a", { s: route("s") }), file: "0.json" }, slice("a", { r: route("a2") })],
-        kept: new Map([kept(1, slice("a", { r: route("a") }))]),
+        previous: new Map([kept(1, slice("a", { r: route("a") }))]),
       },
       ["a/r a2"],
       { a: "current", unknown: "absent" },
@@ -362,7 +362,7 @@ describe("loadByOwner()", () => {
           { ...slice("a", { r: route("a2") }), text: JSON.stringify({ version: 1, owner: 7, routes: {} }) },
           { ...slice("a", { s: route("s") }), file: "b.json" },
         ],
-        kept: new Map([kept(1, slice("a", { r: route("a") }))]),
+        previous: new Map([kept(1, slice("a", { r: route("a") }))]),
       },
       ["a/r a"],
       { a: "kept", unknown: "absent" },
@@ -375,7 +375,9 @@ describe("loadByOwner()", () => {
           { file: "one.json", boot: false, text: JSON.stringify({ routes: [route("one")] }) },
           { file: "two.json", boot: false, text: JSON.stringify({ routes: [route("two")] }) },
         ],
-        kept: new Map([kept(1, { file: "one.json", boot: false, text: JSON.stringify({ routes: [route("one")] }) })]),
+        previous: new Map([
+          kept(1, { file: "one.json", boot: false, text: JSON.stringify({ routes: [route("one")] }) }),
+        ]),
       },
       ["default/one.example.com one", "default/two.example.com two"],
       { default: "current" },
@@ -391,7 +393,7 @@ describe("loadByOwner()", () => {
       ];
       return [
         `who gives way to the oldest is in nobody's way: ${first}, ${second}, ${third}`,
-        { sources: [boot(), ...slices], kept: new Map(slices.map((each, index) => kept(index + 1, each))) },
+        { sources: [boot(), ...slices], previous: new Map(slices.map((each, index) => kept(index + 1, each))) },
         [`${first}/r x`, `${third}/r y`],
         { [first]: "current", [second]: "absent", [third]: "current" },
       ];
@@ -423,7 +425,7 @@ describe("loadByOwner()", () => {
 
   test("says of a kept slice that it is one", () => {
     const sources = [boot({ owners: { a: { allowed_from: [] } } }), broken("a")];
-    const [first, second] = errors(load({ sources, kept: new Map([kept(1, slice("a", { r: route("a") }))]) }));
+    const [first, second] = errors(load({ sources, previous: new Map([kept(1, slice("a", { r: route("a") }))]) }));
     expect([first, second].join("\n")).toMatch(
       /^a\.json:1:.*\na\.json \(kept\):1:.*"routes\.r\.from" is .*may not serve/,
     );
@@ -445,7 +447,7 @@ describe("loadByOwner()", () => {
       b: "current",
     });
     const last = new Map([kept(1, slice("a", { r: route("old") }))]);
-    expect(hosts(load({ sources, refusals: [refusal], kept: last }))).toEqual(["a/r old", "b/r b"]);
+    expect(hosts(load({ sources, refusals: [refusal], previous: last }))).toEqual(["a/r old", "b/r b"]);
   });
 
   describe("certificates of hosts", () => {
@@ -465,7 +467,7 @@ describe("loadByOwner()", () => {
       const last = new Map([kept(1, brings("a")), kept(2, brings("b", certificate()))]);
       const outcome = load({
         sources: [boot(owners), brings("a", certificate()), brings("b", certificate())],
-        kept: last,
+        previous: last,
       });
 
       expect(standings(outcome)).toEqual({ a: "kept", b: "current" });
@@ -484,7 +486,7 @@ describe("loadByOwner()", () => {
       const text = loadSlices(sources).config?.certificates[0]?.text ?? "";
       const refusal = { key: "a/x.example.com", text, message: "the key is not the certificate's" };
 
-      const outcome = load({ sources, refusals: [refusal], kept: new Map([kept(1, brings("a", theirs))]) });
+      const outcome = load({ sources, refusals: [refusal], previous: new Map([kept(1, brings("a", theirs))]) });
       expect(standings(outcome)).toEqual({ a: "kept", b: "current" });
       expect(errors(outcome)[0]).toContain('"settings.host_certificates["x.example.com"]" the key is not');
       expect(standings(load({ sources, refusals: [{ ...refusal, text: "{}" }] }))).toEqual({
@@ -538,7 +540,7 @@ describe("loadByOwner()", () => {
     );
   });
 
-  test("whatever is written and kept: what comes out is good, and nobody without a mistake is missing", () => {
+  test("any mix of current and previous slices: the result is valid, and only owners with mistakes are missing", () => {
     const anySlice = fc.record({ hosts: fc.uniqueArray(fc.constantFrom("x", "y", "z", "!"), { maxLength: 2 }) });
     fc.assert(
       fc.property(
@@ -551,7 +553,7 @@ describe("loadByOwner()", () => {
           const last = OWNERS.map((owner, index) =>
             kept(before[index]?.since ?? undefined, make(owner, before[index]?.slice ?? { hosts: [] })),
           );
-          const outcome = loadByOwner({ sources: [boot(), ...current], kept: new Map(last) });
+          const outcome = loadByOwner({ sources: [boot(), ...current], previous: new Map(last) });
           const inUse = outcome.standings.flatMap(({ sources }) => sources.map((each) => ({ ...each, boot: false })));
           expect(loadSlices([boot(), ...inUse]).config?.digest).toBe(outcome.config?.digest);
           for (const each of outcome.standings) expect(each.problems.length > 0).toBe(each.standing !== "current");

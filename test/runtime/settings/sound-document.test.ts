@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { routeFields, routeSchema } from "../../../runtime/config/route.ts";
 import { settingsSchema } from "../../../runtime/config/settings.ts";
-import { soundDocument } from "../../../runtime/settings/types/registry.ts";
+import { validDocument } from "../../../runtime/settings/types/registry.ts";
 
 const ROUTE = {
   to: ["http://127.0.0.1:8000"],
@@ -23,17 +23,17 @@ describe("a sound document", () => {
     ["nothing", {}],
   ])("is what the schema makes of it: %s", (_, document) => {
     const whole = routeSchema.safeParse(document);
-    const sound = soundDocument(routeSchema, document);
+    const sound = validDocument(routeSchema, document);
     expect(sound).toEqual(whole.success ? whole.data : undefined);
     // Order, too.
     if (whole.success) expect(JSON.stringify(sound)).toBe(JSON.stringify(whole.data));
   });
 
   test("is found among those that are taken from the schema, each setting alone", () => {
-    const found = soundDocument(routeSchema, ROUTE);
+    const found = validDocument(routeSchema, ROUTE);
     expect(found).toBeDefined();
     for (const name of Object.keys(ROUTE)) expect(routeFields.map((field) => field.name)).toContain(name);
-    expect(soundDocument(settingsSchema, { log_level: "warn" })).toEqual({ log_level: "warn" });
+    expect(validDocument(settingsSchema, { log_level: "warn" })).toEqual({ log_level: "warn" });
   });
 });
 
@@ -48,15 +48,15 @@ test.each<[string, unknown]>([
   ["text", "route"],
 ])("with %s is left to the schema", (_, document) => {
   expect(routeSchema.safeParse(document).success).toBe(false);
-  expect(soundDocument(routeSchema, document)).toBeUndefined();
+  expect(validDocument(routeSchema, document)).toBeUndefined();
 });
 
 test("what a schema asks of its document as a whole only the schema answers, and what must be there is missed", () => {
   const shape = { a: z.string(), b: z.exactOptional(z.string()) };
-  expect(soundDocument(z.strictObject(shape), { a: "" })).toEqual({ a: "" });
-  expect(soundDocument(z.strictObject(shape), { b: "" })).toBeUndefined();
+  expect(validDocument(z.strictObject(shape), { a: "" })).toEqual({ a: "" });
+  expect(validDocument(z.strictObject(shape), { b: "" })).toBeUndefined();
   const whole = z.strictObject(shape).check(z.refine(() => false));
-  expect(soundDocument(whole, { a: "" })).toBeUndefined();
+  expect(validDocument(whole, { a: "" })).toBeUndefined();
 });
 
 test("only blocks and lists are recalled, under their names, and what is not sound is not", () => {
@@ -66,8 +66,8 @@ test("only blocks and lists are recalled, under their names, and what is not sou
     return read();
   };
   const route = { from: "https://a.example.com", to: ["http://up.internal"], policy: [] };
-  expect(soundDocument(routeSchema, route, recall)).toEqual(route);
+  expect(validDocument(routeSchema, route, recall)).toEqual(route);
   expect(asked.sort()).toEqual(["policy", "to"]);
-  expect(soundDocument(routeSchema, { ...route, policy: [{ alow: {} }] }, recall)).toBeUndefined();
-  expect(soundDocument(routeSchema, route, () => undefined)).toBeUndefined();
+  expect(validDocument(routeSchema, { ...route, policy: [{ alow: {} }] }, recall)).toBeUndefined();
+  expect(validDocument(routeSchema, route, () => undefined)).toBeUndefined();
 });

@@ -69,7 +69,7 @@ const answer = (...of: Parameters<ReturnType<typeof createAnswerTask>>): Promise
 async function compared(draft: Draft, scope?: Scope, ground = GROUND): Promise<ReportedDraft> {
   const answered = await answer({ kind: "compare-draft", draft, people: [], scope }, ground);
   if (answered.kind !== "draft") throw new Error(JSON.stringify(answered));
-  return answered.told;
+  return answered.report;
 }
 
 describe("a draft of one route's policy", () => {
@@ -282,11 +282,11 @@ describe("questions and exports", () => {
 
 describe("createDraftThread()", () => {
   test("answers, ends what takes too long or too much, and answers the next", async () => {
-    const thread = createDraftThread({ path: directory, keptKeys: [Buffer.alloc(32)], ground: async () => GROUND });
+    const thread = createDraftThread({ path: directory, keptKeys: [Buffer.alloc(32)], readBase: async () => GROUND });
     const hurried = createDraftThread({
       path: directory,
       keptKeys: [Buffer.alloc(32)],
-      ground: async () => GROUND,
+      readBase: async () => GROUND,
       timeoutMs: 1,
     });
     const task = { kind: "compare-draft", draft: policyDraft, people: [], scope: undefined } as const;
@@ -294,8 +294,8 @@ describe("createDraftThread()", () => {
       await expect(hurried.ask(task)).rejects.toMatchObject({ code: "draft.failed" });
       const bomb = `a0: &a0 [x,x,x,x,x,x,x,x,x]\n${Array.from({ length: 20 }, (_, at) => `a${at + 1}: &a${at + 1} [${Array(9).fill(`*a${at}`).join()}]`).join("\n")}`;
       const blown = await thread.ask({ ...task, draft: { ...policyDraft, text: bomb } });
-      expect(blown).toMatchObject({ kind: "draft", told: { isGood: false } });
-      expect(await thread.ask(task)).toMatchObject({ kind: "draft", told: { isGood: true } });
+      expect(blown).toMatchObject({ kind: "draft", report: { isGood: false } });
+      expect(await thread.ask(task)).toMatchObject({ kind: "draft", report: { isGood: true } });
       const many = await Promise.allSettled(Array.from({ length: 12 }, () => thread.ask(task)));
       expect(
         many
@@ -309,7 +309,7 @@ describe("createDraftThread()", () => {
 });
 
 test("createDraftThread() answers about one owner between the drafts of another", async () => {
-  const thread = createDraftThread({ path: directory, keptKeys: [Buffer.alloc(32)], ground: async () => GROUND });
+  const thread = createDraftThread({ path: directory, keptKeys: [Buffer.alloc(32)], readBase: async () => GROUND });
   const order: string[] = [];
   const ask = async (route: string): Promise<void> => {
     await thread.ask({ kind: "read-policy", route });

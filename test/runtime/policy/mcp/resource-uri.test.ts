@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { normalResourceUri, spellResourceMatch } from "../../../../runtime/policy/mcp/resource-uri.ts";
+import { normalResourceUri, normalResourceMatch } from "../../../../runtime/policy/mcp/resource-uri.ts";
 
 describe("normalResourceUri()", () => {
   test.each([
@@ -71,7 +71,7 @@ describe("normalResourceUri()", () => {
 
 test("spellResourceMatch() spells rules as what they are compared with", () => {
   expect(
-    spellResourceMatch({ is: "HTTPS://A.example", starts_with: "note:gr%c3%b6", in: ["x:%2c", "no uri"] }),
+    normalResourceMatch({ is: "HTTPS://A.example", starts_with: "note:gr%c3%b6", in: ["x:%2c", "no uri"] }),
   ).toEqual({
     is: "https://a.example/",
     starts_with: "note:grö",

@@ -8,9 +8,9 @@ import {
   forRecords,
   needsOfAll,
   type RecordedFacts,
-  untoldOf,
+  omittedValues,
 } from "../../../../runtime/policy/recorded/decide-recorded.ts";
-import { canTell, standIn, Withheld } from "../../../../runtime/policy/recorded/withheld.ts";
+import { canTell, placeholder, Withheld } from "../../../../runtime/policy/recorded/withheld.ts";
 import { NumberToken } from "../../../../runtime/shared/canonical-json.ts";
 import { alice, plainHttp, toolCall } from "../../../support/facts.ts";
 
@@ -59,13 +59,15 @@ test("untoldOf() names what the rules ask for and the record does not tell, each
     },
     deny: { or: [{ "claim/team": "b" }] },
   });
-  expect(untoldOf(policy, facts)).toEqual([
+  expect(omittedValues(policy, facts)).toEqual([
     "claim/team",
     "the client's certificate",
     "argument /amount of pay",
     'the arguments of tools {"starts_with":"pa"}',
   ]);
-  expect(untoldOf(policy, { ...facts, hasClaims: true, isCertificateKnown: true, mcp: toolCall("x") })).toEqual([]);
+  expect(omittedValues(policy, { ...facts, hasClaims: true, isCertificateKnown: true, mcp: toolCall("x") })).toEqual(
+    [],
+  );
 });
 
 test("needsOfAll() is what any of the policies reads", () => {
@@ -91,7 +93,7 @@ describe("a value that a record keeps to itself", () => {
   });
 
   test("is compared as one of its type", () => {
-    const all = (["boolean", "string", "number"] as const).map((type) => standIn(new Withheld(type, "digest")));
+    const all = (["boolean", "string", "number"] as const).map((type) => placeholder(new Withheld(type, "digest")));
     expect(all).toEqual([true, "\0digest", expect.any(NumberToken)]);
   });
 });
