@@ -39,8 +39,8 @@ export class Route extends Construct {
     super(scope, id);
     const { name = id, ...settings } = props;
     this.routeName = name;
-    const place = `route "${name}"`;
-    this.document = documentFrom(routeFields, mcp ? { ...settings, mcp } : settings, place) as unknown as RouteDoc;
+    const subject = `route "${name}"`;
+    this.document = documentFrom(routeFields, mcp ? { ...settings, mcp } : settings, subject) as unknown as RouteDoc;
     const gateway = Gateway.of(this);
     gateway.addRoute(this);
     this.node.addValidation({ validate: () => gateway.problemsOf(this) });

@@ -21,37 +21,37 @@ export function propName(setting: string): string {
 
 /**
  * @param fields the allowed settings
- * @param place owner of the props, for messages
+ * @param subject owner of the props, for messages
  * @throws Error for a prop that is not a setting (TypeScript also rejects it), for invalid typed values, and for plain
  * secrets if the Terraform resource does not accept them
  */
-export function documentFrom(fields: readonly Field[], props: object, place: string): Document {
+export function documentFrom(fields: readonly Field[], props: object, subject: string): Document {
   const byProp = new Map(fields.map((field) => [propName(field.name), field]));
   const document: Record<string, unknown> = {};
   for (const [prop, value] of Object.entries(props)) {
     if (value === undefined) continue;
     const field = byProp.get(prop);
-    if (!field) throw unknownProp(prop, byProp.keys(), place);
+    if (!field) throw unknownProp(prop, byProp.keys(), subject);
     if (value instanceof Secret) {
-      if (value.suffix === "" && fields === routeFields) throw plainSecret(prop, place);
+      if (value.suffix === "" && fields === routeFields) throw plainSecret(prop, subject);
       document[field.name + value.suffix] = value.value;
-    } else document[field.name] = settingFrom(field, value, `${place}, ${prop}`);
+    } else document[field.name] = settingFrom(field, value, `${subject}, ${prop}`);
   }
   return document;
 }
 
-function settingFrom(field: Field, value: unknown, place: string): unknown {
+function settingFrom(field: Field, value: unknown, subject: string): unknown {
   // A whole list, map or flag of another resource: it contains nothing to convert yet.
   if (typeof value !== "string" && Token.isUnresolved(value)) return value;
   switch (field.kind) {
     case "block":
-      return documentFrom(field.fields ?? [], value as object, place);
+      return documentFrom(field.fields ?? [], value as object, subject);
     case "block-list":
       return (value as readonly object[]).map((item) =>
-        documentFrom(blockFields(field), literalResponseValue(field, item), place),
+        documentFrom(blockFields(field), literalResponseValue(field, item), subject),
       );
     case "labelled":
-      return mapValues(value, (_, item) => labelledFrom(field, item as object, place));
+      return mapValues(value, (_, item) => labelledFrom(field, item as object, subject));
     case "domain-pattern-list":
       return domainPatterns(value as readonly (Domain | string)[]);
     case "template-map":
@@ -66,10 +66,10 @@ function settingFrom(field: Field, value: unknown, place: string): unknown {
 }
 
 /** A block under a name. For a block that contains only a secret, constructs accept the secret. */
-function labelledFrom(field: Field, item: object, place: string): Document {
+function labelledFrom(field: Field, item: object, subject: string): Document {
   const [only] = field.fields ?? [];
   if (item instanceof Secret && only?.kind === "secret") return { [only.name + item.suffix]: item.value };
-  return documentFrom(field.fields ?? [], item, place);
+  return documentFrom(field.fields ?? [], item, subject);
 }
 
 function blockFields(field: Field): readonly Field[] {
@@ -87,14 +87,14 @@ function mapValues(map: unknown, change: (name: string, value: unknown) => unkno
 }
 
 /** The resource has no plain secret among the flat settings of a route, see runtime/terraform/schema/field-schema.ts. */
-function plainSecret(prop: string, place: string): Error {
+function plainSecret(prop: string, subject: string): Error {
   return new Error(
-    `Cannot make ${place}: "${prop}" is given in plain text, must be Secret.fromFile(…), Secret.fromEnvironment(…), Secret.fromVault(…) or Secret.sealed(…)`,
+    `Cannot make ${subject}: "${prop}" is given in plain text, must be Secret.fromFile(…), Secret.fromEnvironment(…), Secret.fromVault(…) or Secret.sealed(…)`,
   );
 }
 
-function unknownProp(prop: string, known: Iterable<string>, place: string): Error {
+function unknownProp(prop: string, known: Iterable<string>, subject: string): Error {
   const near = nearest(prop, known);
   const suggestion = near === undefined ? "" : `, did you mean "${near}"?`;
-  return new Error(`Cannot make ${place}: "${prop}" is not a known setting${suggestion}`);
+  return new Error(`Cannot make ${subject}: "${prop}" is not a known setting${suggestion}`);
 }

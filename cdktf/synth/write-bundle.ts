@@ -23,13 +23,13 @@ export function writeBundleFile(gateway: SliceConstruct): void {
   const onSynthesize = ({ outdir, manifest }: ISynthesisSession): void => {
     // With several gateways in one stack each file name contains its owner.
     const name = writersOfStack.get(stack) === 1 ? "gateway.bundle.json" : `gateway.${gateway.owner}.bundle.json`;
-    for (const warning of gateway.warnings) tell(gateway, "warning", warning);
+    for (const warning of gateway.warnings) annotate(gateway, "warning", warning);
     const file = join(outdir, manifest.forStack(stack).workingDirectory, name);
     if (!gateway.hasMoreRoutes && !hasUnresolved(gateway.slice)) return writeFileSync(file, bundleText(gateway.slice));
     // A file from an earlier synthesis could be deployed by mistake.
     rmSync(file, { force: true });
     const why = "the bundle has values that only Terraform knows, publish it by terraform apply";
-    tell(gateway, "info", `${name} is not written: ${why}`);
+    annotate(gateway, "info", `${name} is not written: ${why}`);
     return undefined;
   };
   Object.defineProperty(gateway, CUSTOM_SYNTHESIS, { value: { onSynthesize } });
@@ -38,7 +38,7 @@ export function writeBundleFile(gateway: SliceConstruct): void {
 /** Set by the command line, which shows annotations itself. A program that runs on its own shows none. */
 const SHOWN_BY_COMMAND_LINE = "CDKTF_CONTINUE_SYNTH_ON_ERROR_ANNOTATIONS";
 
-function tell(construct: Construct, level: "info" | "warning", text: string): void {
+function annotate(construct: Construct, level: "info" | "warning", text: string): void {
   if (level === "info") Annotations.of(construct).addInfo(text);
   else Annotations.of(construct).addWarning(text);
   if (process.env[SHOWN_BY_COMMAND_LINE] === undefined) {

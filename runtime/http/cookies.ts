@@ -85,16 +85,16 @@ export function serializeCookie(name: string, value: string, attributes: CookieA
  */
 export function withoutCookies(header: string, isOurs: (name: string, value: string) => boolean): string | undefined {
   let changed = false;
-  const kept: string[] = [];
+  const remaining: string[] = [];
   for (const pair of header.split(";")) {
     const equals = pair.indexOf("=");
     const name = (equals === -1 ? pair : pair.slice(0, equals)).trim();
     const value = equals === -1 ? "" : unquote(pair.slice(equals + 1).trim());
     if (isOurs(name, value)) changed = true;
-    else if (name !== "" || equals !== -1) kept.push(pair.trim());
+    else if (name !== "" || equals !== -1) remaining.push(pair.trim());
   }
   if (!changed) return header;
-  return kept.length === 0 ? undefined : kept.join("; ");
+  return remaining.length === 0 ? undefined : remaining.join("; ");
 }
 
 /** True when the match at `at` is the whole name of a pair as browsers write it, without extra spaces. */

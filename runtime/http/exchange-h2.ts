@@ -122,9 +122,10 @@ export class Http2Exchange extends ReceivedRequest implements Exchange {
 
   onClose(listener: (complete: boolean) => void): void {
     const stream = this.#stream;
-    const tell = (): void => listener(this.#isEnded && stream.writableFinished && stream.rstCode === NGHTTP2_NO_ERROR);
-    if (stream.destroyed) process.nextTick(guard(this, tell));
-    else stream.once("close", guard(this, tell));
+    const notify = (): void =>
+      listener(this.#isEnded && stream.writableFinished && stream.rstCode === NGHTTP2_NO_ERROR);
+    if (stream.destroyed) process.nextTick(guard(this, notify));
+    else stream.once("close", guard(this, notify));
   }
 
   /** Bounds unsent bytes: the client's window may be as small as it likes. */

@@ -81,31 +81,34 @@ export function isGrpcWebCall(exchange: Pick<Exchange, "hasBody" | "header">): b
  * Head of a response that is trailers only, flat, instead of a response with this status.
  *
  * @param headers of that response; those about its body, its address and its browser are dropped
- * @param said the error, for a rejection or failure
+ * @param failure the error, for a rejection or failure
  */
 export function grpcHead(
   exchange: Exchange,
   status: number,
   headers: readonly string[],
-  said: ErrorParts | undefined,
+  failure: ErrorParts | undefined,
 ): string[] {
   const head = ["content-type", "application/grpc"];
   for (let index = 0; index < headers.length; index += 2) {
     const name = (headers[index] as string).toLowerCase();
     if (!isOfBody(name)) head.push(name, headers[index + 1] as string);
   }
-  head.push(...grpcTrailers(exchange, status, said));
+  head.push(...grpcTrailers(exchange, status, failure));
   return head;
 }
 
 /** Trailers that end a call whose response has begun, or the last fields of one that is trailers only; flat. */
-export function grpcTrailers(exchange: Exchange, status: number, said: ErrorParts | undefined): string[] {
-  const text = `${words(status, said)} (request ${exchange.id})`;
-  return ["grpc-status", String(grpcStatusOf(status, said?.code)), "grpc-message", encodeMessage(text)];
+export function grpcTrailers(exchange: Exchange, status: number, failure: ErrorParts | undefined): string[] {
+  const text = `${failureText(status, failure)} (request ${exchange.id})`;
+  return ["grpc-status", String(grpcStatusOf(status, failure?.code)), "grpc-message", encodeMessage(text)];
 }
 
-function words(status: number, said: ErrorParts | undefined): string {
-  if (said) return [`${said.code}: ${said.message}`, ...(said.details ?? []).map((each) => each.join(": "))].join("; ");
+function failureText(status: number, failure: ErrorParts | undefined): string {
+  if (failure)
+    return [`${failure.code}: ${failure.message}`, ...(failure.details ?? []).map((each) => each.join(": "))].join(
+      "; ",
+    );
   return status < 400 ? "There is no gRPC method at this address" : (STATUS_CODES[status] ?? `HTTP ${status}`);
 }
 

@@ -16,19 +16,19 @@ const NOSNIFF = ["x-content-type-options", "nosniff"] as const;
  * Sends any response of our own, with the headers that settings add. `nosniff` keeps browsers to the named type.
  *
  * @param headers all of its own, flat: name, value, …
- * @param said the error, for a rejection or failure
+ * @param failure the error, for a rejection or failure
  */
 export function respondBytes(
   exchange: Exchange,
   status: number,
   headers: readonly string[],
   body?: Buffer | string,
-  said?: ErrorParts,
+  failure?: ErrorParts,
 ): void {
   const { addedHeaders: added } = exchange;
   const isGrpc = isGrpcCall(exchange);
-  const given = isGrpc ? grpcHead(exchange, status, headers, said) : headers;
-  const own = has(given, NOSNIFF[0]) ? given : [...given, ...NOSNIFF];
+  const base = isGrpc ? grpcHead(exchange, status, headers, failure) : headers;
+  const own = has(base, NOSNIFF[0]) ? base : [...base, ...NOSNIFF];
   const all = added === undefined ? own : withAddedHeaders(own, added);
   if (!isGrpc) return exchange.respond(status, all, body);
   exchange.meantStatus = status;
@@ -108,7 +108,7 @@ function send(
   type: string | undefined,
   body: string,
   headers: readonly string[],
-  said?: ErrorParts,
+  failure?: ErrorParts,
 ): void {
   if (exchange.started) return;
   const bytes = Buffer.from(body);
@@ -116,7 +116,7 @@ function send(
   if (type !== undefined && !has(headers, "content-type")) all.push("content-type", type);
   if (!has(headers, "cache-control")) all.push("cache-control", "no-store");
   all.push("content-length", String(bytes.length), ...headers);
-  respondBytes(exchange, status, all, bytes, said);
+  respondBytes(exchange, status, all, bytes, failure);
 }
 
 function has(headers: readonly string[], lowerName: string): boolean {

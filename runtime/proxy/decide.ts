@@ -63,11 +63,11 @@ export function decide(
       const { message, facts } = context;
       if (limited) context.trace?.refused("rate-limited");
       // No policy can allow what is blocked or differs from the lock, so the facts are not recorded.
-      const asked = isBlocked(decision) || lockReason(decision) ? undefined : facts;
+      const policyFacts = isBlocked(decision) || lockReason(decision) ? undefined : facts;
       const shadow = shadowOf(deps, context, verdict);
       // Checked again: reading the body and waiting for an approval take time.
       if (!canRecord(deps)) return refuseUnrecorded(context);
-      const recorded = record(deps, context, { decision, message, asked, shadow, limited });
+      const recorded = record(deps, context, { decision, message, policyFacts, shadow, limited });
       if (!decision.allowed) return after(recorded, () => done(answers.denied(context, decision)));
       if (limited) return after(recorded, () => done(answers.limited(context, limited)));
       return recorded === undefined ? "next" : recorded.then(() => "next");
@@ -127,8 +127,8 @@ export function refuseAnonymous(
 ): StepOutcome | Promise<StepOutcome> {
   const decision = refusedFor(reason);
   context.trace?.refused(reason);
-  const asked = factsOf(undefined, httpFacts(context), undefined);
-  return after(record(deps, context, { decision, asked }), () => done(answer()));
+  const policyFacts = factsOf(undefined, httpFacts(context), undefined);
+  return after(record(deps, context, { decision, policyFacts }), () => done(answer()));
 }
 
 /** The store or the provider is unavailable: that is no verdict about the caller (D26). */

@@ -123,9 +123,9 @@ export interface Proxy {
 
 const DEFAULT_DRAIN_MS = 10_000;
 
-export function createProxy(given: ProxyDeps & { readonly transport?: Transport }): Proxy {
-  const { toolLocks = createToolLocks() } = given;
-  const deps = { ...given, toolLocks };
+export function createProxy(proxyDeps: ProxyDeps & { readonly transport?: Transport }): Proxy {
+  const { toolLocks = createToolLocks() } = proxyDeps;
+  const deps = { ...proxyDeps, toolLocks };
   const transport = deps.transport ?? createTransport({ maxConnections: deps.maxUpstreamConnections });
   const streams = new Streams(deps);
   const endpoints = createEndpointFinder(deps);
@@ -143,7 +143,7 @@ export function createProxy(given: ProxyDeps & { readonly transport?: Transport 
     states.follow(next);
     checks.follow(next);
     toolLocks.follow(next.routes);
-    given.listedTools?.follow(next.routes);
+    proxyDeps.listedTools?.follow(next.routes);
   };
   const underWay = new UnderWay();
 

@@ -22,8 +22,9 @@ export function narrowListen(deps: DecideDeps): Step {
       const why = refusal("mcp-invalid-message", message.id);
       return refuse(deps, context, why.reason, () => answerWire(context, refusalAnswer(why, exchange.id)));
     }
-    const kept = uris.filter((resource) => evaluate(policy, { ...facts, mcp: { ...facts.mcp, resource } }).allowed);
-    if (kept.length < uris.length) context.message = { ...message, bytes: withSubscriptions(message.bytes, kept) };
+    const allowed = uris.filter((resource) => evaluate(policy, { ...facts, mcp: { ...facts.mcp, resource } }).allowed);
+    if (allowed.length < uris.length)
+      context.message = { ...message, bytes: withSubscriptions(message.bytes, allowed) };
     return "next";
   };
 }

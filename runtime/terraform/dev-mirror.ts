@@ -30,7 +30,7 @@ export async function writeDevMirror(directory: string): Promise<DevMirror> {
   const replace = (path: string, content: string | Buffer, mode = 0o644): Promise<void> =>
     replaceFile(temporary, path, content, mode);
   const provider = await findProviderFile(join(root, PROVIDER_FILE));
-  const place = async (address: string): Promise<string> => {
+  const install = async (address: string): Promise<string> => {
     const target = join(root, "mirror", address, PROVIDER_VERSION, platform);
     await mkdir(target, { recursive: true });
     if (provider.endsWith(".cjs")) await replace(join(target, PROVIDER_FILE), await readFile(provider));
@@ -39,8 +39,8 @@ export async function writeDevMirror(directory: string): Promise<DevMirror> {
     await replace(launcher, LAUNCHER, 0o755);
     return launcher;
   };
-  await place(OPENTOFU_ADDRESS);
-  const launcher = await place(PROVIDER_ADDRESS);
+  await install(OPENTOFU_ADDRESS);
+  const launcher = await install(PROVIDER_ADDRESS);
   await replace(join(root, NODE_PATH_FILE), `${process.execPath}\n`);
   const cliConfigFile = join(root, "terraform.rc");
   await replace(cliConfigFile, cliConfig(join(root, "mirror")));

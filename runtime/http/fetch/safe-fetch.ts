@@ -192,8 +192,8 @@ async function exchange(
     if (options.all === true) callback(null, [...addresses]);
     else callback(null, first?.address ?? "", first?.family);
   };
-  const asked = { ...request, url, method, headers: { accept: "application/json", ...headers }, signal };
-  const answer = await requestOnce({ timeoutMs, lookup }, asked);
+  const outgoing = { ...request, url, method, headers: { accept: "application/json", ...headers }, signal };
+  const answer = await requestOnce({ timeoutMs, lookup }, outgoing);
   const head = answer.ok || answer.reason !== "status" ? answer.head : undefined;
   if (head && head.status >= 300 && head.status < 400)
     return refuse("redirect", `${url.host} answered with a redirect`);

@@ -75,13 +75,13 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
   let lostAtMs = -Infinity;
 
   return {
-    request: async <T>(asked: KubeRequest) => {
-      const timeoutMs = asked.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS;
-      const answer = await send(asked, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
-      return parse(await readAll(answer.body, MAX_ANSWER_BYTES, asked), asked) as T;
+    request: async <T>(kubeRequest: KubeRequest) => {
+      const timeoutMs = kubeRequest.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS;
+      const answer = await send(kubeRequest, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
+      return parse(await readAll(answer.body, MAX_ANSWER_BYTES, kubeRequest), kubeRequest) as T;
     },
-    async *watch(asked) {
-      const { onOpen, ...rest } = asked;
+    async *watch(kubeRequest) {
+      const { onOpen, ...rest } = kubeRequest;
       const whole = { ...rest, method: "GET" } as const;
       const { body } = await send(whole, { headersTimeout: options.timeoutMs ?? TIMEOUT_MS, bodyTimeout: silenceMs });
       onOpen?.();
@@ -89,7 +89,7 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
         yield* lines(body, whole);
       } catch (error) {
         if (!isCoded(error, "UND_ERR_BODY_TIMEOUT")) throw lost(error);
-        throw new SilentWatch(asked.path, silenceMs);
+        throw new SilentWatch(kubeRequest.path, silenceMs);
       }
     },
     async close() {
@@ -114,35 +114,35 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
   }
 
   async function send(
-    asked: KubeRequest,
+    kubeRequest: KubeRequest,
     limits: { readonly headersTimeout: number; readonly bodyTimeout: number },
   ): Promise<Dispatcher.ResponseData> {
-    const url = new URL(base + asked.path);
-    for (const [name, value] of Object.entries(asked.query ?? {})) url.searchParams.set(name, value);
+    const url = new URL(base + kubeRequest.path);
+    for (const [name, value] of Object.entries(kubeRequest.query ?? {})) url.searchParams.set(name, value);
     const headers = await authorize(url);
     headers["accept"] = "application/json";
-    if (asked.body) {
-      headers["content-type"] = asked.method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    if (kubeRequest.body) {
+      headers["content-type"] = kubeRequest.method === "PATCH" ? "application/merge-patch+json" : "application/json";
     }
     let answer: Dispatcher.ResponseData;
     try {
       answer = await request(url, {
-        method: asked.method,
+        method: kubeRequest.method,
         headers,
-        ...(asked.body && { body: JSON.stringify(asked.body) }),
+        ...(kubeRequest.body && { body: JSON.stringify(kubeRequest.body) }),
         ...(dispatcher && { dispatcher }),
-        ...(asked.signal && { signal: asked.signal }),
+        ...(kubeRequest.signal && { signal: kubeRequest.signal }),
         ...limits,
       });
     } catch (error) {
       // Connecting failed: the authorities may have been replaced.
-      if (asked.signal?.aborted !== true && !isUndicis(error)) startOver();
-      throw unreachable(asked, lost(error));
+      if (kubeRequest.signal?.aborted !== true && !isUndicis(error)) startOver();
+      throw unreachable(kubeRequest, lost(error));
     }
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
     // Certificates and tokens may have been replaced: the next request reads them again.
     if (answer.statusCode === 401) startOver();
-    const refused = await refusal(answer, asked);
+    const refused = await refusal(answer, kubeRequest);
     if (refused.right !== undefined) options.onForbidden?.(refused.right);
     throw refused;
   }
@@ -175,17 +175,17 @@ async function loadLibrary(): Promise<Library> {
 
 export type { KubeConfig };
 
-async function readAll(body: AsyncIterable<Buffer>, maxBytes: number, asked: KubeRequest): Promise<string> {
+async function readAll(body: AsyncIterable<Buffer>, maxBytes: number, kubeRequest: KubeRequest): Promise<string> {
   try {
     const whole = await readWhole(body, maxBytes);
     if (!whole) throw new Error(`the answer has more than ${maxBytes} bytes`);
     return whole.toString("utf8");
   } catch (error) {
-    throw unreachable(asked, error);
+    throw unreachable(kubeRequest, error);
   }
 }
 
-async function* lines(body: AsyncIterable<Buffer>, asked: KubeRequest): AsyncGenerator<string> {
+async function* lines(body: AsyncIterable<Buffer>, kubeRequest: KubeRequest): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8");
   let rest = "";
   try {
@@ -196,13 +196,13 @@ async function* lines(body: AsyncIterable<Buffer>, asked: KubeRequest): AsyncGen
       for (const part of parts) if (part.trim() !== "") yield part;
     }
   } catch (error) {
-    throw unreachable(asked, error);
+    throw unreachable(kubeRequest, error);
   }
   // Drops an incomplete line; the object comes again with the next watch.
 }
 
-async function refusal(answer: Dispatcher.ResponseData, asked: KubeRequest): Promise<KubeError> {
-  const text = await readAll(answer.body, 1024 * 1024, asked).catch(() => "");
+async function refusal(answer: Dispatcher.ResponseData, kubeRequest: KubeRequest): Promise<KubeError> {
+  const text = await readAll(answer.body, 1024 * 1024, kubeRequest).catch(() => "");
   // Proxies send their own texts; the status code is enough.
   const status = parseObject(text) ?? {};
   const detail = typeof status["message"] === "string" ? status["message"] : `status ${answer.statusCode}`;
@@ -211,11 +211,11 @@ async function refusal(answer: Dispatcher.ResponseData, asked: KubeRequest): Pro
   // these.
   const lacksRight = answer.statusCode === 403 && / cannot \w+ resource "/.test(detail);
   const isEnding = detail.endsWith("because it is being terminated");
-  return new KubeError(`Cannot ${asked.method} ${asked.path}: ${detail}`, {
+  return new KubeError(`Cannot ${kubeRequest.method} ${kubeRequest.path}: ${detail}`, {
     status: answer.statusCode,
     reason: isEnding ? NAMESPACE_ENDS : typeof status["reason"] === "string" ? status["reason"] : "",
     retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined,
-    right: lacksRight ? rightAsked(asked) : undefined,
+    right: lacksRight ? rightAsked(kubeRequest) : undefined,
   });
 }
 
@@ -229,11 +229,11 @@ function isUndicis(error: unknown): boolean {
   return error instanceof Error && "code" in error && String(error.code).startsWith("UND_ERR_");
 }
 
-function parse(text: string, asked: KubeRequest): unknown {
+function parse(text: string, kubeRequest: KubeRequest): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw unreachable(asked, new Error("the answer is no JSON", { cause: error }));
+    throw unreachable(kubeRequest, new Error("the answer is no JSON", { cause: error }));
   }
 }
 

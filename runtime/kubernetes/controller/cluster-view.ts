@@ -37,7 +37,7 @@ export interface ClusterView {
   objects(): KubeObjects | undefined;
   addressService(): Service | undefined;
   /** Watches exactly these Secrets ("namespace/name"), and endpoints if requested. @returns whether new objects are awaited */
-  follow(wanted: { readonly secrets: readonly string[]; readonly endpoints: boolean }): boolean;
+  follow(targets: { readonly secrets: readonly string[]; readonly endpoints: boolean }): boolean;
   /** Whether any Secret is watched. */
   hasSecrets(): boolean;
   /** Reasons why objects that all Ingresses need cannot be read now, without names. */
@@ -85,9 +85,9 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
       };
     },
     addressService: () => addressService?.reflector.items().get(options.addressService ?? ""),
-    follow(wanted) {
+    follow(targets) {
       let isNew = false;
-      const named = new Set(wanted.secrets);
+      const named = new Set(targets.secrets);
       for (const [key, watched] of secrets) {
         if (named.has(key)) continue;
         secrets.delete(key);
@@ -98,10 +98,10 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
         secrets.set(key, startOne<Secret>("secrets", key));
         isNew = true;
       }
-      if (wanted.endpoints && !endpoints) {
+      if (targets.endpoints && !endpoints) {
         endpoints = everywhere<EndpointSlice>("endpointSlices");
         isNew = true;
-      } else if (!wanted.endpoints && endpoints) {
+      } else if (!targets.endpoints && endpoints) {
         for (const { reflector } of endpoints) closing.push(reflector.close());
         endpoints = undefined;
       }

@@ -227,8 +227,8 @@ export class Controller implements Closable {
         throw new GatewayError("publish.invalid", `Cannot publish, the gateway refuses: ${reasons.join("; ")}`);
       }
       const keys = translation.ingresses.map(({ key }) => key);
-      const bad = refusals < PATIENCE ? named : wholeNamespaces(named, keys);
-      for (const [key, problems] of bad) refused.set(key, (refused.get(key) ?? []).concat(problems));
+      const omitted = refusals < PATIENCE ? named : wholeNamespaces(named, keys);
+      for (const [key, problems] of omitted) refused.set(key, (refused.get(key) ?? []).concat(problems));
       translation = await translated(refused);
     }
   }

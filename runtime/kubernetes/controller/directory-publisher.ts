@@ -34,11 +34,11 @@ export function createDirectoryPublisher(directory: string, owner: string): Slic
           .write(slice.text, expected)
           .catch((error: unknown) => failures.push(error));
       }
-      const kept = new Set(slices.map((slice) => slice.owner));
+      const current = new Set(slices.map((slice) => slice.owner));
       // The slice of all namespaces still serves those that could not be written.
-      if (failures.length > 0) kept.add(owner);
+      if (failures.length > 0) current.add(owner);
       for (const [sliceOwner, digest] of await ownSlices())
-        if (!kept.has(sliceOwner)) await targetOf(sliceOwner).remove(digest);
+        if (!current.has(sliceOwner)) await targetOf(sliceOwner).remove(digest);
       if (failures.length > 0) throw failures[0];
       return { kind: "published" };
     },

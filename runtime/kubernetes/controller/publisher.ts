@@ -92,14 +92,18 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
   return {
     place,
     async publish(slices) {
-      const there = new Map((await list()).map((each) => [each.owner, each.digest]));
-      const changed = slices.filter((slice) => there.get(slice.owner) !== slice.digest);
-      const gone = await unwanted(there, slices);
-      if (changed.length === 0 && gone.length === 0) return { kind: "published" };
+      const published = new Map((await list()).map((each) => [each.owner, each.digest]));
+      const changed = slices.filter((slice) => published.get(slice.owner) !== slice.digest);
+      const removed = await obsolete(published, slices);
+      if (changed.length === 0 && removed.length === 0) return { kind: "published" };
       // Removals come first, so that their hosts are free for the others.
       const changes = [
-        ...gone.map((each): Change => ({ ...each, text: "null" })),
-        ...changed.map(({ owner: each, text }): Change => ({ owner: each, text, expected: there.get(each) ?? null })),
+        ...removed.map((each): Change => ({ ...each, text: "null" })),
+        ...changed.map(({ owner: each, text }): Change => ({
+          owner: each,
+          text,
+          expected: published.get(each) ?? null,
+        })),
       ];
       return postAll(parts(changes));
     },
@@ -156,16 +160,16 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
   }
 
   /** Slices of this controller, or of an earlier version of it, that must be removed. */
-  async function unwanted(there: ReadonlyMap<string, string>, slices: readonly SliceText[]) {
-    const kept = new Set(slices.map((slice) => slice.owner));
-    const gone: { readonly owner: string; readonly expected: string }[] = [];
-    for (const [each, expected] of there) {
-      if (kept.has(each) || (each !== owner && namespaceIn(owner, each) === undefined)) continue;
+  async function obsolete(published: ReadonlyMap<string, string>, slices: readonly SliceText[]) {
+    const current = new Set(slices.map((slice) => slice.owner));
+    const removed: { readonly owner: string; readonly expected: string }[] = [];
+    for (const [each, expected] of published) {
+      if (current.has(each) || (each !== owner && namespaceIn(owner, each) === undefined)) continue;
       const answer = await ask("GET", `${place}/${each}`);
       if (answer.status !== 200 && answer.status !== 404) throw refused("look at", answer);
-      if (answer.status === 200 && isMadeHere(owner, each, answer.body)) gone.push({ owner: each, expected });
+      if (answer.status === 200 && isMadeHere(owner, each, answer.body)) removed.push({ owner: each, expected });
     }
-    return gone;
+    return removed;
   }
 
   async function ask(method: string, url: string, body?: string): Promise<GatewayAnswer> {

@@ -14,7 +14,7 @@ export interface Seals {
 
 /** @param seal its origin names the slice that the seal is for */
 export function createSeals(seal: (key: string, value: string, origin: SecretOrigin) => Promise<string>): Seals {
-  let kept = new Map<string, string>();
+  let previous = new Map<string, string>();
   let used = new Map<string, string>();
   return {
     begin(key) {
@@ -24,13 +24,13 @@ export function createSeals(seal: (key: string, value: string, origin: SecretOri
         const { namespace, name, key: member } = origin;
         // Stores only a hash of the value.
         const id = sha256(JSON.stringify([key, namespace, name, member, value]));
-        const sealed = used.get(id) ?? kept.get(id) ?? (await seal(key, value, origin));
+        const sealed = used.get(id) ?? previous.get(id) ?? (await seal(key, value, origin));
         used.set(id, sealed);
         return sealed;
       };
     },
     end() {
-      kept = used;
+      previous = used;
     },
   };
 }

@@ -24,11 +24,11 @@ const ours = new WeakSet<KubeObject>();
 export function withoutManagers<T extends KubeObject>(object: T): T {
   const { managedFields, ...metadata } = object.metadata;
   if (managedFields === undefined) return object;
-  const kept = { ...object, metadata };
+  const stored = { ...object, metadata };
   const isOurs = (each: unknown): boolean =>
     isRecord(each) && each["manager"] === FIELD_MANAGER && each["subresource"] === "status";
-  if (Array.isArray(managedFields) && managedFields.some(isOurs)) ours.add(kept);
-  return kept;
+  if (Array.isArray(managedFields) && managedFields.some(isOurs)) ours.add(stored);
+  return stored;
 }
 
 /**

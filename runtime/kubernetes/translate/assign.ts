@@ -36,7 +36,7 @@ export function assign(problems: readonly SliceProblem[], published: Published):
   }
   const { found, others } = assignProblems(ours, served);
   for (const [key, draftProblems] of found) for (const draftProblem of draftProblems) add(key, draftProblem);
-  const strangers: SliceProblem[] = problems.filter((problem) => problem.owner === undefined);
+  const foreign: SliceProblem[] = problems.filter((problem) => problem.owner === undefined);
   const byNamespace = Map.groupBy(served, (draft) => draft.namespace);
   const blamed = new Set([...all].flatMap(([key, some]) => (some.some(isError) ? [namespaceOfKey(key)] : [])));
   for (const problem of others) {
@@ -44,11 +44,11 @@ export function assign(problems: readonly SliceProblem[], published: Published):
     // "and 50 more problems": the named problems come first; the rest is reported once those are fixed.
     if (problem.path.length === 0 && namespace !== undefined && blamed.has(namespace)) continue;
     const concerned = byNamespace.get(namespace ?? "") ?? [];
-    if (concerned.length === 0) strangers.push(problem);
+    if (concerned.length === 0) foreign.push(problem);
     const draftProblem = ingressError({}, `its namespace is refused by the gateway: ${messageWithPath(problem)}`);
     for (const { key } of concerned) add(key, draftProblem);
   }
-  return { found: all, others: strangers.filter(isError) };
+  return { found: all, others: foreign.filter(isError) };
 }
 
 function isError({ severity }: Pick<UnplacedProblem, "severity">): boolean {
@@ -90,7 +90,7 @@ export function wholeNamespaces(
     if (draftProblems.some((each) => isError(each) && each.certificateOf === undefined))
       withRoutes.add(namespaceOfKey(key));
   }
-  const said = (key: string): DraftProblem => {
+  const problemFor = (key: string): DraftProblem => {
     const what = "is left out: the gateway refuses one Ingress after the other";
     if (withRoutes.has(namespaceOfKey(key))) return ingressError({}, `its namespace ${what}`);
     return {
@@ -99,7 +99,9 @@ export function wholeNamespaces(
     };
   };
   return new Map(
-    keys.filter((key) => all.has(namespaceOfKey(key))).map((key) => [key, [...(refused.get(key) ?? []), said(key)]]),
+    keys
+      .filter((key) => all.has(namespaceOfKey(key)))
+      .map((key) => [key, [...(refused.get(key) ?? []), problemFor(key)]]),
   );
 }
 

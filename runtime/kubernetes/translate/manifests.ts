@@ -53,54 +53,54 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
       }
       if (document.errors.length > 0 || isEmpty(document.contents)) continue;
       const line = text.slice(0, document.contents.range[0]).split("\n").length;
-      const place = `${file}:${line}`;
-      if (!isMap(document.contents)) problems.push(`${place}: is no Kubernetes object`);
+      const location = `${file}:${line}`;
+      if (!isMap(document.contents)) problems.push(`${location}: is no Kubernetes object`);
       else
         add(
-          read(() => document.toJS({ maxAliasCount: 100 }) as unknown, place),
-          place,
+          read(() => document.toJS({ maxAliasCount: 100 }) as unknown, location),
+          location,
         );
     }
   }
   return { objects: lists, problems };
 
-  function read(toJs: () => unknown, place: string): unknown {
+  function read(toJs: () => unknown, location: string): unknown {
     try {
       return toJs();
     } catch {
-      problems.push(`${place}: has too many aliases`);
+      problems.push(`${location}: has too many aliases`);
       return undefined;
     }
   }
 
-  function add(value: unknown, place: string): void {
+  function add(value: unknown, location: string): void {
     if (value === undefined) return;
     if (!isRecord(value) || typeof value["kind"] !== "string") {
-      problems.push(`${place}: is ${describe(value)} without a "kind", must be a Kubernetes object`);
+      problems.push(`${location}: is ${describe(value)} without a "kind", must be a Kubernetes object`);
       return;
     }
     const { kind, apiVersion, items } = value;
     if (kind.endsWith("List") && Array.isArray(items)) {
       // Items of typed lists omit the kind and version of the list.
       const about = kind === "List" ? {} : { kind: kind.slice(0, -4), apiVersion };
-      for (const item of items) add(isRecord(item) ? { ...about, ...item } : item, place);
+      for (const item of items) add(isRecord(item) ? { ...about, ...item } : item, location);
       return;
     }
     if (!isRead(kind)) return;
     const { version, list } = KINDS[kind];
     if (apiVersion !== version) {
-      problems.push(`${place}: ${kind} has "apiVersion" ${JSON.stringify(apiVersion)}, must be "${version}"`);
+      problems.push(`${location}: ${kind} has "apiVersion" ${JSON.stringify(apiVersion)}, must be "${version}"`);
       return;
     }
     const name = nameOf(value);
     if (name === undefined) {
-      problems.push(`${place}: ${kind} has no "metadata.name"`);
+      problems.push(`${location}: ${kind} has no "metadata.name"`);
       return;
     }
     const first = seen.get(`${kind} ${name}`);
-    if (first !== undefined) problems.push(`${place}: ${kind} ${name} stands in ${first} too, must be there once`);
+    if (first !== undefined) problems.push(`${location}: ${kind} ${name} stands in ${first} too, must be there once`);
     else {
-      seen.set(`${kind} ${name}`, place);
+      seen.set(`${kind} ${name}`, location);
       // Members are validated where they are read; the rest of the object is ignored.
       (lists[list] as KubeObject[]).push(value as unknown as KubeObject);
     }

@@ -25,7 +25,7 @@ export function takeLimits(
     client: principal?.clientId,
     tool: facts?.mcp?.tool,
   });
-  return after(admission, (given) => (given.ok ? hold(context, given.release) : given));
+  return after(admission, (admitted) => (admitted.ok ? hold(context, admitted.release) : admitted));
 }
 
 /** Releases when the request ends, in whichever way. The exchange gets no event for the end of a WebSocket connection. */

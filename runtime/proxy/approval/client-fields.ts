@@ -25,9 +25,10 @@ export function clientFields({ exchange, prepared }: RequestContext): readonly C
     const isOmitted = isAboutTransport(lower) || dropFromRequest || prepared.notFromClient.has(folded);
     if (isOmitted && !isRead(prepared, lower)) continue;
     const value = rawHeaders[index + 1] as string;
-    const kept =
+    const forwarded =
       lower === "cookie" ? withoutCookies(value, (name) => isOwnCookieName(name, prepared.settings.cookie)) : value;
-    if (kept !== undefined) fields.push([lower, SECRET.test(lower) ? `not shown, SHA-256 ${sha256(kept)}` : kept]);
+    if (forwarded !== undefined)
+      fields.push([lower, SECRET.test(lower) ? `not shown, SHA-256 ${sha256(forwarded)}` : forwarded]);
   }
   return fields.sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0));
 }

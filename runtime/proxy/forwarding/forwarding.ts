@@ -287,9 +287,9 @@ export class Forwarding implements ListReceiver {
     if (this.#admission.isFinished) return;
     const { exchange } = this.#context;
     this.#giveUp(exchange.started ? 0 : 504);
-    const said = { code: "request.deadline", message: "The deadline of this call has passed" } as const;
-    if (exchange.started) exchange.end(undefined, grpcTrailers(exchange, 504, said));
-    else respondError(exchange, 504, said);
+    const problem = { code: "request.deadline", message: "The deadline of this call has passed" } as const;
+    if (exchange.started) exchange.end(undefined, grpcTrailers(exchange, 504, problem));
+    else respondError(exchange, 504, problem);
   }
 
   /** Registers uploads at their start: their end triggers the upstream's action, maybe long after access has ended. */

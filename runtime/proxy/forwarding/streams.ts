@@ -75,20 +75,20 @@ export class Streams {
     const { revocations, blocks, clock } = deps;
     this.#deps = deps;
     this.#wheelAt = epochSeconds(clock);
-    const recheckChanged = task("the look at users who changed", (meant: Iterable<OpenStream>) =>
-      this.#recheckEach(meant),
+    const recheckChanged = task("the look at users who changed", (affected: Iterable<OpenStream>) =>
+      this.#recheckEach(affected),
     );
     this.#unsubscribe = revocations.subscribe((key) => {
       const isChange = key.startsWith(CHANGED);
-      const meant = this.#byKey.get(isChange ? key.slice(CHANGED.length) : key);
-      if (isChange) recheckChanged(meant ?? []);
+      const affected = this.#byKey.get(isChange ? key.slice(CHANGED.length) : key);
+      if (isChange) recheckChanged(affected ?? []);
       // A device revocation ends streams whose policy requires a device. The session and its other streams continue.
-      else if (meant && key.startsWith("device:"))
+      else if (affected && key.startsWith("device:"))
         this.#endEach(
-          [...meant].filter((stream) => this.#asksForDevice(stream)),
+          [...affected].filter((stream) => this.#asksForDevice(stream)),
           "access",
         );
-      else this.#endEach(meant, "access");
+      else this.#endEach(affected, "access");
     });
     this.#stopBlocks = blocks?.subscribe(() =>
       this.#endEach(
@@ -230,11 +230,11 @@ export class Streams {
     else this.#heldBy.delete(userId);
   }
 
-  async #recheckEach(meant: Iterable<OpenStream>): Promise<void> {
+  async #recheckEach(affected: Iterable<OpenStream>): Promise<void> {
     const { current } = this.#deps;
     if (!current) return;
     const byPrincipal = new Map<Principal, OpenStream[]>();
-    for (const stream of meant) {
+    for (const stream of affected) {
       const principal = this.#renewed.get(stream)?.principal ?? stream.principal;
       if (!principal) continue;
       const others = byPrincipal.get(principal);

@@ -241,12 +241,12 @@ class Tunnel {
 
   #handshakeHeaders(answer: IncomingMessage): readonly string[] {
     const { headers } = responseHeaders(this.#context, 101, readFields(answer).headers, this.#deps.sealSession);
-    const kept: string[] = [];
+    const remaining: string[] = [];
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
-      if (!HANDSHAKE_NAMES.has(name.toLowerCase())) kept.push(name, headers[index + 1] as string);
+      if (!HANDSHAKE_NAMES.has(name.toLowerCase())) remaining.push(name, headers[index + 1] as string);
     }
-    return kept;
+    return remaining;
   }
 
   /** Passes on a response other than 101. */

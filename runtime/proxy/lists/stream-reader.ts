@@ -69,9 +69,9 @@ class StreamReader implements UpstreamReceiver {
     const { exchange, prepared, message } = this.#context;
     if (!isWhole && status === 200 && upstreamHeader(headers, "content-type").some(isEventStream)) {
       this.#events = new EventBlocks(MAX_BYTES);
-      const asked = message && askedLists(message.bytes);
+      const requested = message && requestedLists(message.bytes);
       this.#unfollow = this.#changes.follow(prepared.route.key, (lists) =>
-        guard(this.#owner, () => this.#tell(asked ? lists.filter((list) => asked.has(list)) : lists))(),
+        guard(this.#owner, () => this.#tell(requested ? lists.filter((list) => requested.has(list)) : lists))(),
       );
       exchange.onClose(() => this.#end());
     }
@@ -155,11 +155,13 @@ function isSurelyOther(bytes: Buffer): boolean {
 const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 
 /** Lists for which a `subscriptions/listen` message requests changes. */
-function askedLists(bytes: Buffer): ReadonlySet<ChangedList> {
+function requestedLists(bytes: Buffer): ReadonlySet<ChangedList> {
   const message = parsed(bytes);
   const params = isRecord(message) && isRecord(message["params"]) ? message["params"] : {};
-  const asked = isRecord(params["notifications"]) ? params["notifications"] : {};
-  return new Set((["tools", "prompts", "resources"] as const).filter((list) => asked[`${list}ListChanged`] === true));
+  const requested = isRecord(params["notifications"]) ? params["notifications"] : {};
+  return new Set(
+    (["tools", "prompts", "resources"] as const).filter((list) => requested[`${list}ListChanged`] === true),
+  );
 }
 
 function parsed(bytes: Buffer): unknown {

@@ -80,16 +80,22 @@ export function lockReaderFor(deps: ToolLockDeps, context: RequestContext): Lock
   const mayHide = onDrift !== "warn" && context.exchange.header(SHOW_HEADER) !== "show";
   const { message, principal } = context;
   const viewer = viewerOf(principal);
-  const asked = lockedKindOf(toolLock, message?.facts.method);
-  const askedSince =
-    asked && message ? toolLocks.begin(route, viewer, asked, idKey(message.id), !hasCursor(message.bytes)) : NEVER;
+  const requestedKind = lockedKindOf(toolLock, message?.facts.method);
+  const requestedSince =
+    requestedKind && message
+      ? toolLocks.begin(route, viewer, requestedKind, idKey(message.id), !hasCursor(message.bytes))
+      : NEVER;
   return (bytes, answer, { isError = false, isStray = false } = {}) => {
     const check = toolLocks.check(route, toolLock, bytes, answer);
     if (!isError) {
       const since = (kind: LockedKind): number =>
-        isStray ? toolLocks.sinceOf(route, viewer, kind, idKey(answer.id)) : kind === asked ? askedSince : NEVER;
+        isStray
+          ? toolLocks.sinceOf(route, viewer, kind, idKey(answer.id))
+          : kind === requestedKind
+            ? requestedSince
+            : NEVER;
       const updates = toolLocks.observe(route, check, { viewer, since });
-      if (updates.length > 0) tell(deps, context, updates);
+      if (updates.length > 0) reportDrifts(deps, context, updates);
       if (check.drifts.length > 0) deps.metrics?.toolsDrifted(route, check.drifts);
     }
     if (!mayHide) return NOTHING;
@@ -115,7 +121,11 @@ const NOTHING: ReadonlySet<FoundItem> = new Set();
 const MAX_SENT_TOOLS = 10;
 const MAX_SENT_NAME = 128;
 
-function tell({ records, clock, notify }: ToolLockDeps, context: RequestContext, drifts: readonly ToolDrift[]): void {
+function reportDrifts(
+  { records, clock, notify }: ToolLockDeps,
+  context: RequestContext,
+  drifts: readonly ToolDrift[],
+): void {
   const { exchange, snapshot, prepared, principal } = context;
   const route = prepared.route.key;
   const line = formatDriftRecord({

@@ -27,7 +27,7 @@ export interface Check {
   /** Absent: no message was read, or it does not matter. */
   readonly message?: McpMessage | undefined;
   /** Facts that a policy evaluated, or would have; absent: no policy could change the decision. */
-  readonly asked?: Facts | undefined;
+  readonly policyFacts?: Facts | undefined;
   readonly shadow?: readonly ShadowDecision[] | undefined;
   readonly limited?: Limited | undefined;
 }
@@ -39,7 +39,7 @@ export function recordInput(
   check: Check,
   rule: string | undefined,
 ): RecordInput {
-  const { decision, message, asked, shadow, limited } = check;
+  const { decision, message, policyFacts, shadow, limited } = check;
   const { replay } = deps;
   const { exchange, snapshot, prepared, principal } = context;
   return {
@@ -63,15 +63,15 @@ export function recordInput(
     mcp: prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
     toolArguments: message ? () => toolArguments(message) : undefined,
     redact: deps.redactor?.lineOf(recordArgumentsOf(prepared.route)),
-    replay: replay && (() => (asked ? replayText(replay, context, asked) : REFUSED_TEXT)),
+    replay: replay && (() => (policyFacts ? replayText(replay, context, policyFacts) : REFUSED_TEXT)),
     approval: approvalNote(context),
     rule,
   };
 }
 
 /** Undefined if no rule was evaluated. */
-export function ruleOf({ prepared }: RequestContext, { asked, decision }: Check): string | undefined {
-  return asked === undefined ? undefined : findDecidingRule(prepared.route.policy, asked, decision);
+export function ruleOf({ prepared }: RequestContext, { policyFacts, decision }: Check): string | undefined {
+  return policyFacts === undefined ? undefined : findDecidingRule(prepared.route.policy, policyFacts, decision);
 }
 
 function replayText(writer: ReplayWriter, { exchange, message, prepared }: RequestContext, facts: Facts): string {

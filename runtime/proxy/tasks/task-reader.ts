@@ -40,15 +40,18 @@ type Rewrite = (bytes: Buffer) => Buffer | undefined;
 function rewriteFor(deps: TaskDeps, context: RequestContext): Rewrite | undefined {
   const { message, tasks, exchange } = context;
   if (message?.facts.method === "initialize") return withoutTaskList;
-  const tells =
+  const mayNameTasks =
     message === undefined ? exchange.method === "GET" : isAboutTask(message.facts.method) || mayMakeTask(message);
-  if (!tells && (tasks === undefined || tasks.known.size === 0)) return undefined;
+  if (!mayNameTasks && (tasks === undefined || tasks.known.size === 0)) return undefined;
   const binding = bindingOf(context);
   const tool = tracksTools(deps, context) ? (tasks?.task?.tool ?? message?.facts.tool ?? "") : "";
   // IDs from the request stay valid. Others are sealed only if the response can create or report tasks: an upstream's mention
   // of another caller's task must give no right to it.
   return (bytes) =>
-    sealTasks(bytes, (id) => tasks?.known.get(id) ?? (tells ? deps.taskIds.seal({ id, tool }, binding) : undefined));
+    sealTasks(
+      bytes,
+      (id) => tasks?.known.get(id) ?? (mayNameTasks ? deps.taskIds.seal({ id, tool }, binding) : undefined),
+    );
 }
 
 class TaskReader implements StreamReceiver {

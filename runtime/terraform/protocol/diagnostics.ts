@@ -36,8 +36,8 @@ const MAX_DETAIL = 32_000;
  */
 export function wireDiagnostic({ severity, summary, detail, path, pointAt = path }: Diagnostic): Message {
   // Details quote gateways, and servers that respond instead of them.
-  const said = foreignLines(detail, MAX_DETAIL);
-  const text = path && path.length > 0 ? `${said}\n\nAt ${visibleText(pathText(path))}` : said;
+  const shown = foreignLines(detail, MAX_DETAIL);
+  const text = path && path.length > 0 ? `${shown}\n\nAt ${visibleText(pathText(path))}` : shown;
   // Terraform shows no location for a path without steps; without a path it shows the start of the block.
   const at = pointAt && pointAt.length > 0 ? { path: wirePath(pointAt) } : {};
   return { severity: severity === "error" ? 1 : 2, summary: visibleText(summary), detail: text, ...at };

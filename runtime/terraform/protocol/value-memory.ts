@@ -12,30 +12,30 @@ export interface ValueMemory {
   encode(type: ValueType, value: Value): Uint8Array;
 }
 
-interface Kept {
+interface Cached {
   readonly type: ValueType;
   readonly value: Value;
   readonly bytes: Uint8Array;
 }
 
 /** A state, a configuration and a plan. */
-const MOST_KEPT = 3;
+const MAX_CACHED = 3;
 /** Small values are encoded faster than they are found. */
 const LEAST_BYTES = 4096;
 
 export function createValueMemory(): ValueMemory {
-  let kept: readonly Kept[] = [];
-  const keep = (one: Kept): Kept => {
-    if (one.bytes.length >= LEAST_BYTES) kept = [one, ...kept.filter((each) => each !== one)].slice(0, MOST_KEPT);
+  let cached: readonly Cached[] = [];
+  const keep = (one: Cached): Cached => {
+    if (one.bytes.length >= LEAST_BYTES) cached = [one, ...cached.filter((each) => each !== one)].slice(0, MAX_CACHED);
     return one;
   };
   return {
     decode(type, msgpack) {
-      const known = kept.find((each) => each.type === type && Buffer.compare(each.bytes, msgpack) === 0);
+      const known = cached.find((each) => each.type === type && Buffer.compare(each.bytes, msgpack) === 0);
       return keep(known ?? { type, value: decodeValue(type, msgpack), bytes: msgpack }).value;
     },
     encode(type, value) {
-      const known = kept.find((each) => each.type === type && equalValues(each.value, value));
+      const known = cached.find((each) => each.type === type && equalValues(each.value, value));
       return keep(known ?? { type, value, bytes: encodeValue(type, value) }).bytes;
     },
   };

@@ -122,8 +122,8 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
 }
 
 function unknownAnnotation(name: string): string {
-  const meant = FORMER_ANNOTATIONS.get(name);
-  if (meant !== undefined) return `is not a known annotation, did you mean "${meant}"?`;
+  const current = FORMER_ANNOTATIONS.get(name);
+  if (current !== undefined) return `is not a known annotation, did you mean "${current}"?`;
   return unknownMember(name, knownAnnotations).replace("setting", "annotation");
 }
 

@@ -90,8 +90,8 @@ export function readTls({ spec }: Ingress, ruleHosts: ReadonlyMap<string, string
       if (found.size >= left) break;
       // The entry has the names of the certificate: users write its wildcard for several hosts of their rules.
       const below = byWildcard.get(host) ?? [];
-      const meant = below.length === 0 || ruleHosts.has(host) ? [host] : below;
-      for (const each of meant) if (found.size < left) found.set(each, place);
+      const covered = below.length === 0 || ruleHosts.has(host) ? [host] : below;
+      for (const each of covered) if (found.size < left) found.set(each, place);
     }
     left -= found.size;
     entries.push({ secret: secretName, path: `${path}.secretName`, hosts: found });
@@ -117,28 +117,28 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
       const secret = `${draft.namespace}/${entry.secret}`;
       const reading = readings.get(secret) ?? readSecret(secret, context);
       readings.set(secret, reading);
-      const said = problems.get(draft.key) ?? [];
-      problems.set(draft.key, said);
-      const say = (path: string, message: string): void => {
-        if (said.length < MOST_PROBLEMS) said.push(ingressWarning({ path }, message));
+      const reported = problems.get(draft.key) ?? [];
+      problems.set(draft.key, reported);
+      const report = (path: string, message: string): void => {
+        if (reported.length < MOST_PROBLEMS) reported.push(ingressWarning({ path }, message));
       };
-      if (reading.state !== undefined) say(entry.path, `is ${quote(entry.secret)}, ${reading.state}`);
+      if (reading.state !== undefined) report(entry.path, `is ${quote(entry.secret)}, ${reading.state}`);
       const { pair } = reading;
       if (!pair) continue;
       pairs.set(secret, pair);
       if (!context.seal) {
-        say(entry.path, "names a Secret, but the gateway's key is not known, to which its values must be sealed");
+        report(entry.path, "names a Secret, but the gateway's key is not known, to which its values must be sealed");
         continue;
       }
       const sealed = await context.seal(pair.key, { namespace: draft.namespace, name: entry.secret, key: KEY });
       for (const [written, path] of entry.hosts) {
         const host = canonicalPattern(written);
         const state = hostState(host, draft, secret, reading);
-        if (state !== undefined) say(path, `is ${quote(written)}, ${state}`);
+        if (state !== undefined) report(path, `is ${quote(written)}, ${state}`);
         else if (!first.has(host)) {
           const bytes = bytesOf([host, pair.certificate, sealed]);
           if (!context.sizes.take({ namespace: draft.namespace, bytes })) {
-            say(path, `is ${quote(written)}, ${TOO_MANY}`);
+            report(path, `is ${quote(written)}, ${TOO_MANY}`);
             continue;
           }
           first.set(host, { draft, secret, certificate: pair.certificate });
@@ -169,9 +169,9 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
     if (state !== undefined) return `but the certificate of Secret ${secret} ${state}`;
     const other = first.get(host);
     if (!other || other.certificate === pair?.certificate) return undefined;
-    const whose =
+    const holder =
       other.draft.namespace === draft.namespace ? `Secret ${other.secret}` : `namespace ${other.draft.namespace}`;
-    return `which has the certificate of ${whose} already: Ingress ${other.draft.key} is older`;
+    return `which has the certificate of ${holder} already: Ingress ${other.draft.key} is older`;
   }
 }
 
