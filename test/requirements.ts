@@ -176,7 +176,7 @@ export const requirements: readonly Requirement[] = [
     section: tokens,
     text: "The Internal Token is stored by the service and used only toward upstream services.",
     verifiedBy: [
-      "test/runtime/oauth/client/tokens/token-store.test.ts#gives what was kept, without asking anybody, while it lasts",
+      "test/runtime/oauth/client/tokens/token-store.test.ts#returns the stored token without a request while it is valid",
       "test/flows/upstream-requests.test.ts#no Internal Token, code, verifier or client secret is in any response, log line or record, whatever goes wrong",
     ],
   },
@@ -385,7 +385,7 @@ export const requirements: readonly Requirement[] = [
     section: server,
     text: "`authorization_server_url` (HTTPS required) is the fallback issuer when PRM discovery fails.",
     verifiedBy: [
-      "test/runtime/oauth/client/discovery/discover.test.ts#authorization_server_url of the route is asked when there is no protected resource metadata",
+      "test/runtime/oauth/client/discovery/discover.test.ts#authorization_server_url of the route is used if there is no protected resource metadata",
     ],
   },
 
@@ -570,7 +570,7 @@ export const requirements: readonly Requirement[] = [
     id: "jwt.verifiable",
     section: jwt,
     text: "It can be verified with standard JWT libraries or the service's SDK.",
-    verifiedBy: ["test/runtime/identity/tokens/assertion.test.ts#is what verifyAssertion() needs"],
+    verifiedBy: ["test/runtime/identity/tokens/assertion.test.ts#works with verifyAssertion()"],
   },
 
   // Authorization log record
@@ -934,7 +934,7 @@ export const requirements: readonly Requirement[] = [
     text: "`${gateway.access_token}` is the access token from the identity provider.",
     verifiedBy: [
       "test/runtime/features/headers/header-settings.test.ts#replaces its substitutions, once",
-      "test/runtime/identity/identities.test.ts#are sealed at rest and newest when asked for",
+      "test/runtime/identity/identities.test.ts#are sealed at rest, and the newest are returned",
     ],
   },
   {
@@ -943,7 +943,7 @@ export const requirements: readonly Requirement[] = [
     text: "`${gateway.id_token}` is the ID token from the identity provider.",
     verifiedBy: [
       "test/runtime/features/headers/header-settings.test.ts#replaces its substitutions, once",
-      "test/runtime/identity/identities.test.ts#are sealed at rest and newest when asked for",
+      "test/runtime/identity/identities.test.ts#are sealed at rest, and the newest are returned",
     ],
   },
   {

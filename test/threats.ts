@@ -491,7 +491,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a malicious web page in a user's browser",
       tries: "finish a sign-in that was begun in another browser (login CSRF)",
       kind: "S",
-      test: "test/runtime/identity/sign-in/sign-in-attacks.test.ts#is worth nothing in another browser (login CSRF), nor in its own afterwards",
+      test: "test/runtime/identity/sign-in/sign-in-attacks.test.ts#is invalid in another browser (login CSRF), and afterwards in its own",
     },
     {
       attacker: "a malicious web page in a user's browser",
@@ -791,7 +791,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a signed-in user",
       tries: "be served while blocks are unknown",
       kind: "E",
-      test: "test/runtime/identity/blocks.test.ts#fails when what is blocked cannot be read: who does not know must not serve",
+      test: "test/runtime/identity/blocks.test.ts#fails when the blocks cannot be read: the process must not serve",
     },
   ],
   "the admin API": [
@@ -845,7 +845,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a reader of the store or a backup",
       tries: "find a refresh token",
       kind: "I",
-      test: "test/runtime/oauth/server/grants/refresh-token.test.ts#what is stored holds no token in the clear",
+      test: "test/runtime/oauth/server/grants/refresh-token.test.ts#stores no token in plain text",
     },
     {
       attacker: "a signed-in user",
@@ -1022,7 +1022,7 @@ export const SECRET_TESTS: readonly (readonly [secret: string, test: string])[] 
   ],
   [
     "the pod's token (Kubernetes)",
-    "test/runtime/issuers/kubernetes-issuer.test.ts#vouches for its service accounts: keys come of its API server, with the pod's own token",
+    "test/runtime/issuers/kubernetes-issuer.test.ts#is the issuer of its service accounts: keys come from its API server, with the pod's own token",
   ],
   [
     "password of the database",

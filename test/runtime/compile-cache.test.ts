@@ -44,7 +44,7 @@ test("is nowhere without a place, in one that cannot be written, or below a rela
   expect(existsSync(join(root, "nobody"))).toBe(false);
 });
 
-test("is not taken when another user owns it", () => {
+test("is not used if another user owns it", () => {
   const own = directory("others", 0o755);
   expect(cacheDirectory({ CACHE_DIRECTORY: own }, uid + 1)).toBeUndefined();
 });
@@ -52,14 +52,14 @@ test("is not taken when another user owns it", () => {
 test.each([
   ["that its group may write to", 0o770],
   ["that everybody may read", 0o755],
-])("is not taken when it is one %s", (what, mode) => {
+])("is not used if it is one %s", (what, mode) => {
   const own = directory(`open ${what}`, 0o755);
   mkdirSync(join(own, NAME));
   chmodSync(join(own, NAME), mode);
   expect(cacheDirectory({ CACHE_DIRECTORY: own })).toBeUndefined();
 });
 
-test("is not taken where others could put another one in its place, however it is reached", () => {
+test("is not used if other users could replace it, by any path", () => {
   const open = directory("open", 0o777);
   expect(cacheDirectory({ CACHE_DIRECTORY: open })).toBeUndefined();
   mkdirSync(join(open, "deeper"), { mode: 0o700 });

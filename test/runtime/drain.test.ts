@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 test.each([1, 2])(
-  "SIGTERM with %i processes: /readyz turns 503 first, then what is under way finishes",
+  "SIGTERM with %i processes: /readyz turns 503 first, then requests in flight finish",
   async (workers) => {
     const to = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
     gateway = await runGateway({
@@ -61,7 +61,7 @@ test.each([1, 2])(
   },
 );
 
-test("askReadiness() says why nobody answers", async () => {
+test("askReadiness() reports why there is no response", async () => {
   expect(await askReadiness("127.0.0.1:1")).toEqual({
     ok: false,
     text: 'Cannot ask "127.0.0.1:1": connect ECONNREFUSED 127.0.0.1:1',

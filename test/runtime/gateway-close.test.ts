@@ -17,7 +17,7 @@ afterAll(() => {
   upstream.close();
 });
 
-test("close() ends an event stream at once instead of waiting drain_timeout for it", async () => {
+test("close() ends an event stream immediately instead of waiting drain_timeout for it", async () => {
   const gateway = await startGateway({
     boot: { drain_timeout: "20s" },
     yaml: `

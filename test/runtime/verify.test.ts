@@ -61,7 +61,7 @@ describe("verifyAssertion()", () => {
     expect(claims).toMatchObject({ sub: "u-1", iss: "127.0.0.1", aud: "127.0.0.1", ...CLAIMS });
   });
 
-  it("tells the claims of the identity provider apart from the gateway's own", async () => {
+  it("distinguishes the identity provider's claims from the gateway's own", async () => {
     const headers = {
       "x-gateway-assertion": await assertion({ claims: { gateway_route: "team/app", hd: "example.com" } }),
     };

@@ -60,7 +60,7 @@ function identity(name: string, issuer?: string): IdentityRecord {
   };
 }
 
-test("who is known by an object id ends at once, whether their record has its tag or is from before there was one", async () => {
+test("access of a user with an object id is revoked immediately, with and without the tag of newer records", async () => {
   const { store, clock, revoked, parts } = start();
   const tags = (record: IdentityRecord) => ({ tags: identityTags(record) });
   const [anna, bert, carl, other] = [identity("anna"), identity("bert"), identity("carl"), identity("bert", "other")];
@@ -88,7 +88,7 @@ test("who is known by an object id ends at once, whether their record has its ta
   expect((await store.get<IdentityRecord>("identity:bert"))?.value.refusedAt).toBeDefined();
 });
 
-test("there are as many users as there may be, whoever made them, and one that went makes room", async () => {
+test("the limit counts the users of all processes, and a removed user makes room", async () => {
   const { store, clock } = start();
   const [here, there] = [createAllowance({ store, clock }), createAllowance({ store, clock })];
   let made = 0;
@@ -122,7 +122,7 @@ test("there are as many users as there may be, whoever made them, and one that w
   await here.spend(DIRECTORY, "group", () => Promise.resolve());
 });
 
-test("who was so slow to make a user that the name may be another's by now is asked to come again, and leaves nothing", async () => {
+test("a creation so slow that its name may be reassigned gets 503 and leaves no record", async () => {
   const { store, clock, parts } = start();
   let beforeUser: (() => Promise<void>) | undefined;
   const slowStore: typeof store = {
@@ -149,7 +149,7 @@ test("who was so slow to make a user that the name may be another's by now is as
 
 const EVA = { userName: "eva", externalId: "oid-eva" };
 
-test("of two requests about one user, the slower does not give away a name that the faster has taken again", async () => {
+test("of two requests about one user, the slower does not release a name that the faster has reserved again", async () => {
   let beforeDelete: ((key: string) => Promise<void>) | undefined;
   const { parts } = start((store) => ({
     async delete(key, options) {
@@ -169,7 +169,7 @@ test("of two requests about one user, the slower does not give away a name that 
   expect((await parts.users.find(DIRECTORY.name, "externalId", "oid-eva"))?.attributes["active"]).toBe(false);
 });
 
-test("who is active again while they are being deleted stays, and is deleted when that is asked again", async () => {
+test("a user reactivated during a deletion stays, and a second deletion removes them", async () => {
   let beforeLast: (() => Promise<unknown>) | undefined;
   const { parts, revoked } = start((store) => ({
     async page(query) {
@@ -189,7 +189,7 @@ test("who is active again while they are being deleted stays, and is deleted whe
   expect(await parts.people.remove(DIRECTORY, id)).toBe(false);
 });
 
-test("when a user becomes another person, what the first had ends though the process dies with the change", async () => {
+test("if a record changes to another person, the first one's access is revoked even if the process dies during the change", async () => {
   let isDead = false;
   const { parts, revoked } = start((store) => ({
     async put(key, value, options) {
@@ -208,7 +208,7 @@ test("when a user becomes another person, what the first had ends though the pro
   expect(revoked).toContain(objectIdTag(undefined, "oid-eva"));
 });
 
-test("groups of who is in very many are unknown; of others they may be more than fit into a token", async () => {
+test("groups of a user in too many are unknown; other users may have more than fit into a token", async () => {
   const { parts, store, lookup } = start();
   const { id } = await parts.people.create(DIRECTORY, EVA);
   const join = (group: string) =>
@@ -224,7 +224,7 @@ test("groups of who is in very many are unknown; of others they may be more than
   expect(await lookup.apply(eva)).toMatchObject({ groups: [], leftOut: { groups: true, claims: [] } });
 });
 
-test("what comes of several at once is in the order of what was asked, whichever is done first", async () => {
+test("parallel results keep the order of the items, whichever completes first", async () => {
   const waiting: (() => void)[] = [];
   const items = Array.from({ length: 20 }, (_, index) => index);
   const results = inParallel(items, async (item) => {

@@ -138,7 +138,7 @@ describe("Authenticator", () => {
     expect((await principal(read)).user.version).toBe(3);
   });
 
-  it("reads again where the clock was hours ahead when it read, and without the store goes on no longer", async () => {
+  it("reads again after a clock that was hours ahead is set back, and is not valid any longer without the store", async () => {
     const hours = 3 * 3600_000;
     const token = grantToken();
     clock.advance(hours);
@@ -155,7 +155,7 @@ describe("Authenticator", () => {
     expect(await authenticator.bearer(token, GITHUB)).toMatchObject({ ok: false, reason: "unavailable" });
   });
 
-  it("hands out the same principal while nothing changed, and another one when claims did", async () => {
+  it("returns the same principal until claims change", async () => {
     const token = grantToken();
     const first = await principal(authenticator.bearer(token, GITHUB));
     clock.advance(HARD_MS);
@@ -178,7 +178,7 @@ describe("Authenticator", () => {
     expect(store.calls).toEqual(["get", "get", "get", "get"]);
   });
 
-  it("ends a credential at its own end, and with its session or grant record", async () => {
+  it("rejects a credential after its expiry, or without its session or grant record", async () => {
     const short = grantToken({ expiresAt: now() + 60 });
     const cookie = sessionCookie();
     await authenticator.bearer(short, GITHUB);
@@ -192,7 +192,7 @@ describe("Authenticator", () => {
     expect(await reason(authenticator.cookie(request("agent.example.com", cookie)))).toBe("revoked");
   });
 
-  it.each(["session:s1", "user:u-alice"])("refuses a cookie at once when %s is revoked", async (key) => {
+  it.each(["session:s1", "user:u-alice"])("rejects a cookie immediately when %s is revoked", async (key) => {
     const exchange = request("agent.example.com", sessionCookie());
     expect(await reason(authenticator.cookie(exchange))).toBe("ok");
     await revocations.revoke(key);
@@ -200,14 +200,14 @@ describe("Authenticator", () => {
     expect(await reason(authenticator.cookie(exchange))).toBe("revoked");
   });
 
-  it.each(["grant:g1", "client:c1", "user:u-alice"])("refuses a token at once when %s is revoked", async (key) => {
+  it.each(["grant:g1", "client:c1", "user:u-alice"])("rejects a token immediately when %s is revoked", async (key) => {
     const token = grantToken();
     expect(await reason(authenticator.bearer(token, GITHUB))).toBe("ok");
     await revocations.revoke(key);
     expect(await reason(authenticator.bearer(token, GITHUB))).toBe("revoked");
   });
 
-  it("reads the records of a user again whose groups have changed, and no others", async () => {
+  it("after a change of groups, reads only that user's records again", async () => {
     const token = grantToken();
     const exchange = request("agent.example.com", sessionCookie());
     await authenticator.bearer(token, GITHUB);
@@ -223,7 +223,7 @@ describe("Authenticator", () => {
     expect(authenticator.bearer(token, GITHUB)).not.toBeInstanceOf(Promise);
   });
 
-  it("keeps others signed in when somebody is revoked, without asking the store again", async () => {
+  it("a revocation of one user causes no store access for others", async () => {
     const token = grantToken();
     await authenticator.bearer(token, GITHUB);
     await revocations.revoke("session:s1");
@@ -232,7 +232,7 @@ describe("Authenticator", () => {
     expect(store.calls).toEqual([]);
   });
 
-  it("refuses a user who is gone", async () => {
+  it("rejects a deleted user", async () => {
     users.clear();
     expect(await reason(authenticator.bearer(grantToken(), GITHUB))).toBe("unknown-user");
     expect(await reason(authenticator.cookie(request("agent.example.com", sessionCookie())))).toBe("unknown-user");
@@ -250,8 +250,8 @@ describe("Authenticator", () => {
     expect(await reason(authenticator.bearer(token, GITHUB))).toBe("malformed");
   });
 
-  describe("while the store is away", () => {
-    it("lets verified credentials go on inside their bound, and nobody else in", async () => {
+  describe("while the store is unavailable", () => {
+    it("verified credentials stay valid for a limited time, all others are rejected", async () => {
       const token = grantToken();
       const exchange = request("agent.example.com", sessionCookie());
       await authenticator.bearer(token, GITHUB);
@@ -270,7 +270,7 @@ describe("Authenticator", () => {
       expect(await reason(authenticator.bearer(token, GITHUB))).toBe("ok");
     });
 
-    it("still ends what expires or is revoked here", async () => {
+    it("credentials still expire, and revocations in this process apply", async () => {
       const token = grantToken({ expiresAt: now() + 60 });
       const other = grantToken({ clientId: "c2" });
       await authenticator.bearer(token, GITHUB);
@@ -290,7 +290,7 @@ describe("Authenticator", () => {
   });
 });
 
-describe("each credential opens only its own door", () => {
+describe("each credential is valid only for its own kind of route", () => {
   const tickets = createTickets({ keys, clock });
   const agent = site("agent.example.com");
   const nonce = cookies.setBegun(agent, settings, "sign_in", "signin1").split(";")[0] ?? "";
@@ -379,7 +379,7 @@ describe("audienceAllows()", () => {
     expect(audienceAllows(audience, presentedAt)).toBe(allowed);
   });
 
-  it("is asked again on every request, also of a warm token", async () => {
+  it("is checked at every request, also for a cached token", async () => {
     const token = grantToken();
     expect(await reason(authenticator.bearer(token, GITHUB))).toBe("ok");
     expect(await reason(authenticator.bearer(token, OTHER))).toBe("wrong-audience");
@@ -391,7 +391,7 @@ describe("ApplicationTokens.mint()", () => {
   const applicationTokens = createApplicationTokens({ externalTokens, snapshots: fixedSnapshot(snapshot), clock });
   const route = routeNamed(snapshot, "agent");
 
-  it("never hands out a token with less than four minutes left, and mints at most once a minute", async () => {
+  it("never returns a token with less than four minutes left, and issues at most one per minute", async () => {
     const who = await principal(authenticator.cookie(request("agent.example.com", sessionCookie())));
     const tokens = new Set<string>();
     for (let second = 0; second < 600; second += 1) {

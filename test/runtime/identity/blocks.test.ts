@@ -30,17 +30,17 @@ async function open() {
 const put = (more: Partial<Block> = {}) => putBlock({ store: store.store, clock }, { ...block, ...more });
 
 describe("openBlocks()", () => {
-  test("fails when what is blocked cannot be read: who does not know must not serve", async () => {
+  test("fails when the blocks cannot be read: the process must not serve", async () => {
     store.broken = true;
     await expect(open()).rejects.toMatchObject({ code: "store.unavailable" });
   });
 
-  test("knows at once what was blocked before", async () => {
+  test("knows existing blocks immediately", async () => {
     await put();
     expect((await open()).find(SUBJECT)).toMatchObject(block);
   });
 
-  test("hears of blocks and of their end, and tells listeners of what is new alone", async () => {
+  test("learns of new and removed blocks, and notifies listeners of new ones only", async () => {
     const blocks = await open();
     let heard = 0;
     const stop = blocks.subscribe(() => (heard += 1));
@@ -66,7 +66,7 @@ describe("openBlocks()", () => {
     expect(heard).toBe(1);
   });
 
-  test("keeps to what it knows while the store is away, and reads on when it is back", async () => {
+  test("known blocks stay active while the store is unavailable, and reading resumes afterwards", async () => {
     await put();
     const blocks = await open();
     store.broken = true;
@@ -81,7 +81,7 @@ describe("openBlocks()", () => {
     expect(blocks.find(SUBJECT)).toBeDefined();
   });
 
-  test("goes by the test's clock: past its time a block is in no list and refuses nobody, though its record is there", async () => {
+  test("an expired block is not listed and denies no request, even if its record still exists", async () => {
     await put({ until: Math.floor(clock.now() / 1000) + 60 });
     const blocks = await open();
     expect(blocks.list()).toHaveLength(1);
@@ -94,14 +94,14 @@ describe("openBlocks()", () => {
     expect(await store.store.list("blocks")).toHaveLength(1);
   });
 
-  test("blocking again replaces what was said before", async () => {
+  test("blocking again replaces the earlier block", async () => {
     await put({ reason: "first", until: 9_999_999_999 });
     await put({ reason: "second" });
     const blocks = await open();
     expect(blocks.list()).toEqual([{ ...block, reason: "second" }]);
   });
 
-  test("goes on when a listener throws", async () => {
+  test("continues when a listener throws", async () => {
     const blocks = await open();
     blocks.subscribe(() => {
       throw new Error("a listener's bug");

@@ -73,7 +73,7 @@ describe("the settings of a user's provider", () => {
     expect(findProvider(both, userId("1", "partner"))).toBeUndefined();
   });
 
-  test("are no machine's", () => {
+  test("do not exist for service accounts and workloads", () => {
     expect(findProvider(first, serviceAccountUserId("ci"))).toBeUndefined();
     expect(issuerOf(serviceAccountUserId("ci"))).toBeUndefined();
   });

@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => bench.close());
 
 describe("current()", () => {
-  test("is the same object while nothing changed", async () => {
+  test("returns the same object while nothing changed", async () => {
     expect(await bench.session.current(alice)).toBe(alice);
   });
 
@@ -39,14 +39,14 @@ describe("current()", () => {
     expect(now && (await bench.session.current(now))).toBe(now);
   });
 
-  test("asks the provider itself when that is due: whoever only keeps a stream open is asked about, too", async () => {
+  test("checks with the provider when that is due, also for a caller with only an open stream", async () => {
     bench.idp.update("u-alice", { groups: [] });
     bench.clock.advance(3_700_000);
 
     expect((await bench.session.current(alice))?.user.groups).toEqual([]);
   });
 
-  test("is nobody after the provider disabled the user, or the session ended", async () => {
+  test("is undefined after the provider disabled the user, or the session ended", async () => {
     await store.delete(`session:${alice.sid}`);
     expect(await bench.session.current(alice)).toBeUndefined();
 
@@ -59,7 +59,7 @@ describe("current()", () => {
     expect(await bench.session.current(grant)).toBeUndefined();
   });
 
-  test("of an expired credential, whose record is gone with it, the user decides", async () => {
+  test("checks only the user of an expired credential, whose record is deleted", async () => {
     await store.delete(`session:${alice.sid}`);
     bench.clock.advance(alice.expiresAt * 1000 - bench.clock.now());
     expect(await bench.session.current(alice)).toBe(alice);
@@ -68,7 +68,7 @@ describe("current()", () => {
     expect(await bench.session.current(alice)).toBeUndefined();
   });
 
-  test("is nobody for a service account that was ended", async () => {
+  test("is undefined for a deleted service account", async () => {
     const deps = { store, clock: bench.clock };
     const made = await createServiceAccount(deps, { name: "ci", email: "", groups: [], expiresAt: alice.expiresAt });
     if (!made.ok) throw new Error(made.reason);
@@ -80,7 +80,7 @@ describe("current()", () => {
     expect(await bench.session.current(machine)).toBeUndefined();
   });
 
-  test("rejects while the store is away, so that nobody's stream ends for that", async () => {
+  test("throws while the store is unavailable, so that no stream ends", async () => {
     bench.store.broken = true;
     await expect(bench.session.current(alice)).rejects.toThrow();
   });

@@ -24,8 +24,8 @@ afterEach(() => bench.close());
 
 const next = (page: Page): string => page.hops.at(-1)?.location ?? "";
 
-describe("while the store is away", () => {
-  it("sessions that were verified go on, new sign-ins get as far as the provider, and sign-outs get 503", async () => {
+describe("while the store is unavailable", () => {
+  it("verified sessions continue, new sign-ins reach the provider, and sign-outs get 503", async () => {
     const browser = bench.browser();
     await browser.signIn(`${APP}/`, "alice@example.com");
     const confirm = await browser.open(`${APP}/.gateway/sign_out`);
@@ -66,7 +66,7 @@ describe("while the store is away", () => {
   });
 });
 
-describe("while the provider is away", () => {
+describe("while the provider is unavailable", () => {
   it("new sign-ins get 503 and work again as soon as it is back, without a restart", async () => {
     bench.idp.pause();
     const browser = bench.browser();
@@ -77,7 +77,7 @@ describe("while the provider is away", () => {
     expect((await browser.signIn(`${APP}/`, "alice@example.com")).status).toBe(200);
   });
 
-  it("a callback gets 503, and the person may begin again", async () => {
+  it("a callback gets 503, and the user can start again", async () => {
     const browser = bench.browser();
     const choice = await browser.open(`${APP}/`);
     const callback = next(await browser.click(choice, "u-alice", { follow: `${AUTH}/.gateway/callback` }));
@@ -111,7 +111,7 @@ describe("settings that change on reload", () => {
     await other.close();
   });
 
-  it("a cookie of another name is nobody's", async () => {
+  it("a cookie with another name is ignored", async () => {
     const browser = bench.browser();
     await browser.signIn(`${APP}/`, "alice@example.com");
     bench.configure(benchConfig(bench.idp.issuer, "cookie_name: other"));
@@ -120,7 +120,7 @@ describe("settings that change on reload", () => {
 });
 
 describe("secrets", () => {
-  it("of a whole flow stand in no log line, no page and no record", async () => {
+  it("of a whole flow appear in no log line, page or record", async () => {
     await bench.close();
     bench = await startSessionBench({ idp: { rotateRefreshTokens: true } });
     const browser = bench.browser();

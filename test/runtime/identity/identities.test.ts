@@ -36,7 +36,7 @@ describe("Identities.refresh()", () => {
   describe("with rotating refresh tokens", () => {
     beforeEach(() => begin({ idp: { rotateRefreshTokens: true } }));
 
-    it("asks the provider once for parallel refreshes in a process and across replicas", async () => {
+    it("sends one provider request for parallel refreshes, in a process and across replicas", async () => {
       bench.idp.delayAnswers(50);
       const other = await bench.replica();
       const modules = [bench.session, other.session, bench.session, other.session];
@@ -45,7 +45,7 @@ describe("Identities.refresh()", () => {
       expect(bench.idp.calls.refresh).toBe(1);
     });
 
-    it("keeps the newest token: refreshes go on one after the other, on any replica", async () => {
+    it("keeps the newest token for consecutive refreshes on any replica", async () => {
       const other = await bench.replica();
       const tokens = new Set([(await stored())?.refreshToken]);
       for (const each of [bench.session, other.session, bench.session, other.session]) {
@@ -56,7 +56,7 @@ describe("Identities.refresh()", () => {
       expect(tokens.size).toBe(5);
     });
 
-    it("keeps what a sign-in brought while it was under way", async () => {
+    it("keeps the tokens of a sign-in during a refresh", async () => {
       bench.idp.delayAnswers(100);
       const running = refresh();
       const second = bench.browser();
@@ -83,7 +83,7 @@ describe("Identities.refresh()", () => {
   describe("with rotating refresh tokens and a store that fails in between", () => {
     beforeEach(() => begin({ idp: { rotateRefreshTokens: true } }));
 
-    it("keeps a token that the store did not take, and stores it before it asks again", async () => {
+    it("keeps a token that could not be stored, and stores it before the next request", async () => {
       bench.idp.delayAnswers(100);
       bench.store.calls.length = 0;
       const running = refresh();
@@ -102,7 +102,7 @@ describe("Identities.refresh()", () => {
   describe("with claims only at the userinfo endpoint", () => {
     beforeEach(() => begin({ idp: { claimsInIdToken: false } }));
 
-    it("keeps new tokens though userinfo fails, and asks for the claims again soon", async () => {
+    it("keeps new tokens if userinfo fails, and reads the claims again soon", async () => {
       bench.idp.update("u-alice", { groups: ["moved"] });
       bench.idp.failUserInfo(true);
       expect(await refresh()).toEqual({ ok: false, reason: "unavailable" });
@@ -158,7 +158,7 @@ describe("Identities.refresh()", () => {
       expect(bench.session.revocations.isRevoked(found.revocationKeys)).toBe(false);
     });
 
-    it("is unavailable, and costs nothing, while the provider is away", async () => {
+    it("is unavailable without side effects while the provider is unavailable", async () => {
       const before = await stored();
       bench.idp.pause();
       expect(await refresh()).toEqual({ ok: false, reason: "unavailable" });
@@ -168,13 +168,13 @@ describe("Identities.refresh()", () => {
       expect(await refresh()).toMatchObject({ ok: true });
     });
 
-    it("is unavailable while the store is away", async () => {
+    it("is unavailable while the store is", async () => {
       bench.store.broken = true;
       expect(await refresh()).toEqual({ ok: false, reason: "unavailable" });
       expect(bench.idp.calls.refresh).toBe(0);
     });
 
-    it("signs nobody out for a mistake of our own configuration", async () => {
+    it("signs no user out for a mistake in our configuration", async () => {
       bench.configure(benchConfig(bench.idp.issuer).replace(/idp_client_secret: .*/, "idp_client_secret: wrong"));
       expect(await refresh()).toEqual({ ok: false, reason: "unavailable" });
       expect(await isOpen()).toBe(true);
@@ -188,7 +188,7 @@ describe("Identities.refresh()", () => {
   });
 });
 
-describe("what the provider changes reaches decisions", () => {
+describe("changes at the provider affect decisions", () => {
   it("before an access token of one hour is renewed: within the promised interval", async () => {
     await begin();
     bench.idp.update("u-alice", { groups: ["fired"] });
@@ -198,7 +198,7 @@ describe("what the provider changes reaches decisions", () => {
     expect(await groupsSeen()).toEqual(["fired"]);
   });
 
-  it("in the background while the token lasts, at once when it has ended", async () => {
+  it("in the background while the token is valid, before the response after its expiry", async () => {
     await begin({ idp: { accessTokenSeconds: 300 } });
     bench.idp.update("u-alice", { groups: ["moved"] });
     bench.clock.advance(245_000);
@@ -213,7 +213,7 @@ describe("what the provider changes reaches decisions", () => {
     expect(await isOpen()).toBe(false);
   });
 
-  it("not at all while the provider is away: sessions go on to their own end, and it is not asked at every request", async () => {
+  it("not while the provider is unavailable: sessions continue until they expire, without a provider request each time", async () => {
     await begin({ idp: { accessTokenSeconds: 300 } });
     bench.idp.pause();
     for (let minute = 0; minute < 10; minute += 1) {
@@ -239,13 +239,13 @@ it("reports a provider that grants no refresh token, once", async () => {
   expect(JSON.parse(reports[0] ?? "")).toMatchObject({ level: 40, idp: "default" });
 });
 
-it("reports nothing of the kind where refresh tokens are granted", async () => {
+it("reports nothing if the provider issues refresh tokens", async () => {
   await begin();
   expect(bench.logged()).not.toContain("no refresh token from");
 });
 
 describe("the provider's tokens", () => {
-  it("are sealed at rest and newest when asked for", async () => {
+  it("are sealed at rest, and the newest are returned", async () => {
     await begin({ idp: { rotateRefreshTokens: true } });
     const before = await bench.session.authenticator.providerTokens(await principal());
     expect(before.idToken.split(".")).toHaveLength(3);

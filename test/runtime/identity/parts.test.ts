@@ -72,7 +72,7 @@ describe("isLocalPath()", () => {
 });
 
 describe("isLocalPath(), for any text", () => {
-  it("takes nothing that a browser would read as another host", () => {
+  it("accepts no text that a browser would read as another host", () => {
     const pieces = constantFrom(
       "/",
       "\\",
@@ -141,7 +141,7 @@ describe("Cookies", () => {
     expect(cookies.isBegun(asProof, here, settings, "sign_in", "id")).toBe(false);
   });
 
-  it("take the configured SameSite, but what a sign-in carries is always lax and none needs Secure", () => {
+  it("use the configured SameSite, but sign-in cookies are always lax, and none requires Secure", () => {
     const strict = { ...settings, sameSite: "strict" as const };
     const none = { ...settings, sameSite: "none" as const };
     expect(cookies.setSession(handle, site("a.example.com"), strict)).toContain("SameSite=Strict");
@@ -314,7 +314,7 @@ describe("BoundedCache", () => {
     expect(cache.size).toBe(0);
   });
 
-  it("evicts what a list with second chances evicts, whatever happened before", () => {
+  it("evicts the same entries as a second-chance list, after any history", () => {
     const keys = constantFrom("a", "b", "c", "d", "e", "f", "g", "h");
     const step = tuple(constantFrom("set", "set", "get", "delete", "deleteWhere"), keys);
     assert(

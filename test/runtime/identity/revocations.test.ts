@@ -24,7 +24,7 @@ function start(over: Store = store.store): RevocationFeed {
 }
 
 describe("Revocations", () => {
-  it("are known here at once and elsewhere soon", async () => {
+  it("are known here immediately and elsewhere soon", async () => {
     const [here, there] = [start(), start()];
     const heard: string[] = [];
     there.subscribe((key) => heard.push(key));
@@ -40,7 +40,7 @@ describe("Revocations", () => {
     expect(there.isRevoked(["session:b"])).toBe(false);
   });
 
-  it("report what has changed and has not ended, for a while", async () => {
+  it("report changes without a revocation, for a while", async () => {
     const [here, there] = [start(), start()];
     const heard: string[] = [];
     there.subscribe((key) => heard.push(key));
@@ -91,7 +91,7 @@ describe("Revocations", () => {
     expect(feed.isRevoked(["session:0"]) && feed.isRevoked(["session:2499"])).toBe(true);
   });
 
-  it("are held until nothing made before can be valid, then forgotten", async () => {
+  it("are remembered until all earlier credentials have expired", async () => {
     const feed = start();
     await feed.revoke("session:a");
     clock.advance(3_599_000);
@@ -148,7 +148,7 @@ describe("Revocations", () => {
     expect(feed.isRevoked(["grant:g"])).toBe(true);
   });
 
-  it("hold here although the store cannot take them, and say so", async () => {
+  it("apply here even if they cannot be stored, and report the failure", async () => {
     const feed = start();
     await feed.catchUp();
     store.broken = true;
@@ -156,7 +156,7 @@ describe("Revocations", () => {
     expect(feed.isRevoked(["session:a"])).toBe(true);
   });
 
-  it("go on after the store was away, and after a listener that throws", async () => {
+  it("continue after a store outage, and after a listener that throws", async () => {
     const feed = start();
     feed.subscribe(() => {
       throw new Error("a listener's bug");

@@ -75,7 +75,7 @@ describe("createIssuerKeys()", () => {
     expect(idp.asked).toEqual([METADATA, KEYS, METADATA, KEYS]);
   });
 
-  test("reads the keys again, and after a failure asks again, in their time where the clock was hours ahead", async () => {
+  test("reads the keys again when due, also after a failure, if the clock was hours ahead", async () => {
     const { idp, clock, keys } = setUp();
     const token = await signed(one);
     expect(outcome(await keys.verify(trusted(), token))).toBe("ok");
@@ -86,7 +86,7 @@ describe("createIssuerKeys()", () => {
     expect(outcome(await keys.verify(trusted(), token))).toBe("bad");
   });
 
-  test("asks once for many tokens at the same time, and at most every 30 seconds for keys that are not known", async () => {
+  test("sends one request for many concurrent tokens, and at most one per 30 seconds for unknown keys", async () => {
     const { idp, clock, keys } = setUp();
     const entry = trusted({ keys: { kind: "url", url: KEYS } });
     const invented = await Promise.all([...Array(20).keys()].map((n) => signIdJag({}, one, { kid: `k${n}` })));
@@ -118,7 +118,7 @@ describe("createIssuerKeys()", () => {
     expect(outcome(await keys.verify(trusted(), await signed(one)))).toBe("bad");
   });
 
-  test("goes on with the keys that it has for a day, and asks an issuer that is away every 30 seconds", async () => {
+  test("uses its keys for a day, and retries an unavailable issuer every 30 seconds", async () => {
     const { idp, clock, keys } = setUp();
     const token = await signed(one);
     await keys.verify(trusted(), token);
@@ -132,7 +132,7 @@ describe("createIssuerKeys()", () => {
     expect(idp.asked).toHaveLength(3);
   });
 
-  test("lets the trouble of one issuer be its own", async () => {
+  test("a failure of one issuer does not affect others", async () => {
     const { idp, clock, keys } = setUp();
     const away = trusted({ name: "away", issuer: "https://away.example.net" });
     const token = await signed(one);
@@ -152,7 +152,7 @@ describe("createIssuerKeys()", () => {
     expect(idp.asked).toEqual([KEYS, KEYS]);
   });
 
-  test("reads nothing for static keys", async () => {
+  test("requests nothing for static keys", async () => {
     const { idp, keys } = setUp();
     const entry = trusted({ keys: { kind: "static", keys: { keys: [one.jwk] } } });
     expect(outcome(await keys.verify(entry, await signed(one)))).toBe("ok");
@@ -190,7 +190,7 @@ describe("createIssuerKeys()", () => {
     });
   });
 
-  test("a key for another operation stands in nobody's way", async () => {
+  test("a key for another operation is ignored", async () => {
     const { idp, keys } = setUp();
     // Under the same id, so that the one for signatures would not be the only one that fits.
     idp.documents.set(KEYS, { keys: [{ ...two.jwk, kid: "one", key_ops: ["deriveKey"] }, doing(["verify"])] });
@@ -239,7 +239,7 @@ describe("addresses of keys", () => {
     return origin;
   }
 
-  test("are asked for by their own media type as well, without which an API server of Kubernetes answers 406", async () => {
+  test("are requested with their own media type, without which a Kubernetes API server responds with 406", async () => {
     const issuer: string = await serve((request, response) => {
       const isMetadata = request.url === "/.well-known/openid-configuration";
       const type = isMetadata ? "application/json" : "application/jwk-set+json";
@@ -250,7 +250,7 @@ describe("addresses of keys", () => {
     expect((await verifyAt(issuer, { kind: "url", url: `${issuer}/keys` })).result).toMatchObject({ ok: true });
   });
 
-  test("on the issuer's own origin are asked, though it is on this machine", async () => {
+  test("on the issuer's own origin are allowed, even on loopback", async () => {
     const issuer = await naming((origin) => `${origin}/keys`);
     expect((await verifyAt(issuer)).result.ok).toBe(true);
   });
@@ -277,7 +277,7 @@ describe("addresses of keys", () => {
     ],
     ["answer with an error", (_request, response) => void response.writeHead(500).end("{}"), /answered 500/],
     ["answer with a page", (_request, response) => void response.end("<html>"), /no JSON/],
-  ])("are given up when they %s", async (_, answer, detail) => {
+  ])("are rejected when they %s", async (_, answer, detail) => {
     const url = `${await serve(answer)}/keys`;
     const { result, asked } = await verifyAt(IDP, { kind: "url", url });
     expect(result).toMatchObject({ ok: false, reason: "unavailable", detail: expect.stringMatching(detail) });

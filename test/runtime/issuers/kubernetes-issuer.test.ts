@@ -95,7 +95,7 @@ async function verify(token: string, keys = keysOf(), issuer = "kubernetes:///")
 }
 
 describe("a cluster", () => {
-  test("vouches for its service accounts: keys come of its API server, with the pod's own token", async () => {
+  test("is the issuer of its service accounts: keys come from its API server, with the pod's own token", async () => {
     expect(await verify(await agentToken())).toMatchObject({
       ok: true,
       workload: { userId: "workload:cluster/system:serviceaccount:prod:agent" },
@@ -103,14 +103,14 @@ describe("a cluster", () => {
     expect(asked).toEqual([{ path: "/openid/v1/jwks", authorization: expect.stringMatching(/^Bearer ey/) }]);
   });
 
-  test("is asked at another address, where that is written", async () => {
+  test("is requested at another address, if configured", async () => {
     const keys = keysOf({});
     const result = await verify(await agentToken(), keys, `kubernetes://localhost:${port()}`);
     expect(result).toMatchObject({ ok: true });
     expect(await verify(await agentToken(), keysOf({}))).toMatchObject({ ok: false, reason: "unavailable" });
   });
 
-  test("vouches for no other issuer, and its legacy tokens for nothing", async () => {
+  test("provides no keys for other issuers, or for its legacy tokens", async () => {
     const unknown = { ok: false, reason: "bad", detail: expect.stringContaining("iss is no issuer") as string };
     expect(await verify(await agentToken({ iss: "https://elsewhere.example" }))).toMatchObject(unknown);
     await mount(await podToken("kubernetes/serviceaccount"));
@@ -120,7 +120,7 @@ describe("a cluster", () => {
     expect(asked).toEqual([]);
   });
 
-  test("reads the token again each time it asks: it is another one by then", async () => {
+  test("reads the token again for each request, since it changes", async () => {
     const keys = keysOf();
     expect(await verify(await agentToken(), keys)).toMatchObject({ ok: true });
     clock.advance(6 * 60_000);
@@ -130,7 +130,7 @@ describe("a cluster", () => {
     expect(asked.map(({ authorization }) => authorization)).toEqual([expect.any(String), `Bearer ${rotated}`]);
   });
 
-  test("is looked for again after a while where there is none yet", async () => {
+  test("is detected later if there is none at first", async () => {
     await rm(join(directory, "token"));
     const keys = keysOf();
     expect(await verify(await agentToken(), keys)).toMatchObject({ ok: false, reason: "bad" });
@@ -160,7 +160,7 @@ describe("a cluster", () => {
       () => void (answer = { status: 200, body: JSON.stringify({ keys: [key.jwk], more: "x".repeat(1024 * 1024) }) }),
     ],
     ["without keys", () => void (answer = { status: 200, body: '{"keys":[]}' })],
-  ])("cannot be asked now: an API server %s", async (_, change) => {
+  ])("is unavailable: an API server %s", async (_, change) => {
     const keys = keysOf();
     const token = await agentToken();
     // Its name is known by then.

@@ -77,7 +77,7 @@ test("readListQuery() reads pages as the protocol says", () => {
   expect(() => page({ count: "1e9" })).toThrow(ScimRefusal);
 });
 
-test("readSelection() leaves out what is excluded, and never the id", () => {
+test("readSelection() omits excluded attributes, but never the id", () => {
   const selection = readSelection(new Map([["excludedAttributes", "members, ID"]]));
   expect(["members", "id", "displayName"].map((name) => isSelected(selection, name))).toEqual([false, true, true]);
   const only = readSelection(new Map([["attributes", "userName,name.givenName"]]));
@@ -98,7 +98,7 @@ test("errorBody() has the status as text", () => {
   });
 });
 
-test("whatever is sent is understood or refused, and never kept beyond what is known", () => {
+test("any input is parsed or rejected, and unknown attributes are never stored", () => {
   const random = createRandom(18);
   const words = [
     "userName",

@@ -35,7 +35,7 @@ async function registered(key: SoftKey, type: DeviceRecord["type"] = "any"): Pro
 describe("registrationOptions()", () => {
   const asked = { challenge: "AAAA", user: { handle: Buffer.alloc(32, 1), name: "alice@example.com" } };
 
-  test("ask for what enclave_only means, and for no attestation", async () => {
+  test("require a verified built-in device for enclave_only, and no attestation", async () => {
     const known = [await registered(makeSoftKey())];
     expect(await registrationOptions(party, { ...asked, type: "enclave_only", known })).toMatchObject({
       challenge: "AAAA",
@@ -58,7 +58,7 @@ describe("registrationOptions()", () => {
   });
 });
 
-test("proofOptions() require that the person is asked only where every device can", async () => {
+test("proofOptions() require user verification only if every device supports it", async () => {
   const [built, other] = [await registered(makeSoftKey(), "enclave_only"), await registered(makeSoftKey())];
   const ask = (devices: readonly DeviceRecord[]) => proofOptions(party, { challenge: "AAAA", devices });
   expect(await ask([built])).toMatchObject({ rpId: "auth.example.com", userVerification: "required" });
@@ -122,7 +122,7 @@ describe("verifyProof()", () => {
     expect(proven).toMatchObject(result === "ok" ? { ok: true, counter } : { ok: false, reason: "counter" });
   });
 
-  test("tells a copy only by a good signature", async () => {
+  test("reports a copied device only after a valid signature", async () => {
     const key = makeSoftKey();
     const device = { ...(await registered(key)), counter: 9 };
     const of = ceremony();

@@ -77,7 +77,7 @@ describe("the gateway proves itself at the provider", () => {
     },
   );
 
-  test("with the key ID by which the provider tells several keys apart", async () => {
+  test("with a key ID that distinguishes several keys", async () => {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const { form } = await sent(`idp_client_key: ${pem(privateKey)}\nidp_client_key_id: second`);
     expect(jose.decodeProtectedHeader(form.get("client_assertion") ?? "").kid).toBe("second");
@@ -109,7 +109,7 @@ describe("the gateway proves itself at the provider", () => {
     expect([form.get("client_secret"), authorization]).toEqual([CLIENT_SECRET, null]);
   });
 
-  test("with a key of its own at another provider, and never with a key that is too weak", async () => {
+  test("with a separate key at another provider, and never with a weak key", async () => {
     bench = await startSessionBench();
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-384" });
     const partner = (key: string): string =>

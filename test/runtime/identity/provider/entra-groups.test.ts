@@ -61,7 +61,7 @@ describe("createEntraGroups()", () => {
     expect(graph.questions).toEqual([{ user: OID, securityEnabledOnly: true }]);
   });
 
-  test("asks for all groups where the settings say so", async () => {
+  test("requests all groups if configured", async () => {
     expect(await ask({ ...settings, securityEnabledOnly: false }, CLAIMS)).toEqual([
       group(1),
       group(2),
@@ -86,7 +86,7 @@ describe("createEntraGroups()", () => {
     expect(graph.tokens).toBe(2);
   });
 
-  test("asks for a new token once where Graph does not take the one it has", async () => {
+  test("requests a new token once if Graph rejects the current one", async () => {
     await ask(settings, CLAIMS);
     graph.revokeTokens();
     expect(await ask(settings, CLAIMS)).toHaveLength(2);
@@ -125,7 +125,7 @@ describe("createEntraGroups()", () => {
     expect(await refused()).toMatch(/^Cannot read the groups: /);
   });
 
-  test("takes as many as are kept, and none", async () => {
+  test("accepts the maximum number of groups, and none", async () => {
     graph.groups.set(
       OID,
       Array.from({ length: MAX_GROUPS }, (_, index) => group(index)),
@@ -160,7 +160,7 @@ describe("createEntraGroups()", () => {
     expect(await ask(settings, CLAIMS)).toHaveLength(2);
   });
 
-  test("a server that never answers is given up", async () => {
+  test("a server that never responds times out", async () => {
     answerWith("groups", () => {});
     ask = createEntraGroups({ fetch: createOperatorFetch(), clock, timeoutMs: 50 });
     // A busy machine may not have the token in time either.
@@ -169,7 +169,7 @@ describe("createEntraGroups()", () => {
     expect(await refused({ ...settings })).toMatch(/^Cannot ask for a token: Cannot fetch from/);
   });
 
-  test("refused credentials are not shown again for a while, and new ones at once", async () => {
+  test("rejected credentials are not sent again for a while, but new ones are used immediately", async () => {
     const wrong = { ...settings, clientSecret: "wrong" };
     expect(await refused(wrong)).toMatch(
       /^Cannot ask for a token: the answer is 401 invalid_client: "AADSTS7000215: .*"; check client_id, client_secret and tenant of idp_groups_resolver$/,
@@ -205,13 +205,13 @@ describe("createEntraGroups()", () => {
     ["another type", { token_type: "pop", expires_in: 3599, access_token: "a" }],
     ["no end", { token_type: "Bearer", access_token: "a" }],
     ["an end in words", { token_type: "Bearer", expires_in: "3599", access_token: "a" }],
-  ])("an answer of the token service with %s is none", async (_, answer) => {
+  ])("rejects a token response with %s", async (_, answer) => {
     answerWith("token", (response) => send(response, 200, answer));
     expect(await refused()).toBe("Cannot ask for a token: the answer is no bearer token with an end");
     expect(graph.questions).toEqual([]);
   });
 
-  test("asks about so many users at a time, and about no more", async () => {
+  test("limits the users queried at a time", async () => {
     const waiting: ServerResponse[] = [];
     answerWith("groups", (response) => void waiting.push(response));
     const running = Array.from({ length: 64 }, () => ask(settings, CLAIMS));

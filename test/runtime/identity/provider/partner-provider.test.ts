@@ -118,7 +118,7 @@ describe("endpoints in its metadata", () => {
     expect(world.asked.filter((url) => new URL(url).host === host)).toEqual([]);
   });
 
-  test("at its own origin, which the operator wrote, are used", async () => {
+  test("at its own configured origin are used", async () => {
     const world = setUp();
     expect(await signIn(world, await idToken(world))).toBe("ok");
   });
@@ -149,7 +149,7 @@ describe("an ID token", () => {
 describe("keys that cannot be read again", () => {
   const keysAsked = ({ asked }: World): number => asked.filter((url) => url.endsWith("/keys")).length;
 
-  test("stay valid for a day, and are asked for every 30 seconds at most", async () => {
+  test("stay valid for a day, and are requested at most every 30 seconds", async () => {
     const world = setUp();
     const token = await idToken(world);
     expect(await present(world, token)).toBe("ok");

@@ -133,7 +133,7 @@ describe("readProfile() of an address in two sources", () => {
   });
 });
 
-describe("readProfile() of claims that the provider left out", () => {
+describe("readProfile() with omitted claims", () => {
   const names = { _claim_names: { groups: "src1" }, _claim_sources: { src1: { endpoint: "x", access_token: "t" } } };
   const all = { claims: ["groups"], groups: true };
 
@@ -163,14 +163,14 @@ describe("readProfile() of claims that the provider left out", () => {
     if (leftOut !== undefined) expect(profile.groups).toEqual([]);
   });
 
-  test("userinfo is asked for them", () => {
+  test("userinfo is requested for them", () => {
     const rest = { email: "a", name: "b" };
     expect(lacksProfile({ ...rest, ...names, groups: [] }, GROUPS)).toBe(true);
     expect(lacksProfile({ ...rest, groups: "src1", _claim_sources: { src1: {} } }, GROUPS)).toBe(true);
   });
 });
 
-describe("storedFacts() of what an older program stored", () => {
+describe("storedFacts() of records of an older version", () => {
   const stored = (changes: Partial<IdentityRecord>): IdentityRecord => ({
     userId: userId("u"),
     providerUrl: "https://p",
@@ -193,7 +193,7 @@ describe("storedFacts() of what an older program stored", () => {
     expect(storedFacts(record).claims).not.toHaveProperty("email");
   });
 
-  test("groups that were left out are unknown", () => {
+  test("omitted groups are unknown", () => {
     const claims = { _claim_names: { groups: "src1" } };
     expect(storedFacts(stored({ claims })).leftOut).toEqual({ claims: ["groups"], groups: true });
     expect(storedFacts(stored({ claims, groups: ["a"] })).leftOut).toEqual({ claims: ["groups"], groups: false });
@@ -209,7 +209,7 @@ describe("lacksProfile()", () => {
   });
 });
 
-describe("claims that were left out", () => {
+describe("omitted claims", () => {
   const NAMED = { _claim_names: { groups: "src1" } };
 
   it.each<[string, readonly Record<string, unknown>[]]>([
@@ -241,13 +241,13 @@ describe("withEarlierDoubts()", () => {
     expect(withEarlierUnverified(vouched, earlier)).toMatchObject({ email: "a@b.example", claims: vouched.claims });
   });
 
-  it("keeps the object id, by which a directory knows somebody", () => {
+  it("keeps the object id, which directories use", () => {
     const known = { claims: { oid: "a", role: "lead" } };
     expect(withEarlierUnverified(readProfile([{ name: "A" }], GROUPS), known).claims).toEqual({ oid: "a", name: "A" });
     expect(withEarlierUnverified(readProfile([{ oid: "b" }], GROUPS), known).claims).toEqual({ oid: "b" });
   });
 
-  it("keeps claims left out until the provider sends them", () => {
+  it("keeps claims omitted until the provider sends them", () => {
     expect(withEarlierUnverified(readProfile([{ role: "lead" }], GROUPS), earlier).leftOut).toEqual({
       claims: ["groups"],
       groups: true,
@@ -256,7 +256,7 @@ describe("withEarlierDoubts()", () => {
     expect(withEarlierUnverified(whole, earlier)).not.toHaveProperty("leftOut");
   });
 
-  it("keeps groups unknown that were asked for elsewhere and are not now: no groups would be no answer", () => {
+  it("keeps groups unknown if the resolver returned them before, but not now", () => {
     const leftOut = { groups: false, claims: ["groups"], resolver: "answered" } as const;
     const answered = { ...earlier, groups: ["a"], leftOut };
     const silent = readProfile([{ name: "A" }], GROUPS);

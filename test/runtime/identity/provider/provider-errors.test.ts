@@ -131,7 +131,7 @@ test.each([
   [400, "temporarily_unavailable"],
   [503, "invalid_client"],
   [429, "invalid_client"],
-])("a provider that answers %i %s may be asked again", async (status, error) => {
+])("a provider response %i %s is temporary", async (status, error) => {
   await start(answering(status, { error }));
   const page = await bench.browser().signIn(`${APP}/`, "alice@example.com");
   expect([page.status, page.text.includes("sign-in.unavailable")]).toEqual([503, true]);
@@ -220,7 +220,7 @@ describe("a refresh that the provider answers for one user only", () => {
     expect(bench.refreshes).toEqual(["unavailable", "ok", "unavailable", "unconfirmed"]);
   });
 
-  test("with 500 ends nothing while it confirms nobody", async () => {
+  test("with 500 revokes nothing while the provider confirms no user", async () => {
     await startFor([alice]);
     expect(await failed(alice, 500, "server_error")).toBe("unavailable");
     bench.clock.advance(7_200_000);

@@ -20,7 +20,7 @@ test("a user behind ten thousand without a usable response is known as well", ()
 
 const DENIED = new GatewayError("idp.denied", "400 invalid_request");
 
-test("a user who is refused again loses access where others are confirmed in between, however rarely it is looked", () => {
+test("a user rejected twice loses access if others are confirmed in between, however rare the checks", () => {
   const clock = createTestClock();
   const standing = createProviderVerdicts(clock);
   const look = () => standing.failed(ISSUER, "mallory", DENIED, 2 * HOUR_MS);
@@ -33,7 +33,7 @@ test("a user who is refused again loses access where others are confirmed in bet
   expect(look()).toBe("refused");
 });
 
-test("the first refusal is forgotten once the user is confirmed, and after an hour", () => {
+test("the first rejection no longer counts after a confirmation, or after an hour", () => {
   const clock = createTestClock();
   const standing = createProviderVerdicts(clock);
   const look = () => standing.failed(ISSUER, "alice", DENIED, 2 * HOUR_MS);

@@ -30,22 +30,22 @@ async function scopesAsked(settings = ""): Promise<readonly string[]> {
 }
 
 describe("offline_access", () => {
-  it("is asked for where the provider's metadata lists it", async () => {
+  it("is requested if the provider's metadata lists it", async () => {
     bench = await startSessionBench({ idp: { scopesSupported: ["openid", "offline_access"] } });
     expect(await scopesAsked()).toEqual(["openid", "profile", "email", "offline_access"]);
   });
 
-  it("is asked for where the metadata says nothing of scopes", async () => {
+  it("is requested if the metadata lists no scopes", async () => {
     bench = await startSessionBench({ idp: { scopesSupported: null } });
     expect(await scopesAsked()).toEqual(["openid", "profile", "email", "offline_access"]);
   });
 
-  it("is not asked for where the metadata lists scopes without it, as at Google", async () => {
+  it("is not requested if the metadata lists scopes without it, as at Google", async () => {
     bench = await startSessionBench({ idp: { scopesSupported: ["openid", "email", "profile"] } });
     expect(await scopesAsked()).toEqual(["openid", "profile", "email"]);
   });
 
-  it("is asked for all the same where idp_scopes names it", async () => {
+  it("is requested if idp_scopes lists it", async () => {
     bench = await startSessionBench({ idp: { scopesSupported: ["openid", "email", "profile"] } });
     expect(await scopesAsked("idp_scopes: [openid, offline_access]")).toEqual(["openid", "offline_access"]);
   });
@@ -83,7 +83,7 @@ routes:
     to: http://127.0.0.1:9
     policy: [{ allow: { and: [{ authenticated_user: true }] }, deny: { or: [${criterion}] } }]`;
 
-  it("keeps nobody out whose ID token lacks the name alone", async () => {
+  it("does not block a sign-in if the ID token lacks only the name", async () => {
     bench = await startSessionBench({ idp: { users: [noName] } });
     bench.idp.failUserInfo(true);
     const page = await bench.browser().signIn(`${APP}/`, "u-1");
@@ -91,7 +91,7 @@ routes:
     expect(bench.idp.calls.userinfo).toBe(1);
   });
 
-  it("keeps out whose groups are not in the ID token", async () => {
+  it("blocks a sign-in if the ID token lacks the groups", async () => {
     bench = await startSessionBench({ idp: { users: [noGroups] } });
     bench.idp.failUserInfo(true);
     expect((await bench.browser().signIn(`${APP}/`, "u-1")).status).toBe(503);
@@ -112,7 +112,7 @@ routes:
     expect(decided("{ claim/email: other@example.com }")).toBe(true);
   });
 
-  it("is asked again soon, and then everything is known", async () => {
+  it("is requested again soon, and then all claims are known", async () => {
     bench = await startSessionBench({ idp: { users: [noName] } });
     bench.idp.failUserInfo(true);
     await bench.browser().signIn(`${APP}/`, "u-1");

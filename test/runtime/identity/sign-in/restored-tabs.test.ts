@@ -90,7 +90,7 @@ describe("40 restored tabs", () => {
 });
 
 describe("a sign-in that cannot be finished", () => {
-  it("whose proof is gone continues to the place it wanted, without another question", async () => {
+  it("without its proof continues to the requested page, without user interaction", async () => {
     const browser = bench.browser();
     const [first, second] = await beginAll(browser, ["/first", "/second?x=1"], false);
     for (const { name, hostname } of browser.jar.all())
@@ -116,7 +116,7 @@ describe("a sign-in that cannot be finished", () => {
     expect(page.url).toBe(`${APP}/here`);
   });
 
-  it("which the provider refuses, because another tab is signed in, continues to its place", async () => {
+  it("which the provider rejects because another tab is signed in continues to the requested page", async () => {
     const browser = bench.browser();
     const [first, second] = await beginAll(browser, ["/first", "/second"], false);
     await finishAll(browser, [first ?? ""]);
@@ -140,7 +140,7 @@ describe("a sign-in that cannot be finished", () => {
     expect(bench.idp.calls.code).toBe(0);
   });
 
-  it("which the provider refuses leads to its place by a link, not to the user page", async () => {
+  it("which the provider rejects has a link to the requested page, not to the account page", async () => {
     const browser = bench.browser();
     const page = await browser.click(await browser.open(`${APP}/wanted?x=1`), "nobody");
     expect(page.status).toBe(403);

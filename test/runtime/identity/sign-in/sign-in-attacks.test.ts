@@ -61,7 +61,7 @@ describe("the one-time code", () => {
     expectNothing(browser, await browser.open(address));
   });
 
-  it("is worth nothing in another browser (login CSRF), nor in its own afterwards", async () => {
+  it("is invalid in another browser (login CSRF), and afterwards in its own", async () => {
     const attacker = bench.browser();
     const address = await upToReturn(attacker, "bob@example.com");
     const victim = bench.browser();
@@ -71,7 +71,7 @@ describe("the one-time code", () => {
     expectNothing(attacker, await attacker.open(address));
   });
 
-  it("of another sign-in is worth nothing, whatever way it is said to belong to", async () => {
+  it("of another sign-in is invalid, whatever return ticket comes with it", async () => {
     const attacker = bench.browser();
     const stolen = new URL(await upToReturn(attacker, "bob@example.com"));
     const victim = bench.browser();
@@ -82,7 +82,7 @@ describe("the one-time code", () => {
     expect(JSON.parse(page.text)).toMatchObject({ user: { id: "u-alice" } });
   });
 
-  it("is worth nothing with the way of a sign-in on another host, nor is that way", async () => {
+  it("is invalid with the return ticket of a sign-in on another host, and so is that ticket", async () => {
     const address = new URL(await upToReturn(bench.browser()));
     const to = address.searchParams.get("to") ?? "";
     for (const query of [`to=${to}`, `code=x&to=${to}`, `to=${to.slice(1)}`, `to=${to}&to=${to}`]) {
@@ -91,7 +91,7 @@ describe("the one-time code", () => {
     }
   });
 
-  it("is worth nothing on another host", async () => {
+  it("is invalid on another host", async () => {
     const browser = bench.browser();
     const address = await upToReturn(browser);
     const page = await browser.open(address.replace(APP, WIKI));
@@ -107,7 +107,7 @@ describe("the one-time code", () => {
     expectNothing(browser, await browser.open(address));
   });
 
-  it("is worth nothing once the session was revoked", async () => {
+  it("is invalid after the session was revoked", async () => {
     const browser = bench.browser();
     const address = await upToReturn(browser);
     await bench.session.revocations.revoke("user:u-alice");
@@ -252,7 +252,7 @@ describe("the provider's callback", () => {
     expect(bench.idp.calls.code).toBe(0);
   });
 
-  it("says no when the person cancels, without echoing what came through the browser", async () => {
+  it("shows an error when the user cancels, without echoing browser input", async () => {
     const browser = bench.browser();
     const page = await browser.click(await browser.open(`${APP}/`), "nobody");
     expect(page.status).toBe(403);

@@ -22,7 +22,7 @@ describe("sign-in across hosts", () => {
     });
   });
 
-  it("asks the provider once: the next host gets its own cookie from the session at the authenticate host", async () => {
+  it("uses the provider once: the next host gets its own cookie from the session at the authenticate host", async () => {
     const browser = bench.browser();
     const first = JSON.parse((await browser.signIn(`${APP}/`, "bob@example.com")).text) as { sid: string };
     const asked = { ...bench.idp.calls };
@@ -34,7 +34,7 @@ describe("sign-in across hosts", () => {
     expect(values).not.toContain(undefined);
   });
 
-  it("sets host-only, HttpOnly, Secure, __Host- cookies that hold neither tokens nor the session id", async () => {
+  it("sets host-only, HttpOnly, Secure, __Host- cookies without tokens or the session id", async () => {
     const browser = bench.browser();
     const away = await browser.open(`${APP}/`);
     const page = await browser.click(away, "alice@example.com");
@@ -51,7 +51,7 @@ describe("sign-in across hosts", () => {
     }
   });
 
-  it("lets several tabs of a browser sign in at once", async () => {
+  it("lets several tabs of a browser sign in at the same time", async () => {
     const browser = bench.browser();
     const tabs = await Promise.all(
       ["/a", "/b", "/c"].map((path) => browser.open(APP + path, { follow: bench.idp.issuer })),
@@ -66,7 +66,7 @@ describe("sign-in across hosts", () => {
     expect(names.filter((name) => name.startsWith("__Host-"))).toEqual([SESSION_COOKIE, SESSION_COOKIE]);
   });
 
-  it("goes on by a page of its own when the cookie is strict", async () => {
+  it("continues by a page of its own if the cookie is strict", async () => {
     bench.configure(benchConfig(bench.idp.issuer, "cookie_same_site: strict"));
     const page = await bench.browser().signIn(`${APP}/x`, "alice@example.com");
     expect(page.status).toBe(200);
@@ -81,7 +81,7 @@ describe("sign-in across hosts", () => {
     expect(page.hops.every(({ url }) => !url.startsWith(AUTH))).toBe(true);
   });
 
-  it("reads what the ID token lacks from userinfo", async () => {
+  it("reads claims missing in the ID token from userinfo", async () => {
     await bench.close();
     bench = await startSessionBench({ idp: { claimsInIdToken: false } });
     const page = await bench.browser().signIn(`${APP}/`, "alice@example.com");
@@ -116,7 +116,7 @@ describe("sign-in across hosts", () => {
     expect(browser.jar.all().filter(({ name }) => name.startsWith("__Host-"))).toEqual([]);
   });
 
-  it("refuses to sign anybody in over plain http on a name that leaves the machine", async () => {
+  it("rejects a sign-in over plain http except on loopback", async () => {
     // A route on which everybody would have to sign in is refused at load; this one some may use without.
     const yaml = benchConfig(bench.idp.issuer).replaceAll(APP, "http://app.example.com");
     bench.configure(yaml.replaceAll("authenticated_user: true", "source_ip: 10.0.0.0/8"));
@@ -146,7 +146,7 @@ describe("SignIn.redirect()", () => {
     expect(page.status).toBe(302);
   });
 
-  it("clears a session cookie that opens nothing", async () => {
+  it("clears an invalid session cookie", async () => {
     const browser = bench.browser();
     browser.jar.set(`${SESSION_COOKIE}=stale; Path=/; Secure`, new URL(APP));
     const page = await browser.open(`${APP}/`, { follow: false });

@@ -48,7 +48,7 @@ describe("sign-out", () => {
     expect((await browser.open(`${WIKI}/`, { follow: false })).status).toBe(302);
   });
 
-  it("clears the cookie and goes on to the provider, which comes back", async () => {
+  it("clears the cookie and continues to the provider, which redirects back", async () => {
     const browser = bench.browser();
     await browser.signIn(`${AUTH}/.gateway/`, "alice@example.com");
     const asked = await browser.submit(await browser.open(`${AUTH}/.gateway/`), { button: "Sign out" });
@@ -63,7 +63,7 @@ describe("sign-out", () => {
     expect(bench.signOuts).toEqual(["page ok"]);
   });
 
-  it("tells the provider the newest ID token, which the last refresh brought", async () => {
+  it("sends the provider the newest ID token, from the last refresh", async () => {
     const tokenOf = async (): Promise<string> => {
       const record = await bench.store.store.get<IdentityRecord>("identity:u-alice");
       const sealer = createKeys([BENCH_SECRET]).sealer("provider-tokens");
@@ -80,7 +80,7 @@ describe("sign-out", () => {
     expect(next.searchParams.get("id_token_hint") === newest).toBe(true);
   });
 
-  it("is counted where it did not succeed, and not where nobody asked for it", async () => {
+  it("is counted if it fails, and not counted if it was not requested", async () => {
     const browser = bench.browser();
     await browser.signIn(`${APP}/`, "alice@example.com");
     const page = await browser.open(`${APP}/.gateway/sign_out`);
@@ -94,7 +94,7 @@ describe("sign-out", () => {
     expect(bench.signOuts).toEqual(["page refused", "page unavailable", "page ok"]);
   });
 
-  it("works while the provider is away, and goes to signout_redirect_url when one is set", async () => {
+  it("works while the provider is unavailable, and redirects to signout_redirect_url if set", async () => {
     bench.configure(benchConfig("http://127.0.0.1:9", "signout_redirect_url: https://www.example.com/bye"));
     const browser = bench.browser();
     bench.configure(benchConfig(bench.idp.issuer, "signout_redirect_url: https://www.example.com/bye"));
@@ -106,7 +106,7 @@ describe("sign-out", () => {
     expect(bench.signOuts).toEqual(["page local"]);
   });
 
-  it("says so when nobody is signed in", async () => {
+  it("shows a message if no user is signed in", async () => {
     const page = await bench.browser().open(`${APP}/.gateway/sign_out`);
     expect(page.status).toBe(200);
     expect(page.text).toContain("Signed out");
@@ -159,7 +159,7 @@ describe("sign-out", () => {
 });
 
 describe("the user's page and JSON", () => {
-  it("stand on the authenticate host; other hosts send there", async () => {
+  it("are on the authenticate host, to which other hosts redirect", async () => {
     const browser = bench.browser();
     const page = await browser.signIn(`${APP}/.gateway/`, "alice@example.com");
     expect(page.url).toBe(`${AUTH}/.gateway/`);
@@ -167,7 +167,7 @@ describe("the user's page and JSON", () => {
     expect(page.text).toContain("admins, engineering");
   });
 
-  it("tell claims and never a token", async () => {
+  it("contain claims and never a token", async () => {
     const browser = bench.browser();
     await browser.signIn(`${APP}/`, "alice@example.com");
     const answer = await browser.open(`${APP}/.gateway/user`, { mode: "cors" });
@@ -187,12 +187,12 @@ describe("the user's page and JSON", () => {
     }
   });
 
-  it("answer 401 to a program that nobody signed in", async () => {
+  it("respond with 401 to a program without sign-in", async () => {
     const answer = await bench.browser().open(`${APP}/.gateway/user`, { mode: "cors" });
     expect(answer.status).toBe(401);
   });
 
-  it("escape what the provider says of a user", async () => {
+  it("escape the provider's claims", async () => {
     bench.idp.update("alice@example.com", { name: "<script>alert(1)</script>" });
     const page = await bench.browser().signIn(`${AUTH}/.gateway/`, "u-alice");
     expect(page.text).not.toContain("<script>");

@@ -35,7 +35,7 @@ describe("sign-in on a host below a wildcard", () => {
     expect(one.jar.get(new URL(TWO).hostname, SESSION_COOKIE)).toBeUndefined();
   });
 
-  it("asks the provider once for all of them, and gives each a cookie of its own", async () => {
+  it("uses the provider once for all of them, and sets a separate cookie on each", async () => {
     const one = browser();
     await one.signIn(`${ONE}/`, "alice@example.com");
     const asked = { ...bench.idp.calls };
@@ -64,7 +64,7 @@ describe("sign-in on a host below a wildcard", () => {
     expect(one.jar.get(new URL(TWO).hostname, SESSION_COOKIE)).toBeUndefined();
   });
 
-  it("sends nobody to a host outside the wildcard, and none back when the wildcard is gone", async () => {
+  it("never redirects to a host outside the wildcard, or back after the wildcard was removed", async () => {
     const page = await browser().open(`${EVIL}/`, { follow: false });
     expect(page.headers.location).toBeUndefined();
     const one = browser();

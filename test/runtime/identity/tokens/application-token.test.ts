@@ -30,7 +30,7 @@ function setUp() {
 const principal = (of: Partial<Principal>) => ({ user: { id: userId("alice") }, ...of }) as unknown as Principal;
 
 test.each([{ sessionId: "s1" }, { grantId: "g1" }, { sessionId: "s1", grantId: "g1" }, {}])(
-  "a token ends with what it came from: %j",
+  "a token ends with its session or grant: %j",
   (of) => {
     const { clock, minted, tokens } = setUp();
     tokens.mint(principal(of), routeNamed(snapshot, "one"));

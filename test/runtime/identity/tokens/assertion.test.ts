@@ -37,7 +37,7 @@ const payloadOf = (jwt: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString()) as Record<string, unknown>;
 
 describe("Assertions.sign()", () => {
-  it("is for the host that was asked for where the route is a wildcard, and remembers few of them", () => {
+  it("is for the requested host on a wildcard route, and caches only a few", () => {
     const [who, app] = [principal(), routeNamed(bench.snapshot(), "app")];
     const one = assertions.sign(who, app, "one.example.com");
     expect(payloadOf(one)).toMatchObject({ iss: "one.example.com", aud: "one.example.com" });
@@ -68,7 +68,7 @@ describe("Assertions.sign()", () => {
     expect(payloadOf(assertions.sign(principal(1, few), app))["groups"]).toEqual(few);
   });
 
-  it("counts what it omits, once for each JWT", () => {
+  it("counts omitted groups once per JWT", () => {
     const omitted: string[] = [];
     const counting = createAssertions({ keys, clock, onGroupsOmitted: (why) => void omitted.push(why) });
     const app = routeNamed(bench.snapshot(), "app");
@@ -102,7 +102,7 @@ describe("Assertions.sign()", () => {
     });
   });
 
-  it("has the claims that headers name, none in the place of its own, and no more than fits", () => {
+  it("has the configured claims, never replaces its own, and stays within the size limit", () => {
     let claimHeaders: ReadonlyMap<string, string> = new Map([
       ["X-Role", "role"],
       ["X-Sub", "sub"],
@@ -123,7 +123,7 @@ describe("Assertions.sign()", () => {
     expect(payloadOf(named.sign(who, app))).not.toHaveProperty("role");
   });
 
-  it("says nothing of groups that the provider left out", () => {
+  it("marks groups as omitted if the provider omitted them", () => {
     const user = { ...principal().user, leftOut: { groups: true, claims: ["groups"] } };
     const jwt = assertions.sign({ ...principal(), user }, routeNamed(bench.snapshot(), "app"));
     expect(payloadOf(jwt)).not.toHaveProperty("groups");
@@ -262,7 +262,7 @@ describe("/.well-known/gateway/jwks.json", () => {
     expect(renderJwks(keys).etag).not.toBe(answer?.headers.etag);
   });
 
-  it("is what verifyAssertion() needs", async () => {
+  it("works with verifyAssertion()", async () => {
     const browser = bench.browser();
     await browser.signIn(`${APP}/`, "alice@example.com");
     const cookie = browser.jar.header(new URL(APP), { crossSite: false, topLevelGet: true }) ?? "";

@@ -81,7 +81,7 @@ function principalOf(result: AuthResult | undefined): Principal {
 test.each([
   ["user", "user:paul"],
   ["object id", objectIdTag(undefined, "oid-paul")],
-])("who may have been asked about before their access ended is asked about again: by %s", async (_, key) => {
+])("a verification that started before a revocation is repeated: by %s", async (_, key) => {
   const { waiting, revocations, present, answer } = start();
   const presented = present();
   revocations.revokeNow(key);
@@ -92,7 +92,7 @@ test.each([
   expect(await present()).toEqual({ ok: false, reason: "unknown-user" });
 });
 
-test("somebody else's end asks nothing again", async () => {
+test("a revocation of another user repeats no verification", async () => {
   const { waiting, revocations, present, answer } = start();
   const presented = present();
   revocations.revokeNow("user:olga");
@@ -101,7 +101,7 @@ test("somebody else's end asks nothing again", async () => {
   expect(await presented).toMatchObject({ ok: true });
 });
 
-test("who keeps being ended gets nowhere, and the provider is asked a few times", async () => {
+test("repeated revocations deny the user, after a few provider requests", async () => {
   const { waiting, revocations, present, answer } = start();
   const presented = present();
   let asked = 0;
@@ -113,7 +113,7 @@ test("who keeps being ended gets nowhere, and the provider is asked a few times"
   expect(await presented).toEqual({ ok: false, reason: "revoked" });
 });
 
-test("what was known ends also for an answer that is about to begin, and the token may be good again", async () => {
+test("a revocation also ends a response that is about to start, and the token may become valid again", async () => {
   const { revocations, present, answer } = start();
   const known = async (): Promise<readonly string[]> => {
     const presented = present();
@@ -128,7 +128,7 @@ test("what was known ends also for an answer that is about to begin, and the tok
   expect(revocations.isRevoked(again)).toBe(false);
 });
 
-test("a token whose end comes before it is asked about again opens nothing from then on", async () => {
+test("a token that expires before its next verification is rejected from then on", async () => {
   const { waiting, clock, present, answer } = start();
   const presented = present();
   const expiresAt = clock.now() / 1000 + 10;
@@ -160,21 +160,21 @@ test("a principal stays the same object while the provider says the same of it",
 test.each([
   ["idp_access_token", { accessToken: "token", idToken: "" }],
   ["idp_identity_token", { accessToken: "", idToken: "token" }],
-])("a token of %s is passed on as what it is", async (format, tokens) => {
+])("a token of %s is forwarded as its own kind", async (format, tokens) => {
   const { credentials, present, answer } = start(format);
   const presented = present();
   await answer(good);
   expect(credentials.presentedBy(principalOf(await presented))).toEqual(tokens);
 });
 
-test("nobody is asked about a token once the configuration names no provider", async () => {
+test("no provider is requested about a token once none is configured", async () => {
   const { waiting, present, configure } = start();
   configure(snapshotFrom("routes: []"));
   expect(await present()).toEqual({ ok: false, reason: "unavailable" });
   expect(waiting).toHaveLength(0);
 });
 
-test("strangers of one network have 16 questions under way, one more for each that ends, and 64 all together", async () => {
+test("unknown tokens have 16 concurrent verifications per network, and 64 in total", async () => {
   const { waiting, present, answer } = start();
   const results: Promise<AuthResult | undefined>[] = [];
   let tokens = 0;
@@ -203,7 +203,7 @@ describe("a platform's token", () => {
     },
   });
 
-  test("is asked about again at the host where it was presented", async () => {
+  test("is verified again for the host where it was presented", async () => {
     const { credentials, present } = start("jwt", platform({ ok: true, principal }));
     expect(principalOf(await present("job"))).toBe(principal);
     expect(await credentials.again(principal)).toBe(principal);
@@ -214,13 +214,13 @@ describe("a platform's token", () => {
   test.each([
     ["no host of ours", platform({ ok: true, principal }), "elsewhere.example.com"],
     ["a gateway that trusts no platform", undefined, "api.example.com"],
-  ])("opens nothing at %s", async (_, workloads, host) => {
+  ])("is rejected at %s", async (_, workloads, host) => {
     const { present } = start("jwt", workloads);
     expect(await present("job", "203.0.113.9", host)).toEqual({ ok: false, reason: "wrong-audience" });
     expect(asked).toEqual([]);
   });
 
-  test("that was good before ends nothing while its issuer is away, and ends when it is refused", async () => {
+  test("that was valid before stays valid while its issuer is unavailable, and ends when rejected", async () => {
     let result: AuthResult = { ok: true, principal };
     const { credentials, present } = start("jwt", { principal: () => result });
     await present("job");

@@ -61,11 +61,11 @@ function setUp() {
   };
 }
 
-describe("a token whose issuer's keys are slow", () => {
+describe("a token with an issuer whose keys are slow", () => {
   test.each<[string, () => Snapshot]>([
     ["whose rule asks for something else by then", () => configured('claims: { repository_id: ["43"] }')],
     ["whose issuer has the use no more by then", () => configured("", "[id_jag]")],
-  ])("opens nothing %s, nor does one that comes then", async (_, next) => {
+  ])("is rejected %s, and so is one that arrives then", async (_, next) => {
     const { token, present, configure, waiting, release } = setUp();
     const presented = await token();
     const early = present(presented);
@@ -78,7 +78,7 @@ describe("a token whose issuer's keys are slow", () => {
     expect(await present(presented)).toMatchObject({ ok: false });
   });
 
-  test("opens what a rule opens by then, and is looked at once for many requests", async () => {
+  test("is accepted by the rules of that time, and verified once for many requests", async () => {
     const { token, present, configure, waiting, release } = setUp();
     const presented = await token();
     configure(configured('claims: { repository_id: ["43"] }'));
@@ -92,7 +92,7 @@ describe("a token whose issuer's keys are slow", () => {
   });
 });
 
-test("a good token is looked at again after a minute, a refused one after ten seconds, and none opens anything past its end", async () => {
+test("a valid token is verified again after a minute, a rejected one after ten seconds, and none is accepted after its expiry", async () => {
   const { clock, token, present, release, looks } = setUp();
   release();
   const short = await token({ exp: clock.now() / 1000 + 30 });

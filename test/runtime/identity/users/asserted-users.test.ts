@@ -82,7 +82,7 @@ const ALICE: AssertedUser = {
 const DANA: AssertedUser = { ...ALICE, userId: userId("dana", "okta"), issuer: "https://okta.example", email: "" };
 
 describe("AssertedUsers.record()", () => {
-  test("keeps somebody new, with groups and claims unknown and no tokens", async () => {
+  test("stores a new user with unknown groups and claims and no tokens", async () => {
     const { users, get } = setUp();
     const user = await users.record(DANA);
     expect(user).toMatchObject({
@@ -97,7 +97,7 @@ describe("AssertedUsers.record()", () => {
     for (const token of ["accessToken", "refreshToken", "idToken"]) expect(stored?.value).not.toHaveProperty(token);
   });
 
-  test("leaves what a sign-in brought, which goes on being asked for at the provider", async () => {
+  test("keeps the facts of a sign-in, which are still refreshed from the provider", async () => {
     const { users, get, signedIn, clock } = setUp();
     await signedIn();
     const before = await get("alice");
@@ -115,7 +115,7 @@ describe("AssertedUsers.record()", () => {
     expect(after?.expiresAt).toBeGreaterThan(NOW + 30 * DAY);
   });
 
-  test("forgets groups of a sign-in that nobody can ask about again, once its sessions are over", async () => {
+  test("drops groups of a sign-in that cannot be refreshed, once its sessions have expired", async () => {
     const { users, signedIn, clock, revoked } = setUp();
     await signedIn();
     const others = setUp();
@@ -134,7 +134,7 @@ describe("AssertedUsers.record()", () => {
     expect(revoked).toEqual([]);
   });
 
-  test("refuses whom the provider refused since, and begins anew with one that it vouches for again", async () => {
+  test("rejects a user whom the provider has rejected since, and starts again after a new assertion", async () => {
     const { users, signedIn, revoked, get } = setUp();
     await signedIn({ refusedAt: NOW });
     expect(await users.record(ALICE)).toBeUndefined();
@@ -146,7 +146,7 @@ describe("AssertedUsers.record()", () => {
     expect((await get("alice"))?.value).not.toHaveProperty("refusedAt");
   });
 
-  test("keeps what the same provider calls them in all of its applications: its directory knows them by it", async () => {
+  test("keeps the object id of the same provider, which its directory uses", async () => {
     const { users, get, signedIn } = setUp();
     const refused = { refusedAt: NOW - 1, claims: { sub: "alice", oid: "oid-alice", role: "lead" } };
     await signedIn(refused);
@@ -157,7 +157,7 @@ describe("AssertedUsers.record()", () => {
     expect((await users.record(ALICE))?.claims["oid"]).toBeUndefined();
   });
 
-  test("refuses an id that an older program kept for somebody else", async () => {
+  test("rejects an id that an older version stored for another user", async () => {
     const { users, signedIn } = setUp();
     await signedIn();
     // Its record would say no issuer.
@@ -167,14 +167,14 @@ describe("AssertedUsers.record()", () => {
     expect(await users.record(ALICE)).toBeDefined();
   });
 
-  test("ends what another issuer of the same name let its user have", async () => {
+  test("revokes the access of a user of another issuer with the same name", async () => {
     const { users, revoked } = setUp();
     await users.record(DANA);
     await users.record({ ...DANA, issuer: "https://okta.other" });
     expect(revoked).toEqual(["user:issuer:okta/dana"]);
   });
 
-  test("takes a newer address, and makes no new version of what did not change", async () => {
+  test("updates the email address, and keeps the version if nothing changed", async () => {
     const { users, clock } = setUp();
     const first = await users.record(DANA);
     clock.advance(1000);
@@ -184,7 +184,7 @@ describe("AssertedUsers.record()", () => {
     expect(changed?.version).toBeGreaterThan(first?.version ?? 0);
   });
 
-  test("an address counts for as long as its issuer may vouch for it; that of a sign-in is the provider's", async () => {
+  test("an email address counts while its issuer is trusted with it; one from a sign-in depends on the provider", async () => {
     const { users, get, signedIn } = setUp();
     expect((await users.record(ALICE))?.email).toBe("other@example.com");
     const asserted = await get("alice");

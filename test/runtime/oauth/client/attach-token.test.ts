@@ -34,7 +34,7 @@ describe("attach()", () => {
     await expect.poll(within2s(() => attach())).toEqual({ kind: "connect" });
   });
 
-  test("a disconnect is seen at once where it happened, though the upstream takes its time to revoke", async () => {
+  test("a disconnect applies in its process immediately, even if the upstream is slow to revoke", async () => {
     await bench.connect("alice");
     expect(await attach()).toMatchObject({ kind: "token" });
     const end = Promise.withResolvers<void>();
@@ -70,7 +70,7 @@ describe("attach()", () => {
     await expect.poll(within2s(() => attach())).toMatchObject({ accessToken: refreshed.accessToken });
   });
 
-  test("what is known is read again in the background, so that a disconnect is seen though its telling was lost", async () => {
+  test("cached tokens are read again in the background, so a disconnect applies even if its announcement was lost", async () => {
     await bench.connect("alice");
     expect(await attach()).toMatchObject({ kind: "token" });
     await bench.store.store.deleteByTag("user:alice");
@@ -87,7 +87,7 @@ describe("attach()", () => {
     expect(await attach()).toMatchObject({ kind: "token" });
   });
 
-  test("what was read while the clock was hours ahead is read again once it is set back", async () => {
+  test("a token read while the clock was hours ahead is read again after the clock is set back", async () => {
     bench.clock.advance(3 * 3600_000);
     expect(await attach()).toEqual({ kind: "connect" });
     bench.clock.advance(-3 * 3600_000);
@@ -100,7 +100,7 @@ describe("attach()", () => {
     expect(await attach()).toEqual({ kind: "connect" });
   });
 
-  test("a token that has not ended goes on while the store is away, for five minutes", async () => {
+  test("an unexpired token is used for five minutes while the store is unavailable", async () => {
     await bench.connect("alice");
     expect(await attach()).toMatchObject({ kind: "token" });
     bench.store.broken = true;
@@ -113,7 +113,7 @@ describe("attach()", () => {
     expect(await attach()).toMatchObject({ kind: "token" });
   });
 
-  test("a user who was never seen is unavailable, not unconnected, while the store is away", async () => {
+  test("a new user is unavailable, not unconnected, while the store is unavailable", async () => {
     bench.store.broken = true;
     expect(await attach()).toEqual({ kind: "unavailable" });
   });

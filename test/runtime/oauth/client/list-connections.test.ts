@@ -9,7 +9,7 @@ routes:
   - { name: b, from: "https://b.example.com", to: "https://up.example.com", mcp: { server: {} }, allow_any_authenticated_user: true }
 `;
 
-test("connections are told with their state, and counted by route, never with a token", async () => {
+test("connections are listed with their state, and counted by route, never with a token", async () => {
   const world = await openConsoleWorld(YAML);
   try {
     const { connections } = world.people;

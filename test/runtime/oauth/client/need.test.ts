@@ -79,7 +79,7 @@ test("metadata that only a challenge names is found though another 401 named non
   expect(await one.confirm(target, bearer(named))).toBe("confirmed");
 });
 
-test("responses that differ at the same time are judged one by one", async () => {
+test("different concurrent responses are evaluated separately", async () => {
   challenge = "Bearer";
   const one = replica();
   expect(await Promise.all([one.confirm(target, BARE), one.confirm(target, bearer())])).toEqual([
@@ -98,7 +98,7 @@ test("a server that names other metadata each time costs a few discoveries", asy
   expect(await one.confirm(target, BARE)).toBe("confirmed");
 });
 
-test("metadata that cannot be read now are not asked for by each refused request, and soon again", async () => {
+test("unreadable metadata are not requested for each rejected request, but again soon", async () => {
   documents[WELL_KNOWN] = 503;
   const one = replica();
   for (let request = 0; request < 100; request += 1) expect(await one.confirm(target, BARE)).toBe("unavailable");
@@ -117,7 +117,7 @@ test("names that alternate cost no discovery each once a sign-in is known to hel
   expect(asked.filter((url) => url === `${ORIGIN}/a` || url === `${ORIGIN}/b`).length).toBeLessThanOrEqual(4);
 });
 
-test("a replica's old doubt does not delete what another has proven since", async () => {
+test("a replica's old doubt does not delete a newer proof of another", async () => {
   challenge = "Bearer";
   const [one, other] = [replica(), replica()];
   expect(await one.confirm(target, bearer())).toBe("confirmed");

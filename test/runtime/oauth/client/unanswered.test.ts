@@ -70,7 +70,7 @@ test("the consent page comes in time though no server responds, names them, and 
   expect(there.asked.length).toBe(before);
 });
 
-test("all servers of a host are asked at the same time", async () => {
+test("all servers of a host are probed at the same time", async () => {
   const there = await world(HOUR_MS);
   const { oauth, options } = await request(there);
   const looking = oauth.authorize({ ...options, ...ALL, decision: "look" });
@@ -81,7 +81,7 @@ test("all servers of a host are asked at the same time", async () => {
   clearInterval(released);
 });
 
-test("servers that respond are not marked, and nothing is said of others", async () => {
+test("only servers that do not respond are marked", async () => {
   const { oauth, options } = await request(await world(HOUR_MS));
   const outcome = await oauth.authorize({ ...options, decision: "look" });
   expect(outcome.at === "page" && outcome.page.text).toContain(`${ORIGIN}/works`);

@@ -33,13 +33,13 @@ describe("findIssuer()", () => {
   });
 
   test.each(["app.example.com", "web.example.com", "WHOLE.example.com", "other.example.com"])(
-    "is nothing at %s",
+    "finds none at %s",
     (host) => {
       expect(findIssuer(snapshotFrom(yaml), host)).toBeUndefined();
     },
   );
 
-  test("is nothing while the flag is off", () => {
+  test("finds none while the flag is off", () => {
     expect(findIssuer(snapshotFrom(yaml.replace("mcp: true", "mcp: false")), "whole.example.com")).toBeUndefined();
   });
 });
@@ -91,7 +91,7 @@ describe("findAudience()", () => {
     expect(findAudience(issuer("whole.example.com"), resource)).toBeUndefined();
   });
 
-  test("with several routes on the host, the origin or nothing means the host", () => {
+  test("with several routes on the host, the origin or no resource means the host", () => {
     const many = issuer("many.example.com");
     expect(findAudience(many, undefined)).toBe("https://many.example.com");
     expect(findAudience(many, "https://many.example.com/")).toBe("https://many.example.com");
@@ -101,7 +101,7 @@ describe("findAudience()", () => {
 });
 
 describe("routesOfAudience()", () => {
-  test("is every route for the host, one for a resource, none for what is gone", () => {
+  test("returns every route for the host, one for a resource, none for a removed one", () => {
     const many = issuer("many.example.com");
     const names = (audience: string) => routesOfAudience(many, audience).map((route) => route.name);
     expect(names("https://many.example.com")).toEqual(["github", "jira"]);

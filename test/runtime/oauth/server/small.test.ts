@@ -45,7 +45,7 @@ describe("scope", () => {
     expect(grantedScope(requested, [])).toBe(granted);
   });
 
-  test("grantedScope() gives those of tools where it was asked for them, and mcp besides", () => {
+  test("grantedScope() returns mcp and the requested tool scopes", () => {
     const toolScopes = compileToolScopes({ add: ["write"], "delete_*": ["write", "admin"] });
     const routes = [{ mcp: { toolScopes } as McpServer }];
     expect(scopesSupported(routes)).toEqual(["mcp", "admin", "write"]);
@@ -85,7 +85,7 @@ routes:
     },
   );
 
-  test("names metadata about the base to a client that was given the base", () => {
+  test("names metadata about the base to a client configured with the base", () => {
     expect(challenge(tools, tools.origin, "missing", "/tools")).toContain(`"${metadata}/tools"`);
     expect(challenge(tools, tools.origin, "missing", "/tools/")).toContain(`"${metadata}/tools"`);
     expect(challenge(tools, tools.origin, "missing", "/tools/mcp/x")).toContain(`"${metadata}/tools/mcp"`);

@@ -58,7 +58,7 @@ routes: [{ name: up, from: "https://app.example", to: "https://up.example", mcp:
 }
 
 describe("flows that users abandon", () => {
-  test("do not use up what the server registers, and the registration that works stays", async () => {
+  test("do not exhaust the server's registrations, and the working registration stays", async () => {
     const { clock, server, clients, begin } = setUp();
     await clients.answered(await begin());
     for (let flow = 0; flow < 60; flow += 1) await begin();
@@ -85,7 +85,7 @@ describe("flows that users abandon", () => {
   });
 });
 
-describe("a server that says that it has forgotten us", () => {
+describe("a server that reports our registration as unknown", () => {
   test("registers again at the next flow, and while it does not the earlier registration is tried", async () => {
     const { server, clients, begin } = setUp();
     const first = await begin();

@@ -54,7 +54,7 @@ test("auth_style params sends the client's credentials in the body, and no heade
   expect(Object.fromEntries(form)).toMatchObject({ client_id: "our-client", client_secret: "our-secret" });
 });
 
-test("a public client names itself and has nothing to prove", async () => {
+test("a public client sends its id without credentials", async () => {
   const { authorization, form } = await sentBy("none", undefined);
   expect(authorization).toBeUndefined();
   expect(form.get("client_id")).toBe("our-client");
@@ -99,7 +99,7 @@ test.each([
   expect(await failed(status, { error })).toMatchObject({ failure, code: error });
 });
 
-test("an error has the server's words for the log and the setting, without what was sent", async () => {
+test("an error has the server's message and the setting for the log, without sent secrets", async () => {
   const description = "our-secret does not match\u001B for the-code-of-the-user";
   const result = await failed(401, { error: "invalid_client", error_description: description });
   expect(result?.detail).toBe(
@@ -107,7 +107,7 @@ test("an error has the server's words for the log and the setting, without what 
   );
 });
 
-test("an error of a server that is down says nothing of the client", async () => {
+test("an error of a failing server does not concern the client", async () => {
   expect(await failed(503, { error: "invalid_client" })).toMatchObject({ failure: "unavailable" });
 });
 
@@ -146,7 +146,7 @@ test.each([
   ["at another port of the upstream", "https://mcp.example.com:9901/revoke", "named"],
   ["of another scheme there", "http://mcp.example.com/revoke", "named"],
   ["at the upstream", "https://mcp.example.com/revoke", "upstream"],
-])("a revocation endpoint %s is judged by its own address, not by the token endpoint's", async (_, url, kind) => {
+])("a revocation endpoint %s is checked by its own URL, not by that of the token endpoint", async (_, url, kind) => {
   const issuer = "https://mcp.example.com";
   const sent: SafeRequest[] = [];
   const deps = {

@@ -93,12 +93,12 @@ describe("discover(): the exact orders", () => {
     ]);
   });
 
-  test("authorization_server_url of the route is asked when there is no protected resource metadata", async () => {
+  test("authorization_server_url of the route is used if there is no protected resource metadata", async () => {
     const given = world({ [AS_OAUTH]: as() }, { server: `, authorization_server_url: "${AS}"` });
     expect(await run(given)).toMatchObject({ ok: true, value: { resource: UPSTREAM, server: { issuer: AS } } });
   });
 
-  test("without anything the upstream's own origin is asked, then its default endpoints are used; never unasked", async () => {
+  test("without any metadata, the upstream's own origin is requested, then its default endpoints are used, but only after a challenge", async () => {
     const given = world({});
     expect(await run(given)).toMatchObject({
       ok: true,
@@ -174,7 +174,7 @@ describe("discover(): hostile documents", () => {
   test.each([
     ["does not answer", new Error("away")],
     ["answers 503", 503],
-  ])("a host that %s is not taken for one without metadata", async (_name, answer) => {
+  ])("a host that %s does not count as one without metadata", async (_name, answer) => {
     expect(await run(world({ [PRM_PATH]: answer }))).toMatchObject({ ok: false, failure: "unavailable" });
     expect(await run(world({ [PRM_PATH]: prm(), [AS_OAUTH]: answer }))).toMatchObject({
       ok: false,
@@ -191,7 +191,7 @@ describe("discover(): hostile documents", () => {
     ["an empty object", {}],
     ["an error", { error: "not_found", message: "no route GET /.well-known/oauth-protected-resource" }],
     ["a JSON-RPC answer", { jsonrpc: "2.0", id: null, error: { code: -32600, message: "Bad Request" } }],
-  ])("200 with JSON that is no metadata is asked past, like a 404: %s", async (_name, document) => {
+  ])("200 with other JSON than metadata is skipped like a 404: %s", async (_name, document) => {
     const json = typeof document === "number" ? "7" : document;
     const first = world({
       [PRM_PATH]: json,
@@ -240,19 +240,19 @@ describe("the issuer of a configured client", () => {
     [`${OTHER}/.well-known/oauth-authorization-server`]: serverMetadata(OTHER),
   };
 
-  test("metadata that name another one are rejected, and it is not asked", async () => {
+  test("metadata with another issuer are rejected, and that issuer is not requested", async () => {
     const given = world(documents);
     const found = await run(given, { issuer: AS });
     expect(found).toMatchObject({ ok: false, failure: "issuer-changed" });
     expect(given.asked).toEqual([PRM_PATH]);
   });
 
-  test("of several it is the one that is used, wherever it stands", async () => {
+  test("of several issuers, it is the one that is used, at any position", async () => {
     const given = world({ ...documents, [PRM_PATH]: prm({ authorization_servers: [OTHER, AS] }) });
     expect(await run(given, { issuer: AS })).toMatchObject({ ok: true, value: { server: { issuer: AS } } });
   });
 
-  test("without metadata of the resource it is asked, and not the upstream's own origin", async () => {
+  test("without resource metadata it is requested, and not the upstream's own origin", async () => {
     const given = world({ [AS_OAUTH]: as() });
     expect(await run(given, { issuer: AS })).toMatchObject({ ok: true, value: { server: { issuer: AS } } });
   });
@@ -283,7 +283,7 @@ describe("endpoints at another origin than their issuer's (mix-up, RFC 9700 §4.
     expect(JSON.stringify(found)).toContain("authorization_server_url");
   });
 
-  test("is accepted of a server that promises iss, whose absence is then rejected", async () => {
+  test("is accepted from a server that promises iss, whose absence is then rejected", async () => {
     const promise = { authorization_response_iss_parameter_supported: true };
     const given = world({ [PRM_PATH]: prm(), [AS_OAUTH]: as({ ...elsewhere, ...promise }) });
     expect(await run(given)).toMatchObject({ ok: true, value: { server: { sendsIssuer: true } } });
@@ -296,7 +296,7 @@ describe("endpoints at another origin than their issuer's (mix-up, RFC 9700 §4.
     expect(await run(world(documents, { server: another }))).toMatchObject({ ok: false });
   });
 
-  test("does not matter where no code is asked for", async () => {
+  test("does not matter if no code is requested", async () => {
     const more = { token_endpoint: "https://api.example.com/token", grant_types_supported: ["client_credentials"] };
     const given = world({ [PRM_PATH]: prm(), [AS_OAUTH]: as(more) });
     expect(await run(given, { grantType: "client_credentials" })).toMatchObject({ ok: true });

@@ -20,7 +20,7 @@ const soon = (seconds = 60): number => epochSeconds(bench.clock) + seconds;
 const tokenOf = (held: Held): string | undefined => (held.kind === "token" ? held.accessToken : undefined);
 
 describe("vault.hold()", () => {
-  test("gives what was kept, without asking anybody, while it lasts", async () => {
+  test("returns the stored token without a request while it is valid", async () => {
     const { tokenStore } = bench.replica();
     const access = await bench.connect("alice", { expiresAt: soon() });
     expect(await tokenStore.hold("alice", bench.target)).toMatchObject({ kind: "token", accessToken: access });
@@ -163,7 +163,7 @@ describe("vault: permanent and passing failures", () => {
       (r: Response_) => r.writeHead(400, { "content-type": "application/json" }).end('{"error":"no_idea"}'),
     ],
     ["a cut connection", (r: Response_) => r.socket?.destroy()],
-  ])("a token endpoint that answers %s costs nobody the connection", async (_name, answer) => {
+  ])("a token endpoint that responds with %s ends no connection", async (_name, answer) => {
     const { tokenStore } = await expire();
     bench.service.switches.token = (_form, response) => {
       answer(response);
@@ -196,7 +196,7 @@ describe("vault: permanent and passing failures", () => {
     },
   );
 
-  test("a client secret that is wrong in the configuration costs nobody the connection; it is read anew at each refresh", async () => {
+  test("a wrong client secret in the configuration ends no connection, and is read again at each refresh", async () => {
     const { tokenStore } = await expire();
     bench.snapshot = snapshotFrom(vaultYaml(bench.service, "wrong-secret"));
     // Twice: the second time it is known, and the server is not asked.
@@ -233,8 +233,8 @@ describe("vault: permanent and passing failures", () => {
   });
 });
 
-describe("vault: faults between answer and store", () => {
-  test("an answer that the store does not take is not used, but kept and stored once the store is back", async () => {
+describe("vault: faults between response and store", () => {
+  test("a response that cannot be stored is not used, but kept and stored later", async () => {
     const { tokenStore } = bench.replica();
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
@@ -253,7 +253,7 @@ describe("vault: faults between answer and store", () => {
     expect(bench.service.tokenRequests).toHaveLength(1);
   });
 
-  test("a process that dies between answer and store: the next one tries the old token once, then the connection has ended", async () => {
+  test("a process that dies between response and store: the next one tries the old token once, then the connection has ended", async () => {
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
     const dying = bench.replica({
@@ -283,7 +283,7 @@ describe("vault: faults between answer and store", () => {
     await never;
   });
 
-  test("a rotated answer that was lost on the wire: the old token is tried once, then the connection has ended", async () => {
+  test("a lost response with a rotated token: the old token is tried once, then the connection has ended", async () => {
     const { tokenStore } = bench.replica();
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
@@ -299,7 +299,7 @@ describe("vault: faults between answer and store", () => {
     expect(bench.service.tokenRequests).toHaveLength(2);
   });
 
-  test("a flow that completes while a refresh is under way wins", async () => {
+  test("a flow that completes during a refresh wins", async () => {
     const { tokenStore } = bench.replica();
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
@@ -312,7 +312,7 @@ describe("vault: faults between answer and store", () => {
     expect(tokenOf(await tokenStore.hold("alice", bench.target))).toBe("access-sentinel-alice");
   });
 
-  test("a user who disconnects while a refresh is under way stays disconnected", async () => {
+  test("a user who disconnects during a refresh stays disconnected", async () => {
     const { tokenStore } = bench.replica();
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
@@ -340,7 +340,7 @@ describe("vault.wantScopes()", () => {
     expect((await tokenStore.hold("alice", bench.target)).kind).toBe("token");
   });
 
-  test("offers nothing when the upstream does not say what is missing", async () => {
+  test("offers nothing if the upstream does not name the missing scope", async () => {
     const { tokenStore } = bench.replica();
     await bench.connect("alice");
     expect(await tokenStore.wantScopes("alice", bench.target, [])).toBe("exhausted");

@@ -53,7 +53,7 @@ describe("parseClientIdUrl()", () => {
     if (!result.ok && id !== "https:///c") expect(result.reason).toBe(reason);
   });
 
-  test("isClientIdUrl() holds for https only, spelled so", () => {
+  test("isClientIdUrl() is true for lower-case https only", () => {
     expect(["http://a.example/c", "HTTPS://a.example/c", "gwc_x", " https://a.example/c"].some(isClientIdUrl)).toBe(
       false,
     );
@@ -177,7 +177,7 @@ describe("createClientDocuments()", () => {
     expect(long.fetches()).toBe(2);
   });
 
-  test("uses what it knows while the host is away, for a day, unless its headers forbid it", async () => {
+  test("uses a cached document for a day while the host is unavailable, unless its headers forbid it", async () => {
     const away = { ok: false, reason: "unreachable", transient: true };
     const { clock, read } = documents([{ ok: true, document: good }, away]);
     await read();
@@ -191,7 +191,7 @@ describe("createClientDocuments()", () => {
     expect((await strict.read()).ok).toBe(false);
   });
 
-  test("forgets what it knows once the document is gone", async () => {
+  test("drops a cached document once it is deleted", async () => {
     const gone = { ok: false, reason: "status 404" };
     const { clock, read } = documents([
       { ok: true, document: good },
@@ -204,7 +204,7 @@ describe("createClientDocuments()", () => {
     expect((await read()).ok).toBe(false);
   });
 
-  test("asks one host only so often, however many addresses are named, and says try later", async () => {
+  test("limits requests per host, however many URLs are named, and reports a temporary error", async () => {
     const clock = createTestClock();
     let fetches = 0;
     const remote = createRemoteDocuments({ clock, fetch: async () => ({ ok: false, reason: `${(fetches += 1)}` }) });

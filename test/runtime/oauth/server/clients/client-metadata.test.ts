@@ -19,7 +19,7 @@ function refused(value: unknown) {
 const cb = "https://app.example.com/cb";
 
 describe("parseClientMetadata()", () => {
-  test("fills what clients leave out: both grant types, code, the default scope", () => {
+  test("adds defaults: both grant types, code, the default scope", () => {
     expect(parsed({ redirect_uris: [cb] })).toEqual({
       redirect_uris: [cb],
       token_endpoint_auth_method: "client_secret_basic",
@@ -110,7 +110,7 @@ describe("parseClientMetadata()", () => {
 });
 
 describe("hashMetadata()", () => {
-  test("changes with what the user was shown and where answers go, not with the order of redirect URIs", () => {
+  test("changes with displayed values and destinations, not with the order of redirect URIs", () => {
     const base = parsed({ redirect_uris: [cb, "http://localhost/cb"], client_name: "A" });
     const same = parsed({ redirect_uris: ["http://localhost/cb", cb], client_name: "A", scope: "mcp" });
     expect(hashMetadata(same)).toBe(hashMetadata(base));

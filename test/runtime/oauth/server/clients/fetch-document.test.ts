@@ -30,7 +30,7 @@ const answered = (parts: object) => ({
 });
 
 describe("createFetchDocument()", () => {
-  test("asks with the rules for client documents: listed hosts, never a private address, 5 KiB", async () => {
+  test("fetches by the rules for client documents: listed hosts, never a private address, 5 KiB", async () => {
     const { asked, read } = fetching(answered({}));
     expect(await read()).toEqual({ ok: true, document: { a: 1 } });
     expect(asked).toEqual([
@@ -67,7 +67,7 @@ describe("createFetchDocument()", () => {
     expect([result.ok, !result.ok && (result.transient ?? false)]).toEqual([false, transient]);
   });
 
-  test("says what TLS or DNS said of a host that cannot be read, and nothing of what the host says", async () => {
+  test("reports TLS and DNS errors of a host, but nothing of its content", async () => {
     const fetch = createSafeFetch({ development: true, resolve: async () => [{ address: "127.0.0.1", family: 4 }] });
     const { certificate, privateKey } = makeCertificate(Date.now());
     // Nobody here trusts it.

@@ -126,7 +126,7 @@ describe("matchesRedirectUri()", () => {
   });
 });
 
-describe("what a person and a browser are told about a redirect URI", () => {
+describe("redirect URIs for users and browsers", () => {
   test.each([
     ["https://app.example.com/cb", "app.example.com", "https://app.example.com", false],
     ["http://127.0.0.1:33418/cb", "127.0.0.1:33418", "http://127.0.0.1:33418", true],

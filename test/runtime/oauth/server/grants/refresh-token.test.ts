@@ -82,7 +82,7 @@ describe("openRefreshToken()", () => {
   });
 });
 
-describe("judgeRefreshToken()", () => {
+describe("classifyRefreshToken()", () => {
   test("the newest is current, the one before is rotated for 30 s and then reused", () => {
     const { classify } = rotate([1000]);
     expect(classify(1, 5000).kind).toBe("current");
@@ -132,7 +132,7 @@ describe("prolongReplay()", () => {
 });
 
 describe("replayAnswer()", () => {
-  test("gives the same answer to the holder of the rotated token, and to nobody else", () => {
+  test("returns the same response to the holder of the rotated token only", () => {
     const { tokens, family, classify } = rotate([1000]);
     const state = classify(0, 1001);
     if (state.kind !== "rotated") throw new Error(state.kind);
@@ -154,7 +154,7 @@ describe("replayAnswer()", () => {
     });
   });
 
-  test("what is stored holds no token in the clear", () => {
+  test("stores no token in plain text", () => {
     const { tokens, family } = rotate([1000, 1001]);
     const stored = JSON.stringify(family);
     for (const token of tokens) expect(stored).not.toContain(token);
