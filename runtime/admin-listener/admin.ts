@@ -82,10 +82,10 @@ function processPages(deps: PagesDeps): AdminPages {
       const { digest, generation, lastError, owners } = bundle.status();
       const draining = isDraining();
       const store = await storeHealth.look();
-      const kept = canPass(deps.records);
+      const canRecord = canPass(deps.records);
       // Ready as long as it serves verified callers: when the store is unavailable, a balancer that checks all replicas
       // would otherwise have none left.
-      const ready = isListening() && !draining && store.serves && generation > 0 && kept;
+      const ready = isListening() && !draining && store.serves && generation > 0 && canRecord;
       // A rejected configuration does not make this process unready: it serves the previous valid version, and the
       // other owners.
       return {
@@ -95,7 +95,7 @@ function processPages(deps: PagesDeps): AdminPages {
         draining,
         ...storeStatus(store),
         reload: lastError ? "failed" : "ok",
-        ...(!kept && { records: "unavailable" }),
+        ...(!canRecord && { records: "unavailable" }),
         ...degraded(owners),
       };
     },

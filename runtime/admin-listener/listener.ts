@@ -167,8 +167,8 @@ function createAnswers(
     const isOurName = hostAllowed(request.headers.host, names);
     // A request that is rejected anyway does not query the store for issued tokens.
     const isHopeless = certificateMissing || (!isOurName && atPath?.anyHost !== true);
-    const asked = isOpen || isHopeless ? "missing" : await callerOf(request.headers.authorization);
-    const [caller, tokenRefusal] = typeof asked === "string" ? [undefined, asked] : [asked];
+    const authenticated = isOpen || isHopeless ? "missing" : await callerOf(request.headers.authorization);
+    const [caller, tokenRefusal] = typeof authenticated === "string" ? [undefined, authenticated] : [authenticated];
     const scope = caller?.scope;
     const endpoint = tokenRefusal ? undefined : atPath;
     const anyHost = endpoint?.anyHost === true;
@@ -223,8 +223,8 @@ function createAnswers(
  * immediately.
  */
 function storeRequired(url: string): boolean | undefined {
-  const said = new URLSearchParams(url.split("?").slice(1).join("?")).getAll("store");
-  return said.every((each) => each === "required") ? said.length > 0 : undefined;
+  const values = new URLSearchParams(url.split("?").slice(1).join("?")).getAll("store");
+  return values.every((each) => each === "required") ? values.length > 0 : undefined;
 }
 
 function tokenRefused(refusal: TokenRefusal): AdminReply {
@@ -259,8 +259,8 @@ function readable(
     async readBody(maxBytes) {
       const body = await readWhole(request as AsyncIterable<Buffer>, maxBytes);
       if (!body) return undefined;
-      const asked = await callerOf(request.headers.authorization);
-      if (typeof asked === "string") throw new TokenRefused(asked);
+      const caller = await callerOf(request.headers.authorization);
+      if (typeof caller === "string") throw new TokenRefused(caller);
       return body;
     },
   };

@@ -61,18 +61,18 @@ export function publishTokenEndpoint(
   };
 
   async function mint(request: AdminRequest): Promise<AdminReply> {
-    const wanted = readMintRequest(await request.readBody(MAX_BODY_BYTES));
-    if (typeof wanted === "string") return json(400, { error: "body", message: wanted });
-    if (request.scope && !request.scope.covers(wanted.owner)) return outsideScope(request.scope);
-    const right = request.rights?.find(({ entry }) => matchesOwner(entry, wanted.owner));
+    const mintRequest = readMintRequest(await request.readBody(MAX_BODY_BYTES));
+    if (typeof mintRequest === "string") return json(400, { error: "body", message: mintRequest });
+    if (request.scope && !request.scope.covers(mintRequest.owner)) return outsideScope(request.scope);
+    const right = request.rights?.find(({ entry }) => matchesOwner(entry, mintRequest.owner));
     const by = request.token ?? right?.by;
     if (by === undefined) return json(403, { error: "owner", message: "this token is for other owners" });
-    const minted = await tokens.mint({ ...wanted, by });
+    const minted = await tokens.mint({ ...mintRequest, by });
     if (!minted) {
       const message = `this token has minted ${MOST_MINTED} that have not ended: end those that no run needs`;
       return json(429, { error: "too-many", message });
     }
-    log.info({ owner: minted.owner, id: minted.id, seconds: wanted.lifetimeSeconds }, "publish token issued");
+    log.info({ owner: minted.owner, id: minted.id, seconds: mintRequest.lifetimeSeconds }, "publish token issued");
     const target = `publish token ${minted.id} of ${minted.owner}`;
     await record?.({ action: "create", by: callerOf(request).by, target, before: null, after: endText(minted) });
     return json(201, { token: minted.token, ...described(minted) });

@@ -80,12 +80,12 @@ export async function blockTarget(
   target: BlockTarget,
   { reason, by, until }: NewBlock,
 ): Promise<readonly NamedTarget[]> {
-  const said = { reason, since: epochSeconds(deps.clock), by, ...(until === undefined ? {} : { until }) };
+  const details = { reason, since: epochSeconds(deps.clock), by, ...(until === undefined ? {} : { until }) };
   const { blocks } = await readBlocks(deps.store);
   const all = await resolveUsers(deps, target);
   for (const named of all) {
     const before = findState(blocks, named);
-    await putBlock(deps, { ...named, ...said });
+    await putBlock(deps, { ...named, ...details });
     await deps.record({ action: "block", target: textOf(named), before, after: endText(until), reason });
   }
   return all;
@@ -118,8 +118,8 @@ async function resolveUsers({ store }: BlockingDeps, target: BlockTarget): Promi
   if (ids.length > 0) return ids.map((id) => ({ ...target, name: id, email: target.name }));
   // Older versions wrote no tag for this lookup: checks all users with access.
   const owners = [...(await listSessions(store)), ...(await listGrants(store, {}))].map(({ userId }) => userId);
-  const wanted = lowerAscii(target.name);
-  const found = [...(await emailsOf(store, owners))].filter(([, email]) => lowerAscii(email) === wanted);
+  const address = lowerAscii(target.name);
+  const found = [...(await emailsOf(store, owners))].filter(([, email]) => lowerAscii(email) === address);
   if (found.length === 0) return [target];
   return found.map(([id]) => ({ ...target, name: id, email: target.name }));
 }

@@ -25,7 +25,7 @@ const MAX_REASON = 1000;
 export function startTellingBehind(deps: TellBehindDeps): Closable {
   let looking = Promise.resolve();
   const timer = setInterval(
-    task("the look at processes that lag", () => (looking = look())),
+    task("the look at processes that lag", () => (looking = check())),
     LOOK_EVERY_MS,
   );
   timer.unref();
@@ -36,7 +36,7 @@ export function startTellingBehind(deps: TellBehindDeps): Closable {
     },
   };
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     try {
       await tellBehind(deps);
     } catch (error) {

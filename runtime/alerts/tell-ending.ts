@@ -20,16 +20,16 @@ const LOOK_EVERY_MS = 3_600_000;
 const MAX_NAMES = 10;
 
 export function startTellingEnding(shown: ShownCertificates, notify: Notify, clock: Clock): Closable {
-  const look = (): void => tellEnding(shown, notify, clock);
-  const timer = setInterval(task("the look at certificates that end", look), LOOK_EVERY_MS);
+  const check = (): void => tellEnding(shown, notify, clock);
+  const timer = setInterval(task("the look at certificates that end", check), LOOK_EVERY_MS);
   timer.unref();
-  look();
+  check();
   return { close: async () => clearInterval(timer) };
 }
 
 /** One check. */
 export function tellEnding(shown: ShownCertificates, notify: Notify, clock: Clock): void {
-  const tell = (leaf: X509Certificate, of: Readonly<Record<string, string>>): void => {
+  const notifyOf = (leaf: X509Certificate, of: Readonly<Record<string, string>>): void => {
     const time = certificateTime(leaf, clock.now());
     if (time !== "ending" && time !== "ended") return;
     const names = namesOf(leaf).slice(0, MAX_NAMES);
@@ -37,10 +37,10 @@ export function tellEnding(shown: ShownCertificates, notify: Notify, clock: Cloc
     const subject = JSON.stringify([leaf.fingerprint256, time, of]);
     notify({ type: "certificate.ending", subject, data: { ...of, names, ends, ended: time === "ended" } });
   };
-  for (const leaf of shown.public?.leaves() ?? []) tell(leaf, { listener: "public" });
-  for (const leaf of shown.admin?.leaves() ?? []) tell(leaf, { listener: "admin" });
+  for (const leaf of shown.public?.leaves() ?? []) notifyOf(leaf, { listener: "public" });
+  for (const leaf of shown.admin?.leaves() ?? []) notifyOf(leaf, { listener: "admin" });
   for (const { host, owner, certificate } of shown.hosts()) {
     // It was validated when it was activated.
-    tell(new X509Certificate(certificate), { listener: "public", host, owner });
+    notifyOf(new X509Certificate(certificate), { listener: "public", host, owner });
   }
 }

@@ -10,11 +10,11 @@ const MAX_LENGTH = 400;
 export function startTellingRefused(bundle: Pick<Bundle, "status" | "onReport">, notify: Notify): Closable {
   /** Sent once while it is unchanged, however often it is checked. */
   let last = "";
-  const stop = bundle.onReport(look);
-  look();
+  const stop = bundle.onReport(check);
+  check();
   return { close: async () => stop() };
 
-  function look(): void {
+  function check(): void {
     const { lastError, published, degraded } = bundle.status();
     // For files, only the list of problems shows that the state is the same.
     const subject = lastError ? JSON.stringify([published?.generation ?? 0, lastError.problems]) : "";

@@ -15,19 +15,19 @@ export function startTellingSinks(thread: Pick<RecordsOfThread, "status">, notif
 
 /** @returns a function for one check */
 export function tellSinks(thread: Pick<RecordsOfThread, "status">, notify: Notify, clock: Clock): () => void {
-  const awaySince = new Map<string, number>();
-  const told = new Map<string, number>();
+  const unavailableSince = new Map<string, number>();
+  const reported = new Map<string, number>();
   return () => {
     const now = clock.now();
     for (const { name: sink, kind, isAway, waiting, lost } of thread.status()) {
       if (kind === "record_store") continue;
-      if (!isAway) awaySince.delete(sink);
-      else if (!awaySince.has(sink)) awaySince.set(sink, now);
+      if (!isAway) unavailableSince.delete(sink);
+      else if (!unavailableSince.has(sink)) unavailableSince.set(sink, now);
       // The same in all processes: one of them notifies.
-      if (now - (awaySince.get(sink) ?? now) >= AWAY_MS)
+      if (now - (unavailableSince.get(sink) ?? now) >= AWAY_MS)
         notify({ type: "records.away", subject: sink, data: { sink, waiting } });
-      if (lost > (told.get(sink) ?? 0)) notify({ type: "records.lost", subject: sink, data: { sink, lost } });
-      told.set(sink, lost);
+      if (lost > (reported.get(sink) ?? 0)) notify({ type: "records.lost", subject: sink, data: { sink, lost } });
+      reported.set(sink, lost);
     }
   };
 }

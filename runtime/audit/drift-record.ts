@@ -23,7 +23,7 @@ const MAX_TOOLS = 50;
 
 /** @returns one line with its line end */
 export function formatDriftRecord({ timeMs, requestId, bundleDigest, route, user, drifts }: DriftInput): string {
-  const told = drifts.slice(0, MAX_TOOLS).map(({ item, name, kind, digest }) => {
+  const listed = drifts.slice(0, MAX_TOOLS).map(({ item, name, kind, digest }) => {
     const listed = digest === undefined ? "" : `,"digest":"${digest}"`;
     const what = item === "tool" ? "" : `"item":"${item}",`;
     return `{${what}"${item === "tool" ? item : "name"}":${jsonText(name)},"drift":"${kind}"${listed}}`;
@@ -32,6 +32,6 @@ export function formatDriftRecord({ timeMs, requestId, bundleDigest, route, user
   return (
     `{"level":"warn","time":"${isoTime(timeMs)}","service":"authorize","message":"tool lock drift"` +
     `,"request-id":${jsonText(requestId)},"bundle-digest":${jsonText(bundleDigest)},"route":${jsonText(route)}${whose}` +
-    `,"tool-drift-count":${drifts.length},"tool-drift":[${told.join(",")}]}\n`
+    `,"tool-drift-count":${drifts.length},"tool-drift":[${listed.join(",")}]}\n`
   );
 }

@@ -193,11 +193,11 @@ function decisionText(decision: Decision): string {
 }
 
 function shadowText(decisions: readonly ShadowDecision[]): string {
-  const told = decisions.map(
+  const texts = decisions.map(
     ({ candidate, outcome, flip, reasons }) =>
       `{"candidate":${jsonText(candidate.name)},"outcome":"${outcome}","flip":"${flip}","reasons":${JSON.stringify(reasons)}}`,
   );
-  return `,"shadow":[${told.join(",")}]`;
+  return `,"shadow":[${texts.join(",")}]`;
 }
 
 function approvalText({ state, id, by }: NonNullable<RecordInput["approval"]>): string {

@@ -82,7 +82,7 @@ export function startHealth({ store, storeHealth, id, bundle, isApart, clock, lo
   const traffic = createTraffic(isApart);
   const tally = createTally(clock);
   const loop = monitorLoop();
-  const kept = keepTraffic({ traffic, id, store, takeLoopMs: () => loop.take(), clock, log });
+  const trafficKeeper = keepTraffic({ traffic, id, store, takeLoopMs: () => loop.take(), clock, log });
   const reader = readTraffic({ store, clock });
   let observed: Observed | undefined;
   const about = processFacts(() => observed?.isDraining() ?? false, storeHealth);
@@ -100,14 +100,14 @@ export function startHealth({ store, storeHealth, id, bundle, isApart, clock, lo
       own: report,
       processes: () => readProcesses(store),
       traffic: (tier) => reader.read(tier),
-      ownTraffic: (tier) => ownSteps(tier, kept.own(tier), epochSeconds(clock)),
+      ownTraffic: (tier) => ownSteps(tier, trafficKeeper.own(tier), epochSeconds(clock)),
     },
-    close: () => closeAll([loop, kept]),
+    close: () => closeAll([loop, trafficKeeper]),
   };
 
   async function report(): Promise<ProcessReport> {
     const { version, node, draining, store: storeState } = await about();
-    const { loopMs } = kept;
+    const { loopMs } = trafficKeeper;
     const webhook = observed?.webhook();
     return {
       id,

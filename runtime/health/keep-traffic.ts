@@ -42,7 +42,7 @@ export function keepTraffic({ traffic, id, store, takeLoopMs, clock, log }: Keep
   const waiting = new Map<string, { readonly record: TrafficRecord; readonly value: Rollup }>();
   let minute = currentMinute();
   let loopMs: number | undefined;
-  let isAway = false;
+  let isUnavailable = false;
   let writing = Promise.resolve();
   let timer = schedule(FIRST_PART_MS);
 
@@ -117,10 +117,10 @@ export function keepTraffic({ traffic, id, store, takeLoopMs, clock, log }: Keep
         if (expiresAt > epochSeconds(clock)) await store.put(key, value, { tags: [tag], expiresAt });
         if (waiting.get(key)?.value === value) waiting.delete(key);
       }
-      isAway = false;
+      isUnavailable = false;
     } catch (error) {
-      if (!isAway) log.warn({ reason: errorText(error) }, "cannot write traffic counts");
-      isAway = true;
+      if (!isUnavailable) log.warn({ reason: errorText(error) }, "cannot write traffic counts");
+      isUnavailable = true;
     }
   }
 }

@@ -127,14 +127,14 @@ function cutList(
 
 /** Unavailable ones first. */
 export function reportUpstreams(all: readonly UpstreamStatus[]): ProcessReport["upstreams"] {
-  const away = all.filter(({ healthy }) => !healthy);
-  const good = away.length < MAX_UPSTREAMS ? all.filter(({ healthy }) => healthy) : [];
-  const shown = [...away, ...good].slice(0, MAX_UPSTREAMS).map((each) => ({
+  const unavailable = all.filter(({ healthy }) => !healthy);
+  const good = unavailable.length < MAX_UPSTREAMS ? all.filter(({ healthy }) => healthy) : [];
+  const shown = [...unavailable, ...good].slice(0, MAX_UPSTREAMS).map((each) => ({
     ...each,
     upstream: cut(each.upstream),
     checks: each.checks.slice(0, 4).map((check) => ({ ...check, last_error: cut(check.last_error) })),
   }));
-  return { known: all.length, away: away.length, shown };
+  return { known: all.length, away: unavailable.length, shown };
 }
 
 export function reportCertificates(all: readonly CertificateReport[]): readonly CertificateReport[] {

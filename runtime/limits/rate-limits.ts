@@ -203,7 +203,7 @@ export class RateLimits implements Closable {
       if (!appliesTo(each.limit, facts)) continue;
       const key = keyOf(each.limit, facts);
       const waitMs = each.gate.refuses(key, nowMs);
-      if (waitMs !== 0) return judge(all, each, key, { waitMs }, facts, []);
+      if (waitMs !== 0) return settleTaken(all, each, key, { waitMs }, facts, []);
     }
     return undefined;
   }
@@ -222,10 +222,10 @@ export class RateLimits implements Closable {
       const taken = each.gate.take(key, nowMs);
       if (taken instanceof Promise)
         return taken.then((later) => {
-          const refused = judge(all, each, key, later, facts, passed);
+          const refused = settleTaken(all, each, key, later, facts, passed);
           return refused ?? this.#takeFrom(all, index + 1, facts, passed, this.#readClock());
         });
-      const refused = judge(all, each, key, taken, facts, passed);
+      const refused = settleTaken(all, each, key, taken, facts, passed);
       if (refused) return refused;
     }
     return admit(passed);
@@ -233,7 +233,7 @@ export class RateLimits implements Closable {
 }
 
 /** @returns the refusal, after undoing the earlier counts */
-function judge(
+function settleTaken(
   all: readonly RouteGate[],
   each: RouteGate,
   key: string,

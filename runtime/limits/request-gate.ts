@@ -94,7 +94,7 @@ export class RequestGate implements Gate {
       return count.taken;
     }
     if (nowMs < count.fullUntilMs) return refusal(count, nowMs);
-    if (this.#shared.isAway(nowMs)) return this.#takeAlone(count, nowMs);
+    if (this.#shared.isUnavailable(nowMs)) return this.#takeAlone(count, nowMs);
     if (count.mayAdvance && count.ahead < this.#advance) {
       const { aheadTaken } = count;
       count.ahead += 1;
@@ -189,10 +189,10 @@ export class RequestGate implements Gate {
 
   /** Removes the oldest idle count. The rest of its allotment counts until it expires. */
   #forgetOne(): void {
-    let looks = FORGET_LOOKS;
+    let checksLeft = FORGET_LOOKS;
     for (const [key, count] of this.#counts) {
       if (isQuiet(count)) this.#counts.delete(key);
-      if (isQuiet(count) || --looks === 0) return;
+      if (isQuiet(count) || --checksLeft === 0) return;
     }
   }
 
@@ -250,11 +250,11 @@ export class RequestGate implements Gate {
 
   /** Serves the waiting requests first, and keeps the rest for later ones. */
   #share(count: Count, { entry }: Allotment, granted: number, validUntilMs: number): void {
-    const lucky = count.waiting.splice(0, granted);
+    const served = count.waiting.splice(0, granted);
     const taken = { waitMs: 0, entry };
-    for (const resolve of lucky) resolve(taken);
-    count.served += lucky.length;
-    const rest = granted - lucky.length;
+    for (const resolve of served) resolve(taken);
+    count.served += served.length;
+    const rest = granted - served.length;
     if (rest === 0) return;
     if (count.taken.entry !== entry) {
       leave(count, count.taken.entry, count.left);

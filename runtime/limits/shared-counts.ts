@@ -33,7 +33,7 @@ export interface SharedCounts extends Closable {
     onLate?: (allotment: Allotment) => void,
   ): Promise<Allotment | undefined>;
   /** Whether the store failed a moment ago, and is not queried. */
-  isAway(nowMs: number): boolean;
+  isUnavailable(nowMs: number): boolean;
   /**
    * This process's share of a limit while the store is unavailable, rounded down; 0 if the number of processes is
    * unknown.
@@ -50,7 +50,7 @@ export function createSharedCounts(deps: SharedCountsDeps): SharedCounts {
   const { store, countProcesses, clock, log, longestWaitMs = LONGEST_WAIT_MS } = deps;
   let askAgainAtMs = 0;
   let leftAloneAtMs = 0;
-  let isAway = false;
+  let isUnavailable = false;
   let processes = 0;
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
@@ -68,12 +68,12 @@ export function createSharedCounts(deps: SharedCountsDeps): SharedCounts {
       underWay.add(work);
       try {
         const allotment = await work;
-        if (isAway) log.info("shared rate limits recovered");
-        isAway = false;
+        if (isUnavailable) log.info("shared rate limits recovered");
+        isUnavailable = false;
         return allotment;
       } catch (error) {
-        if (!isAway) log.warn({ reason: errorText(error) }, "cannot share rate limit counts");
-        isAway = true;
+        if (!isUnavailable) log.warn({ reason: errorText(error) }, "cannot share rate limit counts");
+        isUnavailable = true;
         leftAloneAtMs = clock.now();
         askAgainAtMs = leftAloneAtMs + LEFT_ALONE_MS;
         return undefined;
@@ -82,7 +82,7 @@ export function createSharedCounts(deps: SharedCountsDeps): SharedCounts {
       }
     },
 
-    isAway: (nowMs) => isAway && nowMs < askAgainAtMs && nowMs >= leftAloneAtMs,
+    isUnavailable: (nowMs) => isUnavailable && nowMs < askAgainAtMs && nowMs >= leftAloneAtMs,
     shareOf: (most) => (processes === 0 ? 0 : Math.floor(most / processes)),
 
     async lookAround() {

@@ -90,7 +90,7 @@ export class SlotGate implements Gate {
       return GRANTED;
     }
     if (nowMs < slots.fullUntilMs) return FULL;
-    if (this.#shared.isAway(nowMs)) return this.#takeAlone(slots);
+    if (this.#shared.isUnavailable(nowMs)) return this.#takeAlone(slots);
     return new Promise((resolve) => {
       slots.waiting.push(resolve);
       void this.#ask(slots);

@@ -133,7 +133,7 @@ export function renderBill(
   refs: readonly string[],
   more: readonly Component[] = [],
 ): string {
-  const kept = new Set(refs);
+  const keptRefs = new Set(refs);
   const known = new Set(refsOf(needed));
   const missing = refs.filter((ref) => !known.has(ref));
   if (missing.length > 0)
@@ -141,11 +141,11 @@ export function renderBill(
   const self = `${product.name}@${product.version}`;
   const top = needed.metadata.component["bom-ref"];
   const edges = needed.dependencies
-    .filter(({ ref }) => ref === top || kept.has(ref))
+    .filter(({ ref }) => ref === top || keptRefs.has(ref))
     .map(({ ref, dependsOn = [] }) => ({
       ref: ref === top ? self : ref,
       dependsOn: [
-        ...dependsOn.filter((each) => kept.has(each)),
+        ...dependsOn.filter((each) => keptRefs.has(each)),
         ...(ref === top ? more.map((component) => component["bom-ref"]) : []),
       ].toSorted(),
     }));
@@ -155,7 +155,7 @@ export function renderBill(
     specVersion: "1.5",
     version: 1,
     metadata: { component: { "bom-ref": self, type: "application", ...product, licenses } },
-    components: [...needed.components.filter((component) => kept.has(component["bom-ref"])), ...more],
+    components: [...needed.components.filter((component) => keptRefs.has(component["bom-ref"])), ...more],
     dependencies: edges,
   };
   return `${JSON.stringify(bill, null, 2)}\n`;

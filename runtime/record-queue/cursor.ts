@@ -8,7 +8,7 @@ import { numberAt, type Position, type Segment, type Slot, type SlotReader } fro
 export interface ReadPlace {
   readonly cursor: Cursor;
   readonly position: Position;
-  readonly told: readonly Loss[];
+  readonly reported: readonly Loss[];
   readonly records: number;
   readonly bytes: number;
 }
@@ -55,9 +55,9 @@ export class Cursor {
         const [first, last] = [Math.max(from, number + records), Math.min(at, number + segment.records)];
         return sum + Math.max(last - first, 0);
       }, 0);
-      const wanted = Math.max(segment.records - records - lost, 0);
-      this.waiting += wanted;
-      this.bytes += Math.ceil(((segment.bytes - offset) * wanted) / Math.max(segment.records - records, 1));
+      const remaining = Math.max(segment.records - records - lost, 0);
+      this.waiting += remaining;
+      this.bytes += Math.ceil(((segment.bytes - offset) * remaining) / Math.max(segment.records - records, 1));
     }
   }
 
@@ -78,15 +78,15 @@ export class Cursor {
 
   /** @param after absent: from the last commit @returns undefined: nothing follows. @throws errors of the disk */
   async read(maxRecords: number, maxBytes: number, after?: ReadPlace): Promise<Batch | undefined> {
-    const { told = [], records = 0, bytes = 0 }: Partial<ReadPlace> = after ?? {};
+    const { reported = [], records = 0, bytes = 0 }: Partial<ReadPlace> = after ?? {};
     for (let from = after?.position ?? this.#position; ;) {
       const { position, isReadable } = this.#nextOf(from);
       const number = isReadable ? numberAt(position) : this.slot.end;
       const due = this.losses
-        .filter((loss) => (loss.at ?? Infinity) <= number && !told.includes(loss))
+        .filter((loss) => (loss.at ?? Infinity) <= number && !reported.includes(loss))
         .slice(0, maxRecords);
       if (due.length > 0) {
-        const end = { cursor: this, position, told: [...told, ...due], records, bytes };
+        const end = { cursor: this, position, reported: [...reported, ...due], records, bytes };
         return { losses: due, lines: [], valueAt: () => undefined, bytes: 0, damaged: 0, end };
       }
       if (!isReadable) return undefined;
@@ -96,7 +96,7 @@ export class Cursor {
       from = end;
       if (this.#lossOf(number)) continue;
       const read = end.offset - position.offset;
-      const place = { told, records: records + end.records - position.records, bytes: bytes + read };
+      const place = { reported, records: records + end.records - position.records, bytes: bytes + read };
       const valueAt: Batch["valueAt"] = (at) => this.#recent?.get(number + at);
       return {
         losses: [],
@@ -110,7 +110,7 @@ export class Cursor {
   }
 
   /** @param lost losses within the committed records: reported before the next batch */
-  commit({ position, told, records, bytes }: ReadPlace, lost: readonly Loss[]): void {
+  commit({ position, reported, records, bytes }: ReadPlace, lost: readonly Loss[]): void {
     this.#position = position;
     this.waiting = Math.max(this.waiting - records, 0);
     this.bytes = this.waiting === 0 ? 0 : Math.max(this.bytes - bytes, 0);
@@ -119,8 +119,8 @@ export class Cursor {
     } catch {
       // Records sent twice after a crash are not a loss.
     }
-    if (told.length + lost.length > 0) {
-      this.losses = [...lost, ...this.losses.filter((loss) => !told.includes(loss))];
+    if (reported.length + lost.length > 0) {
+      this.losses = [...lost, ...this.losses.filter((loss) => !reported.includes(loss))];
       this.keep();
     }
     this.#onCommit();

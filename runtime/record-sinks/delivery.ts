@@ -139,7 +139,7 @@ export class Delivery {
     const again = await this.#sendAgain(setAside);
     if (typeof again === "object") return this.#ending.signal.aborted ? "again" : this.#failed(again);
     // At most the records that do not report a loss: losing one of those would create another such record, endlessly.
-    const refused = again + Math.min(rejected, records.filter(isTold).length);
+    const refused = again + Math.min(rejected, records.filter(isLossReported).length);
     const isFull = batch.lines.length === this.#maxRecords || batch.bytes > sender.maxBytes / 2;
     const maxRecords = Math.min(this.#maxRecords * 2, sender.maxRecords);
     this.#giveUpNothing();
@@ -157,7 +157,7 @@ export class Delivery {
     for (const record of records) {
       const result = await this.#deps.sender.send([record], this.#ending.signal);
       if (result.outcome === "away") return result;
-      if (isTold(record) && (result.outcome === "refused" || (result.rejected ?? 0) > 0)) refused += 1;
+      if (isLossReported(record) && (result.outcome === "refused" || (result.rejected ?? 0) > 0)) refused += 1;
     }
     return refused;
   }
@@ -211,7 +211,7 @@ function recordsOf(
     if (!record) lost.damaged += 1;
     else if (Buffer.byteLength(record.text) >= MAX_RECORD_BYTES) lost["too-long"] += 1;
     // A copy from the log of a loss that was reported at its position.
-    else if (end.cursor.isLegacy || isTold(record) || record.value["sink"] !== name) records.push(record);
+    else if (end.cursor.isLegacy || isLossReported(record) || record.value["sink"] !== name) records.push(record);
   }
   return { records, lost };
 }
@@ -224,7 +224,7 @@ function add(left: Lost, right: Lost): Lost {
 }
 
 /** Whether losing this record is reported. */
-function isTold({ value }: SpooledRecord): boolean {
+function isLossReported({ value }: SpooledRecord): boolean {
   return value["message"] !== GAP_MESSAGE;
 }
 

@@ -57,7 +57,7 @@ export function sinkReceiver(
 export function openRecordSink(options: RecordSinkOptions, deps: RecordSinkDeps): RecordConsumer {
   const { name, target } = options;
   const { receiver, clock, log, closeWithinMs = 2_000 } = deps;
-  let isAway = false;
+  let isUnavailable = false;
   let taken = 0;
   let lastError: string | undefined;
   let lastSuccessAt: number | undefined;
@@ -69,13 +69,13 @@ export function openRecordSink(options: RecordSinkOptions, deps: RecordSinkDeps)
     onTaken(count) {
       taken += count;
       lastSuccessAt = clock.now();
-      if (isAway) log.info({ sink: name, waiting: receiver.waiting }, "record sink recovered");
-      isAway = false;
+      if (isUnavailable) log.info({ sink: name, waiting: receiver.waiting }, "record sink recovered");
+      isUnavailable = false;
     },
     onAway(reason) {
       lastError = reason;
-      if (!isAway) log.warn({ sink: name, reason }, "record sink unavailable, records queued");
-      isAway = true;
+      if (!isUnavailable) log.warn({ sink: name, reason }, "record sink unavailable, records queued");
+      isUnavailable = true;
     },
   });
   return {
@@ -85,7 +85,7 @@ export function openRecordSink(options: RecordSinkOptions, deps: RecordSinkDeps)
     status: () => ({
       name,
       kind: target.kind,
-      isAway,
+      isAway: isUnavailable,
       waiting: receiver.waiting,
       taken,
       lost: receiver.lost,

@@ -35,7 +35,7 @@ export async function countInSlots(
       `Cannot count records: expected 1 to ${MAX_SLOTS} slots of a time that passes`,
     );
   const deadline = performance.now() + maxMs;
-  const whole: Range = { low: firstIdAt(Math.max(sinceMs, now - maxAgeMs)), high: firstIdAt(untilMs) };
+  const fullRange: Range = { low: firstIdAt(Math.max(sinceMs, now - maxAgeMs)), high: firstIdAt(untilMs) };
   const origin = firstIdAt(sinceMs);
   const width = (firstIdAt(untilMs) - origin) / BigInt(slots) + 1n;
   const criteria = criteriaOf(query);
@@ -43,18 +43,21 @@ export async function countInSlots(
   const segments = await db.segments();
   for (const [index, segment] of [...segments.entries()].toReversed()) {
     const low = index === 0 ? 0n : segment.firstId;
-    const high = segments[index + 1]?.firstId ?? whole.high;
-    const range = { low: low > whole.low ? low : whole.low, high: high < whole.high ? high : whole.high };
+    const high = segments[index + 1]?.firstId ?? fullRange.high;
+    const range = {
+      low: low > fullRange.low ? low : fullRange.low,
+      high: high < fullRange.high ? high : fullRange.high,
+    };
     if (range.low >= range.high) continue;
     if (performance.now() > deadline) return { slots: counts, countedSinceMs: timeOf(range.high) };
     const { leading, rows } = await chooseLeading(db, segment, range, criteria);
     if (rows === 0) continue;
     for (const part of rowsOf(db, segment, criteria, leading)) {
       for (let end = range.high; ;) {
-        const given = [origin, width, ...part.values({ low: range.low, high: end })];
+        const values = [origin, width, ...part.values({ low: range.low, high: end })];
         const found = await db.all(
           `SELECT (id - ?) / ?, outcome, count(*), min(id) FROM (${part.sql} ORDER BY id DESC LIMIT ${STRIDE}) AS part GROUP BY 1, 2`,
-          given,
+          values,
         );
         let counted = 0;
         for (const [slot, outcome, count, lowest] of found) {

@@ -46,7 +46,7 @@ export async function findRecords(
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
     throw new GatewayError("records.query", `Cannot find records: limit is ${limit}, must be 1 to ${MAX_LIMIT}`);
   const cursor = query.cursor === undefined ? undefined : parseCursor(query.cursor, order);
-  const whole: Range = {
+  const fullRange: Range = {
     low: firstIdAt(Math.max(sinceMs, now - maxAgeMs)),
     high: untilMs === undefined ? LAST_ID : firstIdAt(untilMs),
   };
@@ -64,7 +64,7 @@ export async function findRecords(
 
   for (const { segment, range: all } of inOrder(await db.segments(), order)) {
     if (cursor && (order === "newest" ? segment.number > cursor.segment : segment.number < cursor.segment)) continue;
-    let range = narrow(all, whole);
+    let range = narrow(all, fullRange);
     if (cursor?.segment === segment.number) range = after(range, cursor.id, order);
     if (range.low >= range.high) continue;
     used += SEGMENT_ROWS;
@@ -75,8 +75,8 @@ export async function findRecords(
       const isShort = few !== undefined || criteria.length === (leading === undefined ? 0 : 1);
       const end = isShort ? undefined : await search.stride(range);
       const stretch = end === undefined ? range : upTo(range, end, order);
-      const wanted = limit + 1 - found.length;
-      const rows = await search.rows(stretch, wanted);
+      const missing = limit + 1 - found.length;
+      const rows = await search.rows(stretch, missing);
       for (const { id, record } of rows) {
         const at = formatCursor(order, segment.number, id);
         if (record !== undefined && isAskedFor(record, query)) found.push({ record, at });
@@ -85,7 +85,7 @@ export async function findRecords(
       const last = rows.at(-1);
       used += end === undefined ? rows.length : leading === undefined ? SCAN_STRIDE / 5 : STRIDE;
       // After a full result there may be more in the same stretch.
-      if (last !== undefined && rows.length === wanted) range = after(range, last.id, order);
+      if (last !== undefined && rows.length === missing) range = after(range, last.id, order);
       else if (end === undefined) break;
       else range = after(range, end, order);
       const edge = order === "newest" ? range.high : range.low - 1n;

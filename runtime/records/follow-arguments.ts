@@ -8,14 +8,14 @@ export function followArguments(
   snapshots: Pick<Snapshots, "current" | "subscribe">,
   thread: Pick<RecordsOfThread, "declareArguments">,
 ): Closable {
-  const tell = (): void => {
+  const sendDeclared = (): void => {
     const declared = snapshots.current().routes.flatMap((route) => {
       const of = recordArgumentsOf(route);
       return of === undefined ? [] : [[route.key, of] as const];
     });
     thread.declareArguments(new Map(declared));
   };
-  tell();
-  const unsubscribe = snapshots.subscribe(tell);
+  sendDeclared();
+  const unsubscribe = snapshots.subscribe(sendDeclared);
   return { close: () => Promise.resolve(unsubscribe()) };
 }

@@ -18,15 +18,15 @@ if (parentPort) {
 }
 
 function serve(port: MessagePort, settings: RecordThreadSettings): void {
-  const tell = (message: FromRecordThread): void => send(port, message);
+  const post = (message: FromRecordThread): void => send(port, message);
   const logAt =
     (level: LogLevel) =>
     (fields: object, message: string): void =>
-      tell({ type: "log", level, fields, message });
+      post({ type: "log", level, fields, message });
   const consumers = openConsumers(settings, {
     clock: systemClock,
     log: { info: logAt("info"), warn: logAt("warn"), error: logAt("error") },
-    record: (line) => tell({ type: "line", line }),
+    record: (line) => post({ type: "line", line }),
   });
   serveRecords(port, settings, { consumers, clock: systemClock });
 }

@@ -96,11 +96,11 @@ function keyProblem(key: Key): string | undefined {
   if (key["kty"] === "RSA") return rsaProblem(key);
   const { crv } = key;
   const bytes = COORDINATE_BYTES.get(crv);
-  const isWhole =
+  const isComplete =
     bytes === undefined
       ? decode(key["x"])?.length === ED25519_BYTES
       : decode(key["x"])?.length === bytes && decode(key["y"])?.length === bytes;
-  return isWhole && canBeRead(publicMembers(key)) ? undefined : `is no point of the curve ${String(crv)}`;
+  return isComplete && canBeRead(publicMembers(key)) ? undefined : `is no point of the curve ${String(crv)}`;
 }
 
 function rsaProblem({ n, e }: Key): string | undefined {

@@ -34,8 +34,8 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   let bestScore = Number.POSITIVE_INFINITY;
   for (const candidate of known) {
     const plain = candidate.toLowerCase().replaceAll("-", "_");
-    const begun = written.length >= 5 && (plain.startsWith(`${written}_`) || written.startsWith(`${plain}_`));
-    const distance = begun ? 1 : editDistance(written, plain, limit);
+    const isPrefix = written.length >= 5 && (plain.startsWith(`${written}_`) || written.startsWith(`${plain}_`));
+    const distance = isPrefix ? 1 : editDistance(written, plain, limit);
     // Most typing errors are near the end: "cookie_expire" means "cookie_expiration", not "cookie_name".
     const score = distance - 0.3 * sharedBeginning(written, plain);
     if (distance < limit && score < bestScore) [best, bestScore] = [candidate, score];

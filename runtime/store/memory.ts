@@ -159,9 +159,9 @@ function sweep({ rows, leases, counts, feeds }: Tables, clock: Clock): number {
     if (lastSecond(entries) <= epochSeconds(clock) && counts.delete(key)) removed++;
   }
   for (const [feed, entries] of feeds) {
-    const kept = entries.filter((row) => row.expiresAt > epochSeconds(clock));
-    removed += entries.length - kept.length;
-    feeds.set(feed, kept);
+    const live = entries.filter((row) => row.expiresAt > epochSeconds(clock));
+    removed += entries.length - live.length;
+    feeds.set(feed, live);
   }
   return removed;
 }

@@ -32,7 +32,7 @@ export interface OwedOptions {
 
 export function createOwed({ clock, log, what, lifetime, act }: OwedOptions): Owed {
   /** Key → epoch seconds until which it is held. */
-  const held = new Map<string, number>();
+  const pending = new Map<string, number>();
   /**
    * Keys whose first attempt has not ended. The feed, which it writes to, is read meanwhile: that must not cause a
    * second write.
@@ -42,29 +42,31 @@ export function createOwed({ clock, log, what, lifetime, act }: OwedOptions): Ow
 
   const retryAll = async (keys: readonly string[]): Promise<void> => {
     for (const key of keys) {
-      if ((held.get(key) ?? 0) > epochSeconds(clock)) await act(key);
-      held.delete(key);
+      if ((pending.get(key) ?? 0) > epochSeconds(clock)) await act(key);
+      pending.delete(key);
     }
     log.info({ what, count: keys.length }, "pending store writes completed");
   };
 
-  const retry = (keys = [...held.keys()].filter((key) => !attempted.has(key))): Promise<void> => {
+  const retry = (keys = [...pending.keys()].filter((key) => !attempted.has(key))): Promise<void> => {
     if (keys.length === 0) return Promise.resolve();
     retrying ??= retryAll(keys)
       // Tried again at the next reading of the feed.
-      .catch((error: unknown) => log.warn({ what, count: held.size, reason: errorText(error) }, "store writes pending"))
+      .catch((error: unknown) =>
+        log.warn({ what, count: pending.size, reason: errorText(error) }, "store writes pending"),
+      )
       .finally(() => (retrying = undefined));
     return retrying;
   };
 
   return {
-    has: (key) => held.has(key),
+    has: (key) => pending.has(key),
     async settle(key) {
-      held.set(key, epochSeconds(clock) + lifetime());
+      pending.set(key, epochSeconds(clock) + lifetime());
       attempted.add(key);
       try {
         await act(key);
-        held.delete(key);
+        pending.delete(key);
       } finally {
         attempted.delete(key);
       }
@@ -72,8 +74,8 @@ export function createOwed({ clock, log, what, lifetime, act }: OwedOptions): Ow
     retry: () => retry(),
     async close() {
       await retrying;
-      await retry([...held.keys()]);
-      if (held.size > 0) log.error({ what, count: held.size }, "store writes lost on shutdown");
+      await retry([...pending.keys()]);
+      if (pending.size > 0) log.error({ what, count: pending.size }, "store writes lost on shutdown");
     },
   };
 }

@@ -125,7 +125,8 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
     const { mount, body } = credentials;
     const answer = await requests.ask({ method: "POST", path: `auth/${mount}/login`, body });
     if (!answer.ok) return { ok: false, failure: answer.failure };
-    if (answer.status !== 200) return { ok: false, failure: refusal(answer.status, mount) + said(answer.body, body) };
+    if (answer.status !== 200)
+      return { ok: false, failure: refusal(answer.status, mount) + serverMessage(answer.body, body) };
     const fresh = heldOf(answer.body);
     if (fresh) return { ok: true, held: fresh };
     return { ok: false, failure: `the login at "auth/${mount}/login" gave no token, must need nothing beside` };
@@ -181,12 +182,12 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
  * The server's message about a login, without the secret that was presented: mostly the part of the role that does not
  * match.
  */
-function said({ errors }: Members, shown: { readonly jwt?: string; readonly secret_id?: string }): string {
+function serverMessage({ errors }: Members, presented: { readonly jwt?: string; readonly secret_id?: string }): string {
   const texts = Array.isArray(errors) ? errors.filter((each) => typeof each === "string" && each !== "") : [];
   if (texts.length === 0) return "";
   let text = texts.join("; ");
   // However short: a server that quotes it must not get it into the log.
-  for (const secret of [shown.jwt, shown.secret_id])
+  for (const secret of [presented.jwt, presented.secret_id])
     if (secret !== undefined && secret !== "") text = text.replaceAll(secret, "[redacted]");
   return `; it says ${quoteAnswer(text, [])}`;
 }

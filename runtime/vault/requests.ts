@@ -72,10 +72,10 @@ export function createVaultRequests(
         ...(token !== undefined && { "x-vault-token": token }),
         ...(body && { "content-type": "application/json" }),
       };
-      const asked = { method, headers, body: body && JSON.stringify(body), maxBytes: MAX_BYTES };
+      const options = { method, headers, body: body && JSON.stringify(body), maxBytes: MAX_BYTES };
       let url = new URL(`/v1/${path}`, origin);
       for (let redirects = 0; ; redirects++) {
-        const answer = await used({ ...asked, url, signal: AbortSignal.timeout(timeoutMs) });
+        const answer = await used({ ...options, url, signal: AbortSignal.timeout(timeoutMs) });
         if (!answer.ok) {
           retire(used);
           const { reason, problem } = answer;

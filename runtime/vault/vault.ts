@@ -90,7 +90,7 @@ interface Entry {
   triedAtMs: number;
   dueAtMs: number;
   /** State that was last reported. */
-  told: string | undefined;
+  reported: string | undefined;
   running: Promise<void> | undefined;
 }
 
@@ -149,7 +149,7 @@ export class Vault implements Closable {
     return new Map(
       known.map(({ ref, reference, entry }): [string, VaultSecret] => {
         if (!reference || !entry) return [ref, { failure: "it is no reference to such a server" }];
-        entry.told = this.#markOf(entry);
+        entry.reported = this.#markOf(entry);
         return [ref, this.#secretOf(entry, reference.field)];
       }),
     );
@@ -158,10 +158,10 @@ export class Vault implements Closable {
   /** The same for a process that cannot start without them: retries until the server responds, for `START_MS`. */
   async readAtStart(refs: readonly string[], onWait?: OnWait): Promise<void> {
     const begunMs = performance.now();
-    const goesOn = (): boolean => this.#outage !== undefined && performance.now() - begunMs < START_MS;
+    const mayRetry = (): boolean => this.#outage !== undefined && performance.now() - begunMs < START_MS;
     await this.read(refs);
     if (this.#outage) onWait?.(this.#outage.failure);
-    while (goesOn() && !this.#closing.signal.aborted) {
+    while (mayRetry() && !this.#closing.signal.aborted) {
       await delay(this.#options.againMs, undefined, { signal: this.#closing.signal }).catch(ignore);
       await this.read(refs, true);
     }
@@ -196,7 +196,7 @@ export class Vault implements Closable {
     if (!entry) {
       const times = { askedAtMs: now, triedAtMs: 0, dueAtMs: 0, foundAtMs: 0, failures: 0 };
       const state = { asked: new Map(), found: undefined, foundMark: "", failure: undefined, failedOf: undefined };
-      this.#entries.set(place.path, (entry = { place, ...times, ...state, told: undefined, running: undefined }));
+      this.#entries.set(place.path, (entry = { place, ...times, ...state, reported: undefined, running: undefined }));
     }
     entry.askedAtMs = now;
     entry.asked.set(reference.field, { givenAtMs: entry.asked.get(reference.field)?.givenAtMs, atMs: now });
@@ -218,10 +218,10 @@ export class Vault implements Closable {
 
   /** One notification for all reads that ended together. Callers in between get the state known by then. */
   #tellNews(): void {
-    const told = [...this.#entries.values()].filter((entry) => entry.told !== undefined);
-    const others = told.filter((entry) => entry.told !== this.#markOf(entry));
+    const reported = [...this.#entries.values()].filter((entry) => entry.reported !== undefined);
+    const others = reported.filter((entry) => entry.reported !== this.#markOf(entry));
     if (others.length === 0 || this.#closing.signal.aborted) return;
-    for (const entry of others) entry.told = this.#markOf(entry);
+    for (const entry of others) entry.reported = this.#markOf(entry);
     for (const listener of this.#listeners) listener();
   }
 

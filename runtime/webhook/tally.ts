@@ -36,7 +36,7 @@ export function createTally(host: string, log: Log) {
   /** One line when failures start, one when they end. */
   let isFailing = false;
   let isFull = false;
-  let isAway = false;
+  let isUnavailable = false;
 
   const count = (event: EventType, result: Result): void => {
     const key = `${event} ${result}`;
@@ -56,8 +56,8 @@ export function createTally(host: string, log: Log) {
     found(number: number, oldest: number | undefined): void {
       waiting = number;
       oldestAt = oldest ?? null;
-      if (isAway) log.info("webhook event storage recovered");
-      isAway = false;
+      if (isUnavailable) log.info("webhook event storage recovered");
+      isUnavailable = false;
     },
     added(at: number): void {
       waiting++;
@@ -85,8 +85,8 @@ export function createTally(host: string, log: Log) {
       isFull = true;
     },
     away(reason: string): void {
-      if (!isAway) log.warn({ reason }, "cannot store webhook events");
-      isAway = true;
+      if (!isUnavailable) log.warn({ reason }, "cannot store webhook events");
+      isUnavailable = true;
     },
     status: (): WebhookStatus => ({
       host,

@@ -125,8 +125,8 @@ export class Webhook implements Closable {
 
   async #round(): Promise<void> {
     await this.#keepFresh();
-    const looks = this.#ticks++ % LOOK_EVERY === 0;
-    if (this.#closed || (!looks && this.#tally.waiting() === 0)) return;
+    const checksOthers = this.#ticks++ % LOOK_EVERY === 0;
+    if (this.#closed || (!checksOthers && this.#tally.waiting() === 0)) return;
     const lease = await this.#deps.store.lease("webhook", LEASE_MS);
     // Another process is at it.
     if (!lease) return;

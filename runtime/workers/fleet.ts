@@ -132,10 +132,10 @@ export class Fleet {
     await Promise.all(
       this.#members.map(async ({ worker }) => {
         if (!worker || worker.isDead()) return;
-        const gone = new Promise((resolve) => worker.once("exit", resolve));
+        const exited = new Promise((resolve) => worker.once("exit", resolve));
         const timer = setTimeout(() => worker.process.kill("SIGKILL"), timeoutMs);
         if (worker.isConnected()) worker.send({ type: "stop" });
-        await gone;
+        await exited;
         clearTimeout(timer);
       }),
     );
@@ -239,13 +239,13 @@ export class Fleet {
     return new Promise((resolve) => {
       const finish = (value: WorkerAnswers[keyof WorkerAnswers] | undefined): void => {
         clearTimeout(timer);
-        worker.off("exit", gone);
+        worker.off("exit", onExit);
         this.#waiting.delete(id);
         resolve(value);
       };
-      const gone = (): void => finish(undefined);
-      const timer = setTimeout(gone, ANSWER_WITHIN_MS);
-      worker.once("exit", gone);
+      const onExit = (): void => finish(undefined);
+      const timer = setTimeout(onExit, ANSWER_WITHIN_MS);
+      worker.once("exit", onExit);
       this.#waiting.set(id, finish);
       worker.send({ type: "ask", id, what });
     });

@@ -12,18 +12,18 @@ const LINE_END = 0x0a;
 
 /** @returns resolves when everything that came is passed on */
 export function forwardLines(from: Readable, to: Writable): Promise<void> {
-  let begun: Buffer[] = [];
+  let partial: Buffer[] = [];
   return new Promise((resolve) => {
     from.on(
       "data",
       task("the output of a worker", (chunk: Buffer) => {
         const end = chunk.lastIndexOf(LINE_END) + 1;
         if (end === 0) {
-          begun.push(chunk);
+          partial.push(chunk);
           return;
         }
-        const lines = Buffer.concat([...begun, chunk.subarray(0, end)]);
-        begun = end < chunk.length ? [chunk.subarray(end)] : [];
+        const lines = Buffer.concat([...partial, chunk.subarray(0, end)]);
+        partial = end < chunk.length ? [chunk.subarray(end)] : [];
         from.pause();
         // A closed output must not prevent the workers from ending.
         to.write(lines, () => from.resume());
@@ -33,7 +33,7 @@ export function forwardLines(from: Readable, to: Writable): Promise<void> {
       "close",
       task("the output of a worker", () => {
         // A worker was killed in the middle of a line: the next line must start on its own.
-        if (begun.length > 0) to.write(Buffer.concat([...begun, Buffer.from("\n")]));
+        if (partial.length > 0) to.write(Buffer.concat([...partial, Buffer.from("\n")]));
         resolve();
       }),
     );

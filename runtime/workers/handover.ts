@@ -61,10 +61,10 @@ export function createHandover(): (worker: Worker) => void {
       "internalMessage",
       task("a connection that is handed over", ({ ack, accepted, act, key, cmd }) => {
         if (act === "close" && key !== undefined) listenersOn(key).delete(worker);
-        const given = ack === undefined ? undefined : untaken.get(ack);
-        if (given && ack !== undefined) {
+        const pending = ack === undefined ? undefined : untaken.get(ack);
+        if (pending && ack !== undefined) {
           untaken.delete(ack);
-          if (accepted === false && listenersOn(given.key).size === 0) given.handle.close();
+          if (accepted === false && listenersOn(pending.key).size === 0) pending.handle.close();
         }
         // It had no descriptor left for the connection. Its channel is stuck from here on, and it would get no other
         // one, however many descriptors it has later. It finishes its requests, and another worker replaces it.

@@ -84,8 +84,8 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const faults = own(reportFaults(log));
     const validator = own(new Validator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }));
     const { slices } = await createPublishedSlices({ store }).read();
-    const kept = (): Promise<readonly SealedSlice[]> => createPreviousSliceStore({ store }).read();
-    const { problems } = await validator.validate(publishedSources(slices), [], await kept());
+    const readPrevious = (): Promise<readonly SealedSlice[]> => createPreviousSliceStore({ store }).read();
+    const { problems } = await validator.validate(publishedSources(slices), [], await readPrevious());
     if (problems.some(({ severity }) => severity === "error")) {
       throw new GatewayError("config.invalid", problems.map(formatProblem).join("\n"));
     }
@@ -109,7 +109,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const publishes = createPublishCounter();
     const publisher = new Publisher({
       store,
-      validate: createCandidateValidation(validator, () => ({ env: process.env, sealing, vault }), kept),
+      validate: createCandidateValidation(validator, () => ({ env: process.env, sealing, vault }), readPrevious),
       clock: systemClock,
       record: recordsActions ? recordPublished(recording) : undefined,
       onStored: () => fleet.tell({ type: "look" }),

@@ -18,7 +18,7 @@ process.on("SIGINT", () => {});
 try {
   serve(await startGateway({ config, worker }));
 } catch (error) {
-  tell({ type: "failed", message: errorText(error) }, () => process.exit(1));
+  sendMessage({ type: "failed", message: errorText(error) }, () => process.exit(1));
 }
 
 function serve(gateway: Gateway): void {
@@ -27,7 +27,7 @@ function serve(gateway: Gateway): void {
   const stop = (): void => void close().finally(() => process.exit(0));
   // The supervisor starts another one after the end, and logs the reason.
   installLastResort((error) => {
-    tell({ type: "failed", message: errorText(error) });
+    sendMessage({ type: "failed", message: errorText(error) });
     return close();
   }, gateway.closeTimeoutMs);
   process.on("SIGTERM", stop);
@@ -51,13 +51,13 @@ function serve(gateway: Gateway): void {
       }
     }),
   );
-  tell({ type: "ready", origin: gateway.origin });
+  sendMessage({ type: "ready", origin: gateway.origin });
 }
 
 const answerSupervisor = task(
   "the answer to the supervisor",
   async (gateway: Gateway, id: number, what: keyof WorkerAnswers) =>
-    tell({ type: "answer", id, value: await answer(gateway, what) }),
+    sendMessage({ type: "answer", id, value: await answer(gateway, what) }),
 );
 const reload = task("the reload", (gateway: Gateway) => gateway.reload());
 
@@ -79,7 +79,7 @@ async function answer(gateway: Gateway, what: keyof WorkerAnswers): Promise<Work
   };
 }
 
-function tell(message: FromWorker, then: () => void = () => {}): void {
+function sendMessage(message: FromWorker, then: () => void = () => {}): void {
   // Without a channel the supervisor is gone, and `cluster` ends this process.
   if (process.connected) process.send?.(message, then);
   else then();

@@ -226,10 +226,10 @@ async function described(
 ): Promise<readonly Readonly<Record<string, string>>[]> {
   const emails = await emailsFor(kind, store, things);
   return things.map((thing) => {
-    const said = Object.entries(rowOf(kind, thing, emails)).flatMap(([name, value]) =>
+    const members = Object.entries(rowOf(kind, thing, emails)).flatMap(([name, value]) =>
       value === undefined || value === "" ? [] : [[name, value] as const],
     );
-    return Object.fromEntries([["id", kind.idOf(thing)], ...said]);
+    return Object.fromEntries([["id", kind.idOf(thing)], ...members]);
   });
 }
 

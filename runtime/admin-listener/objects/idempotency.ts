@@ -69,8 +69,8 @@ export async function answerOnce(
     throw error;
   }
   const { status, body } = answer;
-  const kept = { request, answer: { status, body } };
+  const entry = { request, answer: { status, body } };
   // The action is done: without the store the caller still gets the response, once.
-  await store.put(name, kept, { expiresAt: epochSeconds(clock) + ANSWER_SECONDS }).catch(ignore);
+  await store.put(name, entry, { expiresAt: epochSeconds(clock) + ANSWER_SECONDS }).catch(ignore);
   return answer;
 }

@@ -202,11 +202,11 @@ async function removeSlice(request: AdminRequest, owner: string, publisher: Publ
 async function rollback(request: AdminRequest, publisher: Publisher): Promise<AdminReply> {
   if (request.method !== "POST") return notAllowed("POST");
   const body = await request.readBody(MAX_ROLLBACK_BYTES);
-  const wanted = body && readRollbackRequest(body);
-  if (!wanted) {
+  const rollback = body && readRollbackRequest(body);
+  if (!rollback) {
     return json(400, { error: "body", message: 'the body must be JSON such as {"owner": "team", "to": 12} or {}' });
   }
-  return answerOutcome(wanted.owner, await publisher.rollback(wanted, callerOf(request)));
+  return answerOutcome(rollback.owner, await publisher.rollback(rollback, callerOf(request)));
 }
 
 function readRollbackRequest(body: Buffer): { owner?: string | undefined; to?: number | undefined } | undefined {

@@ -73,15 +73,15 @@ export function startChain(options: ChainOptions): Chain {
   }
 
   function checkpoint(): void {
-    const said: Checkpoint = {
+    const checkpointData: Checkpoint = {
       instance,
       size: next,
       root: rootText(tree.root()),
       time: isoTime(clock.now()),
       leavesDigest: digestOfLeaves(leaves),
     };
-    const note = signCheckpoint(said, signer);
-    const line = Buffer.from(formatCheckpointLine(said, note, leaves));
+    const note = signCheckpoint(checkpointData, signer);
+    const line = Buffer.from(formatCheckpointLine(checkpointData, note, leaves));
     leaves = "";
     append(line);
     onCheckpoint?.(note);

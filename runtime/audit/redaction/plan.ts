@@ -40,8 +40,8 @@ interface Node extends Joining<Node> {
 }
 
 /** Node for pointers with exactly the same names. */
-interface Spelled {
-  readonly children: Map<string, Spelled>;
+interface ExactNode {
+  readonly children: Map<string, ExactNode>;
   /** The strictest rule here. */
   rule: Rule | undefined;
 }
@@ -52,16 +52,16 @@ type Rank = "own" | "all";
 interface Tree {
   readonly rank: Rank;
   readonly node: Node;
-  readonly spelled: Spelled;
+  readonly exact: ExactNode;
   /** Rules of each treatment. */
   readonly counts: Readonly<Record<Treatment, number>>;
 }
 
-/** A position in one tree; `spelled` is undefined if the path so far used another form of a name. */
+/** A position in one tree; `exact` is undefined if the path so far used another form of a name. */
 interface Position {
   readonly rank: Rank;
   readonly node: Node;
-  readonly spelled: Spelled | undefined;
+  readonly exact: ExactNode | undefined;
   /** Position of the surrounding list, whose pointers also match its elements. */
   readonly isAround?: boolean;
 }
@@ -134,7 +134,7 @@ function plansOf(declared: DeclaredArguments): (tool: string) => Plan {
 
 function makeTree(rank: Rank, declared: readonly Declared[]): Tree {
   const root = emptyNode();
-  const spelledRoot: Spelled = { children: new Map(), rule: undefined };
+  const exactRoot: ExactNode = { children: new Map(), rule: undefined };
   const counts: Record<Treatment, number> = { plain: 0, digest: 0, omit: 0 };
   for (const [treatment, pointers] of declared) {
     for (const pointer of pointers) {
@@ -142,7 +142,7 @@ function makeTree(rank: Rank, declared: readonly Declared[]): Tree {
       if (tokens === undefined) continue;
       const rule = { treatment, pointer, depth: tokens.length };
       let node = root;
-      let spelled = spelledRoot;
+      let exact = exactRoot;
       /** The last nodes, each with the names from there to here as one. */
       let starts: readonly Start<Node>[] = [];
       for (const token of tokens) {
@@ -155,16 +155,16 @@ function makeTree(rank: Rank, declared: readonly Declared[]): Tree {
         }
         if (treatment !== "plain") starts = joinNames(starts, node, fold, next);
         node = next;
-        const nextSpelled = spelled.children.get(token) ?? { children: new Map(), rule: undefined };
-        spelled.children.set(token, nextSpelled);
-        spelled = nextSpelled;
+        const nextExact = exact.children.get(token) ?? { children: new Map(), rule: undefined };
+        exact.children.set(token, nextExact);
+        exact = nextExact;
       }
-      spelled.rule = stricter(spelled.rule, rule);
+      exact.rule = stricter(exact.rule, rule);
       if (treatment !== "plain") node.closed = stricter(node.closed, rule);
       counts[treatment] += 1;
     }
   }
-  return { rank, node: root, spelled: spelledRoot, counts };
+  return { rank, node: root, exact: exactRoot, counts };
 }
 
 function emptyNode(): Node {
@@ -189,11 +189,11 @@ function member(place: Place, name: string): Place {
   if (!place.leadsOn) return place.isRoot ? { ...place, isRoot: false } : place;
   const fold = looseName(name);
   const positions: Position[] = [];
-  for (const { rank, node, spelled } of place.positions) {
+  for (const { rank, node, exact } of place.positions) {
     // Before the exact name, which decides.
-    for (const next of node.joined.get(fold) ?? []) positions.push({ rank, node: next, spelled: undefined });
+    for (const next of node.joined.get(fold) ?? []) positions.push({ rank, node: next, exact: undefined });
     const next = node.children.get(fold);
-    if (next) positions.push({ rank, node: next, spelled: spelled?.children.get(name) });
+    if (next) positions.push({ rank, node: next, exact: exact?.children.get(name) });
   }
   return enter(positions, place);
 }
@@ -208,7 +208,7 @@ export function element(place: Place, index: number | string): Place {
   const known = new Set(stepped.positions.map(({ node }) => node));
   const others = place.positions
     .filter(({ node }) => !known.has(node))
-    .map(({ rank, node }) => ({ rank, node, spelled: undefined, isAround: true }));
+    .map(({ rank, node }) => ({ rank, node, exact: undefined, isAround: true }));
   return { ...stepped, leadsOn: true, positions: [...stepped.positions, ...others] };
 }
 
@@ -221,7 +221,7 @@ export function placeOf(place: Place, value: unknown): Place {
   const firsts: Position[] = [];
   for (const { rank, node, isAround } of place.positions) {
     const first = node.children.get("0");
-    if (first && isAround !== true) firsts.push({ rank, node: first, spelled: undefined });
+    if (first && isAround !== true) firsts.push({ rank, node: first, exact: undefined });
   }
   const only = firsts.length === 0 ? place : enter(firsts, place);
   const positions = firsts.length === 0 ? place.positions : [...place.positions, ...only.positions];
@@ -237,9 +237,9 @@ export function placeOf(place: Place, value: unknown): Place {
 
 function enter(positions: readonly Position[], { own, all }: Inherited): Place {
   const rules = { own, all };
-  for (const { rank, node, spelled } of positions) {
+  for (const { rank, node, exact } of positions) {
     // The exact rule of several that differ in form; another form exposes nothing new.
-    rules[rank] = spelled?.rule ?? (node.closed ? stricter(rules[rank], node.closed) : rules[rank]);
+    rules[rank] = exact?.rule ?? (node.closed ? stricter(rules[rank], node.closed) : rules[rank]);
   }
   const leading = positions.filter(({ node }) => node.children.size > 0);
   return { leadsOn: leading.length > 0, positions: leading, isRoot: false, ...rules };
@@ -268,5 +268,5 @@ function ruleAt({ own, all }: Inherited): Rule | undefined {
 
 /** Whether a declaration has this exact name: then it is not secret. */
 export function namesExactly({ positions }: Place, name: string): boolean {
-  return positions.some(({ spelled }) => spelled?.children.has(name) === true);
+  return positions.some(({ exact }) => exact?.children.has(name) === true);
 }

@@ -25,16 +25,16 @@ export function givenToTool(
   const message = parseVerbatim(bytes.toString("utf8"));
   const params = isRecord(message) && isRecord(message["params"]) ? message["params"] : {};
   const { name: _name, _meta: meta, ...others } = params;
-  const kept = keptOf(meta);
-  const given = kept === undefined ? others : { ...others, _meta: kept };
+  const keptMeta = keptOf(meta);
+  const given = keptMeta === undefined ? others : { ...others, _meta: keptMeta };
   return canonicalJson(fields.length === 0 ? given : [given, fields]);
 }
 
 /** @returns undefined when nothing remains */
 function keptOf(meta: unknown): unknown {
   if (!isRecord(meta)) return meta;
-  const kept = Object.entries(meta).filter(([name, value]) => OF_ONE_SENDING.get(name)?.(value) !== true);
-  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+  const entries = Object.entries(meta).filter(([name, value]) => OF_ONE_SENDING.get(name)?.(value) !== true);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
 /**

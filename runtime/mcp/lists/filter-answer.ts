@@ -14,7 +14,7 @@ export interface FilterOptions {
   /** Whether the caller can use the item; absent: no item is checked by its name. */
   readonly keeps?: ((item: ListedItem) => boolean) | undefined;
   /** Items to omit whatever their names are. */
-  readonly leavesOut?: ReadonlySet<FoundItem> | undefined;
+  readonly omitted?: ReadonlySet<FoundItem> | undefined;
   /** Revision 2026-07-28: responses state the scope and time for which clients may cache the list. */
   readonly isModern: boolean;
 }
@@ -43,18 +43,18 @@ export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterO
   for (const { kind, items, start, end, isSingle } of answer.lists) {
     if (kind === "instructions") {
       const pieces = [NO_TEXT];
-      if (items.some((item) => options.leavesOut?.has(item) === true)) edits.push({ start, end, pieces });
+      if (items.some((item) => options.omitted?.has(item) === true)) edits.push({ start, end, pieces });
       continue;
     }
     if (isSingle) {
       isDenied ||= items.some((item) => !mayKeep(kind, item, options));
       continue;
     }
-    const kept = items.filter((item) => mayKeep(kind, item, options));
-    hidden += items.length - kept.length;
-    shown += kept.length;
-    if (kept.length === items.length) continue;
-    const pieces = kept.flatMap((item) => [COMMA, bytes.subarray(item.start, item.end)]).slice(1);
+    const shownItems = items.filter((item) => mayKeep(kind, item, options));
+    hidden += items.length - shownItems.length;
+    shown += shownItems.length;
+    if (shownItems.length === items.length) continue;
+    const pieces = shownItems.flatMap((item) => [COMMA, bytes.subarray(item.start, item.end)]).slice(1);
     edits.push({ start: start + 1, end: end - 1, pieces });
   }
   const { nextCursor } = answer;
@@ -67,12 +67,8 @@ export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterO
   };
 }
 
-function mayKeep(
-  kind: Exclude<ListKind, "instructions">,
-  item: FoundItem,
-  { keeps, leavesOut }: FilterOptions,
-): boolean {
-  if (leavesOut?.has(item) === true) return false;
+function mayKeep(kind: Exclude<ListKind, "instructions">, item: FoundItem, { keeps, omitted }: FilterOptions): boolean {
+  if (omitted?.has(item) === true) return false;
   if (keeps === undefined) return true;
   const { name } = item;
   // An item without a name cannot be called by it.

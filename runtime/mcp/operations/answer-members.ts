@@ -57,9 +57,9 @@ export class AnswerMembers {
     }
     if (heldFrom === text.length) heldFrom = beginsName(text, Math.max(position, text.length - MAX_NAME));
     if (text.length - heldFrom > MAX_HELD) return undefined;
-    const isWhole = position === 0 && heldFrom === text.length && this.#held === "";
+    const isUnchanged = position === 0 && heldFrom === text.length && this.#held === "";
     this.#held = text.slice(heldFrom);
-    return isWhole ? chunk : Buffer.from(passed + text.slice(position, heldFrom), "latin1");
+    return isUnchanged ? chunk : Buffer.from(passed + text.slice(position, heldFrom), "latin1");
   }
 
   /** Returns the buffered rest when no more data comes. */
@@ -71,7 +71,7 @@ export class AnswerMembers {
 }
 
 /** A name with any of its letters in another case, or written as an escape. */
-function spelled(name: string): string {
+function escapable(name: string): string {
   return name
     .split("")
     .map((letter) => {
@@ -88,8 +88,8 @@ function anyCase(hexadecimal: string): string {
   return hexadecimal.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 }
 
-const CODE = new RegExp(`"(${spelled("code")})"`, "g");
-const CODE_OR_SCOPE = new RegExp(`"(?:(${spelled("code")})|${spelled("cacheScope")})"`, "g");
+const CODE = new RegExp(`"(${escapable("code")})"`, "g");
+const CODE_OR_SCOPE = new RegExp(`"(?:(${escapable("code")})|${escapable("cacheScope")})"`, "g");
 
 interface Place {
   readonly start: number;

@@ -52,11 +52,11 @@ function count(of: number, what: string): string | undefined {
 
 /** The whole definition: a server could put anything into a part that reviewers do not see. */
 function definitionLines({ definition: whole }: LockedTool): readonly string[] {
-  if (!(whole instanceof Map)) return [`      ${shown(whole)}`];
+  if (!(whole instanceof Map)) return [`      ${formatValue(whole)}`];
   const definition = whole as ExactObject;
   const first = ["title", "description", "annotations"].filter((name) => definition.has(name));
   const others = [...definition.keys()].filter((name) => name !== "name" && !first.includes(name)).sort();
-  return [...first, ...others].map((name) => `      ${visible(name)}: ${shown(definition.get(name) ?? null)}`);
+  return [...first, ...others].map((name) => `      ${visible(name)}: ${formatValue(definition.get(name) ?? null)}`);
 }
 
 function changeLines({ values, notes, ...tool }: ToolChange): readonly string[] {
@@ -69,13 +69,13 @@ function changeLines({ values, notes, ...tool }: ToolChange): readonly string[] 
 
 function valueLines({ path, before, after }: ValueChange): readonly string[] {
   const place = path.map(visible).join(".") || "definition";
-  if (before === undefined) return [`      + ${place}: ${shown(after ?? null)}`];
-  if (after === undefined) return [`      - ${place}: ${shown(before)}`];
+  if (before === undefined) return [`      + ${place}: ${formatValue(after ?? null)}`];
+  if (after === undefined) return [`      - ${place}: ${formatValue(before)}`];
   const lists = listChange(before, after);
   if (lists !== undefined) return [`      ~ ${place}: ${lists}`];
   if (typeof before !== "string" && typeof after !== "string" && !isLong(before) && !isLong(after))
-    return [`      ~ ${place}: was ${shown(before)}, now ${shown(after)}`];
-  return [`      ~ ${place}`, `          was ${shown(before)}`, `          now ${shown(after)}`];
+    return [`      ~ ${place}: was ${formatValue(before)}, now ${formatValue(after)}`];
+  return [`      ~ ${place}`, `          was ${formatValue(before)}`, `          now ${formatValue(after)}`];
 }
 
 function isLong(value: ExactJson): boolean {
@@ -98,7 +98,7 @@ function texts(value: ExactJson): readonly string[] | undefined {
   return items.every((item) => typeof item === "string") ? items : undefined;
 }
 
-function shown(value: ExactJson): string {
+function formatValue(value: ExactJson): string {
   return typeof value === "string" ? visibleJson(value) : visible(canonicalText(value));
 }
 

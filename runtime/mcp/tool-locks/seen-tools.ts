@@ -30,7 +30,7 @@ export type DriftChanges = ReadonlyMap<string, string | undefined>;
 
 export interface Observation {
   /** Newly detected differences, for the log. */
-  readonly news: readonly ToolDrift[];
+  readonly newDrifts: readonly ToolDrift[];
   /** Changes that other processes do not know yet. */
   readonly changes: DriftChanges;
 }
@@ -68,7 +68,7 @@ export class SeenTools {
   /** Counts the requested lists. */
   #time = 0;
   /** Reported names that are not in the lock. */
-  readonly #strangers = new Set<string>();
+  readonly #unlocked = new Set<string>();
 
   stateOf(lock: ToolLock, tool: string, viewer: string): ToolState {
     const digests = lock.items.get(tool);
@@ -81,7 +81,7 @@ export class SeenTools {
 
   /** Known differences from the lock, for any viewer, and listed tools that are not in it. */
   differences(): { readonly changed: ReadonlySet<string>; readonly unlocked: ReadonlySet<string> } {
-    return { changed: new Set([...this.#drifted.keys()].map(toolOfKey)), unlocked: new Set(this.#strangers) };
+    return { changed: new Set([...this.#drifted.keys()].map(toolOfKey)), unlocked: new Set(this.#unlocked) };
   }
 
   /** Notes a request for a list, or for another page of it. @returns when it began */
@@ -110,9 +110,9 @@ export class SeenTools {
   /** @param sharesSeen also share matching definitions with other processes */
   observe({ drifts, reviewed, textOf }: ToolsCheck, { viewer, since }: Viewing, sharesSeen = false): Observation {
     const changes = new Map<string, string | undefined>();
-    const mine = ownKey(viewer, "");
+    const ownPrefix = ownKey(viewer, "");
     for (const [tool, digest] of reviewed) {
-      const own = mine + tool;
+      const own = ownPrefix + tool;
       const at = since(kindOfKey(tool));
       if (this.#ends(own, at)) {
         this.#own.delete(own);
@@ -123,21 +123,21 @@ export class SeenTools {
       if (sharesSeen && !this.#digests.has(tool)) changes.set(seenKey(tool), digest);
       if (isOver || !this.#drifted.has(tool)) this.#digests.set(tool, digest);
     }
-    const news = drifts.filter(({ key: tool, kind, digest = "" }) => {
-      if (kind === "unlocked") return this.#isNewStranger(tool);
+    const newDrifts = drifts.filter(({ key: tool, kind, digest = "" }) => {
+      if (kind === "unlocked") return this.#isNewUnlocked(tool);
       const isNew = this.#digests.get(tool) !== digest;
       if (isNew || !this.#drifted.has(tool)) changes.set(tool, digest);
       this.#digests.set(tool, digest);
       this.#drifted.set(tool, this.#time);
       // No call is checked against instructions: their viewers do not matter.
       if (kindOfKey(tool) === "instructions") return isNew;
-      const own = mine + tool;
+      const own = ownPrefix + tool;
       if (this.#own.get(own) !== digest) changes.set(own, digest);
       this.#setOwn(own, digest);
       return isNew;
     });
-    for (const { key } of news) this.#keepText(key, textOf(key));
-    return { news, changes };
+    for (const { key } of newDrifts) this.#keepText(key, textOf(key));
+    return { newDrifts, changes };
   }
 
   /** Merges the drift seen by all processes. @param pending names with newer knowledge in this process */
@@ -174,8 +174,8 @@ export class SeenTools {
       }
     for (const tool of this.#digests.keys())
       if (!lock.items.has(tool) && !this.#drifted.has(tool)) this.#digests.delete(tool);
-    for (const tool of this.#strangers)
-      if (lock.items.has(tool) || !lock.kinds.has(kindOfKey(tool))) this.#strangers.delete(tool);
+    for (const tool of this.#unlocked)
+      if (lock.items.has(tool) || !lock.kinds.has(kindOfKey(tool))) this.#unlocked.delete(tool);
   }
 
   #keepText(tool: string, text: string | undefined): void {
@@ -201,16 +201,16 @@ export class SeenTools {
     this.#drifted.delete(oldest);
   }
 
-  #isNewStranger(tool: string): boolean {
-    if (this.#strangers.has(tool)) return false;
+  #isNewUnlocked(tool: string): boolean {
+    if (this.#unlocked.has(tool)) return false;
     // Names that a server makes up are reported only from time to time.
-    if (this.#strangers.size >= MAX_STRANGERS) this.#strangers.clear();
-    this.#strangers.add(tool);
+    if (this.#unlocked.size >= MAX_UNLOCKED) this.#unlocked.clear();
+    this.#unlocked.add(tool);
     return true;
   }
 }
 
-const MAX_STRANGERS = 1_000;
+const MAX_UNLOCKED = 1_000;
 /** Above it, names that are no longer locked are dropped. */
 const MAX_DRIFTED = 10_000;
 /** The latest ones, of 32 KiB at most. */

@@ -41,9 +41,9 @@ export function compareTools(locked: readonly LockedTool[], listed: readonly Loc
       continue;
     }
     const digests = new Set(known.map(({ digest }) => digest));
-    const strange = once(tools).filter(({ digest }) => !digests.has(digest));
-    if (strange.length === 0) same += 1;
-    for (const tool of strange) changed.push(changeOf(nearest(known, tool), tool));
+    const unlocked = once(tools).filter(({ digest }) => !digests.has(digest));
+    if (unlocked.length === 0) same += 1;
+    for (const tool of unlocked) changed.push(changeOf(nearest(known, tool), tool));
   }
   const removed = [...before].flatMap(([key, tools]) => (now.has(key) ? [] : once(tools)));
   return {

@@ -49,9 +49,9 @@ export function createToolLocks(share?: (routeKey: string, changes: DriftChanges
     check: ({ key }, lock, bytes, answer) => checkTools(lock, seenOf(key).memory, bytes, answer),
     observe(route, check, viewing) {
       const { key } = route;
-      const { news, changes } = seenOf(key).observe(check, viewing, toolLockOf(route)?.onUnlisted === "deny");
+      const { newDrifts, changes } = seenOf(key).observe(check, viewing, toolLockOf(route)?.onUnlisted === "deny");
       if (changes.size > 0) share?.(key, changes);
-      return news;
+      return newDrifts;
     },
     learn: (key, drifted, pending) => seenOf(key).learn(drifted, pending),
     follow(routes) {

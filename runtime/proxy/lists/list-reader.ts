@@ -231,13 +231,13 @@ export class ListReader implements AnswerReader {
     // The response to another request, which no client waits for here.
     if (this.#message !== undefined && !sameId(answer.id, this.#message.id)) return "unreadable";
     const { keeps, lock } = this.#rules;
-    const leavesOut = lock?.(bytes, answer, {
+    const omitted = lock?.(bytes, answer, {
       isError: (this.#head?.status ?? 200) >= 300,
       isStray: this.#message === undefined,
     });
     const filtered = filterAnswer(bytes, answer, {
       keeps: keeps?.(),
-      leavesOut,
+      omitted,
       isModern: this.#message?.isModern === true,
     });
     if (filtered.isDenied) return "unreadable";

@@ -137,8 +137,8 @@ export class StrayReader implements AnswerReader {
     if (answer === "unreadable") return undefined;
     if (answer === "none" || (this.#ownId !== undefined && sameId(answer.id, this.#ownId))) return "as it came";
     const { keeps, lock } = this.#rules;
-    const leavesOut = lock?.(bytes, answer, { isStray: true });
-    return filterAnswer(bytes, answer, { keeps: keeps?.(), leavesOut, isModern: false }).bytes;
+    const omitted = lock?.(bytes, answer, { isStray: true });
+    return filterAnswer(bytes, answer, { keeps: keeps?.(), omitted, isModern: false }).bytes;
   }
 
   #mayHoldList(bytes: Buffer): boolean {

@@ -141,10 +141,10 @@ async function insert(
       [...byId.keys()],
     ]);
     const texts = new Map(known.map(([id, value]) => [String(id), value]));
-    const isThere = ([id, row]: readonly [string, Row]): boolean => texts.get(id) === textOf(row);
-    taken.push(...[...byId].filter((each) => !isThere(each)).map(([, row]) => row));
+    const isStored = ([id, row]: readonly [string, Row]): boolean => texts.get(id) === textOf(row);
+    taken.push(...[...byId].filter((each) => !isStored(each)).map(([, row]) => row));
     // Its outcome may not have been known then.
-    const again = [...byId].filter(isThere).flatMap(([, row]) => {
+    const again = [...byId].filter(isStored).flatMap(([, row]) => {
       const { id, result, outcome } = row;
       return result === null ? [] : [{ id, mark: textOf(row).slice(0, -1), result, outcome }];
     });

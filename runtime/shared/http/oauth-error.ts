@@ -55,7 +55,7 @@ export function quoteAnswer(text: string, sent: readonly (string | undefined)[])
 }
 
 function quote(text: string, maxCharacters: number, sent: readonly (string | undefined)[]): string {
-  const secrets = sent.flatMap((each = "") => (each.length < MIN_SECRET ? [] : [spellingsOf(each)]));
+  const secrets = sent.flatMap((each = "") => (each.length < MIN_SECRET ? [] : [formsOf(each)]));
   const withoutSent = (from: string): string => secrets.reduce((rest, secret) => rest.replace(secret, REDACTED), from);
   // Before it is cut: a part of a token would not be recognized.
   let safe = withoutSent(text).slice(0, MAX_READ);
@@ -69,7 +69,7 @@ function quote(text: string, maxCharacters: number, sent: readonly (string | und
 }
 
 /** A secret as forms, addresses and JSON have it. */
-function spellingsOf(secret: string): RegExp {
+function formsOf(secret: string): RegExp {
   const spelt = Array.from(secret, (character) => {
     if (/[A-Za-z0-9]/.test(character)) return character;
     const bytes = Buffer.from(character).toString("hex").replace(/../g, "%$&");

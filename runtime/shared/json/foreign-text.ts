@@ -45,7 +45,7 @@ export function withoutSent(text: string, sent: readonly string[]): string {
   if (secrets.length === 0) return text;
   // A longer text is truncated: unchecked text is never shown.
   const read = text.slice(0, MAX_READ);
-  return secrets.some((secret) => spellings(read).some((spelling) => repeats(spelling, secret))) ? REPEATED : read;
+  return secrets.some((secret) => formsOf(read).some((form) => repeats(form, secret))) ? REPEATED : read;
 }
 
 function repeats(text: string, secret: string): boolean {
@@ -60,7 +60,7 @@ function plain(text: string): string {
 }
 
 /** The text itself, unescaped as often as two servers may have escaped it, and decoded; forwards and backwards. */
-function spellings(text: string): readonly string[] {
+function formsOf(text: string): readonly string[] {
   const once = unescaped(text);
   const all = new Set([text, once, unescaped(once)]);
   for (const each of Array.from(all)) for (const decoded of decodings(each)) all.add(decoded).add(unescaped(decoded));

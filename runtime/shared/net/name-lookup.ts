@@ -85,7 +85,7 @@ export class NameLookups {
     if (!running && !isLate && !this.#hasShare(party, isSlow)) return false;
     queue.delete(name);
     if (running) running.push(...listeners);
-    else if (isLate) tell(listeners, timedOut(name), []);
+    else if (isLate) callAll(listeners, timedOut(name), []);
     else this.#start(partyName, party, name, { listeners, isSlow });
     return true;
   }
@@ -105,7 +105,7 @@ export class NameLookups {
     name: string,
     { listeners, isSlow }: { readonly listeners: AddressesFound[]; readonly isSlow: boolean },
   ): void {
-    const begun = this.#now();
+    const startedMs = this.#now();
     this.#running.set(name, listeners);
     party.running += 1;
     if (isSlow) this.#slowRunning += 1;
@@ -114,8 +114,8 @@ export class NameLookups {
       party.running -= 1;
       if (isSlow) this.#slowRunning -= 1;
       if (party.running + party.usual.size + party.slow.size === 0) this.#parties.delete(partyName);
-      this.#remember(name, this.#now() - begun >= SLOW_MS);
-      tell(listeners, error, addresses);
+      this.#remember(name, this.#now() - startedMs >= SLOW_MS);
+      callAll(listeners, error, addresses);
       this.#startAll();
     });
   }
@@ -130,7 +130,7 @@ export class NameLookups {
 }
 
 /** One that throws keeps no other from its addresses. */
-function tell(
+function callAll(
   listeners: readonly AddressesFound[],
   error: NodeJS.ErrnoException | null,
   addresses: readonly LookupAddress[],

@@ -7,8 +7,8 @@ import ipaddr from "ipaddr.js";
 export function isOwnAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   // One form for all: "::ffff:c0a8:101" is 192.168.1.1.
-  const wanted = ipaddr.process(address).toNormalizedString();
+  const normalized = ipaddr.process(address).toNormalizedString();
   return Object.values(networkInterfaces()).some((each) =>
-    each?.some((own) => ipaddr.process(own.address).toNormalizedString() === wanted),
+    each?.some((own) => ipaddr.process(own.address).toNormalizedString() === normalized),
   );
 }

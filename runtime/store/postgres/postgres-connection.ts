@@ -113,8 +113,8 @@ const READ_ONLY_SQL_TRANSACTION = "25006";
 
 /** Checks each new connection: a proxy in between may now lead to another server. */
 function refuseReadOnly(client: PoolClient, done: (error?: Error) => void): void {
-  const asked = "SHOW transaction_read_only";
-  client.query<{ transaction_read_only: string }>(asked, [], (error: Error | null, answer) => {
+  const statement = "SHOW transaction_read_only";
+  client.query<{ transaction_read_only: string }>(statement, [], (error: Error | null, answer) => {
     if (error) done(error);
     else if (answer.rows[0]?.transaction_read_only === "off") done();
     else done(new GatewayError("store.unavailable", "Cannot use the store: this server takes no writes"));

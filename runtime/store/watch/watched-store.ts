@@ -25,7 +25,7 @@ export function watchStore(store: Store, deps: { readonly clock: Clock }): Watch
       health.answered(false);
       return answer;
     } catch (error) {
-      if (isAway(error)) {
+      if (isUnavailable(error)) {
         tally.count(operation, "read", "unavailable", performance.now() - startedMs);
         health.failed(false);
       }
@@ -49,7 +49,7 @@ export function watchStore(store: Store, deps: { readonly clock: Clock }): Watch
       health.answered(wrote(answer));
       return answer;
     } catch (error) {
-      if (isAway(error)) {
+      if (isUnavailable(error)) {
         tally.count(operation, "write", "unavailable", performance.now() - startedMs);
         health.failed(true);
       }
@@ -79,10 +79,10 @@ export function watchStore(store: Store, deps: { readonly clock: Clock }): Watch
           ({ ok }) => !ok,
         ),
       delete: (key, options) => writing("delete", store.delete(key, options), isTrue),
-      take: <T = Json>(key: string) => writing("take", store.take<T>(key), isThere),
+      take: <T = Json>(key: string) => writing("take", store.take<T>(key), isPresent),
       deleteByTag: (tag) => writing("delete_by_tag", store.deleteByTag(tag), isSome),
       async lease(name, ttlMs) {
-        const lease = await writing("lease", store.lease(name, ttlMs), isThere, (held) => held === undefined);
+        const lease = await writing("lease", store.lease(name, ttlMs), isPresent, (held) => held === undefined);
         return lease && watchLease(lease);
       },
       allot: (key, request) => writing("allot", store.allot(key, request), () => true),
@@ -98,9 +98,9 @@ export function watchStore(store: Store, deps: { readonly clock: Clock }): Watch
 }
 
 /** Any other error is the caller's fault. */
-const isAway = (error: unknown): boolean => error instanceof GatewayError && error.code === "store.unavailable";
+const isUnavailable = (error: unknown): boolean => error instanceof GatewayError && error.code === "store.unavailable";
 const isTrue = (answer: boolean): boolean => answer;
 const isFalse = (answer: boolean): boolean => !answer;
-const isThere = (answer: unknown): boolean => answer !== undefined;
+const isPresent = (answer: unknown): boolean => answer !== undefined;
 const isSome = (count: number): boolean => count > 0;
 const never = (): boolean => false;

@@ -35,7 +35,7 @@ export async function verifyCommand(
   options: AuditOptions,
   terminal: NodeJS.WriteStream,
 ): Promise<CommandOutput> {
-  const report = await look(files, options, terminal);
+  const report = await verifyFiles(files, options, terminal);
   const text = options.json === true ? verifyJson(report) : formatVerify(report);
   return { text, isProblem: false, exitCode: VERIFY_EXIT[report.result] };
 }
@@ -46,7 +46,7 @@ export async function headCommand(
   options: AuditOptions,
   terminal: NodeJS.WriteStream,
 ): Promise<CommandOutput> {
-  const report = await look(files, options, terminal);
+  const report = await verifyFiles(files, options, terminal);
   if (report.result === "found" || report.result === "untold") {
     return { text: formatVerify(report), isProblem: true, exitCode: VERIFY_EXIT[report.result] };
   }
@@ -55,18 +55,18 @@ export async function headCommand(
   return { text: [...keys.map((key) => `key ${key}\n`), ...notes].join("\n"), isProblem: false, exitCode: 0 };
 }
 
-async function look(
+async function verifyFiles(
   files: readonly string[],
   options: AuditOptions,
   terminal: NodeJS.WriteStream,
 ): Promise<VerifyReport> {
-  const kept = options.head === undefined ? undefined : await readHead(options.head);
-  const written = [...(await writtenKeys(options)), ...(kept?.keys ?? [])];
+  const known = options.head === undefined ? undefined : await readHead(options.head);
+  const written = [...(await writtenKeys(options)), ...(known?.keys ?? [])];
   if (written.length === 0) {
     throw new GatewayError("audit.no-key", "Cannot verify: no key is given, pass --config, --key or --head");
   }
   const verifiers = written.map(readKey);
-  const heads = (kept?.notes ?? []).map((note) => {
+  const heads = (known?.notes ?? []).map((note) => {
     const checkpoint = openNote(note, verifiers).kind === "signed" ? checkpointOfNote(note) : undefined;
     if (checkpoint) return checkpoint;
     throw new GatewayError("audit.head", `Cannot use "${options.head}": it has a checkpoint that no given key signed`);

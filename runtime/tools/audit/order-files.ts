@@ -2,7 +2,7 @@
 import { positionOf } from "../../audit/chain/lines.ts";
 import { readLines, STANDARD_INPUT } from "../replay/record-lines.ts";
 
-interface Beginning {
+interface FileStart {
   readonly file: string;
   /** Time of the first record. */
   readonly time: string;
@@ -18,9 +18,9 @@ export async function orderFiles(files: readonly string[]): Promise<readonly str
   const different = [...new Set(files)];
   // Standard input cannot be read twice.
   if (different.length < 2 || different.includes(STANDARD_INPUT)) return different;
-  const beginnings: Beginning[] = [];
-  for (const file of different) beginnings.push(await beginningOf(file));
-  const sorted = beginnings.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
+  const starts: FileStart[] = [];
+  for (const file of different) starts.push(await startOf(file));
+  const sorted = starts.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
   // A clock may have been set back; places never are.
   for (let pass = 0; pass < sorted.length; pass += 1) {
     for (let at = 1; at < sorted.length; at += 1) {
@@ -31,7 +31,7 @@ export async function orderFiles(files: readonly string[]): Promise<readonly str
   return sorted.map(({ file }) => file);
 }
 
-function isBefore(a: Beginning, b: Beginning): boolean {
+function isBefore(a: FileStart, b: FileStart): boolean {
   for (const [instance, seq] of a.firsts) {
     const other = b.firsts.get(instance);
     if (other !== undefined) return seq < other;
@@ -42,7 +42,7 @@ function isBefore(a: Beginning, b: Beginning): boolean {
 /** Thrown to stop reading once enough is known. */
 class Enough extends Error {}
 
-async function beginningOf(file: string): Promise<Beginning> {
+async function startOf(file: string): Promise<FileStart> {
   const firsts = new Map<string, number>();
   let time = "";
   let lines = 0;

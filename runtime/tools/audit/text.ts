@@ -34,8 +34,8 @@ export function formatVerify(report: VerifyReport): string {
     lines.push(`Not given: lines 0 to ${count - 1} of ${instance}`);
   }
   for (const { action, lines: erased, isRecorded } of forgotten) {
-    const told = isRecorded ? "" : ", whose record was not given";
-    lines.push(`${count(erased, "record")} erased by \`gateway users forget\`, action ${action}${told}`);
+    const note = isRecorded ? "" : ", whose record was not given";
+    lines.push(`${count(erased, "record")} erased by \`gateway users forget\`, action ${action}${note}`);
   }
   for (const place of torn) lines.push(`Half a line, of a process that was killed: ${placeText(place)}`);
   if (unchained > 0)

@@ -118,8 +118,8 @@ export async function onlyOf<T>(
 async function findUserIds(store: Store, named: string, userIds: readonly string[]): Promise<ReadonlySet<string>> {
   const known = await store.list<IdentityRecord>(userTag(named));
   if (known.length > 0 || !isNamedByEmail(named)) return new Set([named]);
-  const wanted = lowerAscii(named);
+  const address = lowerAscii(named);
   return new Set(
-    [...(await emailsOf(store, userIds))].flatMap(([id, email]) => (lowerAscii(email) === wanted ? [id] : [])),
+    [...(await emailsOf(store, userIds))].flatMap(([id, email]) => (lowerAscii(email) === address ? [id] : [])),
   );
 }

@@ -136,9 +136,9 @@ const SQLITE_HEAD = "SQLite format 3\0";
 
 /** A file that is there must be writable; another can be made in a directory that is. @returns false when it was reported */
 async function checkWritable(setting: string, file: string, report: Report): Promise<boolean> {
-  const isThere = await can(file, constants.F_OK);
-  const target = isThere ? file : dirname(resolve(file));
-  if (isThere && (await stat(file)).isDirectory()) report(`"${setting}" names "${file}", which is a directory`);
+  const exists = await can(file, constants.F_OK);
+  const target = exists ? file : dirname(resolve(file));
+  if (exists && (await stat(file)).isDirectory()) report(`"${setting}" names "${file}", which is a directory`);
   else if (await can(target, constants.W_OK)) return true;
   else report(`"${setting}" needs "${target}", which is not there or not writable`);
   return false;

@@ -15,11 +15,11 @@ export function approveDevices(ids: readonly string[], options: DeviceApproveOpt
     options.withdraw === true ? ["withdraw-approval", "no longer approved"] : ["approve", "approved"];
   const action = DEVICE.actions.find((each) => each.path === path);
   return withAdministration(options.config, async (administration) => {
-    const asked = { by: "", reason: "", record: administration.record };
+    const request = { by: "", reason: "", record: administration.record };
     const found = await forEachNamed(ids, "device", async (id) => {
       const device = await DEVICE.find(administration, id);
       if (!device) return false;
-      const changed = (await action?.run(administration, device, asked)) !== undefined;
+      const changed = (await action?.run(administration, device, request)) !== undefined;
       printLine(`device ${id} ${changed ? done : `was ${done} already`}`);
       return true;
     });

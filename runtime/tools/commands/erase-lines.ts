@@ -95,11 +95,11 @@ async function* rewriteLines(
   count: { erased: number },
 ): AsyncGenerator<Buffer> {
   const lineEnd = Buffer.of(LF);
-  let begun: Buffer[] = [];
+  let partial: Buffer[] = [];
   let length = 0;
   const line = (): Buffer => {
-    const bytes = Buffer.concat(begun);
-    begun = [];
+    const bytes = Buffer.concat(partial);
+    partial = [];
     length = 0;
     const erased = rewriteLine(bytes, erasing);
     if (erased === undefined) return bytes;
@@ -109,12 +109,12 @@ async function* rewriteLines(
   for await (const piece of pieces) {
     let at = 0;
     for (let end = piece.indexOf(LF); end !== -1; end = piece.indexOf(LF, at)) {
-      begun.push(piece.subarray(at, end));
+      partial.push(piece.subarray(at, end));
       yield line();
       yield lineEnd;
       at = end + 1;
     }
-    begun.push(piece.subarray(at));
+    partial.push(piece.subarray(at));
     length += piece.length - at;
     if (length > MAX_LINE_BYTES) throw new Error("it has a line that is longer than 64 MiB");
   }

@@ -129,8 +129,8 @@ export function revokeServiceAccounts(names: readonly string[], options: { reado
   return withAdministration(options.config, async (administration) => {
     const living = await listServiceAccounts(administration.store);
     const ids = new Map(living.map((account) => [account.value.name, SERVICE_ACCOUNT.idOf(account)]));
-    const wanted = names.map((name) => ids.get(name) ?? name);
-    const count = await endNamed(SERVICE_ACCOUNT, administration, wanted, ({ value }) =>
+    const groupIds = names.map((name) => ids.get(name) ?? name);
+    const count = await endNamed(SERVICE_ACCOUNT, administration, groupIds, ({ value }) =>
       printLine(`service account ${value.name} ended`),
     );
     return count === names.length ? 0 : 1;

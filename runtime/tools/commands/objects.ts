@@ -49,8 +49,8 @@ export function showObject(name: string, id: string, options: ListOptions): Prom
 export function revokeObjects(name: string, ids: readonly string[], options: ListOptions): Promise<number> {
   const kind = kindNamed(name);
   return withAdministration(options.config, async (administration) => {
-    const tell = (thing: object): void => printLine(`${wordsOf(kind)} ${kind.idOf(thing)} ended`);
-    return (await endNamed(kind, administration, ids, tell)) === ids.length ? 0 : 1;
+    const print = (thing: object): void => printLine(`${wordsOf(kind)} ${kind.idOf(thing)} ended`);
+    return (await endNamed(kind, administration, ids, print)) === ids.length ? 0 : 1;
   });
 }
 
@@ -59,14 +59,14 @@ export function endNamed<T extends object, S>(
   kind: Kind<T, Administration, S>,
   administration: Administration,
   ids: readonly string[],
-  tell: (thing: T) => void = () => {},
+  print: (thing: T) => void = () => {},
 ): Promise<number> {
   const end = kind.actions.find(({ path }) => path === "end");
   const asked = { by: "", reason: "", record: administration.record };
   return forEachNamed(ids, wordsOf(kind), async (id) => {
     const thing = await kind.find(administration, id);
     if (thing === undefined || (await end?.run(administration, thing, asked)) === undefined) return false;
-    tell(thing);
+    print(thing);
     return true;
   });
 }

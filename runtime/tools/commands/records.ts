@@ -155,7 +155,7 @@ async function follow(
   let seen = new Map(known);
   let sinceMs = now() - LATE_MS;
   let looksBackAtMs = now() + LOOK_BACK_EVERY_MS;
-  let isAway = false;
+  let isUnavailable = false;
   while (!signal.aborted) {
     const nowMs = now();
     const looksBack = nowMs >= looksBackAtMs;
@@ -165,7 +165,7 @@ async function follow(
         if (!seen.has(record.id)) print(record);
         seen.set(record.id, record.timeMs);
       }
-      isAway = false;
+      isUnavailable = false;
       sinceMs = nowMs - LATE_MS;
       if (looksBack) {
         looksBackAtMs = nowMs + LOOK_BACK_EVERY_MS;
@@ -174,8 +174,8 @@ async function follow(
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       // The store will return; records from the meantime are printed then.
-      if (!isAway) err.write(`${terminalText(error.message)}\n`);
-      isAway = true;
+      if (!isUnavailable) err.write(`${terminalText(error.message)}\n`);
+      isUnavailable = true;
     }
     await delay(EVERY_MS, undefined, { signal }).catch(() => {});
   }

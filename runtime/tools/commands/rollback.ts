@@ -42,12 +42,12 @@ async function withPublisher<T>(config: string, use: (publisher: Publisher) => P
   }
   const store = await openRecords(settings.storageUrl, { clock: systemClock, log: silentLog() });
   const validator = new Validator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") });
-  const kept = createPreviousSliceStore({ store });
+  const previousSlices = createPreviousSliceStore({ store });
   try {
     const validate = createCandidateValidation(
       validator,
       () => ({ env: process.env, sealing }),
-      () => kept.read(),
+      () => previousSlices.read(),
     );
     const onError = (error: GatewayError): void => printError(error.message);
     const record =

@@ -37,11 +37,11 @@ const MAX_BYTES = 256 * 1024;
 export function createAsk(
   fetch: OperatorFetch = createOperatorFetch({ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, returnsRedirects: true }),
 ): Ask {
-  const asked = new Map<string, Promise<DoctorAnswer>>();
+  const responses = new Map<string, Promise<DoctorAnswer>>();
   return (question) => {
     const key = JSON.stringify([question.method, question.url, question.headers, question.body]);
-    const known = asked.get(key) ?? send(fetch, question);
-    asked.set(key, known);
+    const known = responses.get(key) ?? send(fetch, question);
+    responses.set(key, known);
     return known;
   };
 }

@@ -12,7 +12,7 @@ function answerToClient(answer: DoctorAnswer, redirectUri: string): URLSearchPar
 }
 
 /** Whether the server continues to the sign-in: a page, or a redirect that is not an error at the client. */
-function goesOn(answer: DoctorAnswer | undefined, redirectUri: string, fix: string): RuleVerdict {
+function continuesSignIn(answer: DoctorAnswer | undefined, redirectUri: string, fix: string): RuleVerdict {
   if (!answer) return unknown(NO_CLIENT);
   const parameters = answerToClient(answer, redirectUri);
   const error = parameters?.get("error");
@@ -24,7 +24,7 @@ function goesOn(answer: DoctorAnswer | undefined, redirectUri: string, fix: stri
 /** An authorization request with these differences starts a sign-in. */
 function begins(id: string, says: string, parameters: Readonly<Record<string, string | undefined>>, fix: string): Rule {
   const redirectUri = parameters["redirect_uri"] ?? LOOPBACK_REDIRECT;
-  return { id, says, check: async (visit) => goesOn(await visit.authorize(parameters), redirectUri, fix) };
+  return { id, says, check: async (visit) => continuesSignIn(await visit.authorize(parameters), redirectUri, fix) };
 }
 
 export const authorizeBegins = begins(
@@ -59,7 +59,7 @@ export const slashedResource: Rule = {
   id: "slashed-resource",
   says: "resource may come with a trailing slash",
   check: async (visit) =>
-    goesOn(
+    continuesSignIn(
       await visit.authorize({
         resource: visit.url.href.endsWith("/") ? visit.url.href.slice(0, -1) : `${visit.url.href}/`,
       }),
@@ -182,7 +182,7 @@ export function acceptsDocument(
     { client_id: clientId, redirect_uri: redirectUri },
     `add ${new URL(clientId).host} to mcp_allowed_client_id_domains, or "known-clients" for all common products`,
   );
-  const judged: Rule = {
+  const withFetchFix: Rule = {
     ...rule,
     async check(visit) {
       const verdict = await rule.check(visit);
@@ -195,10 +195,10 @@ export function acceptsDocument(
       };
     },
   };
-  if (!needsIss) return judged;
+  if (!needsIss) return withFetchFix;
   const check = async (visit: DoctorCheck): Promise<RuleVerdict> =>
     (await visit.server())?.["authorization_response_iss_parameter_supported"] === true
-      ? judged.check(visit)
+      ? withFetchFix.check(visit)
       : unknown("without iss in answers it comes with a document whose address cannot be guessed");
-  return { ...judged, check };
+  return { ...withFetchFix, check };
 }

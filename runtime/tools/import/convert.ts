@@ -138,11 +138,11 @@ function uniqueName(
     ...(regex !== undefined && { regex }),
   };
   const derived = from.ok ? derivedName(place, from.value.host) : undefined;
-  const wanted = written ?? derived ?? `route-${at + 1}`;
+  const preferred = written ?? derived ?? `route-${at + 1}`;
   let name =
-    routeNameProblem(wanted) === undefined
-      ? wanted
-      : wanted.replaceAll(/[^A-Za-z0-9._-]+/g, "-").replaceAll(/^[-._]+|[-._]+$/g, "");
+    routeNameProblem(preferred) === undefined
+      ? preferred
+      : preferred.replaceAll(/[^A-Za-z0-9._-]+/g, "-").replaceAll(/^[-._]+|[-._]+$/g, "");
   for (let count = 2; name in taken; count += 1) name = `${name.replace(/-\d+$/, "")}-${count}`;
   if (written !== undefined && name !== written) report("differs", `route "${written}"`, `its name is "${name}" here`);
   return name;

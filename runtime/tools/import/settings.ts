@@ -134,8 +134,8 @@ function issuerOf(provider: string, config: Members, report: ImportReport): Memb
   const issuer = ISSUERS[provider];
   if (provider === "google") {
     // Google issues refresh tokens only for these parameters; Pomerium has them built in.
-    const asked = config["idp_request_params"] ?? { access_type: "offline", prompt: "select_account consent" };
-    return { idp_provider_url: issuer, idp_request_params: asked };
+    const parameters = config["idp_request_params"] ?? { access_type: "offline", prompt: "select_account consent" };
+    return { idp_provider_url: issuer, idp_request_params: parameters };
   }
   if (issuer !== undefined) return { idp_provider_url: issuer };
   report(

@@ -60,7 +60,7 @@ export async function findNeeds(
     const { count = 0, until = 0 } = needs?.get(kind) ?? {};
     needs?.set(kind, { count: count + 1, until: Math.max(until, expiresAt) });
   };
-  const beginnings = sealBeginnings(old);
+  const prefixes = sealBeginnings(old);
   const sealIds = await settingIds(old);
   for (const text of files) for (const id of sealedFor(text, sealIds)) add(id, "file");
   for (const { text } of (await createPublishedSlices({ store }).read()).slices) {
@@ -70,7 +70,7 @@ export async function findNeeds(
     for await (const records of everyPage<unknown>(store, `${kind}:`, PAGE)) {
       for (const record of records) {
         const ids = new Set<string>();
-        collectSeals(record.value, beginnings, ids);
+        collectSeals(record.value, prefixes, ids);
         for (const id of ids) sealed.add(id);
         const madeAt = heldSince(kind, record);
         for (const { id, usedUntil = Infinity } of old) {
@@ -103,14 +103,14 @@ function heldSince(kind: string, { value }: StoredRecord<unknown>): number | und
   return refresh?.rotated.at(-1)?.rotatedAt ?? createdAt;
 }
 
-function collectSeals(value: unknown, beginnings: ReadonlyMap<string, string>, ids: Set<string>): void {
+function collectSeals(value: unknown, prefixes: ReadonlyMap<string, string>, ids: Set<string>): void {
   if (typeof value === "string") {
-    const id = beginnings.get(value.slice(0, SEAL_BEGINNING_LENGTH));
+    const id = prefixes.get(value.slice(0, SEAL_BEGINNING_LENGTH));
     if (id !== undefined) ids.add(id);
   } else if (Array.isArray(value)) {
-    for (const each of value) collectSeals(each, beginnings, ids);
+    for (const each of value) collectSeals(each, prefixes, ids);
   } else if (isRecord(value)) {
-    for (const each of Object.values(value)) collectSeals(each, beginnings, ids);
+    for (const each of Object.values(value)) collectSeals(each, prefixes, ids);
   }
 }
 

@@ -232,6 +232,6 @@ function messageOf(bytes: Buffer, id: string): ExactObject | undefined {
 function refusalText(status: number, error: ExactJson | undefined): string {
   if (status === 401) return "it does not take the token";
   const text = error instanceof Map ? (error as ExactObject).get("message") : undefined;
-  const said = typeof text === "string" ? ` ${visibleJson(text.slice(0, 300))}` : "";
-  return status === 200 ? `it answers${said === "" ? " what is no list" : said}` : `it answers ${status}${said}`;
+  const quoted = typeof text === "string" ? ` ${visibleJson(text.slice(0, 300))}` : "";
+  return status === 200 ? `it answers${quoted === "" ? " what is no list" : quoted}` : `it answers ${status}${quoted}`;
 }
