@@ -1,6 +1,6 @@
 /**
- * `gateform/cdktn`: the tests of the constructs once more, with `cdktn` in the place of `cdktf` as the build puts it
- * there; and what both frameworks make of one program. The built entry point is tested in test/package/.
+ * `gateform/cdktn`: the constructs' tests again, with `cdktn` instead of `cdktf` as in the build; and a comparison of both
+ * frameworks for one program. The built entry point is tested in test/package/.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

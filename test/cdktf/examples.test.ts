@@ -1,4 +1,4 @@
-/** The examples that need no running gateway, and the parts of the demo that stand behind one. */
+/** The examples that need no running gateway, and the parts of the demo behind a gateway. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer, request as httpRequest } from "node:http";
@@ -42,7 +42,7 @@ describe("npm run example", () => {
     },
   );
 
-  // Without terraform they play what they can, and say what they leave out.
+  // Without terraform they run what they can, and report the skipped part.
   test.concurrent.each(["cdktf", "terraform", "gitops"])(
     "%s plays plan, apply, live traffic, drift and destroy",
     { timeout: LONG_MS },

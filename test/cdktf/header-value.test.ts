@@ -13,7 +13,7 @@ const values: TemplateValues = {
   requestHeader: (name) => `<${name}>`,
 };
 
-/** What the proxy would send. */
+/** Value that the proxy would send. */
 function sent(value: { readonly template: string }): string {
   return renderTemplate(parseTemplate(value.template), values);
 }

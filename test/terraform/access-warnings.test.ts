@@ -1,4 +1,4 @@
-/** What a plan says of access, without Terraform: the bounds of it, and what is not known yet. */
+/** Access changes in a plan, without Terraform: their limits, and unknown values. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 import { UNKNOWN, type Value, type ValueMap } from "../../runtime/terraform/protocol/value.ts";

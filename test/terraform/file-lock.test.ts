@@ -10,7 +10,7 @@ import { hashSecret } from "../../runtime/shared/keys.ts";
 import { processSpace } from "../../runtime/shared/net/process-space.ts";
 import { withFileLock } from "../../runtime/terraform/publish/file-lock.ts";
 
-/** What happens behind a look at a file, before the process that looked goes on. */
+/** Runs after a read of a file, before the reading process continues. */
 let afterReading: ((path: string) => Promise<void>) | undefined;
 vi.mock("node:fs/promises", async (original) => {
   const real = await original<typeof import("node:fs/promises")>();
@@ -25,7 +25,7 @@ vi.mock("node:fs/promises", async (original) => {
 });
 
 let directory = "";
-/** Of a process that has ended. */
+/** Mark of a process that has ended. */
 const place = `${processSpace()} ${spawnSync("true").pid}`;
 beforeAll(async () => (directory = await mkdtemp(join(tmpdir(), "gateway-lock-"))));
 afterAll(() => rm(directory, { recursive: true, force: true }));
@@ -52,7 +52,7 @@ test("a process that found a killed writer's lock long ago does not take the loc
   afterReading = async (read) => {
     looks += 1;
     if (looks === 1) await startAnother();
-    // Where the new lock is away for a moment, a third one gets in.
+    // While the new lock is missing for a moment, a third process gets in.
     else if (read !== `${path}.lock` && !read.includes(hashSecret(`${place} killed`))) await startAnother();
     else if (looks > 6) endAll();
   };

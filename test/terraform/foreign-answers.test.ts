@@ -1,4 +1,4 @@
-/** What stands at `url` is not always a gateway: echo servers, logins, upgrades. No message has the token, in any spelling. */
+/** `url` is not always a gateway: echo servers, logins, upgrades. No message contains the token, in any spelling. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createRaw } from "node:net";
 

@@ -1,4 +1,4 @@
-/** `host_certificates`, a labelled block with a secret beside the routes, with the real Terraform. */
+/** `host_certificates`, a labeled block with a secret next to the routes, with the real Terraform. */
 import { generateKeyPairSync } from "node:crypto";
 
 import { expect, test } from "vitest";

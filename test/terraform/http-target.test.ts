@@ -255,7 +255,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
     write({ url, owner: "default" });
     const said = await refused("apply", "-auto-approve");
     expect(said).toContain('"owner" is "default", whose is what a gateway\'s own file says');
-    // The gateway says the same to whoever publishes without the provider.
+    // The gateway responds the same to a publisher without the provider.
     admin = createAdminClient(url, gateway.adminToken);
     const direct = await admin.publish("default", '{"version":1,"owner":"default","routes":{}}');
     expect(direct.status).toBe(422);
@@ -464,7 +464,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
       child.stdout?.on("data", (chunk: Buffer) => (said += chunk.toString()));
       await held;
       child.kill(signal);
-      // An interrupt is noticed before anything goes on; a kill needs no notice.
+      // An interrupt must be noticed before the test continues; a kill needs no notice.
       if (signal === "SIGINT") await expect.poll(() => said).toContain("Interrupt received");
       else await ended;
       forwarder.release();

@@ -1,6 +1,6 @@
 /**
- * What Terraform 1.12 and later ask of a provider, over its gRPC service: identity of resources, imports by it. And
- * `moved` from another provider's address, which the Terraform at hand does.
+ * Requests of Terraform 1.12 and later to a provider, over its gRPC service: identity of resources, imports by it. And
+ * `moved` from another provider's address, which the installed Terraform supports.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

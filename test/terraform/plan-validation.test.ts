@@ -1,4 +1,7 @@
-/** What a gateway says of a bundle before and after it is published: current and older gateways, and other servers at their address. */
+/**
+ * A gateway's responses about a bundle before and after it is published: current and older gateways, and other servers at
+ * their address.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -120,7 +123,7 @@ describe("a new resource whose slice is already published", () => {
   async function planned(directory: string, kept?: string): Promise<readonly string[]> {
     const resource = createBundleResource(CONNECTION);
     const next = { ...config, file: { directory } };
-    // What Terraform asks first when it was told to replace the resource.
+    // Terraform's first request when told to replace the resource.
     if (kept !== undefined) await resource.plan({ ...next, bundle_json: TEXT, sha256: DIGEST }, next, CALLER, kept);
     const { diagnostics } = await resource.plan(null, next, CALLER, "");
     return diagnostics

@@ -133,7 +133,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(elsewhere.directory, { recursive: true, force: true }));
 
-/** What Terraform hashes: names and contents of the directory that holds the launcher. */
+/** Input of Terraform's hash: names and contents of the launcher's directory. */
 function hashed(launcher: string): Readonly<Record<string, string>> {
   const directory = dirname(launcher);
   const digest = (name: string): string =>
@@ -201,7 +201,7 @@ describe("writeDevMirror()", { timeout: LONG_MS }, () => {
 const missing = terraformMissing();
 if (missing) console.log(`skipped: ${missing}`);
 
-/** What `terraform init` wrote. */
+/** Content that `terraform init` wrote. */
 const lockOf = (workspace: Workspace): string => workspace.read(".terraform.lock.hcl");
 
 describe.skipIf(missing !== undefined)("terraform with the development mirror", { timeout: LONG_MS }, () => {
@@ -321,7 +321,7 @@ function startApply(workspace: Workspace): ChildProcess {
     env: {
       PATH: process.env["PATH"],
       HOME: workspace.directory,
-      // What a killed provider leaves behind goes with the workspace.
+      // Files that a killed provider leaves are removed with the workspace.
       TMPDIR: workspace.directory,
       TF_CLI_CONFIG_FILE: mirror.cliConfigFile,
       CHECKPOINT_DISABLE: "1",

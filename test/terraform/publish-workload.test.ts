@@ -23,7 +23,7 @@ describe.skipIf(missing !== undefined)("gateway_publish_token with a platform's 
   let cliConfigFile: string;
   let platform: Platform;
   let gateway: TestGateway;
-  /** What was asked of the address that GitHub gives its jobs. */
+  /** Requests to the address that GitHub gives its jobs. */
   const asked: { readonly url: string; readonly authorization: string | undefined }[] = [];
 
   beforeAll(async () => {

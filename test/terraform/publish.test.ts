@@ -216,7 +216,7 @@ describe("createFileTarget()", () => {
   const OLD = "team.json.tmp-0123456789ab";
   const YOUNG = "team.json.tmp-aaaaaaaaaaaa";
   const FOREIGN = "other.json.tmp-0123456789ab";
-  /** Of an owner called "team.json.tmp-0123456789ab". */
+  /** The slice of an owner called "team.json.tmp-0123456789ab". */
   const SLICE = "team.json.tmp-0123456789ab.json";
 
   test("never writes the boot file of a gateway", async () => {

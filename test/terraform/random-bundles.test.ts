@@ -43,7 +43,7 @@ const plan = (calls: Calls, prior: Value, config: Value): Promise<Value> =>
 const slice = (bundle: Value): Record<string, unknown> =>
   renderSlice(bundle as ValueMap, { standIn: noStandIn, problems: [] });
 
-/** Of the routes in the attribute: a plain secret that somebody wrote into the slice is not shown there. */
+/** Routes of the attribute do not show a plain secret that was written into the slice. */
 function withoutSecrets(document: Record<string, unknown>, inAttribute: ValueMap): unknown {
   const routes = Object.entries(document["routes"] as object).map(([name, route]): [string, unknown] => {
     const text = JSON.stringify(route, (key, value: unknown) => (SECRETS.has(key) ? undefined : value));

@@ -1,4 +1,4 @@
-/** What the real Terraform says about wrong configurations, and where it points. */
+/** Messages of the real Terraform about invalid configurations, and their locations. */
 import { describe, expect, test } from "vitest";
 
 import { bundleConfig } from "../support/terraform.ts";
@@ -14,7 +14,7 @@ interface Found {
 
 const POLICY = "policy = jsonencode([{ allow = { and = [{ authenticated_user = true }] } }])";
 
-/** A sound route with something beside it. */
+/** A valid route with an additional part. */
 function route(name: string, body: string, from = `https://${name}.example.com`): string {
   return `
   route "${name}" {

@@ -24,7 +24,7 @@ test("with the head before it leaves", async () => {
     exchange.start(206, ["content-type", "text/plain", "x-of-upstream", "1"]);
     expect([exchange.started, exchange.status]).toEqual([true, 206]);
     exchange.broke(new Error("no"));
-    // What still comes of the answer that was taken back is nothing.
+    // The rest of the undone response is ignored.
     expect([exchange.status, exchange.takeBack()]).toEqual([500, false]);
     expect(exchange.write("late")).toBe(true);
     exchange.end("late");

@@ -103,7 +103,7 @@ async function control(objects: readonly object[], { before, around = (same) => 
     log: createLog({ destination: { write: (line) => void (log += line) } }),
     quietMs: 5,
     mostMs: 50,
-    // What cannot be read at all is not waited for.
+    // A Secret that cannot be read is not waited for.
     view: { patienceMs: 600_000 },
   });
   close = async () => {
@@ -307,7 +307,7 @@ describe("a challenge of a certificate authority", () => {
 
   test("reaches its solver from port 80 without signing in, and opens no other path", async () => {
     await control([web(), solver]);
-    // Nobody resolves names of Services here, and how long that takes to tell is the machine's affair: the record says it.
+    // No resolver knows names of Services here, and the time of the failure depends on the host: check the record.
     await expect
       .poll(async () => {
         ask(PATH).catch(() => {});

@@ -156,7 +156,7 @@ describe("failing parts deny", () => {
     expect(answer.text).not.toContain("secret");
     expect(victim.received).toBe("");
     expect(pipeline.proxy.underWay).toBe(0);
-    // The gateway goes on.
+    // The gateway continues.
     expect((await send("unknown.example", "alice")).status).toBe(421);
   });
 
@@ -169,7 +169,7 @@ describe("failing parts deny", () => {
 });
 
 describe("a full record queue", () => {
-  // Also those that are refused: otherwise anybody could fill the memory with them while the disk is slow.
+  // Also rejected requests: otherwise any client could fill the memory with them while the disk is slow.
   test.each([
     ["an allowed request", "GET /a", "app.example", ["Cookie: gateway_session=alice"], 200],
     ["a denied one", "GET /a", "app.example", ["Cookie: gateway_session=bob"], 403],

@@ -113,7 +113,7 @@ test("a user who waited long enough retries, and is not asked a second time", as
   expect((await call(result?.requestState)).result).toEqual({});
   const [seen] = upstream.seen;
   expect(upstream.seen).toHaveLength(1);
-  // What was between us and the client is not the upstream's.
+  // The request state between gateway and client does not reach the upstream.
   expect(JSON.parse(seen?.body ?? "")).toMatchObject({ id: 1, params: { name: "write", arguments: { n: 1 } } });
   expect(seen?.body).not.toMatch(/requestState|inputResponses/);
 });

@@ -24,7 +24,7 @@ async function pipeline(yaml: string, options: PipelineOptions = {}): Promise<Pi
   return started;
 }
 
-/** Streams events to everybody who asks. */
+/** Streams events to every caller. */
 async function eventUpstream(): Promise<{ readonly origin: string; readonly asked: () => number }> {
   let asked = 0;
   const server = createServer((_request, response) => {
@@ -84,7 +84,7 @@ routes:
     // The upstream did not even hear of the handshake.
     expect(sockets.handshakes).toHaveLength(1);
     await client(proxy, events("bob")).contains("data: 1");
-    // An answer to a POST ends by itself; a tool call that was made is not thrown away.
+    // A response to a POST ends normally; a tool call in progress is not aborted.
     await client(proxy, events("alice", "POST")).contains("data: 1");
 
     second.socket.destroy();
@@ -180,7 +180,7 @@ describe("WebSocket connections", () => {
 });
 
 describe("a request that comes back", () => {
-  /** Bytes to wherever it is told: an upstream that is none. */
+  /** Forwards bytes to a settable port: an upstream without its own server. */
   async function relay(): Promise<{ readonly origin: string; port: number }> {
     const it = { origin: "", port: 0 };
     const server = createTcpServer((socket) => {

@@ -1,4 +1,4 @@
-/** Tools whose names are not plain, on routes with rules about tools: listed and callable where nobody can be fooled. */
+/** Tools whose names are not plain, on routes with rules about tools: listed and callable if their name is unambiguous. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,4 +1,4 @@
-/** With `audit`, what became of a request: a line of its own once it is over. */
+/** With `audit`, the outcome of a request: a separate line once it is over. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { formatOutcome, type OutcomeInput } from "../../../runtime/audit/outcome-record.ts";

@@ -13,7 +13,7 @@ let victim: Victim;
 let pipeline: Pipeline;
 let metrics: Metrics;
 
-/** What is in force, and each candidate there can be beside it. */
+/** The active policy, with every kind of shadow policy. */
 const SHADOW = `
           - { shadow: true, deny: { or: [{ mcp_tool: read }, { http_path: /web }] } }
           - { shadow: true, allow: { and: [{ accept: true }] } }
@@ -130,7 +130,7 @@ describe("candidates in shadow", () => {
     expect(before.map((text) => Number(text.slice(9, 12)))).toEqual([
       200, 403, 403, 403, 302, 200, 200, 200, 200, 200, 401,
     ]);
-    // Denied calls are JSON-RPC errors, and reach nobody.
+    // Denied calls are JSON-RPC errors, and reach no upstream.
     expect(before.slice(7, 9).every((text) => text.includes('"error"'))).toBe(true);
     expect(sent).toHaveLength(4);
     expect(before.at(9)).toContain('{"tools":[{"name":"read"},{"name":"write"}]}');

@@ -112,7 +112,7 @@ describe("The Host settings affect Host and `:authority` identically", () => {
     }
     const seen = (protocol === "HTTP/2 over TLS" ? overTls : inTheClear).seen.at(-1);
     expect(seen?.headers[":authority"]).toBe(host);
-    // One authority: a Host beside it would be a second one.
+    // One authority: an additional Host would be a second one.
     expect(seen?.headers.host).toBeUndefined();
   });
 

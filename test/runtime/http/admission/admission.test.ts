@@ -290,7 +290,7 @@ describe("createAdmission()", () => {
     leave();
     server.turn();
     expect(server.shed).toEqual(["late queue-timeout"]);
-    // Of the one that gave no request nothing is left for the next one.
+    // Input that led to no request leaves nothing for the next one.
     server.admission.drop(queued);
     server.turn();
     server.arrive(BOB, "next");

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { createOverload, ONE_OF, PATIENCE_MS, STANDING_MS } from "../../../../runtime/http/admission/overload.ts";
 
 /**
- * A queue, first in, first out, of a process that serves so many requests a second. Nothing is refused here: what is looked at is
- * what the rule says of the queue.
+ * A first-in, first-out queue of a process that serves `perSecond` requests a second. Nothing is rejected here: the tests
+ * read the rule's result.
  */
 function startQueue(perSecond: number) {
   const overload = createOverload();

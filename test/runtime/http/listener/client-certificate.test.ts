@@ -157,7 +157,7 @@ describe.each<[string, Ask]>([
   test("policy lets the criteria on the certificate decide: fingerprint, key and names, and only of a valid one", async () => {
     expect(await ask(byPolicy, known)).toBe(200);
     expect(byPolicy.records.at(-1)).toMatchObject({ allow: true, "allow-why-true": ["client-certificate-ok"] });
-    // Nobody is signed in either, so these are sent to do so; what the record says is what was found.
+    // The caller is not signed in, so it is redirected to do so; the record has the certificate's result.
     expect(await ask(byPolicy, stranger)).toBe(302);
     expect(byPolicy.records.at(-1)).toMatchObject({ allow: false, "deny-why-true": ["invalid-client-certificate"] });
     expect(await ask(byPolicy, undefined)).toBe(302);
@@ -244,7 +244,7 @@ describe("alternativeNames()", () => {
     [String.raw`DNS:"evil.example, DNS:good.example", DNS:b.example`, ["evil.example, DNS:good.example", "b.example"]],
     ["IP Address:127.0.0.1, DNS:a.example", ["a.example"]],
     ["", []],
-    // What does not read cleanly gives no names at all.
+    // A text that does not parse completely gives no names at all.
     [`DNS:a.example, DNS:"open`, []],
     ["DNS:a.example,DNS:b.example", []],
   ])("reads %j", (text, dns) => {

@@ -45,7 +45,7 @@ async function shown(servername: string): Promise<string> {
   return String(CN);
 }
 
-/** @param client who asks; absent: nobody says */
+/** @param client presents a certificate; absent: none */
 function ask(host: string, client?: TestCertificate): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(

@@ -1,4 +1,4 @@
-/** What is held for connections on which nothing is under way. */
+/** Memory of connections without a request in progress. */
 import { ServerResponse } from "node:http";
 import { queryObjects } from "node:v8";
 

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { listen } from "../../../../runtime/http/listener/listen.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 
-/** More than Node asks the system for by itself, and no more than the system gives. */
+/** More than Node's default, and no more than the system allows. */
 const CONNECTIONS = Math.min(1_000, Number(readFileSync("/proc/sys/net/core/somaxconn", "latin1")));
 
 /** Says how many are connected when all are, or when the time is over. */

@@ -1,4 +1,4 @@
-/** The TLS listener: which certificate, which protocol, new files without a restart, the plain listener beside it. */
+/** The TLS listener: choice of certificate and protocol, new files without a restart, the plain listener next to it. */
 import { request as httpsRequest } from "node:https";
 import { request as httpRequest } from "node:http";
 import { rename, writeFile } from "node:fs/promises";

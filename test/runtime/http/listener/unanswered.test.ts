@@ -29,7 +29,7 @@ afterEach(() => server.close({ timeoutMs: 0 }));
 
 const arrived = (count: number) => expect.poll(() => exchanges.length).toBe(count);
 const told = (...expected: string[]) => expect.poll(() => unanswered).toEqual(expected);
-/** Every connection is over, and what is to be told of it was told. */
+/** Every connection is closed, and all reports were made. */
 const over = () => expect.poll(() => server.connections()).toBe(0);
 
 describe("HTTP/1.1", () => {

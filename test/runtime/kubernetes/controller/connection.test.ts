@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-/** An API server over TLS, and what stands before it and can stop passing bytes on connections that are open. */
+/** An API server over TLS, and a proxy in front of it that can stop forwarding bytes of open connections. */
 async function start() {
   const { cert, key } = makeTestCertificate({ name: "localhost", dns: ["localhost"] });
   const watches: ServerHttp2Stream[] = [];

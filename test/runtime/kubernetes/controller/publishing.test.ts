@@ -23,7 +23,7 @@ const TOKEN = "admin-token-of-the-publishing-tests";
 interface Place {
   readonly gateway: Gateway;
   readonly publisher: SlicePublisher;
-  /** Puts somebody's slice there, around the controller. */
+  /** Publishes another publisher's slice, without the controller. */
   put(slice: Slice): Promise<void>;
   /** Owners of the slices that are there. */
   owners(): Promise<readonly string[]>;
@@ -144,7 +144,10 @@ describe.each(["directory", "admin"] as const)("slices of namespaces (%s)", (kin
     return statuses;
   }
 
-  /** A missing host is 421. 403: the route went while its request was under way, which ends the right to an answer (D11). */
+  /**
+   * A missing host is 421. 403: the route was removed while its request was in flight, which ends the right to a response
+   * (D11).
+   */
   const unexpected = (statuses: ReadonlySet<number>): readonly number[] =>
     [...statuses].filter((status) => status !== 200 && status !== 403);
 

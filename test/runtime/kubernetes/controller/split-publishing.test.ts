@@ -1,4 +1,7 @@
-/** Slices that are too many or too large for one request: several requests, and one that no gateway takes keeps nobody waiting. */
+/**
+ * Slices that are too many or too large for one request: several requests, and a slice that no gateway accepts delays no
+ * other.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,7 +23,7 @@ interface Answer {
   readonly body: object;
 }
 
-/** A gateway on which nothing is published. @param judge what it says of the owners in a request */
+/** A gateway without published slices. @param judge its response for the owners in a request */
 async function gatewayThat(judge: (owners: readonly string[]) => Answer) {
   const posts: string[][] = [];
   const bytes: number[] = [];
@@ -69,7 +72,7 @@ test("a rejected token is reported by its file, with the remedy", async () => {
 });
 
 const GOOD: Answer = { status: 200, body: {} };
-/** Of three bytes for each character. */
+/** With three bytes for each character. */
 function sliceOf(namespace: string, mib: number): SliceText {
   const owner = `kubernetes.${namespace}`;
   const text = JSON.stringify({ version: 1, owner, routes: {}, filler: "語".repeat((mib * MIB) / 3) });

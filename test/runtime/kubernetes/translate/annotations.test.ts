@@ -39,7 +39,7 @@ const headerSettings: Readonly<Record<string, readonly [string, unknown]>> = {
   ],
 };
 
-/** A text for a setting of this kind, and the value it stands for. */
+/** A text for a setting of this kind, and its value. */
 function sample(field: Field): readonly [string, unknown] {
   switch (field.kind) {
     case "flag":

@@ -1,4 +1,4 @@
-/** Every pair in test/golden/kubernetes: manifests above the line; below it the slice and what people are told. */
+/** Every pair in test/golden/kubernetes: manifests above the line; below it the slice and the messages. */
 import { describe, expect, test } from "vitest";
 
 import { readManifests } from "../../../../runtime/kubernetes/translate/manifests.ts";

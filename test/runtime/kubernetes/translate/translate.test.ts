@@ -1,4 +1,4 @@
-/** What a translation promises whatever the objects are. */
+/** Promises of a translation for any objects. */
 import { describe, expect, test } from "vitest";
 
 import { formatProblem, loadSlices } from "../../../../runtime/config/load.ts";

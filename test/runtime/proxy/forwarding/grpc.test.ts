@@ -97,7 +97,7 @@ interface Shown {
   readonly isWhole: boolean;
   readonly body: string;
   readonly trailers: Readonly<Record<string, unknown>>;
-  /** Of RST_STREAM; 0 = none. */
+  /** Code of RST_STREAM; 0 = none. */
   readonly resetBy: number;
 }
 

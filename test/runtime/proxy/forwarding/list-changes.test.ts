@@ -1,4 +1,4 @@
-/** What clients with an open stream hear of what the gateway itself changes, and what they do not hear. */
+/** Notifications to clients with an open stream about changes by the gateway itself, and changes without one. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 
 import { NO_BLOCKS } from "../../../../runtime/identity/blocks.ts";
@@ -39,7 +39,7 @@ beforeEach(async () => {
 });
 afterEach(() => pipeline.close());
 
-/** Asks, and is answered with events; the last one is cut, since what is added stands between events. */
+/** Sends a request that is answered with events; the last one is incomplete, since additions come between events. */
 async function open(first: string, body?: string): Promise<RawConnection> {
   upstream.answer((socket, request) => {
     const [, kind] = /"(tools|prompts)\/list"/.exec(String(request.body)) ?? [];

@@ -1,4 +1,4 @@
-/** What browsers carry of ours never reaches an upstream, whatever its cookie is called by now. */
+/** Our cookies in browsers never reach an upstream, also under former names. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { createCookies, type Cookies } from "../../../../runtime/identity/cookie.ts";

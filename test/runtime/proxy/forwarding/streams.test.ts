@@ -152,7 +152,7 @@ describe("Streams", () => {
       gc({ type: "minor" });
       return getHeapStatistics().used_heap_size;
     };
-    // What all of them have in common is old by then.
+    // Their shared objects are old by then.
     for (let round = 0; round < 4; round += 1) afterThousand();
     for (let times = 0; times < 3; times += 1) gc({ type: "minor" });
     const before = afterThousand();

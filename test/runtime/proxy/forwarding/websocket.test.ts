@@ -14,7 +14,7 @@ let plain: Pipeline;
 let secure: Pipeline;
 
 const KEY = "dGhlIHNhbXBsZSBub25jZQ==";
-/** Of the key above, as RFC 6455 §1.3 computes it. */
+/** Value for the key above, computed by RFC 6455 §1.3. */
 const ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
 const yaml = (policy = "authenticated_user: true"): string => `routes:

@@ -1,4 +1,4 @@
-/** Health checks of owners who want very many: their own become rarer, nobody else's. */
+/** Health checks of owners with very many: only their own become less frequent. */
 import { expect, test, vi } from "vitest";
 
 import { createTransport } from "../../../../runtime/upstreams/transport.ts";

@@ -24,7 +24,7 @@ interface TestUpstream {
   readonly name: string;
   /** Paths asked for, in order. */
   readonly seen: string[];
-  /** What it answers; the test changes it. */
+  /** Its response; the test changes it. */
   answer: (response: ServerResponse, path: string) => void;
   close(): Promise<void>;
 }
@@ -72,7 +72,7 @@ function manualTime() {
       waiting.set(id, { action, afterMs });
       return () => void waiting.delete(id);
     },
-    /** Waits under way, in milliseconds. */
+    /** Current waits, in milliseconds. */
     waits: () => [...waiting.values()].map(({ afterMs }) => afterMs),
     /** Ends all waits of up to that long. */
     fire(upToMs: number): void {
@@ -165,7 +165,7 @@ describe("createHealthChecks()", () => {
     await it.round();
     expect(it.health()[b.origin]).toBe(true);
 
-    // Away after three bad ones in a row; a good one between begins anew.
+    // Unhealthy after three failures in a row; a success in between resets the count.
     a.answer = (response) => void response.writeHead(503).end();
     await it.round();
     await it.round();
@@ -269,7 +269,7 @@ describe("createHealthChecks()", () => {
     expect([...it.states.all()][0]?.checks[0]).toMatchObject({ kind: "tcp", lastError: "no answer in time" });
     await expect.poll(() => sockets.size).toBe(0);
 
-    // Another check of the same upstream begins anew; one under way ends with its route.
+    // Another check of the same upstream starts from the beginning; one in progress ends with its route.
     it.follow(settings("PONG\\r\\n"));
     expect(it.health()[origin]).toBe(true);
     it.time.fire(10_000);
@@ -338,7 +338,7 @@ describe("createHealthChecks()", () => {
     const it = checked(route([a.origin, b.origin], http()));
     await it.round();
     const running = it.checks.size;
-    // Another setting of the route, and a route beside it.
+    // Another setting of the route, and an additional route.
     const more = `${route([a.origin, b.origin], `${http()}, timeout: 7s`)}  - { name: other, from: https://other.example, to: ["${b.origin}"], ${http()} }\n`;
     it.follow(more);
     expect(it.checks.size).toBe(running);

@@ -1,4 +1,4 @@
-/** What a change of one owner's routes costs others: their upstreams are not looked at, however many there are. */
+/** Cost of a change of one owner's routes for others: their upstreams are not visited, however many there are. */
 import { expect, test } from "vitest";
 
 import type { CompiledRoute } from "../../../../runtime/config/compiled.ts";
@@ -70,7 +70,7 @@ test("a publish of one owner looks at no upstream of others", () => {
   const next = routes.with(150, routeOf("o150", ["a150", "new"]));
   looks = 0;
   follow(next);
-  // Of the two versions of its route.
+  // Visits of the two versions of its route.
   expect(looks).toBeLessThan(10);
   expect([checks.size, timers.size]).toEqual([600, 600]);
   expect(["http://a150", "http://b150", "http://new", "http://a0"].map((key) => pools.has(key))).toEqual([
@@ -122,7 +122,7 @@ test("a check that was made before comes sooner when its owner's are stretched l
   const check = new HealthCheck(deps, { origin: "http://a", host: "a", basePath: "", weight: 1 }, CHECK, pace);
   check.begin();
   waits[0]?.action();
-  // Under way: the one after it is made when this is over.
+  // In progress: the next one starts when this one is over.
   check.hurry();
   expect(waits.map(({ afterMs }) => afterMs)).toEqual([500, 60_000]);
   waits[1]?.action();

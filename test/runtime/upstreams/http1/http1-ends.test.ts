@@ -222,7 +222,7 @@ describe("a pause", () => {
     for (let round = 0; round < 5; round += 1) {
       const asked = ask(transport, server.upstream, { onHead: (call) => call.pause(), onData: (call) => call.pause() });
       expect((await asked.over).body.toString()).toBe("abc");
-      // A drain of the client that comes late concerns nobody any more.
+      // A late drain of the client has no effect.
       asked.call.pause();
       asked.call.resume();
     }

@@ -30,7 +30,7 @@ function limited(upstream: Upstream, limits: Partial<UpstreamLimits>): Upstream 
   };
 }
 
-/** Answers when it is told, in order of arrival. */
+/** Responds when the test says so, in order of arrival. */
 async function holding(): Promise<{
   readonly server: ScriptedUpstream;
   readonly held: Socket[];

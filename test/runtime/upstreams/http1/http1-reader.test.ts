@@ -15,7 +15,7 @@ interface Read {
   readonly ended: boolean;
   readonly problem: string | undefined;
   readonly keepsOpen: boolean;
-  /** What `close()` says, when the bytes were all there was. */
+  /** Result of `close()`, when there are no more bytes. */
   readonly closed: boolean;
 }
 
@@ -60,7 +60,7 @@ function read(text: string, { method = "GET", cuts = [] as readonly number[] } =
     problem = reader.read(buffer, cut - at);
     buffer.fill("!");
     isBroken = problem !== undefined;
-    // Bytes behind the end are nobody's: the answer before them is whole.
+    // Bytes after the end are unsolicited: the response before them is complete.
     if (ends > 0) problem = undefined;
     at = cut;
   }

@@ -1,4 +1,4 @@
-/** Which connection carries which request: an answer reaches the one who asked for it, or nobody. */
+/** Assignment of requests to connections: a response reaches its own request, or none. */
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
@@ -14,7 +14,7 @@ import { upstreamsOfEachTest } from "../../../support/upstream-suite.ts";
 import { createHttp1Transport } from "../../../../runtime/upstreams/transport.ts";
 
 const FORGED = okText("forged");
-/** What a connection of ours reads at once. */
+/** Bytes of one read of our connections. */
 const READ_BYTES = 65_536;
 
 let transport: Transport;
@@ -268,7 +268,7 @@ describe("a second answer to one request", () => {
     }
   });
 
-  // Whoever waits for the connection gets it in the moment of the first answer's end.
+  // A waiting request gets the connection at the end of the first response.
   test("never reaches a request that waits for the connection, if a read ends between the two", async () => {
     const head = (length: number): string => `HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n`;
     for (const reads of [1, 2, 32]) {

@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 const start = upstreamsOfEachTest(() => transport.close());
 
-/** Its farewell is under way when its first answer has come: a second request is read by nobody. */
+/** Its close is on the way when its first response has come: a second request is not read. */
 const closesBehindFirst: Script = (socket, _request, count) => {
   if (count === 0) socket.write(okText("ok"));
   else socket.destroy();

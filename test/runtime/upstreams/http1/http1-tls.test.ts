@@ -91,7 +91,7 @@ describe.each(versions)("over %s", (version) => {
     expect((await outcome(transport, trusting(server.upstream, { servername: "other.example" }))).status).toBe(200);
     expect((await outcome(transport, trusting(server.upstream, { rejectUnauthorized: false }))).status).toBe(200);
     expect(names).toEqual(["other.example", "localhost"]);
-    // What one route need not check, another still does, though both come to the same place.
+    // A check that one route disables still applies to another, although both use the same address.
     expect((await outcome(transport, trusting(server.upstream))).failure).toBe("protocol");
   });
 
@@ -138,7 +138,7 @@ describe("an upstream that is not a TLS server", () => {
   ])("and %s fails each request once, and is not asked without end", async (_name, onConnection, failure) => {
     const server = await startUpstream(undefined, { raw: true, onConnection });
     await transport.close();
-    // Whoever says something has all the time it takes to be heard.
+    // An upstream that responds gets the full time.
     const connectTimeoutMs = failure === "connect-timeout" ? 100 : 25_000;
     transport = createHttp1Transport({ connectTimeoutMs });
     const upstream = { ...server.upstream, origin: `https://127.0.0.1:${server.port}` };

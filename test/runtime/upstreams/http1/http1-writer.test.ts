@@ -120,7 +120,7 @@ describe("BodySender", () => {
     for (const socket of sockets.splice(0)) socket.destroy();
   });
 
-  /** What the other side has received once our side is done with the body. */
+  /** Bytes that the other side has received once our side has sent the body. */
   async function send(
     body: Readable,
     length: number | undefined,

@@ -130,7 +130,7 @@ describe("an answer", () => {
     second.send(headers(second, [OK]), data(second, half));
     for (const { head } of asked) await head;
     then(first, 0);
-    // What did not come whole hears of the end at once.
+    // An incomplete response is notified of the end immediately.
     expect((await asked[1]?.over)?.failure).toMatch(/^(?:reset|protocol)$/);
     asked[0]?.call.resume();
     expect(await asked[0]?.over).toMatchObject({ failure: undefined, trailers: ["x-sum", "1"] });
@@ -571,7 +571,7 @@ describe("connections", () => {
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;
     const impatient = createTransport({ connectTimeoutMs: 30 });
-    // A handshake that nobody answers.
+    // A handshake without a response.
     const upstream = { ...server.upstream(), origin: `https://localhost:${port}` };
     expect((await outcome(impatient, upstream)).failure).toBe("connect-timeout");
     await impatient.close();
