@@ -127,7 +127,7 @@ export const requirements: readonly Requirement[] = [
     section: does,
     text: "The service rewrites or sets headers per route: upstream Host, request headers, response headers.",
     verifiedBy: [
-      "test/runtime/features/headers/header-settings.test.ts#sets headers and overwrites what the client sent, in any spelling",
+      "test/runtime/features/headers/header-settings.test.ts#sets headers and overwrites the client's, in any form",
       "test/runtime/features/headers/header-settings.test.ts#replaces the upstream's, the route's before the global ones, whatever their case",
     ],
   },
@@ -297,7 +297,7 @@ export const requirements: readonly Requirement[] = [
     id: "server.empty-object",
     section: server,
     text: "`mcp.server` may be an empty object.",
-    verifiedBy: ["test/runtime/config/load.test.ts#keeps empty blocks, which mean something"],
+    verifiedBy: ["test/runtime/config/load.test.ts#keeps empty blocks, which have a meaning"],
   },
   {
     id: "server.fields-optional",
@@ -315,7 +315,9 @@ export const requirements: readonly Requirement[] = [
     id: "server.client-secret",
     section: server,
     text: "`upstream_oauth2.client_secret` is the OAuth client secret.",
-    verifiedBy: ["test/runtime/settings/secrets.test.ts#takes plain text as it is, resolves references, opens seals"],
+    verifiedBy: [
+      "test/runtime/settings/secrets.test.ts#returns plain text unchanged, resolves references, opens seals",
+    ],
   },
   {
     id: "server.client-secret-per-refresh",
@@ -369,7 +371,7 @@ export const requirements: readonly Requirement[] = [
     text: "`max_request_bytes` is the maximum request body size in bytes, default 4 KiB.",
     verifiedBy: [
       "test/hostile/mcp-messages.test.ts#an oversize chunked body is refused when it passes the limit",
-      "test/runtime/settings/fields.test.ts#carry the defaults that requirements state",
+      "test/runtime/settings/fields.test.ts#have the defaults of the requirements",
     ],
   },
   {
@@ -420,14 +422,14 @@ export const requirements: readonly Requirement[] = [
     id: "client.marks",
     section: client,
     text: "`mcp: { client: {} }` marks the route as an MCP client route.",
-    verifiedBy: ["test/runtime/config/compile.test.ts#knows an empty client block from none"],
+    verifiedBy: ["test/runtime/config/compile.test.ts#distinguishes an empty client block from an absent one"],
   },
   {
     id: "client.empty-significant",
     section: client,
     text: "The empty object is significant.",
     verifiedBy: [
-      "test/runtime/config/load.test.ts#keeps empty blocks, which mean something",
+      "test/runtime/config/load.test.ts#keeps empty blocks, which have a meaning",
       "test/cdktf/terraform.test.ts#delivers literal text and substitutions unread, and keeps empty blocks",
     ],
   },
@@ -476,15 +478,15 @@ export const requirements: readonly Requirement[] = [
     id: "policy.groups-has",
     section: policy,
     text: "The criterion `groups` with `has`.",
-    verifiedBy: ["test/runtime/policy/match.test.ts#%j judges %j as %s"],
+    verifiedBy: ["test/runtime/policy/match.test.ts#%j evaluates %j as %s"],
   },
   {
     id: "policy.mcp-tool",
     section: policy,
     text: "The criterion `mcp_tool`, a string matcher on the tool name.",
     verifiedBy: [
-      "test/runtime/policy/evaluate.test.ts#tells whether a tool must be known",
-      "test/runtime/policy/evaluate.test.ts#a tool call without a tool cannot be judged: denied",
+      "test/runtime/policy/evaluate.test.ts#states whether a tool must be known",
+      "test/runtime/policy/evaluate.test.ts#a tool call without a tool is undecidable: denied",
     ],
   },
   {
@@ -497,37 +499,37 @@ export const requirements: readonly Requirement[] = [
     id: "policy.is",
     section: policy,
     text: "`is` matches exactly.",
-    verifiedBy: ["test/runtime/policy/match.test.ts#%j judges %j as %s"],
+    verifiedBy: ["test/runtime/policy/match.test.ts#%j evaluates %j as %s"],
   },
   {
     id: "policy.starts-with",
     section: policy,
     text: "`starts_with` matches a prefix.",
-    verifiedBy: ["test/runtime/policy/match.test.ts#%j judges %j as %s"],
+    verifiedBy: ["test/runtime/policy/match.test.ts#%j evaluates %j as %s"],
   },
   {
     id: "policy.ends-with",
     section: policy,
     text: "`ends_with` matches a suffix.",
-    verifiedBy: ["test/runtime/policy/match.test.ts#%j judges %j as %s"],
+    verifiedBy: ["test/runtime/policy/match.test.ts#%j evaluates %j as %s"],
   },
   {
     id: "policy.contains",
     section: policy,
     text: "`contains` matches a substring.",
-    verifiedBy: ["test/runtime/policy/match.test.ts#%j judges %j as %s"],
+    verifiedBy: ["test/runtime/policy/match.test.ts#%j evaluates %j as %s"],
   },
   {
     id: "policy.in",
     section: policy,
     text: "`in` matches any listed name.",
-    verifiedBy: ["test/runtime/policy/match.test.ts#%j judges %j as %s"],
+    verifiedBy: ["test/runtime/policy/match.test.ts#%j evaluates %j as %s"],
   },
   {
     id: "policy.not-in",
     section: policy,
     text: "`not_in` matches none of the listed names and builds allowlists under `deny`.",
-    verifiedBy: ["test/runtime/policy/match.test.ts#%j judges %j as %s"],
+    verifiedBy: ["test/runtime/policy/match.test.ts#%j evaluates %j as %s"],
   },
 
   // MCP server list entry
@@ -625,7 +627,7 @@ export const requirements: readonly Requirement[] = [
     text: "The reason codes are `domain-ok`, `mcp-tool-ok`, `mcp-tool-unauthorized`, `authenticated-user`.",
     verifiedBy: [
       "test/runtime/audit/record.test.ts#a permitted tool call, fields as by default",
-      "test/runtime/policy/evaluate.test.ts#name every criterion that spoke for the outcome, sorted and once",
+      "test/runtime/policy/evaluate.test.ts#name every criterion that supported the outcome, sorted and once",
     ],
   },
 
@@ -664,7 +666,7 @@ export const requirements: readonly Requirement[] = [
     text: "`host_path_regex_rewrite_substitution` is the substitution, with capture groups written `\\1`.",
     verifiedBy: [
       "test/runtime/features/headers/header-settings.test.ts#host_path_regex_rewrite_pattern and host_path_regex_rewrite_substitution derive it from the path",
-      "test/runtime/config/compile.test.ts#derives Host from the path by the regex pair",
+      "test/runtime/config/compile.test.ts#derives Host from the path with the regex pair",
     ],
   },
   {
@@ -672,7 +674,7 @@ export const requirements: readonly Requirement[] = [
     section: headers,
     text: "`set_request_headers` sets headers on the upstream request; values may contain substitutions.",
     verifiedBy: [
-      "test/runtime/features/headers/header-settings.test.ts#sets headers and overwrites what the client sent, in any spelling",
+      "test/runtime/features/headers/header-settings.test.ts#sets headers and overwrites the client's, in any form",
       "test/runtime/features/headers/header-settings.test.ts#replaces its substitutions, once",
     ],
   },
@@ -697,7 +699,7 @@ export const requirements: readonly Requirement[] = [
     section: headers,
     text: "`rewrite_response_headers` is a list of objects with `header`, `prefix`, `value`.",
     verifiedBy: [
-      "test/runtime/features/headers/header-settings.test.ts#replaces a prefix of any header, rule after rule, and leaves what does not begin so",
+      "test/runtime/features/headers/header-settings.test.ts#replaces a prefix of any header, rule by rule, and leaves other values unchanged",
     ],
   },
   {
@@ -916,7 +918,7 @@ export const requirements: readonly Requirement[] = [
     section: behavior,
     text: "`set_request_headers` and `remove_request_headers` apply to the upstream request.",
     verifiedBy: [
-      "test/runtime/features/headers/header-settings.test.ts#sets headers and overwrites what the client sent, in any spelling",
+      "test/runtime/features/headers/header-settings.test.ts#sets headers and overwrites the client's, in any form",
       "test/runtime/features/headers/header-settings.test.ts#removes headers, and wins over set_request_headers and over our own",
     ],
   },
@@ -1013,7 +1015,7 @@ export const requirements: readonly Requirement[] = [
     section: behavior,
     text: "A response header value that starts with `prefix` has that prefix replaced by `value`.",
     verifiedBy: [
-      "test/runtime/features/headers/header-settings.test.ts#replaces a prefix of any header, rule after rule, and leaves what does not begin so",
+      "test/runtime/features/headers/header-settings.test.ts#replaces a prefix of any header, rule by rule, and leaves other values unchanged",
     ],
   },
   {
@@ -1021,7 +1023,7 @@ export const requirements: readonly Requirement[] = [
     section: behavior,
     text: "Response rewriting works for any header, for example `Location`.",
     verifiedBy: [
-      "test/runtime/features/headers/header-settings.test.ts#replaces a prefix of any header, rule after rule, and leaves what does not begin so",
+      "test/runtime/features/headers/header-settings.test.ts#replaces a prefix of any header, rule by rule, and leaves other values unchanged",
     ],
   },
 
@@ -1226,7 +1228,7 @@ export const requirements: readonly Requirement[] = [
     section: limits,
     text: "`max_request_bytes` defaults to 4 KiB and is configurable.",
     verifiedBy: [
-      "test/runtime/settings/fields.test.ts#carry the defaults that requirements state",
+      "test/runtime/settings/fields.test.ts#have the defaults of the requirements",
       "test/hostile/mcp-messages.test.ts#an oversize chunked body is refused when it passes the limit",
     ],
   },

@@ -141,7 +141,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a signed-in user",
       tries: "get past `matches` in a deny rule by a line break or letters that fold",
       kind: "E",
-      test: "test/runtime/policy/mcp/criteria.test.ts#a deny rule by a pattern keeps out texts that only a line break, or a letter that folds, tells apart",
+      test: "test/runtime/policy/mcp/criteria.test.ts#a deny rule by a pattern also denies texts that differ only by a line break or a folding letter",
     },
     {
       attacker: "a signed-in user",
@@ -831,7 +831,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a team that publishes",
       tries: "read a secret besides those it is allowed",
       kind: "E",
-      test: "test/runtime/bundle/vault-secrets.test.ts#are read before a slice is stored: what cannot be read is refused, what is known is taken while the server is away",
+      test: "test/runtime/bundle/vault-secrets.test.ts#are read before a slice is stored: unreadable ones are rejected, known ones accepted while the server is unavailable",
     },
   ],
   "the store": [
@@ -1030,6 +1030,6 @@ export const SECRET_TESTS: readonly (readonly [secret: string, test: string])[] 
   ],
   [
     "`shared_secret`, `signing_key`",
-    "test/runtime/bundle/secrets.test.ts#the public key stays the same for the same shared_secret, and is no private key",
+    "test/runtime/bundle/secrets.test.ts#the public key is the same for the same shared_secret, and has no private part",
   ],
 ];

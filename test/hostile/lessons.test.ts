@@ -116,7 +116,7 @@ const lessons: readonly Lesson[] = [
   {
     advisory: "oauth2-proxy GHSA-c5c4-8r6x-56w3",
     happened: "a domain rule was fooled by an address with several @",
-    tests: { "runtime/policy/evaluate.test.ts": ["email and domain cannot be judged for"] },
+    tests: { "runtime/policy/evaluate.test.ts": ["email and domain are undecidable for"] },
   },
   {
     advisory: "oauth2-proxy CVE-2025-64484",
@@ -182,7 +182,7 @@ const lessons: readonly Lesson[] = [
     tests: {
       "hostile/whole-gateway.test.ts": ["a %s header opens nothing and names nobody"],
       "hostile/lessons.test.ts": ["no key is made of a short or a missing secret"],
-      "runtime/config/compile.test.ts": ["refuses a resolved secret that is too short, without naming it"],
+      "runtime/config/compile.test.ts": ["rejects a resolved secret that is too short, without naming it"],
     },
   },
   {
@@ -199,7 +199,7 @@ const lessons: readonly Lesson[] = [
     happened: "a list told of tools that a call would not allow",
     tests: {
       "flows/application-tokens.test.ts": ["lists the servers that the user could use, and no others"],
-      "runtime/policy/reach.test.ts": ["a user whose facts cannot be judged reaches nothing"],
+      "runtime/policy/reach.test.ts": ["a user whose facts cannot be checked reaches nothing"],
     },
   },
   {
@@ -225,7 +225,7 @@ const lessons: readonly Lesson[] = [
     happened: "a backtracking expression hung on input; rebinding protection was off by default",
     tests: {
       "hostile/lessons.test.ts": ["%s takes hostile text of 64 KiB in its stride"],
-      "runtime/features/headers/host-regex.test.ts": ["stays linear on what makes backtracking engines hang"],
+      "runtime/features/headers/host-regex.test.ts": ["stays linear on input that makes backtracking engines hang"],
       "hostile/whole-gateway.test.ts": ["Host %s serves nothing"],
     },
   },

@@ -23,7 +23,7 @@ async function build(input: BuildInput, pace?: BuildPace): Promise<Build> {
   return outcome.build;
 }
 
-test("gives way after two milliseconds at a stretch, however many routes there are", async () => {
+test("yields after two milliseconds, however many routes there are", async () => {
   let [nowMs, turns] = [0, 0];
   const pace: BuildPace = {
     // Each look at the clock is one route later.
@@ -35,7 +35,7 @@ test("gives way after two milliseconds at a stretch, however many routes there a
   expect(turns).toBe(30);
 });
 
-test("shares the policy of routes that say the same, and of no others", async () => {
+test("shares a policy only between routes with the same one", async () => {
   const alice = "[{ allow: { or: [{ email: { is: alice@example.com } }] } }]";
   const bob = "[{ allow: { or: [{ email: { is: bob@example.com } }] } }]";
   const denied =

@@ -53,7 +53,7 @@ describe("openBundle()", () => {
     expect(opened.status().lastError).toBeUndefined();
   });
 
-  test("an error after a reload does not keep later ones from being loaded", async () => {
+  test("an error after a reload does not block later reloads", async () => {
     let isBroken = false;
     files.write("gateway.yaml", bootFile());
     const opened = await open(files.directory, {
@@ -70,7 +70,7 @@ describe("openBundle()", () => {
     expect(keys(opened.current())).toEqual(["team-a/r0", "team-b/r0"]);
   });
 
-  test("reads a directory of a boot file and slices, and no hidden or foreign files", async () => {
+  test("reads a directory with a main configuration file and slices, without hidden or foreign files", async () => {
     files.write("gateway.yaml", bootFile());
     files.write("team-a.json", sliceFile("team-a", "1"));
     files.write("team-b.yaml", `version: 1\nowner: team-b\nroutes: {}\n`);
@@ -91,7 +91,7 @@ describe("openBundle()", () => {
     await expect.poll(() => new Set(marks(opened.current())), soon).toEqual(new Set(["2"]));
   });
 
-  test("says of a rejected first start that it does not start, and of a later one that the last good one stays", async () => {
+  test("reports that a rejected first start does not start, and that a later rejection keeps the previous version", async () => {
     const lines: string[] = [];
     const log = createLog({ destination: { write: (line) => void lines.push(line) } });
     const errors = (): unknown[] =>
@@ -124,7 +124,7 @@ describe("openBundle()", () => {
 
   test.each<[string, () => string, string]>([
     ["a path that is not there", () => files.path("none.yaml"), "does not exist"],
-    ["a directory without boot file", () => files.directory, "has no boot file"],
+    ["a directory without a main configuration file", () => files.directory, "has no boot file"],
     [
       "two boot files",
       () => {
@@ -135,7 +135,7 @@ describe("openBundle()", () => {
       "has gateway.json and gateway.yaml, must have one boot file",
     ],
     [
-      "a boot file that is not UTF-8",
+      "a main configuration file that is not UTF-8",
       () => {
         files.write("gateway.yaml", Buffer.from([0x22, 0xff, 0x22]) as unknown as string);
         return files.directory;
@@ -143,7 +143,7 @@ describe("openBundle()", () => {
       "is not UTF-8 text",
     ],
     [
-      "a boot secret that cannot be read",
+      "an unreadable secret of the main configuration file",
       () => {
         files.write(
           "gateway.yaml",
@@ -161,7 +161,7 @@ describe("openBundle()", () => {
   });
 });
 
-test("openBundle() leaves out a slice that is not UTF-8, and says so", async () => {
+test("openBundle() omits and reports a slice that is not UTF-8", async () => {
   files.write("gateway.yaml", bootFile());
   files.write("a.json", Buffer.from([0x22, 0xff, 0x22]) as unknown as string);
   files.write("b.json", sliceFile("team-b", "1"));
@@ -175,7 +175,7 @@ test("openBundle() leaves out a slice that is not UTF-8, and says so", async () 
   });
 });
 
-test("the log and lastError name both sides of a conflict, and what each owner reads names no other", async () => {
+test("the log and lastError name both sides of a conflict; an owner's problems name no other owner", async () => {
   files.write("gateway.yaml", bootFile());
   files.write("a.json", sliceFile("team-a", "1"));
   files.write("b.json", sliceFile("team-b", "1").replaceAll("team-b-0", "team-a-0"));
@@ -228,7 +228,7 @@ describe("a change of the files", () => {
     expect(opened.current().settings).toBe(before.settings);
   });
 
-  test("of a live setting compiles every route anew", async () => {
+  test("of a dynamic setting recompiles every route", async () => {
     const opened = await open(files.directory);
     const before = opened.current();
     files.replace("gateway.yaml", bootFile('default_upstream_timeout: "7s"'));
@@ -236,7 +236,7 @@ describe("a change of the files", () => {
     expect(opened.current().routes.some((route) => before.routes.includes(route))).toBe(false);
   });
 
-  test("that changes nothing swaps nothing", async () => {
+  test("without effect swaps no snapshot", async () => {
     const opened = await open(files.directory);
     let seen = 0;
     opened.subscribe(() => seen++);
@@ -258,7 +258,7 @@ describe("a change of the files", () => {
     await expect.poll(() => keys(opened.current()), soon).toEqual(["team-b/x"]);
   });
 
-  test("that is bad leaves the last good snapshot, says so, and recovers", async () => {
+  test("that is invalid keeps the previous snapshot, is reported, and recovers", async () => {
     const opened = await open(files.directory);
     const before = opened.current();
     files.replace("team-a.json", sliceFile("team-a", "2").replace("http://team-a-0", "ftp://team-a-0"));
@@ -277,7 +277,7 @@ describe("a change of the files", () => {
     expect(opened.status().slices.every(({ ok }) => ok)).toBe(true);
   });
 
-  test("that is bad and then undone leaves no error and no new generation", async () => {
+  test("that is invalid and then undone leaves no error and no new generation", async () => {
     const opened = await open(files.directory);
     const before = opened.current();
     files.replace("team-a.json", "{");
@@ -287,7 +287,7 @@ describe("a change of the files", () => {
     expect(opened.current()).toBe(before);
   });
 
-  test("that conflicts with another slice leaves the last good snapshot", async () => {
+  test("that conflicts with another slice keeps the previous snapshot", async () => {
     const opened = await open(files.directory);
     const before = opened.current();
     files.write("team-b.json", sliceFile("team-a", "9").replace('"owner":"team-a"', '"owner":"team-b"'));
@@ -300,7 +300,7 @@ describe("a change of the files", () => {
     expect(opened.current()).toBe(before);
   });
 
-  test("that removes everything leaves the last good snapshot, and re-creating the directory is seen", async () => {
+  test("that removes everything keeps the previous snapshot, and a re-created directory is noticed", async () => {
     const opened = await open(files.directory, { pollEveryMs: 50 });
     const before = opened.current();
     files.close();
@@ -315,14 +315,14 @@ describe("a change of the files", () => {
     await expect.poll(() => marks(opened.current()), soon).toEqual(["3"]);
   });
 
-  test("is seen without any notification, by the poll", async () => {
+  test("is noticed by the poll without any notification", async () => {
     const opened = await open(files.directory, { quietMs: 3_600_000, pollEveryMs: 20 });
     await opened.reload();
     files.replace("team-a.json", sliceFile("team-a", "2", 3));
     await expect.poll(() => marks(opened.current()), soon).toEqual(["2", "2", "2"]);
   });
 
-  test("of boot settings is told and not put in force", async () => {
+  test("of static settings is reported and does not take effect", async () => {
     const opened = await open(files.directory);
     files.replace("gateway.yaml", bootFile('drain_timeout: "1s"'));
     await expect.poll(() => opened.status().restartNeeded, soon).toBe(true);
@@ -332,7 +332,7 @@ describe("a change of the files", () => {
     await expect.poll(() => opened.status().restartNeeded, soon).toBe(false);
   });
 
-  test("is told to all listeners though one throws, and to none that unsubscribed", async () => {
+  test("is sent to all listeners although one throws, and to none that unsubscribed", async () => {
     const opened = await open(files.directory);
     const seen: string[] = [];
     opened.subscribe(() => {
@@ -367,7 +367,7 @@ describe("a change of the files", () => {
 });
 
 describe("a Kubernetes ConfigMap", () => {
-  test("is swapped as a whole", async () => {
+  test("is replaced as a whole", async () => {
     const generation = (mark: string): Record<string, string> => ({
       "gateway.yaml": bootFile(),
       "team-a.json": sliceFile("team-a", mark, 5),
@@ -405,7 +405,7 @@ describe("secrets", () => {
     mcp: { server: { upstream_oauth2: { client_id: x, ${secret} } } }
 `;
 
-  test("are read from the environment and from files, and a changed file is put in force", async () => {
+  test("are read from the environment and from files, and a changed file takes effect", async () => {
     const routes = `routes:\n${server("a", 'client_secret_ref: "env:SECRET_A"')}${server("b", `client_secret_ref: "file:${files.path("b.secret")}"`)}`;
     files.write("b.secret", "first\n");
     files.write("gateway.yaml", bootFile(routes));
@@ -431,7 +431,7 @@ describe("secrets", () => {
     expect(opened.status().lastError).toBeUndefined();
   });
 
-  test("sealed to the gateway's key are opened, also with the previous key", async () => {
+  test("sealed to the gateway's key open, also with the previous key", async () => {
     const previous = Buffer.alloc(32, 7).toString("base64");
     const old = await createSealing(createKeys([Buffer.alloc(32, 7)]));
     const now = await createSealing(createKeys([Buffer.alloc(32)]));
@@ -447,7 +447,7 @@ describe("secrets", () => {
     expect(opened.sealKey).not.toHaveProperty("d");
   });
 
-  test("sealed to another key are refused at start, naming the route and not the secret", async () => {
+  test("sealed to another key are rejected at start, naming the route and not the secret", async () => {
     const foreign = await createSealing(createKeys([Buffer.alloc(32, 9)]));
     const sealed = await sealSecret(JSON.stringify(foreign.publicJwk), "hunter2");
     files.write("gateway.yaml", bootFile(`routes:\n${server("a", `client_secret_sealed: "${sealed}"`)}`));
@@ -457,7 +457,7 @@ describe("secrets", () => {
     expect(String(error)).not.toContain("hunter2");
   });
 
-  test("of the boot file may be references", async () => {
+  test("of the main configuration file may be references", async () => {
     files.write("token", "admin-token-of-the-test\n");
     files.write(
       "gateway.yaml",

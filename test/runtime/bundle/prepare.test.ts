@@ -20,7 +20,7 @@ afterEach(async () => {
   files.close();
 });
 
-test("a snapshot is in force when its preparation is done, and listeners hear of it then", async () => {
+test("a snapshot becomes active, and listeners are called, after its preparation", async () => {
   const seen: string[] = [];
   const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   bundle.prepare?.(async (next) => {
@@ -39,7 +39,7 @@ test("a snapshot is in force when its preparation is done, and listeners hear of
   expect(seen).toEqual(["prepare 2 while 1", "listen 2, true"]);
 });
 
-test("a preparation that fails, or was taken back, stops nothing", async () => {
+test("a failed or cancelled preparation does not block activation", async () => {
   let calls = 0;
   const takeBack = bundle.prepare?.(() => {
     calls += 1;
@@ -55,7 +55,7 @@ test("a preparation that fails, or was taken back, stops nothing", async () => {
   expect(calls).toBe(1);
 });
 
-test("nothing is put in force once it is closed", async () => {
+test("no snapshot becomes active after close", async () => {
   const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   bundle.prepare?.(() => {
     asked.resolve();

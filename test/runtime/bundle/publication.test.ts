@@ -31,7 +31,7 @@ function rolledBack(publication: Publication, request: RollbackRequest): Record<
 }
 
 describe("withChanges()", () => {
-  test("counts one generation for each change, whoever's slice it was", () => {
+  test("counts one generation for each change, whichever owner it concerns", () => {
     const publication = after(["a", "1"], ["b", "1"], ["a", "2"]);
     expect(publication.generation).toBe(3);
     expect(currentSlice(publication, "a")).toEqual({ owner: "a", generation: 3, digest: "2", at: 1_002 });
@@ -59,7 +59,7 @@ describe("withChanges()", () => {
   });
 });
 
-test("realChanges() leaves out what is so already", () => {
+test("realChanges() omits changes without effect", () => {
   const publication = after(["a", "1"]);
   const wanted = new Map([
     ["a", "1"],
@@ -92,11 +92,11 @@ describe("ownedBy()", () => {
     expect(by(...programs)).toBe(owner);
   });
 
-  test("takes versions from before programs were kept for Terraform's", () => {
+  test("counts versions without a publishing tool as Terraform's", () => {
     expect(ownedBy(after(["a", "1"]).owners[0] ?? { versions: [] })).toBe("terraform");
   });
 
-  test("keeps who it was beside each version", () => {
+  test("stores the author of each version", () => {
     const said = { by: "alice", program: "curl", isRollback: false };
     const published = withChanges(after(["a", "1"]), new Map([["a", "2"]]), 5, said);
     const back = withChanges(published, new Map([["a", "1"]]), 6, { by: "root@host", isRollback: true });
@@ -133,17 +133,17 @@ describe("planRollback()", () => {
     expect(rolledBack(story, request)).toMatch(reason);
   });
 
-  test("refuses when nothing was ever published", () => {
+  test("rejects a rollback if nothing was ever published", () => {
     expect(rolledBack(EMPTY, {})).toBe("nothing was ever published");
   });
 
-  test("refuses what is not kept any more, instead of taking it for nothing", () => {
+  test("rejects a rollback to a deleted version instead of treating it as absent", () => {
     const many = Array.from({ length: VERSIONS_KEPT + 3 }, (_, index) => ["a", String(index)] as const);
     expect(rolledBack(after(...many), { owner: "a", to: 3 })).toMatch(/is kept from generation 4 on/);
     expect(rolledBack(after(...many), { owner: "a", to: 4 })).toEqual({ a: "3" });
   });
 
-  test("of a rollback goes to and fro", () => {
+  test("of a rollback can be rolled back", () => {
     const there = withChanges(story, new Map([["a", "1"]]), 3_000);
     expect(rolledBack(there, { owner: "a" })).toMatchObject({ a: "2" });
   });

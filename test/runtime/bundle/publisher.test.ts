@@ -79,7 +79,7 @@ async function process(row: Partial<PresenceRow> & { id: string }): Promise<void
 }
 
 describe("publish()", () => {
-  test("shows the judge everything that would be in force, and what of it is new", async () => {
+  test("validates everything that would be active, and marks the new part", async () => {
     await publish("a", "1");
     await publish("b", "1");
     await replace("a", "2");
@@ -89,7 +89,7 @@ describe("publish()", () => {
     ]);
   });
 
-  test("stores nothing that the judge finds wrong", async () => {
+  test("stores nothing that is invalid", async () => {
     await publish("a", "1");
     const problem = { severity: "error", file: "published:a", path: ["routes"], message: "is wrong" } as const;
     validate = async () => ({ problems: [problem] });
@@ -98,13 +98,13 @@ describe("publish()", () => {
     expect(await store.get(sliceKey("a", "2"))).toBeUndefined();
   });
 
-  test("tells warnings about the new slice, and not those about others", async () => {
+  test("reports only warnings about the new slice", async () => {
     const warning = (file: string) => ({ severity: "warning", file, path: [], message: "is doubtful" }) as const;
     validate = async () => ({ problems: [warning("published:a"), warning("gateway.yaml")] });
     expect(await publish("a", "1")).toMatchObject({ ok: true, warnings: [{ file: "published:a" }] });
   });
 
-  test("judges again when somebody else published while it was judged", async () => {
+  test("validates again if another publisher was faster", async () => {
     let isFirst = true;
     validate = async () => {
       if (isFirst) {
@@ -120,7 +120,7 @@ describe("publish()", () => {
     ]);
   });
 
-  test("refuses when the slice itself was changed while it was judged", async () => {
+  test("rejects if the slice itself changed during validation", async () => {
     await publish("a", "1");
     let isFirst = true;
     validate = async () => {
@@ -134,7 +134,7 @@ describe("publish()", () => {
     expect(outcome).toMatchObject({ ok: false, reason: "stale", current: { digest: "9" } });
   });
 
-  test("fails as a whole while the store is away", async () => {
+  test("fails as a whole without the store", async () => {
     await publish("a", "1");
     validate = async () => {
       breakable.broken = true;
@@ -145,7 +145,7 @@ describe("publish()", () => {
     expect((await createPublishedSlices({ store }).read()).slices).toMatchObject([{ digest: "1", text: "text 1" }]);
   });
 
-  test("a rollback of what somebody publishes meanwhile does nothing", async () => {
+  test("a rollback of a slice that is published concurrently does nothing", async () => {
     await publish("team-a", "one");
     await replace("team-a", "two");
     let isFirst = true;
@@ -165,7 +165,7 @@ describe("publish()", () => {
     expect(await publisher.rollback({ owner: "team-a", to: 1, from: 3 })).toMatchObject({ ok: true, changed: true });
   });
 
-  test("leaves texts behind for as long as a rollback may want them", async () => {
+  test("keeps texts while a rollback may need them", async () => {
     await publish("a", "0");
     for (let version = 1; version <= 12; version += 1) await replace("a", String(version));
     const kept = await store.list("slice:a");
@@ -177,8 +177,8 @@ describe("publish()", () => {
   });
 });
 
-describe("who has it in force", () => {
-  test("is awaited: the answer comes when the last one shows it", async () => {
+describe("processes in which it is active", () => {
+  test("are awaited: publish() returns when the last one reports it", async () => {
     publisher = publisherOn(store, 3_600_000);
     await process({ id: "w1" });
     await process({ id: "w2" });
@@ -189,7 +189,7 @@ describe("who has it in force", () => {
     expect(await outcome).toMatchObject({ ok: true, replicas: 2, laggards: [] });
   });
 
-  test("is told by name when it takes too long", async () => {
+  test("are named if they take too long", async () => {
     await process({ id: "w1", published: 1 });
     await process({ id: "w2" });
     expect(await publish("a", "1")).toMatchObject({
@@ -200,7 +200,7 @@ describe("who has it in force", () => {
     });
   });
 
-  test("is told at once when the others have refused it, with their reasons", async () => {
+  test("are named immediately with their reasons if the others rejected it", async () => {
     publisher = publisherOn(store, 3_600_000);
     await process({ id: "w1", refused: { generation: 1, problems: ["a secret is missing there"] } });
     expect(await publish("a", "1")).toMatchObject({
@@ -208,7 +208,7 @@ describe("who has it in force", () => {
     });
   });
 
-  test("does not include the dead: their record expires when a process could no longer serve", async () => {
+  test("do not include ended ones: a record expires once its process can no longer serve", async () => {
     publisher = publisherOn(store, 3_600_000);
     await process({ id: "dead" });
     const outcome = publish("a", "1");
@@ -217,7 +217,7 @@ describe("who has it in force", () => {
     expect(await outcome).toMatchObject({ replicas: 0, laggards: [] });
   });
 
-  test("waits some seconds for a process without a heartbeat, then names it: it may serve the old slice", async () => {
+  test("include one without a heartbeat, which is awaited for some seconds, then named: it may serve the old slice", async () => {
     publisher = publisherOn(beating("w1"), 3_600_000, 100);
     await process({ id: "cut-off" });
     const laggard = { id: "cut-off", reason: expect.stringMatching(/^is at generation 0, without a heartbeat: /) };
@@ -225,7 +225,7 @@ describe("who has it in force", () => {
     expect(awaited).toEqual(["silent"]);
   });
 
-  test("waits for a process that is heard of again after an outage of the store", async () => {
+  test("include one whose heartbeat returns after an outage of the store", async () => {
     let published = 0;
     const rounds: number[] = [];
     const back: Store = {
@@ -243,7 +243,7 @@ describe("who has it in force", () => {
     expect(published).toBe(1);
   });
 
-  test("does not include a process of this machine that has ended", async () => {
+  test("do not include an ended process of this host", async () => {
     const ended = spawnSync("true").pid;
     const space = processSpace();
     await process({ id: `${hostname()}-${ended}-abcd`, seen: 0, space });
@@ -261,7 +261,7 @@ describe("who has it in force", () => {
     expect(await publish("a", "1")).toMatchObject({ replicas: 1, laggards: [{ id }] });
   });
 
-  test("is awaited of whoever is slow and shows signs of life", async () => {
+  test("are awaited while they are slow but have heartbeats", async () => {
     const startedMs = performance.now();
     publisher = publisherOn(
       beating("w1", () => (performance.now() - startedMs > 300 ? 1 : 0)),
@@ -272,7 +272,7 @@ describe("who has it in force", () => {
     expect(awaited).toEqual(["live"]);
   });
 
-  test("is asked also when everything was so already", async () => {
+  test("are also checked if nothing had to change", async () => {
     await publish("a", "1");
     await process({ id: "w1" });
     const again = await publisher.publish("a", slice("1"), { kind: "digest", digest: "seen long ago" });
@@ -294,7 +294,7 @@ describe("startPresence()", () => {
   };
   const rows = (): Promise<readonly unknown[]> => readPresence(store);
 
-  test("shows what is in force, follows it, and takes it back at the end", async () => {
+  test("records the active configuration, follows it, and deletes the record at the end", async () => {
     let current = status;
     let report = (): void => {};
     const bundle = {
@@ -336,7 +336,7 @@ describe("startPresence()", () => {
     await presence.close();
   });
 
-  test("does not mind a store that is away", async () => {
+  test("tolerates an unavailable store", async () => {
     breakable.broken = true;
     const bundle = { status: () => status, onReport: () => () => {} };
     const presence = await startPresence({ store, id: "w1", bundle, clock, log: silentLog() });

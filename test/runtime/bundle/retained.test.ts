@@ -30,7 +30,7 @@ async function countObjects(snapshot: AsyncIterable<unknown>): Promise<number> {
   return count;
 }
 
-test("of configurations that were replaced nothing is retained, here and in the validating thread", async () => {
+test("replaced configurations are not retained, neither here nor in the validation thread", async () => {
   const sent = vi.spyOn(Worker.prototype, "postMessage");
   const files = createConfigFiles();
   const slice = (mark: number): string => sliceFile("team", `mark ${mark}`, 10);

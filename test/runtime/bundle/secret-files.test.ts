@@ -54,7 +54,7 @@ const read = async (name: string, owner: string | undefined): Promise<string> =>
 };
 
 test.each(["shared", "..data/shared", "..2026_01/shared", "alias", "hard", "below/../shared", "up/secrets/shared"])(
-  "%s is the main configuration's own, under whatever name",
+  "%s belongs to the main configuration, under any name",
   async (name) => {
     await expect(read(name, "team")).rejects.toThrow(/secret of the main configuration file itself/);
     await expect(read(name, "team")).rejects.not.toThrow(/sentinel/);
@@ -62,7 +62,7 @@ test.each(["shared", "..data/shared", "..2026_01/shared", "alias", "hard", "belo
   },
 );
 
-test("a secret of the main configuration's routes is an owner's only where it is named in full", async () => {
+test("an owner may read a secret of the main configuration's routes only if its rights name it in full", async () => {
   for (const name of ["of-route", "of-route-alias"]) {
     await expect(read(name, "team")).rejects.toThrow(/secret of routes of the main configuration file/);
     await expect(read(name, "team")).rejects.not.toThrow(/sentinel/);
@@ -71,12 +71,12 @@ test("a secret of the main configuration's routes is an owner's only where it is
   expect(await read("of-route", HAND_WRITTEN_OWNER)).toBe("of-route-sentinel");
 });
 
-test("of settings only the reference that the main configuration file has is its own", async () => {
+test("in settings, only references that the main configuration file also has belong to it", async () => {
   expect(await read("shared", undefined)).toBe("shared-sentinel");
   await expect(read("alias", undefined)).rejects.toThrow(/main configuration file itself/);
 });
 
-test("a pattern gives what is mounted in its directory, and nothing outside it", async () => {
+test("a pattern permits files mounted in its directory, and nothing outside it", async () => {
   for (const name of ["team", "..data/team", "..2026_01/team"]) expect(await read(name, "team")).toBe("team-secret");
   for (const name of ["out", "up/elsewhere"])
     await expect(read(name, "team")).rejects.toThrow(/outside the directory that "allowed_refs" names/);
@@ -84,12 +84,12 @@ test("a pattern gives what is mounted in its directory, and nothing outside it",
   expect(await read("out", "exact")).toBe("elsewhere-sentinel");
 });
 
-test("a pattern bounds what its owner writes in settings, too", async () => {
+test("a pattern also limits references in its owner's settings", async () => {
   expect(await read("team", undefined)).toBe("team-secret");
   await expect(read("out", undefined)).rejects.toThrow(/outside the directory that "allowed_refs" names/);
 });
 
-test("the gateway's own token must be named in full, by whatever link it is reached", async () => {
+test("the gateway's own token must be named in full, whatever link leads to it", async () => {
   const token = "/run/secrets/kubernetes.io/serviceaccount/..2026/token";
   const rules = {
     ...files,
@@ -103,7 +103,7 @@ test("the gateway's own token must be named in full, by whatever link it is reac
   expect(problemOf("named", token)).toBeUndefined();
 });
 
-test("an update of the mount while secrets are read hides nothing", async () => {
+test("an update of the mount while secrets are read hides no file", async () => {
   await mkdir(join(secrets, "..2026_02"));
   await writeFile(join(secrets, "..2026_02", "shared"), "shared-sentinel-2\n");
   const ref = `file:${secrets}/..data/shared`;
@@ -114,7 +114,7 @@ test("an update of the mount while secrets are read hides nothing", async () => 
   expect(() => found.resolve(ref, "team")).toThrow(/main configuration file itself/);
 });
 
-test("whose reference stands in settings is known", () => {
+test("owners with a reference in settings are known", () => {
   const own = { shared_secret_ref: "file:/s/shared", storage_url: "memory:", insecure_server: true };
   const owners = { team: { allowed_settings: ["*"], allowed_refs: ["file:/s/*"] } };
   const routes = [

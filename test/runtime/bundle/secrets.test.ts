@@ -16,7 +16,7 @@ describe("references", () => {
   const resolve = async (ref: string, env: Record<string, string> = {}): Promise<string> =>
     (await readSecrets({ refs: [ref], sealed: [] }, { env })).resolve(ref);
 
-  test("env: is the variable as it is", async () => {
+  test("env: returns the variable unchanged", async () => {
     expect(await resolve("env:A", { A: " with spaces \n" })).toBe(" with spaces \n");
   });
 
@@ -30,13 +30,13 @@ describe("references", () => {
     expect(await resolve(`file:${files.path("s")}`)).toBe(secret);
   });
 
-  test("file: is refused past 64 KiB and for what is no file", async () => {
+  test("file: rejects files over 64 KiB and anything other than a file", async () => {
     files.write("large", "x".repeat(65_537));
     await expect(resolve(`file:${files.path("large")}`)).rejects.toMatchObject({ code: "config.secret" });
     await expect(resolve(`file:${files.directory}`)).rejects.toThrow(/it is not a file|cannot be read/);
   });
 
-  test("file: that may not be read says so", async () => {
+  test("file: reports a file that may not be read", async () => {
     files.write("s", "x");
     chmodSync(files.path("s"), 0);
     const isRoot = process.geteuid?.() === 0;
@@ -56,7 +56,7 @@ describe("references", () => {
     });
   });
 
-  test("what nobody asked for in advance is refused", async () => {
+  test("a reference that was not announced is rejected", async () => {
     const secrets = await readSecrets({ refs: [], sealed: [] }, { env: { A: "a" } });
     expect(() => secrets.resolve("env:A")).toThrow(/Cannot read secret "env:A"/);
     expect(() => secrets.open("x")).toThrow(/Cannot read a sealed secret/);
@@ -83,7 +83,7 @@ describe("sealed secrets", () => {
       .encrypt(await importJWK(publicJwk, header.alg));
   }
 
-  test("open with and without kid", async () => {
+  test("open with and without `kid`", async () => {
     const sealing = await createSealing(keys);
     const { kid = "" } = sealing.publicJwk;
     expect(await sealing.open(await seal({ alg: "ECDH-ES+A256KW", enc: "A256GCM" }))).toBe("secret");
@@ -100,7 +100,7 @@ describe("sealed secrets", () => {
     await expect(sealing.open(await seal(header))).rejects.toThrow();
   });
 
-  test("that were changed, or are none, are refused without being quoted", async () => {
+  test("that were changed or are invalid are rejected without being quoted", async () => {
     const sealing = await createSealing(keys);
     const sealed = await seal({ alg: "ECDH-ES+A256KW", enc: "A256GCM" });
     const changed = sealed.slice(0, -3) + (sealed.endsWith("AAA") ? "BBB" : "AAA");
@@ -113,12 +113,12 @@ describe("sealed secrets", () => {
     }
   });
 
-  test("without shared_secret say what is missing", async () => {
+  test("require shared_secret, and say so", async () => {
     const secrets = await readSecrets({ refs: [], sealed: ["x"] }, { env: {} });
     expect(() => secrets.open("x")).toThrow(/no "shared_secret"/);
   });
 
-  test("the public key stays the same for the same shared_secret, and is no private key", async () => {
+  test("the public key is the same for the same shared_secret, and has no private part", async () => {
     const { publicJwk } = await createSealing(keys);
     expect((await createSealing(createKeys([Buffer.alloc(32, 1)]))).publicJwk).toEqual(publicJwk);
     expect(Object.keys(publicJwk).sort()).toEqual(["alg", "crv", "kid", "kty", "use", "x"]);

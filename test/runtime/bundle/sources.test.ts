@@ -13,7 +13,7 @@ afterEach(() => files.close());
 const relevant = (sources: Awaited<ReturnType<typeof readSources>>) =>
   sources.map(({ file, boot, text }) => [file.slice(files.directory.length + 1), boot, text]);
 
-test("readSources() takes the first file for the boot file and the files of later directories for slices", async () => {
+test("readSources() reads the first file as main configuration file and files of later directories as slices", async () => {
   files.write("main.yaml", "a: 1");
   mkdirSync(files.path("slices"));
   files.write("slices/b.json", "{}");
@@ -26,7 +26,7 @@ test("readSources() takes the first file for the boot file and the files of late
   ]);
 });
 
-test("readSources() finds the boot file of a directory, and does without one", async () => {
+test("readSources() finds the main configuration file of a directory, or reads without one", async () => {
   files.write("a.yaml", "\uFEFFa: 1");
   expect(relevant(await readSources([files.directory]))).toEqual([["a.yaml", false, "a: 1"]]);
   files.write("gateway.yml", "b: 1");
@@ -36,7 +36,7 @@ test("readSources() finds the boot file of a directory, and does without one", a
   ]);
 });
 
-test("readSources() says everything it cannot read", async () => {
+test("readSources() reports everything that it cannot read", async () => {
   mkdirSync(files.path("folder.json"));
   symlinkSync("nowhere", files.path("dangling.yaml"));
   const error: unknown = await readSources([files.path("none.yaml"), files.directory]).catch(
@@ -73,7 +73,7 @@ test("readTogether() names the directories behind symbolic links", async () => {
   expect(directories).toEqual([files.directory, files.path("..generation-1")]);
 });
 
-test("readTogether() gives up on files that change all the time, as a problem", async () => {
+test("readTogether() reports files that change constantly", async () => {
   files.write("gateway.yaml", "a: 1");
   const writer = setInterval(() => files.replace("gateway.yaml", `a: ${performance.now()}`), 0);
   try {

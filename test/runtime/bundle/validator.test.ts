@@ -9,7 +9,7 @@ import { bootFile, createConfigFiles, sliceFile } from "../../support/bundle-fil
 
 const NOTHING_PUBLISHED = publishedSources([]);
 
-test("the first load needs no thread, what follows has one that knows what the first one found", async () => {
+test("the first load needs no thread; later work has a thread that knows the first result", async () => {
   const sent = vi.spyOn(Worker.prototype, "postMessage");
   const files = createConfigFiles();
   files.write("gateway.yaml", bootFile());
@@ -44,7 +44,7 @@ test("the first load needs no thread, what follows has one that knows what the f
   }
 });
 
-test("after the end of its thread all is loaded again", async () => {
+test("after the end of its thread everything is loaded again", async () => {
   const files = createConfigFiles();
   files.write("gateway.yaml", bootFile());
   files.write("team.json", sliceFile("team", "1", 3));
@@ -65,7 +65,7 @@ test("after the end of its thread all is loaded again", async () => {
   }
 });
 
-test("an owner whose slice takes too long keeps no other one from being validated", async () => {
+test("a slow slice of one owner does not block validation for another", async () => {
   const files = createConfigFiles();
   files.write("gateway.yaml", bootFile());
   const validator = new Validator(files.directory);

@@ -92,7 +92,7 @@ function writeAll(): void {
 
 /** Case 32 of the research. */
 describe("secrets of slices", () => {
-  test("are refreshed, and a changed one changes the route that has it alone", async () => {
+  test("are refreshed, and a changed one changes only its route", async () => {
     writeAll();
     const bundle = await open();
     expect(secrets(bundle)).toEqual({ a: "a-1", b: "b-1" });
@@ -108,7 +108,7 @@ describe("secrets of slices", () => {
     });
   });
 
-  test("stay as they were while the server is away, which is said; changes of slices are put in force meanwhile", async () => {
+  test("keep their values while the server is unavailable, which is reported; changes of slices still take effect", async () => {
     writeAll();
     const bundle = await open();
     const good = bundle.current();
@@ -144,7 +144,7 @@ describe("secrets of slices", () => {
     expect(bundle.status().lastError).toBeUndefined();
   });
 
-  test("that are too old leave out their owner, and not what the boot file has of its own", async () => {
+  test("that are too old exclude their owner, but not the main configuration file's own routes", async () => {
     writeAll();
     server.write("kv/data/own", { key: "own-1" });
     const own = `routes: [{ from: http://own.example.com, to: http://upstream.example.com,
@@ -182,7 +182,7 @@ describe("secrets of slices", () => {
     expect(secrets(bundle)).toEqual({ a: "a-1", b: "b-1" });
   });
 
-  test("whose field is gone leave out their owner when they are too old, and nothing is known of what nobody refers to", async () => {
+  test("whose field is gone exclude their owner when they are too old; unreferenced secrets do not matter", async () => {
     writeAll();
     files.write("gateway.yaml", boot({ limits: ", keep: 10m" }));
     const bundle = await open();
@@ -198,7 +198,7 @@ describe("secrets of slices", () => {
     expect(bundle.status().vault?.entries).toEqual({ current: 0, late: 0, unread: 0 });
   });
 
-  test("that are not there leave out their owner until they are", async () => {
+  test("that do not exist exclude their owner until they do", async () => {
     writeAll();
     files.replace("a.json", slice("a", "1", "vault:kv/a#new"));
     const bundle = await open();
@@ -209,7 +209,7 @@ describe("secrets of slices", () => {
     await expect.poll(() => secrets(bundle), soon).toEqual({ a: "a-new", b: "b-1" });
   });
 
-  test("are read before a slice is stored: what cannot be read is refused, what is known is taken while the server is away", async () => {
+  test("are read before a slice is stored: unreadable ones are rejected, known ones accepted while the server is unavailable", async () => {
     writeAll();
     const bundle = await open();
     const validate = async (text: string): Promise<readonly string[]> =>
@@ -233,8 +233,8 @@ describe("secrets of slices", () => {
   });
 });
 
-describe("secrets of the boot file", () => {
-  test("are read before the start, which waits for a server that is sealed", async () => {
+describe("secrets of the main configuration file", () => {
+  test("are read before the start, which waits for a sealed server", async () => {
     writeAll();
     server.mode = "sealed";
     const waits: string[] = [];
@@ -247,7 +247,7 @@ describe("secrets of the boot file", () => {
     expect(bundle.boot.sharedSecrets).toEqual([Buffer.alloc(32)]);
   });
 
-  test("that are not there refuse the start at once, by name", async () => {
+  test("that do not exist end the start immediately, by name", async () => {
     files.write("gateway.yaml", boot({ shared: 'shared_secret_ref: "vault:kv/gateway#none"' }));
     await expect(open()).rejects.toMatchObject({
       code: "config.secret",
@@ -255,7 +255,7 @@ describe("secrets of the boot file", () => {
     });
   });
 
-  test("a SecretID may be sealed, to a key that is not at the server", async () => {
+  test("a SecretID can be sealed, with a key that is not on the server", async () => {
     const { publicJwk } = await createSealing(createKeys([Buffer.alloc(32)]));
     const sealed = await sealSecret(JSON.stringify(publicJwk), "secret-id-1");
     files.write(
@@ -274,7 +274,7 @@ describe("gateway check", () => {
       elsewhere,
     });
 
-  test("reads what is referenced, and names what cannot be", async () => {
+  test("reads what is referenced, and names what it cannot read", async () => {
     writeAll();
     expect((await check(false)).text).not.toContain("Cannot read");
     server.forbid("kv/data/a");
@@ -284,7 +284,7 @@ describe("gateway check", () => {
     expect(text).not.toMatch(/a-1|secret-id-1/);
   });
 
-  test("asks a server that is away once, and none at all for another machine", async () => {
+  test("tries an unavailable server once, and another host's server never", async () => {
     writeAll();
     server.mode = "sealed";
     const { text } = await check(false);

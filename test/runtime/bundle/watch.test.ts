@@ -32,7 +32,7 @@ function hinting(isOwnOutput?: (path: string) => boolean): {
   };
 }
 
-test("createWatch() does not take the gateway's own log beside the configuration for a change of it", async () => {
+test("createWatch() ignores the gateway's own log next to the configuration", async () => {
   const directory = mkdtempSync(join(tmpdir(), "watch-"));
   const own = join(directory, "authorize.log");
   const filtered = hinting((path) => path === own);

@@ -25,7 +25,7 @@ function problemsOf(route: object, settings: object = { authenticate_service_url
 const BOOT = { idp_client_id: "gateway", idp_client_secret: "secret", runtime_flags: { mcp: true } };
 const server = { mcp: { server: {} } };
 
-test("they stand on MCP server routes, beside a host for the page", () => {
+test("they require an MCP server route and a host for the approval page", () => {
   expect(problemsOf({ ...server, policy: [company, asking] })).toEqual([]);
   expect(problemsOf({ ...server, policy: [company, asking] }, {})).toEqual([
     'routes[0].policy[1].approve requires "authenticate_service_url", whose host serves approvals',
@@ -42,7 +42,7 @@ test("they stand on MCP server routes, beside a host for the page", () => {
   ]);
 });
 
-test("they have no criteria of other messages than calls", () => {
+test("they have only criteria of tool calls", () => {
   const of = (criterion: object) => problemsOf({ ...server, policy: [company, { approve: { or: [criterion] } }] });
   for (const name of ["mcp_prompt", "mcp_resource", "mcp_method"])
     expect(of({ [name]: "x:y" })).toEqual([

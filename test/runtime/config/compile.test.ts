@@ -20,7 +20,7 @@ function routeFrom(lines: string, settings = "") {
 }
 
 describe("compileRoute()", () => {
-  test("takes the audiences of access tokens from the route before the settings", () => {
+  test("prefers the route's audiences of access tokens to the settings'", () => {
     const settings =
       "idp_provider_url: https://login.example.com\nidp_client_id: x\nidp_access_token_allowed_audiences: [all]";
     const format = "to: http://app.internal:8080\nbearer_token_format: idp_access_token";
@@ -91,7 +91,7 @@ describe("compileRoute()", () => {
     expect(routeFrom(`to: http://a\n${line}`).hostRule).toEqual(rule);
   });
 
-  test("derives Host from the path by the regex pair", () => {
+  test("derives Host from the path with the regex pair", () => {
     const { hostRule } = routeFrom(
       "to: http://a\nhost_path_regex_rewrite_pattern: ^/(.+)/.+$\nhost_path_regex_rewrite_substitution: \\1",
     );
@@ -99,7 +99,7 @@ describe("compileRoute()", () => {
     expect(hostRule.kind === "path-regex" && hostRule.apply("/host.internal/rest")).toBe("host.internal");
   });
 
-  test("lets a route's response headers replace global ones whatever their case, and keeps the others", () => {
+  test("lets a route's response headers replace global ones in any case, and keeps the others", () => {
     const route = routeFrom(
       "to: http://a\nset_response_headers: { x-frame-options: SAMEORIGIN, X-Own: $$5 }",
       "set_response_headers: { X-Frame-Options: DENY, X-Global: '1' }",
@@ -144,7 +144,7 @@ describe("compileRoute()", () => {
     expect(routeFrom(`to: http://a\n${line}`, settings).passIdentityHeaders).toBe(expected);
   });
 
-  test("knows an empty client block from none", () => {
+  test("distinguishes an empty client block from an absent one", () => {
     expect(routeFrom("to: http://a\nmcp: { client: {} }").mcp).toEqual({ kind: "client" });
   });
 
@@ -164,7 +164,7 @@ describe("compileRoute()", () => {
     });
   });
 
-  test("resolves the client secret each time, by the source it is given", () => {
+  test("resolves the client secret each time, with the given source", () => {
     const { routes, settings: doc } = checkedFrom(`
       routes:
         - from: https://app.example.com
@@ -249,7 +249,7 @@ describe("compileSettings()", () => {
     });
   });
 
-  test("reads the providers of identity_issuers, the first one before them", () => {
+  test("reads the providers of identity_issuers after the default one", () => {
     const { settings } = snapshotFrom(
       `
         idp_provider_url: https://login.example.com
@@ -298,7 +298,7 @@ describe("compileSettings()", () => {
     expect(other && [...logoutAudiences(other, settings)]).toEqual(["o"]);
   });
 
-  test("keeps an empty authorize_log_fields apart from none", () => {
+  test("distinguishes an empty authorize_log_fields from an absent one", () => {
     expect(snapshotFrom("authorize_log_fields: []").settings.authorizeLogFields).toEqual([]);
   });
 });
@@ -321,14 +321,14 @@ describe("compileBoot()", () => {
     expect(boot.sharedSecrets.map((bytes) => bytes[0])).toEqual([1, 2, 3]);
   });
 
-  test("makes a fresh current secret when only previous ones are given", () => {
+  test("generates a current secret if only previous ones are configured", () => {
     const { sharedSecrets } = compileBoot({ previous_shared_secret: secret(2) }, secretsFrom({}));
 
     expect(sharedSecrets).toHaveLength(2);
     expect(sharedSecrets[0]).not.toEqual(Buffer.alloc(32, 2));
   });
 
-  test("refuses a resolved secret that is too short, without naming it", () => {
+  test("rejects a resolved secret that is too short, without naming it", () => {
     const compile = () => compileBoot({ shared_secret_ref: "env:S" }, secretsFrom({ "env:S": "hunter2" }));
 
     expect(compile).toThrow(expect.objectContaining({ code: "config.secret" }) as Error);
@@ -353,7 +353,7 @@ describe("compileBoot()", () => {
     );
   });
 
-  test("reads signing keys as PEM and as base64 of PEM, and refuses other keys", () => {
+  test("reads signing keys as PEM and as base64 of PEM, and rejects other keys", () => {
     const pem = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" });
     const other = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
     const compile = (value: string) => compileBoot({ signing_key: value }, secretsFrom({})).signingKeys;

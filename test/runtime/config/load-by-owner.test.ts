@@ -51,7 +51,7 @@ const errors = ({ problems }: OwnersOutcome): readonly string[] =>
   problems.filter(({ severity }) => severity === "error").map(formatProblem);
 
 describe("loadByOwner()", () => {
-  test("is loadSlices() where nothing is wrong", () => {
+  test("equals loadSlices() if there is no problem", () => {
     const sources = [boot(), slice("a", { r: route("a") }), slice("b", { r: route("b") })];
     const outcome = load({ sources });
     const { problems, config } = loadSlices(sources);
@@ -61,13 +61,13 @@ describe("loadByOwner()", () => {
 
   test.each<[string, OwnersInput, readonly string[], object]>([
     [
-      "a broken slice leaves the others",
+      "an invalid slice does not affect the others",
       { sources: [boot(), broken("a"), slice("b", { r: route("b") })] },
       ["b/r b"],
       { unknown: "absent", b: "current" },
     ],
     [
-      "a broken slice is stood in for by the kept one of its file",
+      "an invalid slice is replaced by the previous one of its file",
       {
         sources: [boot(), broken("a"), slice("b", { r: route("b2") })],
         previous: new Map([kept(1, slice("a", { r: route("a") })), kept(1, slice("b", { r: route("b") }))]),
@@ -76,7 +76,7 @@ describe("loadByOwner()", () => {
       { a: "kept", b: "current" },
     ],
     [
-      "a file that cannot be read at all is stood in for",
+      "an unreadable file is replaced by its previous version",
       {
         sources: [boot(), slice("b", { r: route("b") })],
         unread: [{ severity: "error", file: "a.json", path: [], message: "is not UTF-8 text" }],
@@ -86,13 +86,13 @@ describe("loadByOwner()", () => {
       { a: "kept", b: "current" },
     ],
     [
-      "a slice that was removed is not stood in for",
+      "a removed slice is not replaced by its previous version",
       { sources: [boot()], previous: new Map([kept(1, slice("a", { r: route("a") }))]) },
       [],
       {},
     ],
     [
-      "the kept slice is judged by what the boot file allows today",
+      "the previous slice is validated by the current main configuration file",
       {
         sources: [boot({ owners: { a: { allowed_from: ["other.example.com"] }, b: {} } }), broken("a"), slice("b", {})],
         previous: new Map([kept(1, slice("a", { r: route("a") }))]),
@@ -101,7 +101,7 @@ describe("loadByOwner()", () => {
       { a: "absent", b: "current" },
     ],
     [
-      "an owner whom the boot file no longer names is not served, though nothing of his changed",
+      "an owner no longer named in the main configuration file is not served, although its slice is unchanged",
       {
         sources: [boot({ owners: { b: {} } }), slice("a", { r: route("a") }), slice("b", { r: route("b") })],
         previous: new Map([kept(1, slice("a", { r: route("a") })), kept(1, slice("b", { r: route("b") }))]),
@@ -110,7 +110,7 @@ describe("loadByOwner()", () => {
       { a: "absent", b: "current" },
     ],
     [
-      "at a first start neither of two in conflict is served",
+      "at a first start neither of two conflicting owners is served",
       {
         sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") }), slice("c", { r: route("c") })],
       },
@@ -118,7 +118,7 @@ describe("loadByOwner()", () => {
       { a: "absent", b: "absent", c: "current" },
     ],
     [
-      "the route in force stays, whatever the names of the files",
+      "the active route stays, whatever the names of the files",
       {
         sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
         previous: new Map([kept(1, slice("b", { r: route("x") }))]),
@@ -127,7 +127,7 @@ describe("loadByOwner()", () => {
       { a: "absent", b: "current" },
     ],
     [
-      "who wants the place of another is served as before",
+      "an owner who wants another's address is served from the previous slice",
       {
         sources: [boot(), slice("a", { r: route("a"), s: route("x") }), slice("b", { r: route("x") })],
         previous: new Map([kept(1, slice("b", { r: route("x") })), kept(2, slice("a", { r: route("a") }))]),
@@ -136,7 +136,7 @@ describe("loadByOwner()", () => {
       { a: "kept", b: "current" },
     ],
     [
-      "what an owner has in force stays in force through a change beside it",
+      "an owner's active parts stay active when other parts change",
       {
         sources: [
           boot(),
@@ -149,7 +149,7 @@ describe("loadByOwner()", () => {
       { a: "kept", b: "current" },
     ],
     [
-      "a place that is kept does not carry what is new at it",
+      "an unchanged address does not give precedence to a new route there",
       {
         sources: [
           boot(),
@@ -165,7 +165,7 @@ describe("loadByOwner()", () => {
       { a: "kept", b: "current" },
     ],
     [
-      "a route that is changed gives way to a setting that was there",
+      "a changed route yields to an existing setting",
       {
         sources: [
           boot(),
@@ -181,7 +181,7 @@ describe("loadByOwner()", () => {
       { a: "kept", b: "current" },
     ],
     [
-      "two who want the same place at once are both served as before",
+      "two owners who want the same address at the same time are both served from their previous slices",
       {
         sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
         previous: new Map([kept(1, slice("b", { r: route("b") })), kept(1, slice("a", { r: route("a") }))]),
@@ -190,7 +190,7 @@ describe("loadByOwner()", () => {
       { a: "kept", b: "kept" },
     ],
     [
-      "who is in force longer stays, also of two kept ones",
+      "the longer active slice wins, also between two previous ones",
       {
         sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
         previous: new Map([kept(2, slice("a", { r: route("x") })), kept(1, slice("b", { r: route("x") }))]),
@@ -199,7 +199,7 @@ describe("loadByOwner()", () => {
       { a: "absent", b: "current" },
     ],
     [
-      "a kept slice that is not in force has no precedence",
+      "an inactive previous slice has no precedence",
       {
         sources: [boot(), broken("a"), slice("b", { r: route("x") })],
         previous: new Map([kept(undefined, slice("a", { r: route("x") })), kept(9, slice("b", { r: route("x") }))]),
@@ -208,13 +208,13 @@ describe("loadByOwner()", () => {
       { a: "absent", b: "current" },
     ],
     [
-      "who is in conflict with a slice that is bad itself is served",
+      "an owner in conflict with an invalid slice is served",
       { sources: [boot(), slice("a", { r: route("x"), s: { from: "ftp://y" } }), slice("b", { r: route("x") })] },
       ["b/r x"],
       { a: "absent", b: "current" },
     ],
     [
-      "who is in conflict with somebody who gives way is served",
+      "an owner in conflict with a yielding owner is served",
       {
         sources: [
           boot(),
@@ -228,7 +228,7 @@ describe("loadByOwner()", () => {
       { a: "current", b: "absent", c: "current" },
     ],
     [
-      "settings in conflict give way like routes",
+      "conflicting settings yield like routes",
       {
         sources: [
           boot(),
@@ -242,7 +242,7 @@ describe("loadByOwner()", () => {
       { a: "absent", b: "current", c: "current" },
     ],
     [
-      "a setting of one owner that forbids the route of another gives way to it",
+      "one owner's setting that forbids another's route yields to it",
       {
         sources: [
           boot(),
@@ -255,7 +255,7 @@ describe("loadByOwner()", () => {
       { a: "absent", b: "current" },
     ],
     [
-      "a setting that the routes of others do not go with stays at a first start, for those who go with it",
+      "a setting that conflicts with others' routes stays at a first start, for owners without conflict",
       {
         sources: [
           boot(),
@@ -268,7 +268,7 @@ describe("loadByOwner()", () => {
       { a: "absent", b: "current", p: "current" },
     ],
     [
-      "and gives way to routes that were there before",
+      "and yields to older routes",
       {
         sources: [
           boot(),
@@ -283,7 +283,7 @@ describe("loadByOwner()", () => {
       { a: "current", p: "absent" },
     ],
     [
-      "the boot file's own routes and settings stay in every conflict",
+      "the main configuration file's own routes and settings win every conflict",
       {
         sources: [
           boot({ routes: [route("x")], authenticate_service_url: "https://auth.example.com" }),
@@ -297,7 +297,7 @@ describe("loadByOwner()", () => {
       { a: "absent", b: "absent", c: "current" },
     ],
     [
-      "all files of an owner stand and fall together",
+      "all files of an owner succeed or fail together",
       {
         sources: [
           boot(),
@@ -316,7 +316,7 @@ describe("loadByOwner()", () => {
       { default: "kept" },
     ],
     [
-      "a route that is new is not there for as long as another one of its slice",
+      "a new route is inactive while another one of its slice is invalid",
       {
         sources: [boot(), slice("a", { r: route("a"), s: route("x") }), slice("b", { r: route("x") })],
         previous: new Map([kept(1, slice("a", { r: route("a") })), kept(2, slice("b", { r: route("x") }))]),
@@ -325,7 +325,7 @@ describe("loadByOwner()", () => {
       { a: "kept", b: "current" },
     ],
     [
-      "what was in force and cannot be read any more keeps no place",
+      "an active slice that became unreadable keeps no precedence",
       {
         sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
         previous: new Map<string, PreviousSlice>([
@@ -337,7 +337,7 @@ describe("loadByOwner()", () => {
       { a: "absent", b: "current" },
     ],
     [
-      "another file with an owner's name is not that owner's",
+      "another file with an owner's name does not belong to that owner",
       {
         sources: [boot(), slice("a", { r: route("a") }), { ...slice("a", { s: route("s") }), file: "b.json" }],
         previous: new Map([kept(1, slice("a", { r: route("a") }))]),
@@ -346,7 +346,7 @@ describe("loadByOwner()", () => {
       { a: "current", unknown: "absent" },
     ],
     [
-      "nor is it when the owner's file has changed, whatever the names of the files",
+      "nor if the owner's file has changed, whatever the names of the files",
       {
         sources: [boot(), { ...slice("a", { s: route("s") }), file: "0.json" }, slice("a", { r: route("a2") })],
         previous: new Map([kept(1, slice("a", { r: route("a") }))]),
@@ -355,7 +355,7 @@ describe("loadByOwner()", () => {
       { a: "current", unknown: "absent" },
     ],
     [
-      "nor when the owner's file does not say any more whose it is",
+      "nor if the owner's file no longer names its owner",
       {
         sources: [
           boot(),
@@ -368,7 +368,7 @@ describe("loadByOwner()", () => {
       { a: "kept", unknown: "absent" },
     ],
     [
-      "a hand-written file beside those that were there is of the same owner",
+      "an additional hand-written file belongs to the same owner",
       {
         sources: [
           boot(),
@@ -399,7 +399,7 @@ describe("loadByOwner()", () => {
       ];
     }),
     [
-      "tokens of a provider that nobody names concern the slice that takes them",
+      "tokens of a provider that is not configured are a problem of the slice that accepts them",
       { sources: [boot(), slice("a", { r: route("a", { bearer_token_format: "idp_access_token" }) }), slice("b", {})] },
       [],
       { a: "absent", b: "current" },
@@ -410,12 +410,12 @@ describe("loadByOwner()", () => {
     for (const each of outcome.standings) expect(each.problems.length > 0).toBe(each.standing !== "current");
   });
 
-  test("lists files of which nobody knows whose they are first, by name", () => {
+  test("lists files without a known owner first, by name", () => {
     const { standings: all } = load({ sources: [boot(), broken("y"), slice("b", {}), broken("z"), broken("x")] });
     expect(all.map(({ files }) => files)).toEqual([["x.json"], ["y.json"], ["z.json"], ["b.json"]]);
   });
 
-  test("names both of a conflict, with their places", () => {
+  test("names both sides of a conflict, with their locations", () => {
     const sources = [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })];
     expect(errors(load({ sources }))).toEqual([
       'a.json:1:50: error: "routes.r" is in conflict with "routes.r.from" in b.json, and neither was active before',
@@ -423,7 +423,7 @@ describe("loadByOwner()", () => {
     ]);
   });
 
-  test("says of a kept slice that it is one", () => {
+  test("marks a previous slice in messages", () => {
     const sources = [boot({ owners: { a: { allowed_from: [] } } }), broken("a")];
     const [first, second] = errors(load({ sources, previous: new Map([kept(1, slice("a", { r: route("a") }))]) }));
     expect([first, second].join("\n")).toMatch(
@@ -431,13 +431,13 @@ describe("loadByOwner()", () => {
     );
   });
 
-  test("has no configuration without a good boot file, whoever else is good", () => {
+  test("has no configuration without a valid main configuration file", () => {
     const outcome = load({ sources: [boot({ adress: "x" }), slice("a", { r: route("a") }), broken("b")] });
     expect(outcome.config).toBeUndefined();
     expect(errors(outcome).map((line) => line.split(":")[0])).toEqual(["b.json", "gateway.json"]);
   });
 
-  test("takes what could not be compiled as a mistake of its slice, and of no other text", () => {
+  test("treats a compilation failure as a mistake of its slice, and of no other text", () => {
     const sources = [boot(), slice("a", { r: route("a") }), slice("b", { r: route("b") })];
     const text = loadSlices(sources).config?.routes[0]?.text ?? "";
     const refusal = { key: "a/r", text, message: "Cannot read secret" };
@@ -463,7 +463,7 @@ describe("loadByOwner()", () => {
       );
     const owners = { owners: { a: { allowed_refs: ["env:KEY"] }, b: { allowed_refs: ["env:KEY"] } } };
 
-    test("a newcomer takes none from who had one, though both slices changed and the newcomer was there before", () => {
+    test("a new owner takes none from an existing one, although both slices changed and the new one was there before", () => {
       const last = new Map([kept(1, brings("a")), kept(2, brings("b", certificate()))]);
       const outcome = load({
         sources: [boot(owners), brings("a", certificate()), brings("b", certificate())],
@@ -474,13 +474,13 @@ describe("loadByOwner()", () => {
       expect(outcome.config?.certificates.map(({ key }) => key)).toEqual(["b/x.example.com"]);
     });
 
-    test("two at once get none", () => {
+    test("two new ones for one host: neither is active", () => {
       const outcome = load({ sources: [boot(owners), brings("a", certificate()), brings("b", certificate())] });
 
       expect(standings(outcome)).toEqual({ a: "absent", b: "absent" });
     });
 
-    test("one that could not be compiled is a mistake of its slice, and of no other text", () => {
+    test("a compilation failure is a mistake of its slice, and of no other text", () => {
       const [mine, theirs] = [certificate(), certificate()];
       const sources = [boot(owners), brings("a", mine), slice("b", { r: route("b") })];
       const text = loadSlices(sources).config?.certificates[0]?.text ?? "";
@@ -495,7 +495,7 @@ describe("loadByOwner()", () => {
       });
     });
 
-    test("are part of the digest, and settings of nobody", () => {
+    test("are part of the digest, and not of any settings", () => {
       const without = loadSlices([boot(owners), brings("a")]).config;
       const config = loadSlices([boot(owners), brings("a", certificate())]).config;
 
@@ -517,7 +517,7 @@ describe("loadByOwner()", () => {
       slice(owner, { r: route(owner, { bearer_token_format: "idp_identity_token" }) }, { cookie_name: "mine" }),
   ];
 
-  test("whoever is bad: the others get what they would get without them", () => {
+  test("any invalid slices: the other owners get the same as without them", () => {
     fc.assert(
       fc.property(
         fc.tuple(...OWNERS.map(() => fc.option(fc.nat(spoil.length - 1)))),

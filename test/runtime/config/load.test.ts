@@ -36,7 +36,7 @@ const app = (host: string, more: object = {}) => ({
 });
 
 describe("loadSlices()", () => {
-  test("takes a hand-written file and a slice of owner default as the same thing", () => {
+  test("treats a hand-written file and a slice of owner default the same", () => {
     const routes = { tools: app("tools.example.com"), notes: app("notes.example.com", { mcp: { client: {} } }) };
     const settings = { runtime_flags: { mcp: true } };
     const slice = good({ value: { version: 1, owner: "default", settings, routes } });
@@ -76,26 +76,26 @@ describe("loadSlices()", () => {
     expect(keys(routes.toReversed())).toEqual(keys(routes));
   });
 
-  test("shows the route's own name where it differs from its label", () => {
+  test("shows the route's own name if it differs from its label", () => {
     const value = { version: 1, owner: "team-a", routes: { tools: app("a.example.com", { name: "All tools" }) } };
 
     expect(good({ value }).routes).toMatchObject([{ key: "team-a/tools", owner: "team-a", name: "All tools" }]);
   });
 
-  test("keeps empty blocks, which mean something", () => {
+  test("keeps empty blocks, which have a meaning", () => {
     const value = { routes: [{ name: "c", ...app("c.example.com", { mcp: { client: {} } }) }] };
 
     expect(good({ value }).routes[0]?.text).toContain('"mcp":{"client":{}}');
   });
 
-  test("leaves boot settings out of the digest and settings in it", () => {
+  test("excludes static settings from the digest and includes dynamic ones", () => {
     const digest = (more: object) => good({ value: { routes: [], ...more }, boot: true }).digest;
 
     expect(digest({ drain_timeout: "1s" })).toBe(digest({}));
     expect(digest({ cookie_expiration: "1h" })).not.toBe(digest({}));
   });
 
-  test("digests what it says it digests", () => {
+  test("digests the documented text", () => {
     const { routes, settings, digest } = good({
       value: { cookie_name: "x", routes: [app("a.example.com"), app("b.example.com")] },
     });
@@ -136,7 +136,7 @@ describe("loadSlices()", () => {
     expect(config.routes.map(({ key }) => key)).toEqual(["default/a.example.com", "default/b.example.com"]);
   });
 
-  test("gives no configuration when anything is wrong, and says everything", () => {
+  test("returns no configuration if anything is wrong, and reports everything", () => {
     const { config, problems } = load({ value: { adress: ":1", routes: [{ tto: 1 }] } }, { text: "{" });
 
     expect(config).toBeUndefined();
@@ -147,7 +147,7 @@ describe("loadSlices()", () => {
     expect(good()).toMatchObject({ routes: [], settings: {}, boot: {} });
   });
 
-  test("finds the place of a problem in JSON and in YAML", () => {
+  test("finds the position of a problem in JSON and in YAML", () => {
     const json = '{\n  "routes": [\n    { "from": 1 }\n  ]\n}';
     const yaml = "routes:\n  - name: a\n    from: 1\n";
     const place = (text: string) => load({ text }).problems.find(({ path }) => formatPath(path) === "routes[0].from");
@@ -166,7 +166,7 @@ describe("loadSlices()", () => {
     );
   });
 
-  test("property: never throws, whatever the YAML made of likely words", () => {
+  test("property: never throws, whatever YAML of likely words", () => {
     const words = [
       "routes:",
       "from:",
@@ -207,7 +207,7 @@ describe("loadSlices()", () => {
     );
   });
 
-  test("property: never throws, whatever stands where a setting belongs", () => {
+  test("property: never throws, whatever value a setting has", () => {
     const names = [
       "from",
       "to",
@@ -245,7 +245,7 @@ describe("loadSlices()", () => {
     );
   });
 
-  test("survives what ends other readers' stacks: nesting, and a problem at every character", () => {
+  test("survives texts that overflow other readers' stacks: nesting, and a problem at every character", () => {
     const many = 20_000;
     for (const text of [
       "[".repeat(many),
@@ -368,7 +368,7 @@ function shuffleKeys(value: unknown, random: () => number): unknown {
   return shuffled;
 }
 
-test("loadSlices() warns of an empty list beside another one, and adds nothing for it", () => {
+test("loadSlices() warns of an empty list next to another one, and adds nothing for it", () => {
   const policy = { allow: { and: [{ "claim/level": 5 }], or: [] } };
   const { config, problems } = load({
     value: { routes: [{ name: "tools", ...app("tools.example.com", { policy }) }] },

@@ -93,7 +93,7 @@ const boot = fc
   }));
 
 describe("loadSlices() with a memory", () => {
-  test("gives what it gives without one, whatever was loaded or looked through before", () => {
+  test("returns the same as without one, whatever was loaded or read before", () => {
     const sources = fc
       .tuple(boot, slice("published:one"), slice("published:two"), file, yamlSlice, fc.integer({ min: 1, max: 31 }))
       .map(([first, one, two, more, yaml, mask]) =>
@@ -111,7 +111,7 @@ describe("loadSlices() with a memory", () => {
     );
   });
 
-  test("tells each time what is wrong with a route that stays, where it stands by then", () => {
+  test("reports problems of an unchanged route each time, at its current position", () => {
     const memory = createRouteMemory();
     const text = "version: 1\nowner: one\nroutes:\n  a: { from: 7 }\n";
     const lines = ["", "# One.\n", "# One.\n# Two.\n", ""].map((top) => {
@@ -125,7 +125,7 @@ describe("loadSlices() with a memory", () => {
 });
 
 describe("readRoute()", () => {
-  test("reads a route once while it is asked for, and forgets it when it was not", () => {
+  test("caches a route while it is used, and drops it otherwise", () => {
     const memory = createRouteMemory();
     const [route] = routes;
     const first = readRoute(route, "one", memory);
@@ -137,7 +137,7 @@ describe("readRoute()", () => {
     expect(readRoute(route, "one", memory)).not.toBe(first);
   });
 
-  test("reads what members of routes say once, and what is wrong with them each time", () => {
+  test("reads members of routes once, but reports their problems each time", () => {
     const memory = createRouteMemory();
     const read = (host: string, policy: unknown) =>
       readRoute({ from: `http://${host}`, to: ["http://up.internal"], policy }, "one", memory);
@@ -152,7 +152,7 @@ describe("readRoute()", () => {
     expect(wrong[1]).toEqual(wrong[0]);
   });
 
-  test("tells members of the same words by their names", () => {
+  test("distinguishes equal members by name", () => {
     const memory = createRouteMemory();
     const route = { from: "http://a.example.com", to: ["http://up.internal"], policy: [] };
     const names = ["http://up.internal"];
@@ -161,7 +161,7 @@ describe("readRoute()", () => {
     expect(problems).toEqual([expect.objectContaining({ path: ["remove_request_headers", 0] })]);
   });
 
-  test("tells what one owner wrote from what another, or the operator, wrote", () => {
+  test("distinguishes owners, and the operator", () => {
     const memory = createRouteMemory();
     const [, , , , secret] = routes;
     expect(readRoute(secret, undefined, memory).problems).toEqual([]);
@@ -176,7 +176,7 @@ describe("readRoute()", () => {
     expect(readRoute(secret, undefined, memory).problems).toEqual([]);
   });
 
-  test("gives the document under the name that is asked for", () => {
+  test("returns the document under the requested name", () => {
     const { canonical } = readRoute(routes[2], "one");
     expect(canonical("x").doc.name).toBeUndefined();
     expect(canonical("other").doc.name).toBe("x");

@@ -11,24 +11,24 @@ function allowed(keys: AccessKeys & { readonly policy?: PolicyDoc }, facts = asA
 }
 
 describe("access keys of a route", () => {
-  test("allow_public_unauthenticated_access lets everybody in", () => {
+  test("allow_public_unauthenticated_access allows every request", () => {
     expect(allowed({ allow_public_unauthenticated_access: true }, anonymous())).toBe(true);
     expect(allowed({ allow_public_unauthenticated_access: false }, anonymous())).toBe(false);
   });
 
-  test("allow_any_authenticated_user lets in who is signed in, nobody else", () => {
+  test("allow_any_authenticated_user allows only signed-in users", () => {
     expect(allowed({ allow_any_authenticated_user: true })).toBe(true);
     expect(allowed({ allow_any_authenticated_user: true }, anonymous())).toBe(false);
   });
 
-  test("allowed_users takes e-mail addresses and user ids", () => {
+  test("allowed_users accepts email addresses and user IDs", () => {
     expect(allowed({ allowed_users: ["ALICE@example.com"] })).toBe(true);
     expect(allowed({ allowed_users: ["user-1"] })).toBe(true);
     expect(allowed({ allowed_users: ["user-10", "alice@example.org"] })).toBe(false);
   });
 
   test.each(["user-2", "service-account:ci", "issuer:corp/1", "issuer:corp/a@example.com"])(
-    "allowed_users: the id %s is not the address of somebody who calls theirs so",
+    "allowed_users: the ID %s does not match a user whose address has the same text",
     (id) => {
       expect(allowed({ allowed_users: [id] }, asUser({ email: id }))).toBe(false);
       expect(allowed({ allowed_users: [id] }, asUser({ id }))).toBe(true);
@@ -64,13 +64,13 @@ describe("access keys of a route", () => {
     );
   });
 
-  test("without any of them and without a policy nobody gets in", () => {
+  test("without any of them and without a policy every request is denied", () => {
     expect(routePolicy({})).toBeUndefined();
     expect(allowed({})).toBe(false);
   });
 });
 
-describe("loadSlices() judges them", () => {
+describe("loadSlices() validates them", () => {
   const problemsOf = (settings: string, boot = ""): readonly string[] =>
     loadSlices([
       {
@@ -108,7 +108,7 @@ describe("loadSlices() judges them", () => {
       "the route is not an MCP server route",
     ],
     [
-      "certificates that nobody asks for",
+      "certificates that no client is asked for",
       "policy: { allow: { and: [{ client_certificate: { san_dns: x } }] } }",
       'requires "downstream_mtls"',
     ],
@@ -135,7 +135,7 @@ describe("loadSlices() judges them", () => {
     ]);
   });
 
-  test("says that a policy of certificates is judged, but rules about bad ones never", () => {
+  test("reports a policy for certificates as valid, but rules about invalid ones as never matching", () => {
     const boot = "insecure_server: false\ncertificates: [{ certificate_file: a, certificate_key_file: b }]";
     const policy =
       "policy: { deny: { or: [{ invalid_client_certificate: true }] }, allow: { and: [{ authenticated_user: true }] } }";
@@ -152,7 +152,7 @@ describe("loadSlices() judges them", () => {
     expect(load("{ ca_file: c }")).toMatchObject([{ severity: "warning" }]);
   });
 
-  test("a route with access keys alone is not called closed", () => {
+  test("a route with only access keys is not reported as closed", () => {
     expect(problemsOf("allowed_users: [a@b.c]")).toEqual([]);
     expect(problemsOf("timeout: 3s").join()).toContain('has no "policy", so everything is denied');
   });

@@ -23,7 +23,7 @@ const problems = (policy: unknown): readonly string[] => {
 };
 
 describe("evaluate()", () => {
-  test("asks for an approval of what would pass otherwise", () => {
+  test("requires an approval for what would pass otherwise", () => {
     const decision = decide([company, writes], "write_file");
     expect(decision).toMatchObject({ allowed: false, denied: false, allowWhyFalse: [APPROVAL_REQUIRED] });
     expect(decision.approval?.approvers).toEqual([]);
@@ -33,14 +33,14 @@ describe("evaluate()", () => {
     expect(decide([company, writes], "read_file").approval).toBeUndefined();
   });
 
-  test("lets deny win over approve, and allows nothing by approve alone", () => {
+  test("deny wins over approve, and approve alone allows nothing", () => {
     const denied = decide([company, writes, { deny: { and: [{ mcp_tool: "write_file" }] } }], "write_file");
     expect([denied.denied, denied.approval]).toEqual([true, undefined]);
     const alone = decide([writes], "write_file");
     expect([alone.allowed, alone.approval]).toEqual([false, undefined]);
   });
 
-  test("is about tool calls alone", () => {
+  test("applies only to tool calls", () => {
     const policy = compilePolicy([company, { approve: { and: [{ accept: true }] } }]);
     for (const mcp of [{}, { method: "tools/list" }, { method: "prompts/get", prompt: "p" }])
       expect(evaluate(policy, asAlice(mcp))).toMatchObject({ allowed: true });
@@ -48,7 +48,7 @@ describe("evaluate()", () => {
     expect(evaluate(policy, asAlice(toolCall("any"))).approval).toBeDefined();
   });
 
-  test("asks for an approval where it cannot tell, and denies where a criterion fails", () => {
+  test("requires an approval if the outcome is unknown, and denies if a criterion fails", () => {
     const policy = compilePolicy([
       company,
       { approve: { and: [{ mcp_tool_argument: { tool: "pay", argument: "/amount", gt: 100 } }] } },
@@ -73,7 +73,7 @@ describe("evaluate()", () => {
     expect(evaluate(policy, broken).approval).toBeUndefined();
   });
 
-  test("asks for somebody of each list that matches", () => {
+  test("requires a member of each matching list", () => {
     const both = { approve: { and: [{ mcp_tool: { contains: "_" } }] }, approvers: ["security"] };
     expect(decide([company, deletes, both, writes], "delete_all").approval?.approvers).toEqual([
       ["admins", "on-call"],
@@ -82,7 +82,7 @@ describe("evaluate()", () => {
     expect(decide([company, both, { ...both }], "write_file").approval?.approvers).toEqual([["security"]]);
   });
 
-  test("refuses a path whose readings differ in it", () => {
+  test("denies a path whose readings differ in it", () => {
     const policy = compilePolicy([
       { allow: { and: [{ accept: true }] } },
       { approve: { and: [{ http_path: { starts_with: "/safe" } }] }, approvers: ["admins"] },
@@ -120,7 +120,7 @@ describe("evaluate()", () => {
   });
 });
 
-test("mayApprove(): the user who calls, or somebody else of every list", () => {
+test("mayApprove(): the calling user, or another user from every list", () => {
   const user = (id: string, ...groups: string[]) => ({ id, email: `${id}@example.com`, groups });
   expect([mayApprove([], user("a"), user("a")), mayApprove([], user("a"), user("b", "admins"))]).toEqual([true, false]);
   const lists = [["admins", "on-call"], ["security"]];
@@ -134,7 +134,7 @@ test("mayApprove(): the user who calls, or somebody else of every list", () => {
   expect(mayApprove(lists, user("a"), { ...user("b", "on-call", "security"), leftOut })).toBe(false);
 });
 
-test("what is written: checked, and in one spelling", () => {
+test("documents: validated, and in canonical form", () => {
   expect(canonicalPolicy({ ...deletes, approvers: ["on-call", "admins", "admins"] })).toEqual([
     { approve: { or: [{ mcp_tool: { starts_with: "delete_" } }] }, approvers: ["admins", "on-call"] },
   ]);
@@ -148,7 +148,7 @@ test("what is written: checked, and in one spelling", () => {
   expect(problems({ approve: { and: [{ accept: true }] } })).toEqual([]);
 });
 
-test("explain() says who has to approve", () => {
+test("explain() states who can approve", () => {
   const first = (policy: PolicyDoc): string | undefined =>
     formatExplanation("alice calls x_y", explain(compilePolicy(policy), asAlice(toolCall("delete_all")))).split(
       "\n",
@@ -161,7 +161,7 @@ test("explain() says who has to approve", () => {
   );
 });
 
-test("a candidate that asks for an approval loses against one that lets pass, and gains against one that denies", () => {
+test("a shadow policy that requires an approval loses against allow, and gains against deny", () => {
   const said = (policy: PolicyDoc, shadow_policy: PolicyDoc): readonly (readonly string[])[] => {
     const shadow = compileShadow({ policy, shadow_policy });
     const facts = asAlice(toolCall("write_file"));

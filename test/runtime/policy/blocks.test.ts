@@ -16,7 +16,7 @@ describe("findBlock()", () => {
   test.each([
     ["a user by id", block("user", "u-alice"), { user: alice }, true],
     ["a user by an address in other letters", block("user", "ALICE@example.COM"), { user: alice }, true],
-    ["a user whose id is an address", block("user", "a@b.c"), { user: { id: "a@b.c", email: "" } }, true],
+    ["a user with an address as ID", block("user", "a@b.c"), { user: { id: "a@b.c", email: "" } }, true],
     ["not a user without an address", block("user", "x@example.com"), { user: { id: "u", email: "" } }, false],
     ["not another user", block("user", "u-bob"), { user: alice }, false],
     ["not a client that is called like the user", block("user", "u-alice"), { clientId: "u-alice" }, false],
@@ -42,7 +42,7 @@ describe("findBlock()", () => {
     expect(findBlock(indexBlocks([one]), subject, NOW)).toBe(isFound ? one : undefined);
   });
 
-  test("finds the one in force beside one that is over", () => {
+  test("finds the active one next to an expired one", () => {
     const over = block("user", "u-alice", { until: NOW - 1 });
     const byEmail = block("user", "alice@example.com");
     expect(findBlock(indexBlocks([over, byEmail]), { user: alice }, NOW)).toBe(byEmail);
@@ -52,13 +52,13 @@ describe("findBlock()", () => {
   });
 });
 
-test("blocksTools() is about the route that a tool is blocked on", () => {
+test("blocksTools() depends on the route that a tool is blocked on", () => {
   const index = indexBlocks([block("tool", "rm", { route: "main/git" })]);
   expect([blocksTools(index, "main/git"), blocksTools(index, "a/b")]).toEqual([true, false]);
   expect(blocksTools(indexBlocks([block("tool", "rm")]), "a/b")).toBe(true);
 });
 
-test("blockedDecision() denies, and says what is blocked", () => {
+test("blockedDecision() denies, and names the blocked target", () => {
   expect(blockedDecision(block("tool", "rm"))).toMatchObject({
     allowed: false,
     allowWhyFalse: ["blocked", "blocked-tool", "mcp-tool-unauthorized"],

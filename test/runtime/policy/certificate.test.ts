@@ -83,7 +83,7 @@ describe("client_certificate", () => {
     expect(readCertificateMatch(data, "", () => {})).toBeUndefined();
   });
 
-  test("has one spelling: short fingerprints, sorted", () => {
+  test("has one canonical form: short fingerprints, sorted", () => {
     const written = {
       allow: { and: [{ client_certificate: { fingerprint: [LONG, "00".repeat(32)], san_dns: "a" } }] },
     };

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { CRITERIA } from "../../../runtime/policy/criteria.ts";
 
-test("criteria, what each is about, and the reasons that records have of them", () => {
+test("criteria, the subject of each, and its reasons in records", () => {
   expect(CRITERIA.map(({ name, about, reasons }) => [name, about, reasons.ok, reasons.no])).toEqual([
     ["accept", "nothing", "accept", "accept"],
     ["reject", "nothing", "reject", "reject"],

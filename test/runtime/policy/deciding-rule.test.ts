@@ -18,7 +18,7 @@ const policy: PolicyDoc = [
 test.each([
   ["the first of those that let it pass", policy, asAlice(toolCall("read")), "/0/allow/or"],
   ["the one that forbids it, whatever lets it pass", policy, asAlice(toolCall("drop")), "/1/deny/or"],
-  ["none where none lets it pass", policy, anonymous(toolCall("read")), undefined],
+  ["no rule if none allows the request", policy, anonymous(toolCall("read")), undefined],
   ["the only one there is", [{ allow: { or: [{ domain: "example.com" }] } }], asAlice(), "/0/allow/or"],
   [
     "the one that asks for an approval",
@@ -40,7 +40,7 @@ test.each([
     asAlice(toolCall("drop")),
     "/1/deny/or",
   ],
-  ["none without a policy", [], asAlice(), undefined],
+  ["no rule without a policy", [], asAlice(), undefined],
 ] satisfies readonly (readonly [string, PolicyDoc, ReturnType<typeof asAlice>, string | undefined])[])(
   "findDecidingRule() names %s",
   (_, doc, facts, expected) => {

@@ -64,7 +64,7 @@ describe("device", () => {
   });
 
   const data = { type: "any" };
-  test.each(OPERATORS)("is unknown without a proof, and opens nothing in %s", (operator) => {
+  test.each(OPERATORS)("is unknown without a verified device, and permits nothing in %s", (operator) => {
     for (const [facts, reason] of [
       [proving(), "device-unauthenticated"],
       [anonymous(), "user-unauthenticated"],
@@ -107,7 +107,7 @@ describe("device", () => {
     }
   });
 
-  test("what is certain without a device is decided without one", () => {
+  test("a decision that is certain without a device needs none", () => {
     const needsBoth: PolicyDoc = { allow: { and: [{ domain: "evil.example" }, { device: data }] } };
     expect(evaluate(compilePolicy(needsBoth), proving()).allowWhyFalse).toEqual(["domain-unauthorized"]);
     const either: PolicyDoc = { allow: { or: [{ domain: "example.com" }, { device: data }] } };
@@ -139,12 +139,12 @@ describe("device", () => {
     expect(parsed.problems[0]?.message).toContain(message);
   });
 
-  test("tells everything wrong at once", () => {
+  test("reports every problem", () => {
     const parsed = parsePolicy({ allow: { and: [{ device: { is: 1, approved: 1, type: 1, name: 1 } }] } });
     expect(parsed.ok ? 0 : parsed.problems.length).toBe(4);
   });
 
-  test("has one spelling", () => {
+  test("has one canonical form", () => {
     const written = { allow: { and: [{ device: { type: "any", approved: false, is: "dev_key" } }] } };
     expect(JSON.stringify(canonicalPolicy(written))).toBe(
       '[{"allow":{"and":[{"device":{"is":"dev_key","approved":false,"type":"any"}}]}}]',
@@ -152,7 +152,7 @@ describe("device", () => {
     expect(validatePolicy(written)).toEqual([]);
   });
 
-  test("is explained by what was proven", () => {
+  test("is explained by the verified devices", () => {
     const policy = compilePolicy({ allow: { and: [{ device: { approved: true } }] } });
     expect(explain(policy, proving(key)).rules[0]?.criteria).toEqual([
       {
@@ -167,7 +167,7 @@ describe("device", () => {
     expect(denialDetails(policy, proving(key))[0]).toEqual(["Reasons", "device-unauthorized"]);
   });
 
-  test("an MCP server that asks for one is out of reach, since no client of it has one", () => {
+  test("an MCP server that requires one is out of reach, since no client of it has one", () => {
     expect(mayReachSomething(compilePolicy({ allow: { and: [{ device: data }] } }), alice)).toBe(false);
     expect(mayReachSomething(compilePolicy({ allow: { not: [{ device: data }] } }), alice)).toBe(false);
     const denying: PolicyDoc = { allow: { and: [{ accept: true }] }, deny: { or: [{ device: data }] } };
@@ -177,7 +177,7 @@ describe("device", () => {
   });
 });
 
-describe("a finding", () => {
+describe("a packed outcome", () => {
   test("holds more reasons than an integer has bits", () => {
     const names = Array.from({ length: MAX_REASONS }, (_, index) => `reason-${index}`);
     let all = 0;

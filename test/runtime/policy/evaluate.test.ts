@@ -52,7 +52,7 @@ describe("evaluate() verdict", () => {
   test.each<[string, PolicyDoc | undefined, boolean]>([
     ["no policy allows nothing", undefined, false],
     ["an empty policy allows nothing", [], false],
-    ["deny rules alone allow nothing", { deny: { or: [no] } }, false],
+    ["deny rules without allow rules allow nothing", { deny: { or: [no] } }, false],
     ["deny wins over allow", { allow: { or: [yes] }, deny: { or: [yes] } }, false],
     ["deny wins whatever the order", [{ deny: { or: [yes] } }, { allow: { or: [yes] } }], false],
     ["an empty deny denies nothing", { allow: { or: [yes] }, deny: { or: [] } }, true],
@@ -102,7 +102,7 @@ describe("evaluate() criteria about the user", () => {
   });
 
   test.each(["a@evil.example@example.com", '"a@example.com"@evil.example', "@@"])(
-    "email and domain cannot be judged for %j: denied under every operator and action",
+    "email and domain are undecidable for %j: denied under every operator and action",
     (email) => {
       const facts = asUser({ email });
       for (const operator of ["and", "or", "not", "nor"]) {
@@ -145,7 +145,7 @@ describe("evaluate() criteria about the request", () => {
     expect(allows({ allow: { or: [criterion] } }, at(http))).toBe(holds);
   });
 
-  test("an address that is none denies also where it would speak for access", () => {
+  test("an invalid address denies even where it would support access", () => {
     expect(allows({ allow: { not: [{ source_ip: "10.0.0.0/8" }] } }, at({ ip: "?" }))).toBe(false);
     expect(allows({ allow: { or: [yes] }, deny: { or: [{ source_ip: "10.0.0.0/8" }] } }, at({ ip: "" }))).toBe(false);
   });
@@ -284,7 +284,7 @@ describe("evaluate() mcp_tool reasons (D9)", () => {
     expect(decide(doc, facts)).toMatchObject(expected);
   });
 
-  test("a tool call without a tool cannot be judged: denied", () => {
+  test("a tool call without a tool is undecidable: denied", () => {
     const facts = asAlice({ method: "tools/call" });
     expect(decide(underDeny, facts)).toEqual(refusedDecision(POLICY_ERROR));
     expect(decide(underAllow, facts).allowed).toBe(false);
@@ -305,7 +305,7 @@ describe("evaluate() without a signed-in user", () => {
     ["nor does its other negation", { allow: { nor: [{ domain: "evil.example" }] } }, false],
     ["nor a negative matcher", { allow: { or: [{ email: { not: "eve@evil.example" } }] } }, false],
     ["nor an excluded group", { allow: { or: [{ groups: { exclude: "contractors" } }] } }, false],
-    ["accept beside it does", { allow: { or: [{ domain: "example.com" }, yes] } }, true],
+    ["accept in addition does", { allow: { or: [{ domain: "example.com" }, yes] } }, true],
     ["a deny rule about the user forbids", { allow: { or: [yes] }, deny: { or: [{ domain: "evil.example" }] } }, false],
     [
       "a deny rule that is false all the same does not",
@@ -323,7 +323,7 @@ describe("evaluate() without a signed-in user", () => {
 });
 
 describe("evaluate() reasons", () => {
-  test("name every criterion that spoke for the outcome, sorted and once", () => {
+  test("name every criterion that supported the outcome, sorted and once", () => {
     const doc: PolicyDoc = {
       allow: {
         or: [{ groups: "none" }, { groups: "engineering" }, { email: "alice@example.com" }, { domain: "example.com" }],
@@ -337,7 +337,7 @@ describe("evaluate() reasons", () => {
     ]);
   });
 
-  test("under deny and under negation they speak for or against access, not for a match", () => {
+  test("under deny and under negation they support or oppose access, not a match", () => {
     const denied = decide({ allow: { or: [yes] }, deny: { or: [{ domain: "example.com" }] } }, asAlice());
     expect(denied).toMatchObject({
       denied: true,
@@ -350,14 +350,14 @@ describe("evaluate() reasons", () => {
     expect(passed.allowWhyTrue).toEqual(["domain-ok"]);
   });
 
-  test("facts that are no judgement keep their words", () => {
+  test("facts that are not for or against access keep their reasons", () => {
     const doc: PolicyDoc = { allow: { or: [yes] }, deny: { or: [{ cors_preflight: true }, no] } };
     const preflight: Facts = { http: { ...plainHttp, isCorsPreflight: true } };
     expect(decide(doc, preflight).denyWhyTrue).toEqual(["cors-request"]);
     expect(decide(doc, anonymous()).denyWhyFalse).toEqual(["non-cors-request", "reject"]);
   });
 
-  test("every criterion's reasons together fit into one finding", () => {
+  test("every criterion's reasons together fit into one packed outcome", () => {
     const reasons = new Set(CRITERIA.flatMap(({ reasons }) => [reasons.ok, reasons.no]));
     // Beside them: user-unauthenticated, device-unauthenticated, mcp-not-a-tool-call, client-certificate-required.
     expect(reasons.size + 4).toBeLessThanOrEqual(MAX_REASONS);
@@ -365,13 +365,13 @@ describe("evaluate() reasons", () => {
 });
 
 describe("compilePolicy()", () => {
-  test("tells whether a tool must be known", () => {
+  test("states whether a tool must be known", () => {
     expect(compilePolicy({ deny: { or: [{ mcp_tool: "x" }] } }).needsTool).toBe(true);
     expect(compilePolicy({ allow: { or: [yes] } }).needsTool).toBe(false);
     expect(compilePolicy(undefined).mayAllowAnonymous).toBe(false);
   });
 
-  test("throws for what does not parse", () => {
+  test("throws for an invalid document", () => {
     expect(() => compilePolicy({ allow: { or: [{ emial: "x" }] } })).toThrow(/"allow.or\[0\].emial" unknown criterion/);
   });
 });
@@ -508,7 +508,7 @@ describe("evaluate() is total and pure", () => {
   });
 });
 
-describe("evaluate() of what the provider left out", () => {
+describe("evaluate() with claims that the provider omitted", () => {
   const all = { groups: true, claims: ["groups"] };
   const person = asUser({ groups: [], claims: {}, leftOut: all });
   const anybody = { and: [{ authenticated_user: true }] };
@@ -524,7 +524,7 @@ describe("evaluate() of what the provider left out", () => {
     expect(decide(policy, person)).toMatchObject({ allowed: false, denied: false, allowWhyFalse: reasons });
   });
 
-  test("the rest is judged as ever", () => {
+  test("other criteria are evaluated as usual", () => {
     expect(allows({ allow: { or: [{ groups: "a" }, { email: "alice@example.com" }] } }, person)).toBe(true);
     expect(allows({ allow: anybody, deny: { or: [{ "claim/role": "x" }] } }, person)).toBe(true);
     const nested = asUser({ leftOut: { groups: false, claims: ["realm", "email"] } });
@@ -538,7 +538,7 @@ describe("evaluate() of a path with several readings", () => {
   const policy: PolicyDoc = { allow: { or: [{ accept: true }] }, deny: { or: [{ http_path: "/admin" }] } };
   const at = (path: string, ...otherPaths: string[]): Facts => ({ http: { ...plainHttp, path, otherPaths } });
 
-  test("is ambiguous where the verdicts differ, and only there", () => {
+  test("is ambiguous only if the verdicts differ", () => {
     const compiled = compilePolicy(policy);
     const decision = evaluate(compiled, at("/admin;x", "/admin"));
     expect(isAmbiguous(decision)).toBe(true);
@@ -551,7 +551,7 @@ describe("evaluate() of a path with several readings", () => {
   });
 });
 
-describe("evaluate() of letters that look alike", () => {
+describe("evaluate() with letters that look alike", () => {
   const kelvin = "\u212A";
 
   test.each<[string, PolicyDoc, string]>([
@@ -580,7 +580,7 @@ describe("idp", () => {
     expect(["1", "issuer:corp/1", "service-account:ci"].map((id) => allows(policy, of(id)))).toEqual(allowed);
   });
 
-  test("is unknown of nobody", () => {
+  test("is unknown for anonymous requests", () => {
     expect(allows({ allow: { not: [{ idp: "corp" }] } }, anonymous())).toBe(false);
     expect(decide({ allow: { and: [{ idp: "corp" }] } }, of("1")).allowWhyFalse).toEqual(["idp-unauthorized"]);
   });

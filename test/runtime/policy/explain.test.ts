@@ -66,7 +66,7 @@ describe("explain()", () => {
     ]);
   });
 
-  test("says unknown without a user, and error where the facts cannot be judged", () => {
+  test("shows unknown without a user, and error if the facts cannot be checked", () => {
     const nobody = explain(policy, anonymous());
     expect(nobody.rules[1]?.criteria[0]).toMatchObject({
       outcome: "unknown",
@@ -105,7 +105,7 @@ describe("formatExplanation()", () => {
     );
   });
 
-  test("leaves out what cannot be told of the request", () => {
+  test("omits unknown values of the request", () => {
     const doc = { allow: { and: [{ accept: true }, { domain: "example.com" }] } };
     expect(
       formatExplanation("anybody", explain(compilePolicy(doc), anonymous()))
@@ -114,14 +114,14 @@ describe("formatExplanation()", () => {
     ).toEqual(["  true    accept true (accept)", '  unknown domain {"is":"example.com"} (user-unauthenticated)']);
   });
 
-  test("says so when nobody may pass", () => {
+  test("reports that all requests are denied", () => {
     expect(formatExplanation("anybody", explain(compilePolicy(undefined), anonymous()))).toBe(
       "anybody: denied\n\nno allow rule: nobody may pass",
     );
   });
 });
 
-test("denialDetails() says what was found, and nothing of what the rules ask for", () => {
+test("denialDetails() shows the request's values, and nothing of the rules' operands", () => {
   const doc = { allow: { and: [{ reject: true }, { domain: "secret.example" }] } };
   expect(denialDetails(compilePolicy(doc), asAlice())).toEqual([
     ["Reasons", "domain-unauthorized, reject"],
@@ -129,7 +129,7 @@ test("denialDetails() says what was found, and nothing of what the rules ask for
   ]);
 });
 
-test("denialDetails() tells of the deny rules that matched alone", () => {
+test("denialDetails() shows only the deny rules that matched", () => {
   const doc = [
     { deny: { and: [{ email: "bob@example.com" }] } },
     { deny: { and: [{ domain: "example.com" }] } },

@@ -42,7 +42,7 @@ describe("compileStringMatch()", () => {
     // Canonically equal, not the same code points: names are compared as they are.
     [{ is: "café" }, "cafe\u0301", false],
   ];
-  test.each(cases)("%j judges %j as %s", (value, subject, holds) => {
+  test.each(cases)("%j evaluates %j as %s", (value, subject, holds) => {
     const match = parseStringMatch(value, "", () => {});
     expect(match && compileStringMatch(match, asIs)(subject)).toBe(holds);
   });
@@ -57,7 +57,7 @@ describe("compileStringMatch()", () => {
 });
 
 describe("parseStringMatch()", () => {
-  test("writes shorthands out and sorts sets", () => {
+  test("expands shorthands and sorts sets", () => {
     expect(parseStringMatch("x", "", () => {})).toEqual({ is: "x" });
     expect(parseStringMatch({ not_in: ["b", "a", "b"], is: "x" }, "", () => {})).toEqual({
       is: "x",
@@ -79,13 +79,13 @@ describe("parseStringMatch()", () => {
     [{ starts_with: "" }, "at.starts_with: is empty and would match everything"],
     [{ ends_with: "" }, "at.ends_with: is empty and would match everything"],
   ];
-  test.each(refused)("refuses %j", (value, problem) => {
+  test.each(refused)("rejects %j", (value, problem) => {
     const problems = problemsOf(parseStringMatch, value);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(problem);
   });
 
-  test("reports every problem at once", () => {
+  test("reports every problem together", () => {
     expect(problemsOf(parseStringMatch, { is: 1, in: "a", contains: "" })).toHaveLength(3);
   });
 });
@@ -105,7 +105,7 @@ describe("compileListMatch()", () => {
     [{ has: "dev", exclude: "admin" }, ["dev", "admin"], false],
     [{ has: "dev", exclude: "admin" }, ["dev"], true],
   ];
-  test.each(cases)("%j judges %j as %s", (value, subject, holds) => {
+  test.each(cases)("%j evaluates %j as %s", (value, subject, holds) => {
     const match = parseListMatch(value, "", () => {});
     expect(match && compileListMatch(match)(subject)).toBe(holds);
   });
@@ -134,7 +134,7 @@ describe("parseListMatch() of claims", () => {
   });
 
   test.each([[2 ** 53], [Number.NaN], [Number.POSITIVE_INFINITY], [{ has: 2 ** 60 }], [null], [{ has: null }]])(
-    "refuses %j",
+    "rejects %j",
     (value) => {
       const reported: string[] = [];
       expect(

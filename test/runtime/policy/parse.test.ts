@@ -88,14 +88,14 @@ describe("parsePolicy()", () => {
   });
 });
 
-describe("what one policy may cost", () => {
+describe("cost limits of one policy", () => {
   const heavy = (index: number): string => `(?:[a-z]{1,30}[0-9a-z]{1,30}){1,6}!${index}`;
   const about = (tool: unknown, index: number): CriterionDoc => ({
     mcp_tool_argument: { tool, argument: "/q", matches: heavy(index) },
   });
   const problemsIn = (criteria: readonly CriterionDoc[]): string[] => problemsOf({ deny: { or: criteria } });
 
-  test("patterns are counted by tool, and the first one too many is named, once", () => {
+  test("patterns are counted by tool, and the first one over the limit is named, once", () => {
     const one = [about("a", 0), about("a", 1), about("b", 2), about({ in: ["b", "c"] }, 3)];
     expect(problemsIn(one)).toEqual([]);
     expect(problemsIn([...one, about("b", 4), about("b", 5), about("b", 6)])).toEqual([
@@ -139,7 +139,7 @@ describe("canonicalPolicy()", () => {
         allow: { nor: [], and: [{ email: "a@b.c" }, { groups: "admin" }] },
       },
     ],
-    ["rules that say nothing beside it", [{}, ...canonical, { allow: { or: [] } }]],
+    ["additional rules without effect", [{}, ...canonical, { allow: { or: [] } }]],
   ])("is one spelling for %s", (_, doc) => {
     expect(JSON.stringify(canonicalPolicy(doc))).toBe(JSON.stringify(canonical));
   });

@@ -67,7 +67,7 @@ describe("criterionWords()", () => {
           [name === "claim" ? "claim/c" : name]: { ...(operator === "fold_case" && { is: "x" }), [operator]: operand },
         };
 
-  test("has words for every criterion, with every operator that it takes", () => {
+  test("has a clause for every criterion, with every operator", () => {
     const cases = CRITERIA.flatMap(({ name, schema }) => {
       const forms = [schema, ...((schema["anyOf"] ?? []) as readonly (typeof schema)[])];
       const properties = forms.find((each) => each["properties"])?.["properties"] ?? {};
@@ -84,7 +84,7 @@ describe("criterionWords()", () => {
     }
   });
 
-  test("shows as YAML what it has no words for, and what it does not know of something known", () => {
+  test("shows as YAML what has no clause, and unknown parts of known criteria", () => {
     const unknown = { key: "moon/phase", subPath: "phase", data: { is: ["full", 1] }, criterion: { name: "moon" } };
     expect(parse(criterionWords(unknown))).toEqual({ "moon/phase": { is: ["full", 1] } });
     const odd = { key: "email", subPath: "", data: { is: "a", sounds_like: "b" }, criterion: { name: "email" } };
@@ -111,7 +111,7 @@ describe("criterionWords()", () => {
     }
   });
 
-  test("says how many more there are in a long list", () => {
+  test("states the number of further items in a long list", () => {
     const names = Array.from({ length: 25 }, (_, index) => `u${String(index).padStart(2, "0")}`);
     expect(wordsOf({ user: { in: names } })).toMatch(/"u19" or 5 more$/);
   });
@@ -151,7 +151,7 @@ describe("policyWords()", () => {
 });
 
 describe("policyLine()", () => {
-  test("says all of a policy in one line, and cuts it at its length with a mark", () => {
+  test("shows the whole policy in one line, truncated with a mark at its length", () => {
     const line = (doc: PolicyDoc): string => policyLine(compilePolicy(doc));
     expect(line([])).toBe("all requests are denied: no allow rule");
     expect(

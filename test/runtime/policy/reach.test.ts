@@ -46,7 +46,7 @@ describe("mayReachSomething()", () => {
     expect(mayReachSomething(compilePolicy(doc), alice)).toBe(reachable);
   });
 
-  test("a user whose facts cannot be judged reaches nothing", () => {
+  test("a user whose facts cannot be checked reaches nothing", () => {
     const user = { ...alice, email: "a@b@example.com" };
     expect(mayReachSomething(compilePolicy({ allow: { or: [{ domain: "example.com" }] } }), user)).toBe(false);
     expect(mayReachSomething(compilePolicy({ allow: { not: [{ domain: "evil.example" }] } }), user)).toBe(false);
@@ -54,7 +54,7 @@ describe("mayReachSomething()", () => {
     expect(mayReachSomething(compilePolicy(denyOthers), user)).toBe(false);
   });
 
-  test("what the provider left out opens nothing, and stands in the way of nothing else", () => {
+  test("claims that the provider omitted permit nothing, and block nothing else", () => {
     const user = { ...alice, groups: [], leftOut: { groups: true, claims: [] } };
     const anybody = { or: [{ accept: true }] };
     expect(mayReachSomething(compilePolicy({ allow: { or: [{ groups: "on-call" }] } }), user)).toBe(false);
@@ -177,7 +177,7 @@ describe("mayUse()", () => {
     expect(mayUse(compilePolicy(doc), alice, item)).toBe(shown);
   });
 
-  test("hides nothing that some call could have, whatever the policy", () => {
+  test("hides nothing that some call could use, whatever the policy", () => {
     const tools = ["deploy", "list"];
     const leaf = fc.oneof(
       fc.constantFrom<CriterionDoc>(
@@ -220,7 +220,7 @@ describe("mayReachFrom()", () => {
   const partner = { idp: "partner" };
   test.each<[string, PolicyDoc, boolean, boolean]>([
     ["no rule", [], false, false],
-    ["everybody who signs in", { allow: { and: [{ authenticated_user: true }] } }, true, true],
+    ["every signed-in user", { allow: { and: [{ authenticated_user: true }] } }, true, true],
     ["everybody", { allow: { and: [{ accept: true }] } }, true, true],
     ["one of them", { allow: { and: [partner] } }, false, true],
     ["both", { allow: { or: [partner, staff] } }, true, true],
@@ -273,7 +273,7 @@ describe("findReach()", () => {
     if (!policy.needsDevice) expect(found.may !== "none").toBe(mayReachSomething(policy, alice));
   });
 
-  test("nobody proves a device without signing in, and no program does", () => {
+  test("an anonymous request and a program have no verified device", () => {
     const policy = compilePolicy({ allow: { or: [{ device: { approved: true } }] } });
     expect(findReach(policy, undefined, true).may).toBe("none");
     expect(findReach(policy, alice, false).may).toBe("none");

@@ -6,7 +6,7 @@ import { ARGUMENT_MATCH_SCHEMA, scalarsOf } from "../../../runtime/policy/mcp/ar
 import { policyJsonSchema } from "../../../runtime/policy/schema.ts";
 
 describe("policyJsonSchema()", () => {
-  test("every reference stands where it points", () => {
+  test("every reference has a target", () => {
     const definitions = policyJsonSchema("#/definitions/");
     const references = [...JSON.stringify(definitions).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]);
     expect(references.length).toBeGreaterThan(0);
@@ -24,7 +24,7 @@ describe("policyJsonSchema()", () => {
     }
   });
 
-  test("takes one criterion, and of data that is an object no members but its own", () => {
+  test("accepts one criterion, and for data that is an object only its own members", () => {
     const { criterion } = policyJsonSchema() as { criterion: Record<string, unknown> };
     expect(criterion).toMatchObject({ minProperties: 1, maxProperties: 1, additionalProperties: false });
     for (const { name, schema } of CRITERIA) {
@@ -38,14 +38,14 @@ describe("policyJsonSchema()", () => {
   });
 });
 
-test("stringMatchSchema() asks for lists where several texts are compared, and for one text elsewhere", () => {
+test("stringMatchSchema() requires lists for several texts, and one text elsewhere", () => {
   const schema = JSON.parse(JSON.stringify(stringMatchSchema(["is", "in"]))) as Readonly<Record<string, unknown>>;
   const forms = [schema, ...((schema["anyOf"] as (typeof schema)[] | undefined) ?? [])];
   const properties = forms.find((form) => form["properties"] !== undefined)?.["properties"];
   expect(properties).toMatchObject({ is: { type: "string" }, in: { type: "array" } });
 });
 
-test("an argument is compared with what is named, of a tool and at a place that are", () => {
+test("an argument requires a comparison, a tool and a location", () => {
   expect(ARGUMENT_MATCH_SCHEMA["required"]).toEqual(["tool", "argument"]);
   expect(scalarsOf({ is: "a", in: ["b", 1] })).toEqual(["a", "b", 1]);
 });

@@ -27,7 +27,7 @@ function said(route: ShadowKeys, facts: Facts): readonly (readonly [string, stri
 }
 
 describe("compilePolicy()", () => {
-  test("leaves out what is in shadow", () => {
+  test("omits shadow rules", () => {
     const policy = compilePolicy([inCompany, { shadow: true, ...noDeletes }, { shadow: true, ...partners }]);
     expect(policy.doc).toEqual(canonicalPolicy(inCompany));
     expect(policy.needsTool).toBe(false);
@@ -38,7 +38,7 @@ describe("compilePolicy()", () => {
 });
 
 describe("canonicalPolicy()", () => {
-  test("keeps the mark, and drops one that says nothing", () => {
+  test("keeps the mark, and drops one without effect", () => {
     expect(
       canonicalPolicy([
         { ...noDeletes, shadow: true },
@@ -53,7 +53,7 @@ describe("canonicalPolicy()", () => {
 });
 
 describe("candidatesOf()", () => {
-  test("gives the candidate policy beside the same access keys, and each rule beside all that are in force", () => {
+  test("returns the shadow policy with the same access keys, and each shadow rule with all enforced ones", () => {
     const route: ShadowKeys = {
       allowed_domains: ["a.example"],
       policy: [inCompany, { shadow: true, ...noDeletes }, noWrites, { shadow: true, ...partners }],
@@ -88,7 +88,7 @@ describe("decideShadow()", () => {
       ],
     ],
     [
-      "somebody whom one rule would let in",
+      "a user whom one rule would allow",
       asUser({ email: "x@partner.example" }),
       [
         ["shadow_policy", "deny", "none", ""],
@@ -109,7 +109,7 @@ describe("decideShadow()", () => {
     expect(said(route, facts)).toEqual(expected);
   });
 
-  test("G-18: a candidate that throws is an error, the other one a denial, and what is enforced stays", () => {
+  test("G-18: a shadow policy that throws is an error, another one a denial, and the enforced decision stays", () => {
     // An address with two "@" cannot be evaluated, see subjects.ts; criteria on ids do not look at it.
     const broken = asUser({ email: "alice@x@example.com" });
     const both: ShadowKeys = {
@@ -123,7 +123,7 @@ describe("decideShadow()", () => {
     ]);
   });
 
-  test("what is enforced cannot be evaluated, the candidate can", () => {
+  test("the enforced policy cannot be evaluated, the shadow policy can", () => {
     const broken = asUser({ email: "alice@x@example.com" });
     const mended: ShadowKeys = { policy: inCompany, shadow_policy: { allow: { and: [{ user: "user-1" }] } } };
     expect(said(mended, broken)).toEqual([["shadow_policy", "allow", "gains", "user-ok"]]);
@@ -157,7 +157,7 @@ const someFacts = fc.constantFrom<Facts>(
 );
 
 describe("properties", () => {
-  test("a route without candidates has nothing to decide, and its compiled policy is what it was", () => {
+  test("a route without shadow policies has nothing to decide, and its compiled policy is unchanged", () => {
     fc.assert(
       fc.property(fc.array(rules, { maxLength: 4 }), fc.array(rules, { maxLength: 3 }), (enforced, tried) => {
         expect(compileShadow({ policy: enforced })).toBeUndefined();
@@ -169,7 +169,7 @@ describe("properties", () => {
     );
   });
 
-  test("a candidate says what the policy says once it is enforced", () => {
+  test("a shadow policy decides as the policy does once it is enforced", () => {
     fc.assert(
       fc.property(
         fc.array(rules, { maxLength: 3 }),

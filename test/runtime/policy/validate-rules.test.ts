@@ -11,7 +11,7 @@ function problemsOf(policy: unknown): readonly string[] {
 
 const x = "a@example.com";
 
-describe("judgePolicy() refuses a rule that can never match", () => {
+describe("validatePolicy() rejects a rule that can never match", () => {
   test.each<readonly [title: string, policy: PolicyDoc, place: string]>([
     ["an empty and", { allow: { and: [] } }, "allow.and"],
     ["an empty action", { deny: {} }, "deny"],
@@ -65,11 +65,11 @@ describe("judgePolicy() refuses a rule that can never match", () => {
   });
 });
 
-describe("judgePolicy() refuses a rule that always matches", () => {
+describe("validatePolicy() rejects a rule that always matches", () => {
   test.each<readonly [title: string, policy: PolicyDoc, place: string, says: string]>([
     ["deny accept", { deny: { and: [{ accept: true }] } }, "deny.and", "all are denied"],
     [
-      "accept beside what it makes pointless",
+      "accept next to criteria that it makes redundant",
       { allow: { or: [{ accept: true }, { email: x }] } },
       "allow.or",
       "matches every request",
@@ -130,7 +130,7 @@ describe("operands that never occur", () => {
   ];
 
   test.each(OPERANDS)(
-    "are errors under deny and warnings under allow, and say what was meant: %j",
+    "are errors under deny and warnings under allow, and name the intention: %j",
     (criterion, meant) => {
       const [key] = Object.keys(criterion);
       for (const operator of ["and", "or", "not", "nor"] as const) {
@@ -147,7 +147,7 @@ describe("operands that never occur", () => {
     },
   );
 
-  test("are errors under allow where all others get in by them", () => {
+  test("are errors under allow if they admit all others", () => {
     for (const policy of [
       { allow: { not: [{ mcp_tool: "delete_*" }] } },
       { allow: { and: [{ mcp_tool: { not: "delete_*" } }] } },
@@ -179,7 +179,7 @@ describe("operands that never occur", () => {
 });
 
 test.each<readonly [title: string, policy: PolicyDoc]>([
-  ["nobody at all, said plainly", []],
+  ["a policy that is plainly closed", []],
   ["a public route, said plainly", { allow: { or: [{ accept: true }] } }],
   [
     "a list of allowed tools",
@@ -190,7 +190,7 @@ test.each<readonly [title: string, policy: PolicyDoc]>([
   ["both of two groups", { allow: { and: [{ groups: "a" }, { groups: "b" }] } }],
   ["one group, not another", { allow: { and: [{ groups: "a" }, { groups: { exclude: "b" } }] } }],
   ["all but two", { allow: { and: [{ email: { not: x } }, { email: { not: "b@example.com" } }] } }],
-  ["an empty or beside another operator", { allow: { and: [{ email: x }], or: [] } }],
+  ["an empty `or` next to another operator", { allow: { and: [{ email: x }], or: [] } }],
   ["a value that only Terraform knows", { allow: { and: [{ http_path: "${TfToken[TOKEN.1]}" }] } }],
 ])("judgePolicy() takes %s", (_, policy) => {
   expect(problemsOf(policy)).toEqual([]);

@@ -59,12 +59,12 @@ describe("settingsFields and routeFields", () => {
     expect(all.find((each) => each.path === path)?.field.kind).toBe(kind);
   });
 
-  test("carry the defaults that requirements state", () => {
+  test("have the defaults of the requirements", () => {
     expect(all.find(({ path }) => path.endsWith("max_request_bytes"))?.field.default).toBe(4096);
     expect(all.find(({ path }) => path.endsWith("auth_style"))?.field.values).toEqual(["header", "params"]);
   });
 
-  test("describe every setting in a sentence, and say what happens without it", () => {
+  test("describe every setting in a sentence, with the effect of omitting it", () => {
     for (const { path, field } of all) {
       expect(field.doc, path).toMatch(/^[A-Z"].*[.)]$/s);
       expect(field.required || (field.default === undefined) !== (field.unset === undefined), path).toBe(true);
@@ -72,7 +72,7 @@ describe("settingsFields and routeFields", () => {
     }
   });
 
-  test("have the scope of their place", () => {
+  test("have the scope of their location", () => {
     const scopes = new Set(all.filter(({ path }) => path.startsWith("routes.")).map(({ field }) => field.scope));
 
     expect([...scopes]).toEqual(["route"]);
@@ -80,7 +80,7 @@ describe("settingsFields and routeFields", () => {
     expect(all.find(({ path }) => path === "runtime_flags.mcp")?.field.scope).toBe("live");
   });
 
-  test("name just what the schemas accept", () => {
+  test("name exactly the members that the schemas accept", () => {
     const spelled = (fields: readonly Field[]) =>
       fields.flatMap(({ name, kind }) => (kind === "secret" ? [name, `${name}_ref`, `${name}_sealed`] : [name]));
 
@@ -90,7 +90,7 @@ describe("settingsFields and routeFields", () => {
 });
 
 describe("fieldsOf()", () => {
-  test("fails for a schema that no kind made", () => {
+  test("fails for a schema that no setting type made", () => {
     const made = text({ doc: "A text." });
 
     expect(() => fieldsOf({ good: made, bad: made.describe("changed") }, "live")).toThrow('setting "bad"');
@@ -124,17 +124,17 @@ describe("configJsonSchema()", () => {
     for (const name of references) expect(Object.keys(schema["$defs"] as object)).toContain(name);
   });
 
-  test("refuses unknown members everywhere, as the loader does", () => {
+  test("rejects unknown members everywhere, as the loader does", () => {
     for (const node of blocksOf(schema)) expect(node).toHaveProperty("additionalProperties");
   });
 });
 
-describe("configJsonSchema(), what an editor offers", () => {
+describe("configJsonSchema(), suggestions of an editor", () => {
   const { file, policy, criterion, ...rest } = configJsonSchema()["$defs"] as Record<string, JsonSchema>;
   const listed = (...path: readonly string[]): unknown =>
     path.reduce((at, name) => (at as JsonSchema)[name] as JsonSchema, file as unknown);
 
-  test("the words of lists that take only some", () => {
+  test("the values of lists with fixed values", () => {
     const owner = ["properties", "owners", "additionalProperties", "properties"];
     expect(listed("properties", "authorize_log_fields", "items")).toEqual({ type: "string", enum: RECORD_FIELDS });
     expect(listed(...owner, "allowed_tokens", "items")).toEqual({
@@ -165,11 +165,11 @@ describe("configJsonSchema(), what an editor offers", () => {
 });
 
 describe("configReference()", () => {
-  test("says how long messages to MCP servers may be, and which setting lets a file of 6 KB through", () => {
+  test("states how long messages to MCP servers may be, and which setting permits a file of 6 KB", () => {
     expect(configReference()).toMatch(/file of 6 KB[^|]*`mcp\.server\.max_request_bytes`/s);
   });
 
-  test("says that interim answers such as Early Hints are dropped", () => {
+  test("states that interim responses such as Early Hints are dropped", () => {
     expect(configReference()).toContain("Early Hints");
   });
 

@@ -19,7 +19,7 @@ const fields = fieldsOf(
 );
 
 describe("grouped()", () => {
-  test("keeps everything else that is known of a setting", () => {
+  test("keeps the other attributes of a setting", () => {
     expect(fields[1]).toEqual({
       name: "second",
       kind: "text",
@@ -30,7 +30,7 @@ describe("grouped()", () => {
     });
   });
 
-  test("refuses a setting that a route must have: the block would have to be there always", () => {
+  test("rejects a required setting: its block would always be required", () => {
     expect(() => grouped(rare, { must: text({ doc: "Must.", required: true }) })).toThrow(
       'Cannot put setting "must" into the block "rare": it must be an optional setting',
     );
@@ -38,7 +38,7 @@ describe("grouped()", () => {
 });
 
 describe("nestFields()", () => {
-  test("gathers the settings of a group in one block where the first of them was", () => {
+  test("gathers the settings of a group in one block at the position of the first", () => {
     const nested = nestFields(fields);
     expect(nested.map(({ name, kind }) => `${name} ${kind}`)).toEqual(["first text", "rare block", "third text"]);
     expect(nested[1]?.fields?.map(({ name, group }) => [name, group])).toEqual([
@@ -83,12 +83,12 @@ describe("nestFields()", () => {
 });
 
 describe("nestMembers()", () => {
-  test("puts members of a group into its block, under every spelling of a secret, and leaves the others", () => {
+  test("moves members of a group into its block, under every form of a secret, and leaves the others", () => {
     const members = { fourth: 0, first: "1", key_ref: "env:K", second: null, surprise: true };
     expect(nestMembers(fields, members)).toEqual({ first: "1", surprise: true, rare: { key_ref: "env:K", fourth: 0 } });
   });
 
-  test("makes no block for what only says that nothing is there", () => {
+  test("creates no block for absent values", () => {
     const nested = nestMembers(routeFields, { from: "https://a", health_checks: [], set_request_headers_secret: {} });
     expect(nested).toEqual({ from: "https://a" });
   });

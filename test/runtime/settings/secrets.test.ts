@@ -13,7 +13,7 @@ import type { UnplacedProblem } from "../../../runtime/settings/problem.ts";
 const source: SecretSource = { resolve: (reference) => `read ${reference}`, open: (sealed) => `opened ${sealed}` };
 
 describe("secretUses()", () => {
-  test("finds secrets at every depth, in all spellings", () => {
+  test("finds secrets at every depth, in all forms", () => {
     const route = { mcp: { server: { upstream_oauth2: { client_id: "a", client_secret_ref: "env:A" } } } };
     const settings = { shared_secret: "x", signing_key_ref: ["env:B", "env:C"], idp_client_secret_sealed: "s" };
 
@@ -70,7 +70,7 @@ describe("seals for an owner", () => {
   const messages = (sealed: string, publisher: string | undefined) =>
     problemsOf({ idp_client_secret_sealed: sealed }, publisher).map(({ message }) => message);
 
-  test("are refused in a published slice of another owner", () => {
+  test("are rejected in a published slice of another owner", () => {
     expect(messages(sealedFor({ owner: "team" }), "other")).toEqual([
       'was sealed for owner "team", must be sealed for "other"',
     ]);
@@ -78,9 +78,9 @@ describe("seals for an owner", () => {
 
   test.each([
     ["of that owner", sealedFor({ owner: "team" }), "team"],
-    ["in the boot file, which is the operator's", sealedFor({ owner: "team" }), undefined],
+    ["in the operator's main configuration file", sealedFor({ owner: "team" }), undefined],
     ["that name none", sealedFor({ alg: "ECDH-ES+A256KW" }), "team"],
-    ["whose owner is no text", sealedFor({ owner: ["other"] }), "team"],
+    ["with an owner that is not a text", sealedFor({ owner: ["other"] }), "team"],
     ["that are no seals, which do not open", "e30", "team"],
     ["with something else for a header", `${Buffer.from("[").toString("base64url")}.a`, "team"],
   ])("say nothing %s", (_name, sealed, publisher) => {
@@ -89,14 +89,14 @@ describe("seals for an owner", () => {
 });
 
 describe("secretValues()", () => {
-  test("takes plain text as it is, resolves references, opens seals", () => {
+  test("returns plain text unchanged, resolves references, opens seals", () => {
     expect(secretValues({ key: ["a", "b"] }, "key", source)).toEqual(["a", "b"]);
     expect(secretValues({ key_ref: "env:A" }, "key", source)).toEqual(["read env:A"]);
     expect(secretValues({ key_sealed: "s" }, "key", source)).toEqual(["opened s"]);
     expect(secretValues({}, "key", source)).toEqual([]);
   });
 
-  test("refuses an empty secret from outside: it would mean no secret", () => {
+  test("rejects an empty external secret: it would mean no secret", () => {
     const empty: SecretSource = { resolve: () => "", open: () => "" };
 
     expect(() => secretValues({ key_ref: "env:A" }, "key", empty)).toThrow(

@@ -42,7 +42,7 @@ test.each([
   expect(mapParts<unknown, string>(field(kind), value, (_, step) => String(step))).toEqual(mapped);
 });
 
-test("eachField() goes outside in and says what leads to the parts of lists and names", () => {
+test("eachField() goes from outer to inner and names the steps into lists and maps", () => {
   const kinds = ["block", "block-list", "labelled"] as const;
   const fields = kinds.map((kind) => ({ ...field(kind), name: kind, fields: [inner] }));
   expect([...eachField(fields)].map(({ path }) => path.join(" "))).toEqual([

@@ -15,7 +15,7 @@ const ROUTE = {
   mcp: { server: { max_request_bytes: 8192 } },
 };
 
-describe("a sound document", () => {
+describe("a valid document", () => {
   test.each<[string, object]>([
     ["a route in any order", ROUTE],
     ["a route that has little", { from: "https://a.example.com" }],
@@ -29,7 +29,7 @@ describe("a sound document", () => {
     if (whole.success) expect(JSON.stringify(sound)).toBe(JSON.stringify(whole.data));
   });
 
-  test("is found among those that are taken from the schema, each setting alone", () => {
+  test("is built from the members' schemas, one setting at a time", () => {
     const found = validDocument(routeSchema, ROUTE);
     expect(found).toBeDefined();
     for (const name of Object.keys(ROUTE)) expect(routeFields.map((field) => field.name)).toContain(name);
@@ -51,7 +51,7 @@ test.each<[string, unknown]>([
   expect(validDocument(routeSchema, document)).toBeUndefined();
 });
 
-test("what a schema asks of its document as a whole only the schema answers, and what must be there is missed", () => {
+test("only the schema decides checks of the whole document, and required members are reported", () => {
   const shape = { a: z.string(), b: z.exactOptional(z.string()) };
   expect(validDocument(z.strictObject(shape), { a: "" })).toEqual({ a: "" });
   expect(validDocument(z.strictObject(shape), { b: "" })).toBeUndefined();
@@ -59,7 +59,7 @@ test("what a schema asks of its document as a whole only the schema answers, and
   expect(validDocument(whole, { a: "" })).toBeUndefined();
 });
 
-test("only blocks and lists are recalled, under their names, and what is not sound is not", () => {
+test("only blocks and lists are recalled, under their names, and invalid values are not", () => {
   const asked: string[] = [];
   const recall = (name: string, _written: object, read: () => unknown): unknown => {
     asked.push(name);

@@ -118,7 +118,7 @@ describe("parseListener()", () => {
   });
 
   test.each(["", "443", "localhost", "localhost:", "::1:80", "a b:80", ":65536", "http://a:80"])(
-    "refuses %j",
+    "rejects %j",
     (text) => {
       expect(parseListener(text).ok).toBe(false);
     },

@@ -57,7 +57,7 @@ describe("parseVaultReference()", () => {
     expect(checkReference(reference)).toBeDefined();
   });
 
-  test("one text is one place, wherever the mount ends: the path below /v1/ is what the reference says and nothing else", () => {
+  test("one text is one location, wherever the mount ends: the path below /v1/ is exactly the reference's", () => {
     const place = (reference: string): string | undefined => {
       const parsed = parseVaultReference(reference);
       return parsed && placeOf(parsed, { mounts: [["team", "kv"]] }).path;
@@ -70,14 +70,14 @@ describe("parseVaultReference()", () => {
 });
 
 /** Who may read what is decided by the text, so no other text may lead to the same place. */
-describe("one place has one spelling", () => {
+describe("one location has one text", () => {
   const mounts = [["team", "kv"]];
   const placeAt = (reference: string): string | undefined => {
     const parsed = parseVaultReference(reference);
     return parsed && placeOf(parsed, { mounts }).path;
   };
 
-  test("different texts lead to different places", () => {
+  test("different texts lead to different locations", () => {
     const segments = ["team", "kv", "data", "Kv", "app", "app.", "a@1", "..."];
     let paths: readonly string[] = segments;
     const places = new Map<string, string>();
@@ -109,7 +109,7 @@ describe("one place has one spelling", () => {
     expect(checkReference(reference)).toBeDefined();
   });
 
-  test("letter case tells places apart, as it does at the server", () => {
+  test("letter case distinguishes locations, as at the server", () => {
     expect(placeAt("vault:team/kv/App#k")).not.toBe(placeAt("vault:team/kv/app#k"));
     expect(placeAt("vault:Team/kv/app#k")).not.toBe(placeAt("vault:team/kv/app#k"));
   });
@@ -137,7 +137,7 @@ test.each([
   expect(isVaultReferencePattern(pattern)).toBe(is);
 });
 
-test("withoutVersion() leaves out nothing but a version", () => {
+test("withoutVersion() removes only a version", () => {
   expect(withoutVersion("vault:kv/a@2/b#k@3")).toBe("vault:kv/a@2/b#k");
   expect(withoutVersion("vault:kv/a@2#k")).toBe("vault:kv/a@2#k");
   expect(withoutVersion("file:/run/a#b@3")).toBe("file:/run/a#b@3");

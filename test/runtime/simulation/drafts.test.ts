@@ -73,7 +73,7 @@ async function compared(draft: Draft, scope?: Scope, ground = GROUND): Promise<R
 }
 
 describe("a draft of one route's policy", () => {
-  test("says who loses what, with an example, and with nobody else's statement", async () => {
+  test("names who loses access, with an example, and without other owners' statements", async () => {
     const { isGood, problems, difference } = await compared(policyDraft, ["team-a"]);
     expect({ isGood, problems }).toEqual({ isGood: true, problems: [] });
     expect(difference?.statements).toMatchObject([
@@ -88,7 +88,7 @@ describe("a draft of one route's policy", () => {
     expect(difference?.before).not.toBe(difference?.after);
   });
 
-  test("of the operator's file changes that route alone", async () => {
+  test("of the operator's file changes only that route", async () => {
     const text = "policy: [{ allow: { and: [{ domain: example.com }, { email: alice@example.com }] } }]";
     const { isGood, difference } = await compared({ kind: "policy", owner: "default", route: "default/wiki", text });
     expect(isGood).toBe(true);
@@ -112,7 +112,7 @@ describe("a draft of one route's policy", () => {
     });
   });
 
-  test("of a route that is not there is refused", async () => {
+  test("of a route that does not exist is rejected", async () => {
     expect((await compared({ ...policyDraft, route: "team-a/gone" })).problems[0]?.message).toContain(
       "there is no such route",
     );
@@ -125,7 +125,7 @@ describe("a draft of a slice", () => {
   const yaml = (from: string): string =>
     `version: 1\nowner: team-a\nsettings: { authorize_log_fields: [method] }\nroutes:\n  other:\n    from: ${from}\n    to: http://other.example.net\n    timeout: 5s\n    policy: [{ allow: { and: [{ email: zoe@example.com }] } }]\n`;
 
-  test("is compared with what is there of its owner, settings too", async () => {
+  test("is compared with its owner's current slice, including settings", async () => {
     const { isGood, difference } = await compared(
       { kind: "slice", owner: "team-a", text: yaml("https://other.a.example.com") },
       ["team-a"],
@@ -141,17 +141,17 @@ describe("a draft of a slice", () => {
     ]);
   });
 
-  test("is validated as a publish is: rights of its owner, with lines", async () => {
+  test("is validated like a publication: rights of its owner, with lines", async () => {
     const { problems } = await compared({ kind: "slice", owner: "team-a", text: yaml("https://wiki.example.com") });
     expect(problems[0]).toMatchObject({ severity: "error", path: "routes.other.from", line: 6 });
   });
 
-  test("of one owner is no other's", async () => {
+  test("of one owner changes no other owner's slice", async () => {
     const { problems } = await compared({ kind: "slice", owner: "team-b", text: SLICE_A });
     expect(problems[0]?.message).toContain('names the owner "team-a", and "team-b" was chosen');
   });
 
-  test("of the operator's file may be its routes, not its settings", async () => {
+  test("of the operator's file may contain its routes, not its settings", async () => {
     const routes =
       "routes: [{ name: wiki, from: https://wiki.example.com, to: http://wiki.example.net, policy: [{ allow: { and: [{ accept: true }] } }] }]";
     const of = (text: string): Promise<ReportedDraft> => compared({ kind: "slice", owner: "default", text });
@@ -159,7 +159,7 @@ describe("a draft of a slice", () => {
     expect((await of(`shared_secret: x\n${routes}`)).isGood).toBe(false);
   });
 
-  test("hides values that may be secret in what it says of settings", async () => {
+  test("hides values of settings that may be secret", async () => {
     const changed = BOOT.replace("c2VjcmV0", "b3RoZXI=").split("routes:")[1] ?? "";
     const { difference } = await compared({ kind: "slice", owner: "default", text: `routes:${changed}` });
     expect(difference?.settings).toEqual([
@@ -198,7 +198,7 @@ describe("a draft of a slice", () => {
     expect(seen).not.toMatch(/tickets|routes\.server/);
   });
 
-  test("tells one owner nothing of another's file", async () => {
+  test("shows one owner nothing of another's file", async () => {
     // Not served, whatever team-a does.
     const broken = publishedSources([{ owner: "team-b", digest: "x", text: sliceOf("team-b", { shop: { from: 7 } }) }]);
     const told = await compared(
@@ -231,20 +231,20 @@ describe("questions and exports", () => {
       GROUND,
     );
 
-  test("a question is answered as if the draft were in force", async () => {
+  test("a question is answered as if the draft were active", async () => {
     expect(await asked(500)).toMatchObject({ kind: "explained", explained: { verdict: "denied" } });
     expect(await asked(499)).toMatchObject({ kind: "explained", explained: { verdict: "allowed" } });
     expect(await asked(500, ["team-b"])).toMatchObject({ kind: "none" });
   });
 
-  test("reads the policy of a route for who begins to change it", async () => {
+  test("reads the policy of a route as the starting point of a draft", async () => {
     const read = await answer({ kind: "read-policy", route: "team-a/orders" }, GROUND);
     expect(read).toMatchObject({ kind: "policy", owner: "team-a" });
     const { problems, difference } = await compared({ ...policyDraft, text: read.kind === "policy" ? read.yaml : "" });
     expect({ problems, statements: difference?.statements }).toEqual({ problems: [], statements: [] });
   });
 
-  test("YAML is a slice that loads; the operator's secrets are in none", async () => {
+  test("YAML is a slice that loads; it has none of the operator's secrets", async () => {
     const exported = async (draft: Draft, format: "yaml" | "hcl" | "typescript"): Promise<string> => {
       const made = await answer({ kind: "export-draft", draft, format, where: "Published." }, GROUND);
       return made.kind === "exported" ? made.exported.text : JSON.stringify(made);
@@ -262,7 +262,7 @@ describe("questions and exports", () => {
     }
   });
 
-  test("what was published before is compared with what is now", async () => {
+  test("a past publication is compared with the current one", async () => {
     const before = publishedSources([{ owner: "team-a", digest: "0", text: sliceOf("team-a", {}) }]);
     const told = await answer(
       { kind: "compare-published", before, after: GROUND.published, scope: ["team-a"] },
@@ -275,13 +275,13 @@ describe("questions and exports", () => {
     expect(JSON.stringify(told)).not.toContain("team-b");
   });
 
-  test("nothing that is there changes", async () => {
+  test("nothing current changes", async () => {
     expect(await readFile(join(directory, "gateway.yaml"), "utf8")).toBe(BOOT);
   });
 });
 
 describe("createDraftThread()", () => {
-  test("answers, ends what takes too long or too much, and answers the next", async () => {
+  test("answers, ends questions over the limits, and answers the next", async () => {
     const thread = createDraftThread({ path: directory, keptKeys: [Buffer.alloc(32)], readBase: async () => GROUND });
     const hurried = createDraftThread({
       path: directory,
@@ -308,7 +308,7 @@ describe("createDraftThread()", () => {
   });
 });
 
-test("createDraftThread() answers about one owner between the drafts of another", async () => {
+test("createDraftThread() answers one owner between the drafts of another", async () => {
   const thread = createDraftThread({ path: directory, keptKeys: [Buffer.alloc(32)], readBase: async () => GROUND });
   const order: string[] = [];
   const ask = async (route: string): Promise<void> => {
@@ -324,7 +324,7 @@ test("createDraftThread() answers about one owner between the drafts of another"
 });
 
 describe("createDraftRecords()", () => {
-  test("keeps drafts of a person for a day, a bounded number, and gives them to nobody else to remove", async () => {
+  test("stores a bounded number of a user's drafts for a day, and lets no other user remove them", async () => {
     let now = 1_000_000;
     const clock = { now: () => now };
     const store = createMemoryStore({ clock });

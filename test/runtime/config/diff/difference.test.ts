@@ -112,7 +112,7 @@ function tells(
 }
 
 describe("differenceOf()", () => {
-  test("each gain and each loss has a request that the two policies decide so", () => {
+  test("each gain and each loss has a request that the two policies decide that way", () => {
     let [gains, losses] = [0, 0];
     fc.assert(
       fc.property(pair, ([old, next]) => {
@@ -130,7 +130,7 @@ describe("differenceOf()", () => {
     expect(Math.min(gains, losses)).toBeGreaterThan(100);
   });
 
-  test("each change of what could be used is told, of the one or of all those among whom they are", () => {
+  test("each change of access is reported, for the representative itself or for a wider one", () => {
     let changes = 0;
     fc.assert(
       fc.property(pair, ([old, next]) => {
@@ -157,7 +157,7 @@ describe("differenceOf()", () => {
     expect(changes).toBeGreaterThan(100);
   });
 
-  test("whatever call of given people is decided otherwise is told of them", () => {
+  test("every changed decision of the supplied users is reported", () => {
     let changes = 0;
     fc.assert(
       fc.property(pair, ([old, next]) => {
@@ -194,7 +194,7 @@ describe("differenceOf()", () => {
     expect(changes).toBeGreaterThan(300);
   });
 
-  test("so it is with requests of ordinary routes: methods, paths, addresses, devices, nobody signed in", () => {
+  test("the same for ordinary routes: methods, paths, addresses, devices, anonymous requests", () => {
     const about = fc.constantFrom<CriterionDoc>(
       { accept: true },
       { domain: "example.com" },
@@ -242,7 +242,7 @@ describe("differenceOf()", () => {
     expect(changes).toBeGreaterThan(300);
   });
 
-  test("where the order of rules only changes, nothing does", () => {
+  test("reordered rules are no change", () => {
     fc.assert(
       fc.property(policy, (doc) => {
         const turned = [...(doc as readonly object[])].toReversed() as PolicyDoc;
@@ -252,7 +252,7 @@ describe("differenceOf()", () => {
     );
   });
 
-  test("a limit that moves by one shows in the one number between", () => {
+  test("a limit that moves by one shows at the one number between", () => {
     const pay = (match: object): PolicyDoc => ({
       allow: { and: [{ authenticated_user: true }, { mcp_tool_argument: { tool: "pay", argument: "/n", ...match } }] },
     });
@@ -271,7 +271,7 @@ describe("differenceOf()", () => {
     expect(told({ is: true }, { is: false })).toEqual(['mixed {"n":false}']);
   });
 
-  test("of two ranges of which one lies in the other, an address between them shows the change", () => {
+  test("with one range inside the other, an address between them shows the change", () => {
     const from = (source_ip: string): PolicyDoc => ({ allow: { and: [{ groups: "staff" }, { source_ip }] } });
     const { statements } = differenceOf(side(from("10.0.0.0/8")), side(from("10.0.0.0/16")), [], limits());
     expect(statements.map(({ direction, example }) => [direction, example?.loss?.facts.http.ip])).toEqual([
@@ -279,7 +279,7 @@ describe("differenceOf()", () => {
     ]);
   });
 
-  test("says which patterns changed, of which an example shows nothing", () => {
+  test("names changed patterns for which no example shows the change", () => {
     const pay = (matches: string): PolicyDoc => ({
       allow: { and: [{ mcp_tool_argument: { tool: "pay", argument: "/n", matches } }] },
     });
@@ -296,7 +296,7 @@ describe("differenceOf()", () => {
     ]);
   });
 
-  test("says that it ran out of room, and of which routes", () => {
+  test("reports that limits were reached, and for which routes", () => {
     const { statements, gaps } = differenceOf(side({ allow: { and: [{ accept: true }] } }), side([]), [], {
       decisions: 1,
       cases: 10,

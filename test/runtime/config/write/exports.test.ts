@@ -297,7 +297,7 @@ function validSlices(): object[] {
 }
 
 describe("an exported draft", () => {
-  test("is no code of its author: the named cases", () => {
+  test("contains no code of its author: the named cases", () => {
     const slice = {
       version: 1,
       owner: "team",
@@ -315,7 +315,7 @@ describe("an exported draft", () => {
   });
 
   const hcl: string[] = [];
-  test("parses and has only literals and known names, whatever the draft holds", () => {
+  test("parses and has only literals and known names, for any draft", () => {
     fc.assert(
       fc.property(drafts, (slice) => {
         if (readSource("draft", JSON.stringify(slice)).problems.length > 0) return;
@@ -400,7 +400,7 @@ describe("an exported draft", () => {
     }
   });
 
-  test("half of a surrogate pair is not configuration", () => {
+  test("half of a surrogate pair is not valid in a configuration", () => {
     for (const text of ['{"a": "\\ud800"}', '{"\\udfff": 1}', 'a: "\\ud800"']) {
       expect(readSource("draft", text).problems).toMatchObject([
         { message: expect.stringContaining("surrogate") as string },

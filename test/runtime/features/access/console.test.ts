@@ -48,13 +48,13 @@ test.each([
   expect(found).toContain(problem);
 });
 
-test("certificates can be asked for where clients show them", () => {
+test("certificates can be required if clients are asked for one", () => {
   const fingerprint = "ab".repeat(32);
   const policy = `console: { viewer: { allow: { and: [{ client_certificate: { fingerprint: ${fingerprint} } }] } } }`;
   expect(problemsOf(policy)[0]).toContain('requires "downstream_mtls"');
 });
 
-test("nobody gets in without a role, and nobody at all without a host for it", () => {
+test("access requires a role, and the console requires a host", () => {
   expect(problemsOf("console: {}")).toEqual([
     'gateway.yaml:5:1: warning: "console" has no role, so no user can open it',
   ]);
@@ -101,7 +101,7 @@ identity_issuers:
   });
 });
 
-test("slices cannot have it", () => {
+test("slices cannot configure it", () => {
   const text = "version: 1\nowner: team-a\nsettings: { console: { viewer: [] } }\n";
   const { problems } = loadSlices([{ file: "team-a.yaml", text, boot: false }]);
   expect(problems.map(({ severity, message }) => [severity, message])).toEqual([

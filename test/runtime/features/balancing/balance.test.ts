@@ -41,7 +41,7 @@ describe("createBalancer()", () => {
     expect(Array.from({ length: 7 }, () => balancer.pick(clock, anybody)?.host).join("")).toBe("aabacaa");
   });
 
-  test("leaves out one that failed, longer each time, until it was reached", () => {
+  test("skips one that failed, longer each time, until it was reached", () => {
     const clock = createTestClock();
     const balancer = createBalancer(routeOf([a, b]));
     balancer.failed(a, clock.now());
@@ -58,7 +58,7 @@ describe("createBalancer()", () => {
     expect(hostsOf(balancer, clock)).toBe("ab");
   });
 
-  test("leaves out one that failed no longer than that where the clock is set back", () => {
+  test("skips one that failed no longer than that if the clock is set back", () => {
     const clock = createTestClock();
     const route = routeOf([a, b], { outliers: SETTINGS });
     const balancer = createBalancer(route);
@@ -73,7 +73,7 @@ describe("createBalancer()", () => {
     expect(statesOf(route).map((state) => statusOf(state, clock.now()).left_out_until)).toEqual([null, null]);
   });
 
-  test("goes on with all of them when all fail", () => {
+  test("uses all of them if all fail", () => {
     const clock = createTestClock();
     const balancer = createBalancer(routeOf([a, b]));
     balancer.failed(a, clock.now());
@@ -81,14 +81,14 @@ describe("createBalancer()", () => {
     expect(hostsOf(balancer, clock)).toBe("ab");
   });
 
-  test("does not give the one that just failed again while there is another", () => {
+  test("avoids the one that just failed while there is another", () => {
     const clock = createTestClock();
     const balancer = createBalancer(routeOf([a, b]));
     for (let count = 0; count < 6; count += 1) expect(balancer.pick(clock, anybody, a)?.host).toBe("b");
     expect(createBalancer(routeOf([a])).pick(clock, anybody, a)).toBe(a);
   });
 
-  test("asks nothing of requests where nothing is configured", () => {
+  test("needs nothing of requests if nothing is configured", () => {
     expect(createBalancer(routeOf([a])).tracker).toBeUndefined();
     expect(createBalancer(routeOf([a, b, c])).tracker).toBeUndefined();
     expect(createBalancer(routeOf([a, b], { policy: "ring_hash" })).tracker).toBeUndefined();
@@ -104,7 +104,7 @@ describe("createBalancer()", () => {
     expect(share).toBeLessThan(560);
   });
 
-  test("least_request takes the one with the fewest requests under way, by weight", () => {
+  test("least_request selects the one with the fewest requests in flight, by weight", () => {
     const clock = createTestClock();
     const balancer = createBalancer(routeOf([upstream("x", 2), upstream("y")], { policy: "least_request" }));
     const begun: Upstream[] = [];
@@ -119,7 +119,7 @@ describe("createBalancer()", () => {
   });
 
   test.each(["ring_hash", "maglev"] as const)(
-    "%s gives a user the same upstream, and another one only while that is away",
+    "%s gives a user the same upstream, and another only while that one is unavailable",
     (policy) => {
       const clock = createTestClock();
       const hosts = ["k", "l", "m", "n"].map((host) => upstream(host));
@@ -167,7 +167,7 @@ describe("the same upstream for a caller", () => {
     expect(placesOf(turned)).toEqual(placesOf(routeOf(hosts, { policy: "ring_hash" })));
   });
 
-  test("moves hardly anybody else when an upstream goes or comes", () => {
+  test("moves few other callers if an upstream comes or goes", () => {
     const before = placesOf(routeOf(hosts, { policy: "ring_hash" }));
     const after = placesOf(routeOf(hosts.slice(1), { policy: "ring_hash" }));
     const moved = before.filter((host, index) => host !== "u0" && host !== after[index]);
@@ -175,7 +175,7 @@ describe("the same upstream for a caller", () => {
     expect(after).not.toContain("u0");
   });
 
-  test("spreads callers by weight, also those of an upstream that is away", () => {
+  test("spreads callers by weight, also those of an unavailable upstream", () => {
     const weighted = [upstream("a", 6), upstream("b", 3), upstream("c", 1)];
     const route = routeOf(weighted, { policy: "ring_hash" });
     const share = (places: readonly string[], host: string): number =>
@@ -189,7 +189,7 @@ describe("the same upstream for a caller", () => {
     expect(share(without, "c")).toBeCloseTo(0.25, 1);
   });
 
-  test("finds the only one of many that may be used, always the same of two, and none that may not", () => {
+  test("finds the only usable one of many, always the same of two, and none if none is usable", () => {
     const many = Array.from({ length: 200 }, (_, index) => upstream(`m${index}`));
     const route = routeOf(many, { policy: "ring_hash" });
     for (const state of statesOf(route)) {
@@ -217,7 +217,7 @@ describe("outlier_detection", () => {
     return { clock, balancer, answer, hosts, states: statesOf(route) };
   }
 
-  test("ejects after so many 5xx in a row, and a good answer between begins anew", () => {
+  test("ejects after a number of consecutive 5xx; a success resets the count", () => {
     const { answer, hosts } = balanced();
     expect(answer(a, 500, 500, 200, 500, 501)).toBe(false);
     expect(hosts()).toBe("abc");
@@ -236,7 +236,7 @@ describe("outlier_detection", () => {
   });
 
   test.each(["overloaded", "request-body", "closed", "loop"] as const)(
-    "does not hold %s against the upstream",
+    "does not count %s against the upstream",
     (failure) => {
       const { hosts, balancer, clock } = balanced();
       for (let count = 0; count < 9; count += 1) balancer.tracker?.failed(a, failure, clock.now());
@@ -244,7 +244,7 @@ describe("outlier_detection", () => {
     },
   );
 
-  test("ejects for longer each time, up to the longest, and from the beginning after a good while", () => {
+  test("ejects for longer each time, up to a limit, and starts over after a long time without errors", () => {
     const { answer, hosts, clock, states } = balanced();
     const lasts: number[] = [];
     for (let round = 0; round < 4; round += 1) {
@@ -262,7 +262,7 @@ describe("outlier_detection", () => {
     expect(states[0]?.ejections).toBe(5);
   });
 
-  test("never ejects the last one, nor more than the share that may be", () => {
+  test("never ejects the last one, nor more than the permitted share", () => {
     const all = balanced();
     for (const each of three) all.answer(each, 500, 500, 500);
     expect(all.hosts()).toBe("c");
@@ -271,14 +271,14 @@ describe("outlier_detection", () => {
     expect(few.hosts()).toBe("bc");
   });
 
-  test("does not eject the last one whose health checks are good", () => {
+  test("does not eject the last one with healthy checks", () => {
     const { answer, hosts, states } = balanced();
     for (const state of states.slice(1)) state.checks = [{ kind: "http", healthy: false, lastError: "" }];
     expect(answer(a, 500, 500, 500)).toBe(false);
     expect(hosts()).toBe("a");
   });
 
-  test("healthy_panic_threshold: all are used below that share; 0: none when none is healthy", () => {
+  test("healthy_panic_threshold: all are used below that share; 0: none if none is healthy", () => {
     const [half, never, usual] = [balanced({}, 50), balanced({}, 0), balanced()];
     half.answer(a, 500, 500, 500);
     expect(half.hosts()).toBe("bc");

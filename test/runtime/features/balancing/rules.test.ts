@@ -9,7 +9,7 @@ const problemsOf = (...routes: readonly string[]): readonly string[] =>
     .problems.filter(({ severity }) => severity === "error")
     .map(formatProblem);
 
-test("a route has at most 1,000 upstreams, since each request looks at all of them", () => {
+test("a route has at most 1,000 upstreams, since each request scans all of them", () => {
   const route = (count: number): string =>
     `  r: { from: "https://r.example", to: ${JSON.stringify(Array.from({ length: count }, (_, at) => `http://a${at}`))}, ${policy} }`;
   expect(problemsOf(route(1_000))).toEqual([]);
@@ -18,7 +18,7 @@ test("a route has at most 1,000 upstreams, since each request looks at all of th
   ]);
 });
 
-test("a slice has at most 50,000 upstreams, since all are looked at whenever somebody publishes", () => {
+test("a slice has at most 50,000 upstreams, since each publication scans all of them", () => {
   const to = JSON.stringify(Array.from({ length: 1_000 }, (_, at) => `http://a${at}`));
   const route = (name: string): string => `  ${name}: { from: "https://${name}.example", to: ${to}, ${policy} }`;
   const routes = Array.from({ length: 50 }, (_, at) => route(`r${at}`));

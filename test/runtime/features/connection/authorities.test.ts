@@ -16,7 +16,7 @@ function problemsOf(tls: readonly object[]): readonly string[] {
 
 const ca = (name: string): object => ({ tls_custom_ca: name.repeat(524_288) });
 
-test("different authorities of a slice have 4 MiB in all, since OpenSSL takes 25 times as much; equal ones count once", () => {
+test("different authorities of a slice have at most 4 MiB in total, since OpenSSL takes 25 times as much; equal ones count once", () => {
   const eight = [..."abcdefgh".split("").map(ca), ca("a"), ca("b")];
   expect(problemsOf(eight)).toEqual([]);
   expect(problemsOf([...eight, { tls_custom_ca: "i" }])).toEqual([

@@ -7,7 +7,7 @@ const headersOf = (flat: readonly string[]): Record<string, string> =>
 
 describe("withAddedHeaders()", () => {
   test.each<[string, string[], string[], Record<string, string>]>([
-    ["adds what the answer lacks", ["a", "1"], ["X-Team", "ops"], { a: "1", "X-Team": "ops" }],
+    ["adds what the response lacks", ["a", "1"], ["X-Team", "ops"], { a: "1", "X-Team": "ops" }],
     ["replaces, whatever the spelling", ["server", "ours"], ["Server", "theirs"], { Server: "theirs" }],
     ["never says where to go", ["location", "/a"], ["Location", "/b"], { location: "/a" }],
     ["adds no place to go either", [], ["Location", "/b", "Set-Cookie", "a=b", "WWW-Authenticate", "Basic"], {}],
@@ -22,7 +22,7 @@ describe("withAddedHeaders()", () => {
     ["reports no addresses of ours", [], ["NEL", "{}", "Content-Security-Policy-Report-Only", "report-uri /"], {}],
     ["acts on nothing else of the host", [], ["Clear-Site-Data", '"cookies"', "Service-Worker-Allowed", "/"], {}],
     ["speaks no protocol", [], ["DPoP-Nonce", "a", "Mcp-Session-Id", "a", "Sec-Session-Registration", "a"], {}],
-    ["says nothing of who may read it", [], ["Access-Control-Allow-Origin", "*"], {}],
+    ["adds no permission to read it", [], ["Access-Control-Allow-Origin", "*"], {}],
     [
       "keeps a policy of the answer",
       ["content-security-policy", "a"],
@@ -31,7 +31,7 @@ describe("withAddedHeaders()", () => {
     ],
     ["gives one to an answer without", [], ["Content-Security-Policy", "b"], { "Content-Security-Policy": "b" }],
     [
-      "keeps what caches are told",
+      "keeps instructions to caches",
       ["cache-control", "no-store"],
       ["Cache-Control", "public"],
       { "cache-control": "no-store" },
@@ -41,7 +41,7 @@ describe("withAddedHeaders()", () => {
     expect(headersOf(added === undefined ? own : withAddedHeaders(own, added))).toEqual(expected);
   });
 
-  test("Strict-Transport-Security is for https alone", () => {
+  test("Strict-Transport-Security is only for https", () => {
     const flat = ["Strict-Transport-Security", "max-age=1"];
     expect(addedHeaders(flat, "https")?.flat).toEqual(flat);
     expect(addedHeaders(flat, "http")).toBeUndefined();

@@ -131,7 +131,7 @@ describe("Host", () => {
 });
 
 describe("set_request_headers", () => {
-  test("sets headers and overwrites what the client sent, in any spelling", async () => {
+  test("sets headers and overwrites the client's, in any form", async () => {
     const { request } = await through('set_request_headers: { X-Team: research, X-Price: "5$$" }', [
       "x-team: forged",
       "X_Team: forged",
@@ -209,7 +209,7 @@ describe("set_response_headers", () => {
     expect(answer.headers.get("x-powered-by")).toEqual(["upstream"]);
   });
 
-  test("adds nothing when it is not set", async () => {
+  test("adds nothing if it is not set", async () => {
     const { answer } = await through("");
     expect(answer.headers.get("x-frame-options")).toEqual(["ALLOWALL"]);
     expect(answer.headers.has("strict-transport-security")).toBe(false);
@@ -217,7 +217,7 @@ describe("set_response_headers", () => {
 });
 
 describe("rewrite_response_headers", () => {
-  test("replaces a prefix of any header, rule after rule, and leaves what does not begin so", async () => {
+  test("replaces a prefix of any header, rule by rule, and leaves other values unchanged", async () => {
     const { answer } = await through(
       [
         "rewrite_response_headers:",
@@ -235,7 +235,7 @@ describe("rewrite_response_headers", () => {
     expect(answer.headers.get("x-set")).toEqual(["two-more"]);
   });
 
-  test("cannot make a cookie ours", async () => {
+  test("cannot set a cookie of ours", async () => {
     const { answer } = await through(
       "rewrite_response_headers:\n  - { header: Set-Cookie, prefix: theme, value: gateway_session }",
     );
@@ -244,7 +244,7 @@ describe("rewrite_response_headers", () => {
 });
 
 describe("the upstream's own headers", () => {
-  test("of the connection, of other services and cookies under our names do not reach the client", async () => {
+  test("of the connection, of other services, and cookies under our names do not reach the client", async () => {
     const { answer } = await through("");
     expect(answer.headers.get("set-cookie")).toEqual(["theme=dark; Path=/", "lang=en"]);
     expect(answer.headers.has("x-hop")).toBe(false);

@@ -17,11 +17,11 @@ describe("compileHostRegex()", () => {
     expect(compileHostRegex(pattern, substitution)(path)).toBe(host);
   });
 
-  test("says when nothing matches", () => {
+  test("returns undefined if nothing matches", () => {
     expect(compileHostRegex("^/only$", "x")("/other")).toBeUndefined();
   });
 
-  test("stays linear on what makes backtracking engines hang", () => {
+  test("stays linear on input that makes backtracking engines hang", () => {
     const apply = compileHostRegex("^(/a+)+$", "x");
     const started = performance.now();
 
@@ -30,7 +30,7 @@ describe("compileHostRegex()", () => {
     expect(performance.now() - started).toBeLessThan(2000);
   });
 
-  test("matches no path longer than 2,048 characters, so that nobody can make it slow", () => {
+  test("matches no path longer than 2,048 characters, so that no client can make it slow", () => {
     const apply = compileHostRegex("^/a*$", "x");
 
     expect(apply(`/${"a".repeat(2047)}`)).toBe("x");
@@ -38,7 +38,7 @@ describe("compileHostRegex()", () => {
   });
 
   test.each(["(", "(?=a)", "(?<!a)b", "\\1", "a{99999}", "[a-z]{500}".repeat(50)])(
-    "refuses the pattern %j",
+    "rejects the pattern %j",
     (pattern) => {
       expect(() => compileHostRegex(pattern, "x")).toThrow(TypeError);
     },

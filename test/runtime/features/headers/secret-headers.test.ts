@@ -28,7 +28,7 @@ function problemsOf(route: string): readonly string[] {
 }
 
 describe("set_request_headers_secret", () => {
-  test("sends the secret as it is, beside set_request_headers; a $ in it means itself", () => {
+  test("sends the secret unchanged, together with set_request_headers; a $ in it is literal", () => {
     const route =
       "{ set_request_headers: { X-A: one }, set_request_headers_secret: { X-Key: { secret_ref: env:KEY } } }";
     const text = yaml(route.slice(2, -2).replace(", set_request_headers_secret", "\n    set_request_headers_secret"));
@@ -43,7 +43,7 @@ describe("set_request_headers_secret", () => {
     ]);
   });
 
-  test("refuses a secret that no header can carry, without repeating it", () => {
+  test("rejects a secret that no header can carry, without repeating it", () => {
     const text = yaml("set_request_headers_secret: { X-Key: { secret_ref: env:KEY } }");
 
     expect(() => snapshotFrom(text, { secrets: { "env:KEY": "hunter2\r\nX-Evil: 1" } })).toThrow(

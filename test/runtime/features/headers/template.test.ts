@@ -68,7 +68,7 @@ describe("parseTemplate()", () => {
     expect(() => parseTemplate(source)).toThrow(message);
   });
 
-  test("does not expand what it puts in", () => {
+  test("does not expand substituted values", () => {
     const values = { ...VALUES, requestHeader: () => "${gateway.access_token} $$ $" };
 
     const rendered = renderTemplate(parseTemplate('${gateway.request.headers["X"]}'), values);
@@ -76,7 +76,7 @@ describe("parseTemplate()", () => {
     expect(rendered).toBe("${gateway.access_token} $$ $");
   });
 
-  test("tells which sources it needs, and asks for no other", () => {
+  test("states which sources it needs, and uses no other", () => {
     const refuse = (): never => {
       throw new Error("asked for what the template does not use");
     };
@@ -86,7 +86,7 @@ describe("parseTemplate()", () => {
     expect(renderTemplate(template, { ...VALUES, jwt: refuse, requestHeader: refuse })).toBe("Bearer access");
   });
 
-  test("does not repeat the text in its refusal, since it may hold a secret", () => {
+  test("does not repeat the text in an error, since it may contain a secret", () => {
     expect(() => parseTemplate("Basic hunter2 $")).toThrow(expect.not.stringContaining("hunter2") as Error);
   });
 

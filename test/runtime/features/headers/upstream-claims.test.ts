@@ -62,11 +62,8 @@ describe("upstreamClaim()", () => {
     ["a user of a partner", PARTNER],
     ["a user without an address that counts", { email: "" }],
     ["a user with more groups than are sent", { groups: many }],
-    ["a user whose groups are unknown", { groups: [], leftOut: { groups: true, claims: ["groups"] } }],
-    [
-      "a user of whom a claim was left out",
-      { leftOut: { groups: false, claims: ["department"] }, claims: { level: 1 } },
-    ],
+    ["a user with unknown groups", { groups: [], leftOut: { groups: true, claims: ["groups"] } }],
+    ["a user with an omitted claim", { leftOut: { groups: false, claims: ["department"] }, claims: { level: 1 } }],
   ])("says of %s what the signed header says", (_who, more) => {
     const principal = caller(more);
     const jwt = signed(principal);
@@ -76,7 +73,7 @@ describe("upstreamClaim()", () => {
     }
   });
 
-  test("a partner's user names are qualified, its other claims are as they are", () => {
+  test("a partner's user names are qualified, its other claims are unchanged", () => {
     const { user, sid } = caller(PARTNER);
     const seen = ["user", "preferred_username", "department", "level"].map((claim) => upstreamClaim(user, sid, claim));
     expect(seen).toEqual([PARTNER.id, "issuer:partner/alice", "sales", 5]);
@@ -96,7 +93,7 @@ describe("upstreamClaim()", () => {
     expect(upstreamClaim(user, sid, "level")).toEqual(sent);
   });
 
-  test("names that differ from the gateway's own by case alone mean the same: upstreams may read them so", () => {
+  test("names that differ from the gateway's own only by case are equal: upstreams may read them so", () => {
     const claims = { Groups: ["engineering"], USER: "root", ſub: "root", Aud: "x" };
     const { user, sid } = caller({ claims });
     const seen = Object.keys(claims).map((claim) => upstreamClaim(user, sid, claim));
@@ -115,7 +112,7 @@ describe("claimHeaderProblems()", () => {
   const problems = (headers: Record<string, string>, others: string[] = ["partner"]): readonly string[] =>
     [...claimHeaderProblems(headers, others)].map(([header]) => header);
 
-  test("reports what a partner's user could pass as another one by", () => {
+  test("reports claims by which a partner's user could pass as another user", () => {
     const headers = {
       "X-Remote-User": "name",
       "X-User": "user",

@@ -19,7 +19,7 @@ const problemsOf = (limits: readonly object[], more: object = {}): readonly stri
 const limit = { name: "a", requests: 5 };
 const server = { mcp: { server: {} }, policy: [{ allow: { and: [{ authenticated_user: true }] } }] };
 
-test("what may be written is taken", () => {
+test("valid settings are accepted", () => {
   const all = ["user", "client", "tool"];
   const limits = [
     { ...limit, window: "1s" },
@@ -38,8 +38,8 @@ test.each<[string, readonly object[], RegExp, object?]>([
   ["a window that is too short", [{ ...limit, window: "999ms" }], /must be from "1s" to "30d"/],
   ["a window that is too long", [{ ...limit, window: "31d" }], /must be from "1s" to "30d"/],
   ["a window of no requests", [{ name: "a", concurrency: 2, window: "1m" }], /cannot be combined with "concurrency"/],
-  ["a count for each tool that somebody thinks of", [{ ...limit, per: ["tool"] }], /requires "tools"/, server],
-  ["tools of a route that has none", [{ ...limit, tools: ["x"] }], /requires a route with "mcp.server"/],
+  ["a count for each invented tool name", [{ ...limit, per: ["tool"] }], /requires "tools"/, server],
+  ["tools of a route without tools", [{ ...limit, tools: ["x"] }], /requires a route with "mcp.server"/],
   ["no tools", [{ ...limit, tools: [] }], /has 0 names, must have 1 to 100/, server],
   ["a tool without a name", [{ ...limit, tools: [""] }], /must be a name of 1 to 128 characters/, server],
   ["a key twice", [{ ...limit, per: ["user", "user"] }], /"user" is listed twice/],

@@ -22,7 +22,7 @@ test.each([
 });
 
 test.each(["service-account:ci", "*", "", "gwc_A/b", "-ci", "a".repeat(64), "alice@example.com", "cï"])(
-  "mcp.server.introspection_accounts refuses %j, which is no account's name",
+  "mcp.server.introspection_accounts rejects %j, which is not an account's name",
   (name) => {
     const text = yaml(`{ introspection_accounts: [${JSON.stringify(name)}] }`);
     const problems = loadSlices([{ file: "gateway.yaml", text, boot: false }]).problems;

@@ -26,7 +26,7 @@ function notes(domains: string): readonly string[] {
 }
 
 describe('the word "known-clients" in mcp_allowed_client_id_domains', () => {
-  test("allows the domains of the list, beside others", () => {
+  test("allows the domains of the list, in addition to others", () => {
     const { settings } = snapshotFrom("mcp_allowed_client_id_domains: [known-clients, clients.example.com]");
     for (const { domain } of KNOWN_CLIENTS)
       expect(matchesDomain(settings.mcpAllowedClientIdDomains, domain)).toBe(true);
@@ -35,7 +35,7 @@ describe('the word "known-clients" in mcp_allowed_client_id_domains', () => {
     expect(matchesDomain(settings.mcpAllowedClientIdDomains, "known-clients")).toBe(false);
   });
 
-  test("stands for exact domains with documents and sources, and doctor tries no document of another", () => {
+  test("represents exact domains with documents and sources, and doctor fetches no other document", () => {
     for (const { domain, document, source } of KNOWN_CLIENTS) {
       expect([new URL(document).protocol, new URL(document).host]).toEqual(["https:", domain]);
       expect(source).not.toBe("");
@@ -48,7 +48,7 @@ describe('the word "known-clients" in mcp_allowed_client_id_domains', () => {
 });
 
 describe("gateway check about mcp_allowed_client_id_domains", () => {
-  test("names the products that are locked out, and the word that lets them in", () => {
+  test("names the excluded products, and the word that admits them", () => {
     const [note = "", ...others] = notes("[vscode.dev]");
     expect(others).toEqual([]);
     expect(note).toContain("Claude Code, Claude, Codex");
@@ -63,7 +63,7 @@ describe("gateway check about mcp_allowed_client_id_domains", () => {
 describe("clientRecipes()", () => {
   const recipes = clientRecipes("Team: tools", "https://tools.example.com/mcp", []);
 
-  test("are for the clients that doctor and the domains know, each with the address or the command that asks for it", () => {
+  test("cover the clients that doctor and the domains know, each with the address or the command that asks for it", () => {
     const known = [...CLIENTS, ...KNOWN_CLIENTS].map(({ name }) => name);
     const others = recipes.filter(({ client }) => !known.some((name) => name.startsWith(client)));
     // Whatever they are, it is mcp-remote that connects.
@@ -76,7 +76,7 @@ describe("clientRecipes()", () => {
     }
   });
 
-  test("name the server with characters that all of them take", () => {
+  test("name the server with characters that all of them accept", () => {
     const commands = recipes.filter(({ text }) => text.includes("mcp add "));
     expect(commands.map(({ text }) => text)).toEqual([
       "claude mcp add --transport http Team-tools https://tools.example.com/mcp",
@@ -84,7 +84,7 @@ describe("clientRecipes()", () => {
     ]);
   });
 
-  test("leave out those that this gateway keeps out", () => {
+  test("omit excluded clients", () => {
     const some = clientRecipes("a", "https://a.example.com", [parseDomainPattern("vscode.dev")]);
     expect(some.map(({ client }) => client)).not.toContain("Claude Code");
     expect(some.map(({ client }) => client)).toContain("VS Code");

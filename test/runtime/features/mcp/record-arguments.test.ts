@@ -31,12 +31,12 @@ describe("record_arguments", () => {
     expect(() => checkedFrom(yaml(declared))).toThrow(problem);
   });
 
-  test("a route has what is declared for it", () => {
+  test("a route has the declared treatment", () => {
     const { routes } = snapshotFrom(yaml('{ plain: { "*": [""] }, omit: { deploy: [/token] } }'));
     expect(routes[0]?.mcp).toMatchObject({ recordArguments: { plain: { "*": [""] }, omit: { deploy: ["/token"] } } });
   });
 
-  test("the log follows it, and an answer does not", async () => {
+  test("the log applies it; a response does not change it", async () => {
     const victim = await startVictim((_, socket) => void socket.write("HTTP/1.1 204 No Content\r\n\r\n"));
     const declared = "{ digest: { deploy: [/env] }, omit: { '*': [/token] } }";
     const redactor = createRedactor({ key: Buffer.alloc(32, 1) });

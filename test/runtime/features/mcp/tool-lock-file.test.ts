@@ -37,7 +37,7 @@ function parse(text: string): ReturnType<typeof parseToolLock> {
 }
 
 describe("formatToolLock()", () => {
-  test("puts what people read first, and keeps numbers as they were written", () => {
+  test("starts with what readers need first, and keeps numbers as written", () => {
     expect(formatToolLock(lockOf(tool(READ)))).toBe(`{
   "version": 1,
   "servers": {
@@ -66,14 +66,14 @@ describe("formatToolLock()", () => {
 `);
   });
 
-  test("digests are what other programs make of ordinary definitions", () => {
+  test("digests equal those of other programs for ordinary definitions", () => {
     // jq -cS . | tr -d '\n' | sha256sum
     const text = '{"description":"d","name":"a"}';
     const expected = createHash("sha256").update(text).digest("hex");
     expect(tool('{"name":"a", "description":"d"}').digest).toBe(`sha256:${expected}`);
   });
 
-  test("shows characters that nobody would see, and they are part of the digest", () => {
+  test("shows invisible characters, which are part of the digest", () => {
     const plain = tool('{"name":"a","description":"Reads a note"}');
     for (const char of ["\u200b", "\u202e", "\u{e0041}", "\u00ad", "\u00a0", "\u3164", "\ufe0f"]) {
       const marked = tool(JSON.stringify({ name: "a", description: `Reads${char} a note` }));
@@ -87,7 +87,7 @@ describe("formatToolLock()", () => {
     expect(visibleJson("日本")).toBe('"日本"');
   });
 
-  test("is the same for the same tools in any order, and reads as what was written", () => {
+  test("is the same for the same tools in any order, and reads back the same", () => {
     const definition = fc
       .tuple(
         fc.constantFrom("a", "b", "__proto__", "constructor"),
@@ -117,14 +117,14 @@ describe("sections", () => {
     toolOf("Read\u200b first.", "instructions"),
   ] as readonly LockedTool[];
 
-  test("that are empty are something else than those that are not there", () => {
+  test("that are empty differ from absent ones", () => {
     const kinds = new Set(["tool", "prompt"] as const);
     const text = formatToolLock(new Map([[NOTES, { kinds, items: [] }]]));
     expect(JSON.parse(text)).toEqual({ version: 1, servers: { [NOTES]: { tools: [], prompts: [] } } });
     expect(parse(text)).toEqual({ ok: true, servers: new Map([[NOTES, { kinds, items: [] }]]) });
   });
 
-  test("read as what was written, and each item has a key of its own", () => {
+  test("read back the same, and each item has its own key", () => {
     const text = formatToolLock(lockOf(...items));
     expect(text).toContain('"definition": "Read\\u200b first."');
     const reading = parse(text);
@@ -139,7 +139,7 @@ describe("sections", () => {
     ]);
   });
 
-  test("no name of a tool is the key of something else", () => {
+  test("no tool name equals another item's key", () => {
     for (const name of ["\u0000x", "\u0001read", "\u0002prompt:read", ""]) {
       const key = itemKey("tool", name);
       expect([kindOfKey(key), nameOfKey(key)]).toEqual(["tool", name]);
@@ -184,7 +184,7 @@ describe("parseToolLock()", () => {
       `has a resource template without a name of "${NOTES}"`,
     ],
     [
-      "a definition that somebody has changed",
+      "a changed definition",
       good.replace("1.0e3", "1000"),
       `has a definition of "read" of "${NOTES}" that is not the one of its digest, must be as "gateway tools lock" wrote it`,
     ],

@@ -13,7 +13,7 @@ runtime_flags: { mcp: true }
 routes: [{ from: https://app.example, to: http://127.0.0.1:9, policy: [], mcp: { server: { tool_scopes: ${scopes} } } }]`;
 
 describe("tool_scopes", () => {
-  test("scopesOfTool() is all that the entries which name a tool ask for", () => {
+  test("scopesOfTool() returns the scopes of all entries that match a tool", () => {
     const scopes = compileToolScopes({ add: ["write"], "delete_*": ["write", "admin"], "*": ["use"], none: [] });
     if (!scopes) throw new Error("none");
     expect(scopesOfTool(scopes, "add")).toEqual(["use", "write"]);
@@ -57,13 +57,13 @@ describe("missingScopes()", () => {
     ["an application", { kind: "application" }, undefined],
   ])("%s", (_name, principal, missing) => expect(ask(principal)).toEqual(missing));
 
-  test("is about tools that need one, and tasks of them", () => {
+  test("applies to tools that need one, and to tasks of them", () => {
     expect(ask({ kind: "grant" }, { facts: { method: "tools/call", tool: "list" } })).toBeUndefined();
     expect(ask({ kind: "grant" }, { facts: { method: "tools/list" } })).toBeUndefined();
   });
 });
 
-test("chooseScope(): an issuer's assertion is the ceiling, and one that says nothing opens no tool", () => {
+test("chooseScope(): an issuer's assertion is the upper limit, and one without scopes permits no tool", () => {
   const supported = ["mcp", "admin", "write"];
   const choose = (claim: string | undefined, requested: string | undefined): unknown => {
     const chosen = chooseScope({ ...(claim !== undefined && { scope: claim }) }, requested, supported);

@@ -27,7 +27,7 @@ describe("findOwnerRights()", () => {
     expect(findOwnerRights(owners, owner)?.entry).toBe(entry);
   });
 
-  test("takes the longest beginning in any order", () => {
+  test("uses the longest prefix in any order", () => {
     const turned = Object.fromEntries(Object.entries(owners).toReversed());
 
     expect(findOwnerRights(turned, "kubernetes.team-a.x")?.entry).toBe("kubernetes.team-a.*");
@@ -49,14 +49,14 @@ describe("names of owners", () => {
     expect(ownerPatternProblem(text)).toBeUndefined();
   });
 
-  test("match only whole beginnings", () => {
+  test("match only whole prefixes", () => {
     expect(matchesOwner("team.*", "team.a")).toBe(true);
     expect(matchesOwner("team.*", "team")).toBe(false);
     expect(matchesOwner("team.*", "team-a")).toBe(false);
   });
 });
 
-describe("an owner with an entry for its beginning", () => {
+describe("an owner with an entry for its prefix", () => {
   const NAMESPACE = `kubernetes.${"n".repeat(63)}`;
 
   function problemsOf(owner: string, host: string): readonly string[] {
@@ -70,7 +70,7 @@ describe("an owner with an entry for its beginning", () => {
       .map(({ message }) => message);
   }
 
-  test("publishes what that entry allows", () => {
+  test("publishes what that entry permits", () => {
     expect(problemsOf(NAMESPACE, "a.k8s.example.com")).toEqual([]);
   });
 

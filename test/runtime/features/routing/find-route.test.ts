@@ -56,12 +56,12 @@ describe("buildRouteTable()", () => {
     for (const [host, path, name] of cases) expect(find(turned, host, path)).toBe(name);
   });
 
-  test("knows the authenticate host, which serves no route", () => {
+  test("knows the authenticate host, which has no route", () => {
     const routes = table(ROUTES, "authenticate_service_url: https://auth.example");
     expect(find(routes, "auth.example", "/")).toBe("no-route");
   });
 
-  test("keeps the plan of a route that did not change", () => {
+  test("keeps the prepared form of an unchanged route", () => {
     const snapshot = snapshotFrom(`routes:\n${ROUTES.join("\n")}`);
     const planIn = (routes: RouteTable) => {
       const found = routes.findHost("app.example")?.findRoute("/admin");
@@ -75,7 +75,7 @@ describe("buildRouteTable()", () => {
     expect(changed).not.toBe(first);
   });
 
-  test("a path of very many segments costs no more than the prefixes are deep", () => {
+  test("a path of very many segments costs no more than the depth of prefixes", () => {
     const routes = table(ROUTES);
     expect(find(routes, "app.example", "/a".repeat(4000))).toBe("root");
     expect(find(routes, "app.example", `/admin${"/a".repeat(4000)}`)).toBe("admin");
@@ -128,7 +128,7 @@ describe("routes with patterns", () => {
     for (const [path, name] of cases) expect(find(turned, "app.example", path)).toBe(name);
   });
 
-  test("are not tried on paths so long that they would cost too much, which go nowhere else either", () => {
+  test("are not tried on paths so long that they would cost too much, and such paths match nothing else", () => {
     const routes = table(PATTERNS);
     expect(find(routes, "app.example", `/${"a".repeat(2047)}`)).toBe("root");
     expect(find(routes, "app.example", `/${"a".repeat(2048)}`)).toBe("path-too-long");
@@ -143,7 +143,7 @@ describe("routes with patterns", () => {
   });
 });
 
-describe("patterns that begin alike", () => {
+describe("patterns with the same prefix", () => {
   const many = Array.from({ length: 40 }, (_, index) => [
     route(`n${index}`, "app.example", `regex: "/item-${index}-[a-z]+"`),
     route(`d${index}`, "app.example", `regex: "/team-${index}/v[0-9]+/.*"`),
@@ -199,7 +199,7 @@ describe("patterns that begin alike", () => {
 });
 
 describe("prepareRouteTable()", () => {
-  test("finds the same as a table built at once, and lets others work meanwhile", async () => {
+  test("finds the same as a table built in one step, and yields meanwhile", async () => {
     const routes = Array.from({ length: 6_000 }, (_, index) => [
       route(`p${index}`, "app.example", `prefix: /team-${index}`),
       route(`x${index}`, "*.wild.example", `regex: "/team-${index}-[a-z]+"`),
@@ -268,7 +268,7 @@ describe("routes of wildcard hosts", () => {
     expect(find(table(WILDCARDS.toReversed()), host, path)).toBe(name);
   });
 
-  test("never take the authenticate host", () => {
+  test("never match the authenticate host", () => {
     const routes = table(WILDCARDS, "authenticate_service_url: https://auth.example.com");
     expect(find(routes, "auth.example.com", "/")).toBe("no-route");
   });

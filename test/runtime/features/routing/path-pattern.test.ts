@@ -53,7 +53,7 @@ describe("startOf()", () => {
     expect(startOf(pattern)).toMatchObject({ stem, rest });
   });
 
-  test("what it cuts off says the same as the whole pattern", () => {
+  test("the split parts match the same as the whole pattern", () => {
     const piece = fc.constantFrom(
       "/",
       "a",
@@ -111,7 +111,7 @@ describe("startOf()", () => {
 });
 
 describe("compilePatterns()", () => {
-  test("matches whole paths and tells the first of several", () => {
+  test("matches whole paths and returns the first of several", () => {
     const find = compilePatterns(["/a/.*", "/a/b", "/[a-z]+"]);
     expect(["/a/b", "/a/", "/abc", "/a/b/c", "/A", "x/abc", "/abc/"].map(find)).toEqual([
       0,
@@ -124,13 +124,13 @@ describe("compilePatterns()", () => {
     ]);
   });
 
-  test("alternatives at the top are anchored too", () => {
+  test("alternatives at the top are also anchored", () => {
     const find = compilePatterns(["/a|/b"]);
     expect(["/a", "/b", "/ax", "x/b"].map(find)).toEqual([0, 0, undefined, undefined]);
   });
 
   test.each([["(/a+)+"], ["(a|a)*b"], ["/(.*)*x"], ["(.*a){12}b"]])(
-    "%s is linear on what makes backtracking engines hang",
+    "%s is linear on input that makes backtracking engines hang",
     (pattern) => {
       const find = compilePatterns([pattern]);
       const started = performance.now();
@@ -146,7 +146,7 @@ describe("crowdedPatterns()", () => {
       ({ regex }) => regex,
     );
 
-  test("adds up what one path may be tried against, along all its beginnings", () => {
+  test("adds up the patterns that one path may be matched against, along all its prefixes", () => {
     const nested = ["/a/.{900}", "/a/b/.{900}", "/a/b/c/.{900}", "/a/b/c/d/.{900}"].map((each) => ["h", each] as const);
     expect(crowded(...nested.slice(0, 2))).toEqual([]);
     expect(crowded(...nested)).toEqual(["/a/b/c/.{900}"]);
@@ -154,14 +154,14 @@ describe("crowdedPatterns()", () => {
     expect(crowded(["h", ".{900}x"], ["h", "/p-.{900}"], ["h", "/p-q.{900}"])).toEqual(["/p-q.{900}"]);
   });
 
-  test("patterns of which no path can meet two are no crowd, however many", () => {
+  test("patterns of which no path can match two are not too many, in any number", () => {
     const many = Array.from({ length: 3_000 }, (_, index) => ["h", `/team-${index}-.{200}`] as const);
     expect(crowded(...many)).toEqual([]);
     expect(crowded(["h", "/a.{900}"], ["h", "/b.{900}"], ["h", "/c.{900}"])).toEqual([]);
     expect(crowded(["h", ".{900}"], ["i", ".{900}"], ["j", ".{900}"])).toEqual([]);
   });
 
-  test("adds up along wildcard hosts, which fall back on each other", () => {
+  test("adds up across wildcard hosts, which fall back to each other", () => {
     const hosts = ["*.example.com", "*.b.example.com", "*.a.b.example.com"] as const;
     const alike = hosts.map((host) => [host, `/${"x".repeat(host.length)}?.{900}`] as const);
     expect(crowded(...alike)).toHaveLength(1);
@@ -177,7 +177,7 @@ describe("crowdedPatterns()", () => {
     expect(crowded(...["a.com", "*.b.a.com", "b.a.com"].map((host) => [host, ".{900}"] as const))).toEqual([]);
   });
 
-  test("counts patterns that only match as a whole where they are tried", () => {
+  test("counts patterns that only match whole paths where they are tried", () => {
     const looking = ["x", "y", "z"].map((text) => ["h", String.raw`/a/${text}\b.{900}`] as const);
     expect(crowded(...looking)).toHaveLength(1);
   });
@@ -195,7 +195,7 @@ describe("compilePathRewrite()", () => {
     expect(compilePathRewrite(pattern, substitution)(path)).toBe(rewritten);
   });
 
-  test("gives up on what grows too long", () => {
+  test("rejects results that grow too long", () => {
     expect(compilePathRewrite("a", "aaaaaaaaaaaaaaaaaaaa")(`/${"a".repeat(1000)}`)).toBeUndefined();
     expect(compilePathRewrite("a", "b")(`/${"a".repeat(3000)}`)).toBeUndefined();
   });

@@ -37,7 +37,7 @@ test("finds the longest of the prefixes, whatever their order", () => {
   );
 });
 
-test("a node is made once, and stays where it is when others are made above and below it", () => {
+test("a node is created once, and stays valid when others are created above and below it", () => {
   const root = new PathNode<string, never>();
   root.grow("a/b/c/d").prefix = "d";
   root.grow("a/b").prefix = "b";

@@ -16,7 +16,7 @@ function counted(): Automata & { readonly tried: string[] } {
   };
 }
 
-test("of 10,000 patterns of one place only those are tried whose text the path goes on with", () => {
+test("of 10,000 patterns at one node only those are tried whose text continues the path", () => {
   const automata = counted();
   const places = new PatternPlaces<number>(automata, (a, b) => a - b);
   for (let index = 0; index < 10_000; index += 1) places.add(`/a-${index}-.*`, `/a-${index}-`, ".*", index);
@@ -28,7 +28,7 @@ test("of 10,000 patterns of one place only those are tried whose text the path g
   expect(places.find("/p/b", 2, undefined)).toBeUndefined();
 });
 
-test("equal patterns are one automaton; others are told apart whatever characters they have", () => {
+test("equal patterns share an automaton; others are distinct, whatever characters they have", () => {
   let compiled = 0;
   const automata = createAutomata(2);
   const patterns = (...sources: string[]): readonly string[] =>

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { routeFields } from "../../../../runtime/config/route.ts";
 import { asksUpstream } from "../../../../runtime/features/routing/rules.ts";
 
-test("asksUpstream() knows each setting: what is in neither list would be taken beside `redirect` and mean nothing", () => {
+test("asksUpstream() knows each setting: an unknown one would be accepted with `redirect` and have no effect", () => {
   const others = routeFields.map(({ name }) => name).filter((name) => !asksUpstream(name));
   expect(others.toSorted()).toEqual(
     [

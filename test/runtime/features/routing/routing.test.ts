@@ -83,7 +83,7 @@ describe("patterns", () => {
     expect(pipeline.records.at(-1)).toMatchObject({ route: "default/secret", allow: false });
   });
 
-  test("have a policy that no other spelling of the path gets around", async () => {
+  test("have a policy that no other form of the path bypasses", async () => {
     for (const target of [
       "/api/v2%2Fsecret",
       "/api/v2%2fsecret",
@@ -104,7 +104,7 @@ describe("patterns", () => {
     expect(heard()).toBe(0);
   });
 
-  test("refuse paths so long that trying them would cost much", async () => {
+  test("reject paths so long that matching them would cost much", async () => {
     expect((await get(`/api/${"v".repeat(2100)}`)).status).toBe(414);
     expect((await get(`/bpi/${"v".repeat(2100)}`)).status).toBe(200);
   });
@@ -134,7 +134,7 @@ describe("rewritten paths", () => {
     expect(pipeline.records.at(-1)?.["path"]).toBe(target.split("?")[0]);
   });
 
-  test("go for WebSocket handshakes too", async () => {
+  test("also apply to WebSocket handshakes", async () => {
     const upstream = await startWebSocketUpstream();
     const own = await startPipeline(`
       routes:
@@ -190,7 +190,7 @@ describe("redirects", () => {
     expect(header(answer, "x-request-id")).toMatch(/./);
   });
 
-  test("stand behind the policy, with a record", async () => {
+  test("follow the policy, with a record", async () => {
     expect((await get("/closed/x")).headers.get("location")?.[0]).toContain("/.gateway/sign_in");
     expect((await get("/closed/x", { user: "bob" })).status).toBe(403);
     expect(header(await get("/closed/x", { user: "alice" }), "location")).toBe("https://other.example/closed/x");
@@ -201,7 +201,7 @@ describe("redirects", () => {
     ]);
   });
 
-  test("never lead to a host that the request names, and never end a header", async () => {
+  test("never lead to a host from the request, and never end a header", async () => {
     for (const target of ["/moved//evil.example", "/moved/\\evil.example", "/moved/%0d%0aX:y", "/moved/a?x\r\nX: y"]) {
       const answer = await get(target);
       expect(header(answer, "location") ?? "", target).toMatch(/^(https:\/\/app\.example\/there\/|$)/);
@@ -245,7 +245,7 @@ describe("fixed responses", () => {
     expect(answer.text).not.toMatch(/HTTP\/1\.1 (400|500)/);
   });
 
-  test("stand behind the policy", async () => {
+  test("follow the policy", async () => {
     expect((await get("/hidden")).status).toBe(302);
     expect((await get("/hidden", { user: "bob" })).text).not.toContain("hidden\r\n");
     expect((await get("/hidden", { user: "alice" })).body).toBe("hidden");
@@ -253,7 +253,7 @@ describe("fixed responses", () => {
 });
 
 describe("wildcard hosts", () => {
-  test("take every host below, each as a host of its own", async () => {
+  test("match every host below, each as a separate host", async () => {
     expect((await get("/x", { host: "a.wild.example", user: "alice" })).status).toBe(200);
     const request = victim.requests.at(-1);
     expect(request?.header("host")).toBe("a.wild.example");
@@ -281,7 +281,7 @@ describe("wildcard hosts", () => {
     expect(heard()).toBe(0);
   });
 
-  test("redirect to the host that was asked for", async () => {
+  test("redirect to the requested host", async () => {
     const answer = await get("/moved", { host: "A.wild.example" });
     expect(header(answer, "location")).toBe("https://a.wild.example/there");
   });
@@ -321,7 +321,7 @@ describe("over HTTP/2", () => {
     });
   }
 
-  test("rewrites, redirects, patterns and wildcards are the same; the certificate is the wildcard's", async () => {
+  test("rewrites, redirects, patterns and wildcards work the same; the certificate is the wildcard's", async () => {
     expect(await ask("app.example", "/old/a?b")).toMatchObject({ status: 200, name: "app.example" });
     expect(victim.requests.at(-1)?.target).toBe("/new/a?b");
     expect(await ask("app.example", "/api/v3/x")).toMatchObject({ status: 200 });

@@ -15,7 +15,7 @@ const identity_issuers = {
   entra: { issuer: "https://entra.example.com", uses: ["id_jag"] },
 };
 
-test("directoryRules() refuses tokens that are short or that no client can send", () => {
+test("directoryRules() rejects tokens that are short or that no client can send", () => {
   const problems = [
     ...directoryRules({ directories: { a: { token: "short" }, b: { token, previous_token: `${token} x` } } }),
   ];
@@ -39,12 +39,12 @@ describe("directoryProblems()", () => {
     expect(problems(directories)).toBe(expected);
   });
 
-  test("the first provider has to be there", () => {
+  test("the default provider must be configured", () => {
     expect([...directoryProblems({ directories: { a: { token } } })]).toHaveLength(1);
   });
 });
 
-test("compileDirectories() knows the first provider under its name among the issuers, and wants a token", () => {
+test("compileDirectories() finds the default provider among the issuers, and requires a token", () => {
   const issuers = compileTrustedIssuers({ identity_issuers }, IDP);
   const secrets = { resolve: (text: string) => text, open: (text: string) => text };
   const [one, other] = compileDirectories(

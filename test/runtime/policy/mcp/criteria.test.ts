@@ -154,7 +154,7 @@ describe("mcp_tool_argument", () => {
     expect(findOne(about(match), call("deploy", args))).toBe(found);
   });
 
-  test("is false of other tools and other messages, whatever their arguments", () => {
+  test("is false for other tools and other messages, whatever their arguments", () => {
     const criterion = about({ argument: "/env", is: "dev" }, { in: ["deploy", "plan"] });
     expect(findOne(criterion, call("plan", '{"env":"dev"}'))).toBe("true");
     expect(findOne(criterion, call("delete", '{"env":"dev"}'))).toBe("false");
@@ -165,7 +165,7 @@ describe("mcp_tool_argument", () => {
     expect(findOne(criterion, toolCall("plan"))).toBe("unknown");
   });
 
-  test("finds any number of any arguments as it was written", () => {
+  test("finds any number of any arguments as written", () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })),
@@ -188,7 +188,7 @@ describe("mcp_tool_argument", () => {
   });
 
   const cannotTell = call("deploy", "{}");
-  test.each(OPERATORS)("what cannot be told opens nothing in %s, and says why", (operator) => {
+  test.each(OPERATORS)("undecidable comparisons permit nothing in %s, and state why", (operator) => {
     const criterion = about({ argument: "/env", is: "prod" });
     const allowing = evaluate(compilePolicy({ allow: { [operator]: [criterion] } }), asAlice(cannotTell));
     expect(allowing).toMatchObject({ allowed: false, denied: false, allowWhyFalse: ["mcp-tool-argument-unknown"] });
@@ -200,7 +200,7 @@ describe("mcp_tool_argument", () => {
     });
   });
 
-  test("a deny rule by a pattern keeps out texts that only a line break, or a letter that folds, tells apart", () => {
+  test("a deny rule by a pattern also denies texts that differ only by a line break or a folding letter", () => {
     const rule = (matches: string): ReturnType<typeof compilePolicy> =>
       compilePolicy([
         { allow: { or: [{ authenticated_user: true }] } },
@@ -221,7 +221,7 @@ describe("mcp_tool_argument", () => {
     expect(isAllowed(rule(".*drop\n"), "drop\n\n")).toBe(true);
   });
 
-  test("a deny rule keeps out a letter that is written in Unicode's other way", () => {
+  test("a deny rule also denies a letter in Unicode's other form", () => {
     const composed = "M\u00fcller";
     const apart = "Mu\u0308ller";
     const isAllowed = (rule: object, name: string): boolean => {
@@ -249,7 +249,7 @@ describe("mcp_tool_argument", () => {
     expect(isAllowed({ is: "prod" }, apart)).toBe(true);
   });
 
-  test("a deny rule leaves other tools alone", () => {
+  test("a deny rule does not affect other tools", () => {
     const policy = compilePolicy({
       allow: { and: [{ domain: "example.com" }] },
       deny: { or: [about({ argument: "/env", is: "prod" })] },
@@ -266,7 +266,7 @@ describe("mcp_tool_argument", () => {
     });
   });
 
-  test("the trace shows the value, long ones cut", () => {
+  test("the trace shows the value, truncated if long", () => {
     const policy = compilePolicy({ allow: { and: [about({ argument: "/n", lt: 5 })] } });
     const shown = (args: string): string | undefined =>
       explain(policy, asAlice(call("deploy", args))).rules[0]?.criteria[0]?.actual;
@@ -353,7 +353,7 @@ describe("mcp_prompt, mcp_resource and mcp_method", () => {
     expect(findOne(criterion, message)).toBe(found);
   });
 
-  test("`not` beside its opposite is no rule that matches everything: other messages are left", () => {
+  test("`not` with its opposite does not match everything: other messages remain", () => {
     const doc = { deny: { or: [{ mcp_method: "ping" }, { mcp_method: { not: "ping" } }] } };
     expect(validatePolicy(doc)).toEqual([]);
   });

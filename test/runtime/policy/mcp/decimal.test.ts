@@ -42,13 +42,13 @@ describe("compareDecimals()", () => {
   });
 
   test.each(["", "+1", "01", "1.", ".5", "0x10", "1e", "1e1.5", "NaN", "Infinity", "1 ", "1e1234567", "--1"])(
-    "%j is no number that can be compared",
+    "%j is not a comparable number",
     (text) => {
       expect(parseDecimal(text)).toBeUndefined();
     },
   );
 
-  test("agrees with whole numbers of any length, however they are written", () => {
+  test("agrees with integers of any length, however they are written", () => {
     const written = fc
       .tuple(fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }), fc.nat({ max: 9 }))
       .map(([value, shift]) => ({

@@ -69,7 +69,7 @@ describe("normalResourceUri()", () => {
   });
 });
 
-test("spellResourceMatch() spells rules as what they are compared with", () => {
+test("normalResourceMatch() converts rules to the form they are compared with", () => {
   expect(
     normalResourceMatch({ is: "HTTPS://A.example", starts_with: "note:gr%c3%b6", in: ["x:%2c", "no uri"] }),
   ).toEqual({

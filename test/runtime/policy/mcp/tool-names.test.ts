@@ -55,7 +55,7 @@ describe("toolNameCheck()", () => {
       expect(toolNameCheck([match])(name) && !compileStringMatch(match, (text) => text)(name)).toBe(false);
   });
 
-  test("takes a name that a rule names exactly, though another one resembles it", () => {
+  test("accepts a name that a rule names exactly, although another one resembles it", () => {
     const isClear = toolNameCheck([{ in: ["create_share", "Create Share"] }]);
     expect(isClear("Create Share")).toBe(true);
     expect(isClear("create share")).toBe(false);
@@ -63,7 +63,7 @@ describe("toolNameCheck()", () => {
     expect(toolNameCheck([{ is: "Create Share" }, { starts_with: "create_" }])("Create Share")).toBe(false);
   });
 
-  test("lets servers have tools that differ from those of rules by a segment", () => {
+  test("permits tools of servers that differ from those of rules by a segment", () => {
     const isClear = toolNameCheck([{ is: "admin/delete" }]);
     expect(isClear("notes/delete")).toBe(true);
     expect(isClear("admin:delete")).toBe(false);
@@ -86,7 +86,7 @@ describe("fold_case", () => {
     expect(["delete_secret", "DELETE_SECRET", "Delete_Secret", "list"].map(call)).toEqual([false, false, false, true]);
   });
 
-  test("is part of the canonical document, and left out where it is false", () => {
+  test("is part of the canonical document, and omitted if false", () => {
     expect(compilePolicy(policy).toolMatches).toEqual([{ is: "delete_secret", fold_case: true }]);
     const plain = [{ deny: { or: [{ mcp_tool: { is: "a", fold_case: false } }] } }];
     expect(compilePolicy(plain).toolMatches).toEqual([{ is: "a" }]);
@@ -104,7 +104,7 @@ describe("fold_case", () => {
 });
 
 describe("lookAlikeFinder()", () => {
-  test("finds tools that a rule does not cover because of case or spelling only", () => {
+  test("finds tools that a rule misses only because of case or spelling", () => {
     const ruleOf = lookAlikeFinder([{ is: "delete_secret" }]);
     expect(
       ["DELETE_SECRET", "delete-secret", "Delete Secret", "delete_secret", "list"].map((tool) => ruleOf?.(tool)),

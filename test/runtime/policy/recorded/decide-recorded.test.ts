@@ -29,22 +29,22 @@ const facts: RecordedFacts = {
 };
 
 describe("decideRecorded()", () => {
-  test("gives the reasons of an allowed request that hold whatever the claims were", () => {
+  test("returns the reasons of an allowed request that are valid whatever the claims were", () => {
     const policy = recorded({ allow: { or: [{ "claim/team": "a" }, { domain: "example.com" }] } });
     expect(decideRecorded(policy, facts)).toMatchObject({ allowed: true, allowWhyTrue: ["domain-ok", "mcp-tool-ok"] });
   });
 
-  test("gives the reasons of a refused request that hold whatever the claims were", () => {
+  test("returns the reasons of a denied request that are valid whatever the claims were", () => {
     const policy = recorded({ allow: { and: [{ "claim/team": "a" }, { domain: "other.example" }] } });
     expect(decideRecorded(policy, facts)).toMatchObject({ allowed: false, allowWhyFalse: ["domain-unauthorized"] });
   });
 
-  test("says nothing where the claims decide", () => {
+  test("is undefined if the claims decide", () => {
     expect(decideRecorded(recorded({ allow: { and: [{ "claim/team": "a" }] } }), facts)).toBeUndefined();
   });
 });
 
-test("untoldOf() names what the rules ask for and the record does not tell, each once", () => {
+test("omittedValues() names what the rules need and the record omits, each once", () => {
   const policy = recorded({
     allow: {
       and: [
@@ -70,7 +70,7 @@ test("untoldOf() names what the rules ask for and the record does not tell, each
   );
 });
 
-test("needsOfAll() is what any of the policies reads", () => {
+test("needsOfAll() is the union of the policies' needs", () => {
   const needs = needsOfAll([
     recorded({ allow: { and: [{ "claim/team/name": "a" }] } }).needs,
     recorded({ allow: { and: [about("/amount")] } }).needs,
@@ -79,7 +79,7 @@ test("needsOfAll() is what any of the policies reads", () => {
   expect(["pay", "refund"].map((tool) => needs.argumentsOf(tool))).toEqual([true, false]);
 });
 
-describe("a value that a record keeps to itself", () => {
+describe("a value that a record omits", () => {
   test.each<[object, Withheld, boolean]>([
     [{ gt: 5 }, new Withheld("number", "digest"), false],
     [{ gt: 5 }, new Withheld("string", "digest"), true],
