@@ -47,7 +47,7 @@ export function openConsole(ground: CoreServices, { config }: GatewayOptions, pa
         health: { health: health.reader },
         servers: { ...shown, toolLocks, listedTools, upstreams, recordAction },
         people: { ...shown, ...objects, disconnect: (...of) => upstream.disconnect(...of) },
-        approvals: { approvals, records, identities: session.identities },
+        approvals: { approvals, records },
         toolLock: { toolLocks },
         clients: { ...shown, ...objects },
         objects,

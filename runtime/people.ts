@@ -64,7 +64,7 @@ import { task } from "./shared/faults/guard.ts";
 import { createOfflineStep } from "./identity/sign-in/offline-step.ts";
 import { createSignOut } from "./identity/sign-in/sign-out.ts";
 import { createUserEndpoints, type UserSection } from "./identity/users/user-endpoints.ts";
-import { createUserSessions, SESSIONS_PATH } from "./identity/users/user-sessions.ts";
+import { createSessionUse } from "./identity/users/session-use.ts";
 
 export interface PeopleOptions {
   readonly snapshots: Snapshots;
@@ -148,7 +148,8 @@ export function createPeople(deps: PeopleOptions): People {
   const recordedIdentities = createIdentities({ ...common, idp, onRefresh });
   const directories = createDirectories({ ...common, onEnded: deps.onEndedByDirectory });
   const identities = identitiesWithDirectories(recordedIdentities, directories.lookup);
-  const callers = createAuthenticator({ ...common, identities, externalTokens, cookies });
+  const sessionUse = createSessionUse(common);
+  const callers = createAuthenticator({ ...common, identities, externalTokens, cookies, sessionUse });
   const authenticator = refuseBlockedCallers(callers, blocks);
   const idpTokens = idpTokensWithDirectories(
     createIdpTokens({ discover, groups, keys: providerKeys, clock }),
@@ -171,8 +172,7 @@ export function createPeople(deps: PeopleOptions): People {
     blocks,
     signIn: routeSignIn,
   });
-  const userSessions = createUserSessions({ store, revocations, authenticator, csrf });
-  // Blocked users can sign out.
+  // Who is blocked may sign out.
   const signOut = createSignOut({ ...common, identities, cookies, authenticator: callers, idp, csrf, onSignOut });
   const login = createProgrammaticLogin({ authenticator, signIn, externalTokens, csrf, keys, clock });
   const user = createUserEndpoints({
@@ -181,7 +181,7 @@ export function createPeople(deps: PeopleOptions): People {
     csrf,
     clock,
     assertionKeys,
-    userSections: [userSessions.render, ...(deps.userSections ?? [])],
+    userSections: deps.userSections ?? [],
   });
 
   return {
@@ -212,7 +212,6 @@ export function createPeople(deps: PeopleOptions): People {
     endpoints: [
       { methods: ["GET"], path: "/.well-known/gateway/jwks.json", cors: true, handle: user.handleJwks },
       { methods: ["GET"], path: "/.gateway/", handle: user.handlePage },
-      { methods: ["POST"], path: SESSIONS_PATH, handle: userSessions.handleEnd },
       { methods: ["GET"], path: "/.gateway/user", handle: user.handleJson },
       { methods: ["GET"], path: "/.gateway/sign_in", handle: provider.handleSignIn },
       { methods: ["GET"], path: callbackPath("*"), handle: provider.handleCallback },

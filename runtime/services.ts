@@ -8,16 +8,19 @@ import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import { createIssuerKeys } from "./issuers/issuer-keys.ts";
 import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
 import { findServers } from "./oauth/server/find-issuer.ts";
+import type { CardsDeps } from "./portal/cards.ts";
 import { createIssuer } from "./oauth/server/issuer.ts";
 import { RateLimits } from "./limits/rate-limits.ts";
+import { knownTools } from "./mcp/listed-tools.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
 import type { TokenRefresh } from "./shared/clock.ts";
+import { createPortal } from "./portal/portal.ts";
 import type { CoreServices, Own, GatewayOptions } from "./core-services.ts";
 import { createProxy, type Proxy } from "./proxy/handle.ts";
 import type { UserSection } from "./identity/users/user-endpoints.ts";
 import { createPeople, type PeopleOptions, type People } from "./people.ts";
 import type { Revocations } from "./identity/interfaces.ts";
-import { createUpstream } from "./oauth/client/upstream.ts";
+import { createUpstream, type UpstreamModule } from "./oauth/client/upstream.ts";
 
 export interface Services {
   readonly proxy: Proxy;
@@ -41,9 +44,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
   const userSections: readonly UserSection[] = [
     async (...of) => console?.userSection(...of),
     (...of) => approvals.userSection(...of),
-    (...of) => devices.userSection(...of),
-    (who, snapshot, host) => upstream.userSection(who, snapshot, host),
-    (who, snapshot) => issuer.userSection(who, snapshot),
+    (...of) => portal.userSection(...of),
   ];
   const session: People = own(
     createPeople({ ...common, ...sessionEvents(ground), boot, blocks, onRefresh, userSections }),
@@ -54,21 +55,15 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
   metrics.register(approvalSeries(approvals.counts));
   const devices = createDevices({ store, keys, session, log, clock });
   const fetchClientDocument = createFetchDocument({ fetch });
-  const upstream = own(
-    createUpstream({
-      ...common,
-      browser,
-      csrf,
-      idJags,
-      findServers,
-      blocks,
-      fetch,
-      development,
-      clientDocumentUrl: options.clientDocumentUrl,
-      onRefresh,
-    }),
-  );
-  const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument }));
+  const { clientDocumentUrl } = options;
+  const guarded = { fetch, development, onRefresh, clientDocumentUrl };
+  const upstream = own(createUpstream({ ...common, ...guarded, browser, csrf, idJags, findServers, blocks }));
+  const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument, ...consentParts(ground) }));
+  const portal = createPortal({
+    ...common,
+    ...portalParts(ground, session, upstream),
+    upstreams: () => proxy.upstreams(),
+  });
   const countProcesses = async (): Promise<number> => (await readPresence(store)).length;
   const limits = own(new RateLimits({ snapshots, store, countProcesses, log, clock }));
   metrics.register(limitSeries(() => limits.counts()));
@@ -108,6 +103,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
         ...upstream.endpoints,
         ...devices.endpoints,
         ...approvals.endpoints,
+        ...portal.endpoints,
         ...(console?.endpoints ?? []),
       ],
       authenticator: callers,
@@ -145,6 +141,17 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
       console?.drain();
     },
   };
+}
+
+function portalParts({ blocks, listedTools }: CoreServices, session: People, upstream: UpstreamModule) {
+  const { browser, csrf, revocations } = session;
+  const { serverState } = upstream;
+  return { blocks, browser, csrf, revocations, serverState, ...consentParts({ listedTools }) };
+}
+
+/** What pages know of tools. */
+function consentParts({ listedTools }: Pick<CoreServices, "listedTools">): Required<Pick<CardsDeps, "knownTools">> {
+  return { knownTools: (route) => knownTools(route, listedTools) };
 }
 
 /** Metrics and records of sign-ins and sign-outs. */

@@ -115,6 +115,10 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     why: "stored objects of administrators, described once; console, commands and admin API are made from it",
   },
+  portal: {
+    may: ["shared", "policy", "features", "config", "http", "pages", "identity", "oauth/client", "administration"],
+    why: "the page on which users see what they can use and what acts for them",
+  },
   "admin-listener": {
     may: [
       "shared",

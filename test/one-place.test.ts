@@ -137,8 +137,7 @@ const TWICE: ReadonlySet<string> = new Set(
     "Client ClientOptions ClientRecipe Connection ConnectionOwner ConnectionState Criterion DecisionRow DeviceDeps " +
     "EndDeps Expectation Field HealthCheck Kind PatternWork People Placed PlacedList " +
     "Pool ProtectedResource PublishToken Published PublishedSlice ReadLine ReadOptions RecordsOptions RefusedAnswer " +
-    "ReplayInput ReplayOptions RequestBody SecretUse Segment SignInDeps TrailerFields " +
-    "UserSection UserSectionDeps"
+    "ReplayInput ReplayOptions RequestBody SecretUse Segment SignInDeps TrailerFields"
   ).split(" "),
 );
 

@@ -10985,6 +10985,11 @@ export interface BundleRoute {
   */
   readonly name?: string;
   /**
+  * What the route is for, in one line. Shown on the portal.
+  *
+  */
+  readonly description?: string;
+  /**
   * Public URL: scheme, host and optional port. Must be https unless `insecure_server` or `development` is set. `https://*.example.com` matches every host below example.com without a more specific route; not on MCP routes.
   *
   */
@@ -11088,6 +11093,7 @@ export function bundleRouteToTerraform(struct?: BundleRoute | cdktf.IResolvable)
   }
   return {
     name: cdktf.stringToTerraform(struct!.name),
+    description: cdktf.stringToTerraform(struct!.description),
     from: cdktf.stringToTerraform(struct!.from),
     to: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.to),
     prefix: cdktf.stringToTerraform(struct!.prefix),
@@ -11119,6 +11125,12 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
   const attrs = {
     name: {
       value: cdktf.stringToHclTerraform(struct!.name),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    description: {
+      value: cdktf.stringToHclTerraform(struct!.description),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -11266,6 +11278,10 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.name = this._name;
     }
+    if (this._description !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.description = this._description;
+    }
     if (this._from !== undefined) {
       hasAnyValues = true;
       internalValueResult.from = this._from;
@@ -11350,6 +11366,7 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
       this._name = undefined;
+      this._description = undefined;
       this._from = undefined;
       this._to = undefined;
       this._prefix = undefined;
@@ -11378,6 +11395,7 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
       this._name = value.name;
+      this._description = value.description;
       this._from = value.from;
       this._to = value.to;
       this._prefix = value.prefix;
@@ -11414,6 +11432,22 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get nameInput() {
     return this._name;
+  }
+
+  // description - computed: false, optional: true, required: false
+  private _description?: string; 
+  public get description() {
+    return this.getStringAttribute('description');
+  }
+  public set description(value: string) {
+    this._description = value;
+  }
+  public resetDescription() {
+    this._description = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get descriptionInput() {
+    return this._description;
   }
 
   // from - computed: false, optional: false, required: true

@@ -916,6 +916,8 @@ export interface CircuitBreakerThresholds {
 
 /** Other settings of all kinds of routes. */
 export interface RouteSettings {
+  /** What the route is for, in one line. Shown on the portal. */
+  readonly description?: string;
   /**
    * Public URL: scheme, host and optional port. Must be https unless `insecure_server` or `development` is set.
    * `https://*.example.com` matches every host below example.com without a more specific route; not on MCP routes.

@@ -17,6 +17,7 @@ import type { Clock } from "../shared/clock.ts";
 import type { Log } from "../shared/log.ts";
 import type { PageOf, PageRequest } from "../store/page-of.ts";
 import type { Store } from "../store/store.ts";
+import type { OwnPart } from "./own-part.ts";
 import type { PublishTokens } from "./publish-tokens.ts";
 
 export interface KindDeps {
@@ -118,6 +119,8 @@ export interface Asked {
   /** Display name: an email address, a user name, "admin_token". */
   readonly by: string;
   readonly reason: string;
+  /** The user ends an object of their own, on the portal. */
+  readonly isOwn?: true;
   readonly record: (action: Omit<AdminAction, "by" | "reason">) => void | Promise<void>;
 }
 
@@ -202,7 +205,9 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
     /** Without objects, the heading is hidden. */
     readonly isLeftOutEmpty?: true;
   };
-  /** The code of errors about invalid input. */
+  /** Users see and end theirs on the portal. It needs an action whose `path` is `end`. */
+  readonly own?: OwnPart<T>;
+  /** The code of errors about what was entered. */
   readonly wrong?: string;
   /** Where a reason is required and there is none. */
   readonly needsReason?: string;

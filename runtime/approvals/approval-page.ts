@@ -12,7 +12,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { respondAgainLater, respondError, respondHtml } from "../http/respond.ts";
 import { isFromOwnForm, refuseForm, refuseScript } from "../identity/csrf.ts";
 import type { BrowserSessions, Csrf } from "../identity/interfaces.ts";
-import type { Principal } from "../identity/principal.ts";
+import { nameOf, type Principal } from "../identity/principal.ts";
 import { withStore } from "../identity/sign-in/sign-in.ts";
 import { findSite } from "../identity/sites.ts";
 import type { UserSection } from "../identity/users/user-endpoints.ts";
@@ -147,7 +147,7 @@ function render(
     asked: new Date(value.askedAt * 1000),
     ends: new Date(expiresAt * 1000),
     isAfterUnknown: value.afterUnknown === true,
-    user: visibleText(user.email || user.name || user.id),
+    user: visibleText(nameOf(user)),
     approvers: value.approvers.map((groups) => groups.map(visibleText)),
     mayApprove: may,
     form: { action: APPROVAL_PATH, requestId: id, csrfToken: csrf.token(principal, formName(id)) },

@@ -56,8 +56,6 @@ export interface ApprovalRecord {
   /** Id and name of who decided. */
   readonly decidedBy?: { readonly id: UserId; readonly name: string };
   readonly decidedAt?: number;
-  /** Text of the user who decided. */
-  readonly note?: string;
   /** For a used approval: unknown from the moment before the call is made until its response has been sent. */
   readonly outcome?: "unknown" | "answered";
 }
@@ -107,25 +105,18 @@ export function tagsOf({ state, userId, clientId }: Pick<ApprovalRecord, "state"
   ];
 }
 
-export type Decided = "approved" | "refused";
-
-/** In UTF-16 units. */
-export const MAX_NOTE = 500;
-
-/** For the audit. @param before its state */
+/** For the audit. @param record before the decision */
 export function decisionAction(
   id: string,
-  { userId, tool, routeKey, note }: ApprovalRecord,
-  before: ApprovalStep,
+  { userId, tool, routeKey, state }: ApprovalRecord,
   by: UserId,
-  decision: Decided,
+  decision: "approved" | "refused",
 ): AdminAction {
   return {
     action: decision === "approved" ? "approve" : "refuse",
     by,
     target: `approval ${id} of ${userId}: ${tool} on ${routeKey}`,
-    before,
+    before: state,
     after: decision,
-    reason: note,
   };
 }

@@ -39,6 +39,7 @@ export function compileRoute(
     owner: route.owner,
     heldTo: route.heldTo,
     name: route.name,
+    description: doc.description,
     origin: from.origin,
     host: from.host,
     hostname: from.hostname,

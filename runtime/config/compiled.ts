@@ -81,4 +81,6 @@ export interface CompiledRoute
   readonly heldTo?: string | undefined;
   /** Display name. */
   readonly name: string;
+  /** For the portal. */
+  readonly description?: string | undefined;
 }

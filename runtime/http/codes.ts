@@ -50,6 +50,8 @@ export interface ErrorParts<Code extends ErrorCode = ErrorCode> {
   readonly title?: string;
   /** For users, without internals. */
   readonly message: string;
+  /** The signed-in user; on pages only. */
+  readonly user?: string;
   /** Facts worth showing, label and value. */
   readonly details?: readonly (readonly [label: string, value: string])[];
   /** Next steps for the user, on hosts of ours; on pages only. The first one helps most users. */

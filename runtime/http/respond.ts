@@ -78,11 +78,11 @@ export function respondError<Code extends ErrorCode>(
     send(exchange, status, JSON_TYPE, JSON.stringify(body), headers, parts);
     return;
   }
-  const { code, title = errorTitle(status, code), message, details, links } = parts;
+  const { code, title = errorTitle(status, code), message, user, details, links } = parts;
   const { id: requestId, supportUrl } = exchange;
   // A link would not send a form again.
   const canRetry = parts.canRetry === true && exchange.method === "GET";
-  const html = errorPage({ status, title, code, message, details, links, requestId, canRetry, supportUrl });
+  const html = errorPage({ status, title, code, message, user, details, links, requestId, canRetry, supportUrl });
   respondHtml(exchange, status, html, headers);
 }
 

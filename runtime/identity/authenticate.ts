@@ -29,6 +29,7 @@ import type { AuthFailureReason, AuthResult, Principal } from "./principal.ts";
 import type { SessionRecords } from "./identity-records.ts";
 import type { Authenticator, ProviderTokens, Revocations } from "./interfaces.ts";
 import { findSite } from "./sites.ts";
+import type { SessionUse } from "./users/session-use.ts";
 
 /** Older entries are answered from the cache and read again in the background. */
 const SOFT_MS = 10_000;
@@ -44,6 +45,8 @@ export interface AuthenticatorDeps {
   readonly externalTokens: ExternalTokens;
   readonly cookies: Cookies;
   readonly revocations: Revocations;
+  /** Notes by which browser a session is used. */
+  readonly sessionUse?: SessionUse;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -209,6 +212,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       value: `${sessionCookieName(site, cookie)} ${site.hostname} ${value}`,
       claimed: () => {
         const handle = deps.cookies.openSession(value, site, cookie);
+        if (handle) deps.sessionUse?.note(handle.sessionId, exchange);
         return handle && { kind: "session", ...handle, audience: "" };
       },
     };

@@ -64,6 +64,8 @@ export interface SessionRecord {
   readonly idToken?: string;
   /** Devices that signed a challenge of this session, the newest last. */
   readonly devices?: readonly DeviceProof[];
+  /** Last use, within 5 minutes; `browser` from a fixed list of words. */
+  readonly used?: { readonly at: number; readonly ip: string; readonly browser: string };
 }
 
 /** A device proven by a session. Invalid once the device's record is deleted or belongs to another device. */

@@ -81,3 +81,8 @@ export type AuthFailureReason =
 export type AuthResult =
   | { readonly ok: true; readonly principal: Principal }
   | { readonly ok: false; readonly reason: AuthFailureReason };
+
+/** How pages name a user. */
+export function nameOf({ email, name, id }: Pick<User, "email" | "name" | "id">): string {
+  return email || name || id;
+}

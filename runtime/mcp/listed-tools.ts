@@ -21,6 +21,8 @@ export interface ToolNotes {
 export interface ListedTools {
   /** A list has a tool. @param isClear whether rules can decide about it */
   found(route: CompiledRoute, tool: string, isClear: boolean): void;
+  /** Names of the tools that this process has seen in lists of a route, at most 300, hidden ones excepted. */
+  namesOf(routeKey: string): readonly string[];
   /** Notes of this process; undefined: none. */
   notesOf(routeKey: string): ToolNotes | undefined;
   /** Notes of all routes that have some, for `/status`. */
@@ -82,6 +84,10 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
   });
 
   return {
+    namesOf(routeKey) {
+      const of = known.get(routeKey);
+      return of ? [...of.names].filter((name) => !of.unclear.has(name)) : [];
+    },
     notesOf,
     list: () =>
       [...known.keys()].flatMap((route) => {
@@ -119,8 +125,7 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
         const of = begin(route, same?.names ?? new Set());
         known.set(route.key, of);
         if (of.findLookAlike) {
-          const locked = [...(toolLockOf(route)?.items.keys() ?? [])].filter((key) => kindOfKey(key) === "tool");
-          for (const tool of new Set([...of.names, ...locked.map(nameOfKey)])) compare(of, tool);
+          for (const tool of new Set([...of.names, ...lockedTools(route)])) compare(of, tool);
         }
         // Whether they are clear to these rules is found with the next list.
         for (const tool of same?.unclear ?? []) of.names.delete(tool);
@@ -128,4 +133,13 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
       }
     },
   };
+}
+
+/** Names of a server's tools, sorted: those of its lock, and those that this process has seen in its lists. */
+export function knownTools(route: CompiledRoute, listed: Pick<ListedTools, "namesOf"> | undefined): readonly string[] {
+  return [...new Set([...lockedTools(route), ...(listed?.namesOf(route.key) ?? [])])].sort();
+}
+
+function lockedTools(route: CompiledRoute): readonly string[] {
+  return [...(toolLockOf(route)?.items.keys() ?? [])].filter((key) => kindOfKey(key) === "tool").map(nameOfKey);
 }

@@ -1,27 +1,28 @@
 /**
- * The page on which a person decides about one call of a tool; works without JavaScript.
+ * The page on which a user decides about one call of a tool; works without JavaScript.
  *
- * Refusing stands first, nothing can be approved for more than once, and the page says who asks and by which client.
+ * The first button denies, an approval is for one call only, and the page says who asks and by which client.
  */
+import { drawnIcon } from "./icons.ts";
 import { html, type Html } from "./html.ts";
-import { page } from "./layout.ts";
+import { mark, page, warning } from "./layout.ts";
 import { time } from "./time.ts";
 
-/** A piece of JSON; a quoted one is a text of its own, which must not change the direction of what stands around it. */
+/** A piece of JSON. A quoted one is isolated, so that it cannot change the text direction around it. */
 export interface CallPiece {
   readonly text: string;
   readonly isQuoted: boolean;
 }
 
 export interface ApprovalPageParts {
-  /** All texts with what is invisible in them made visible. */
+  /** In all texts, invisible characters are made visible. */
   readonly tool: string;
   readonly routeName: string;
   readonly server: string;
   readonly asker: string;
-  /** The person in front of the page asks. */
+  /** The signed-in user asks. */
   readonly isAsker: boolean;
-  /** As it calls itself; "" for callers without one. */
+  /** Self-reported; "" for callers without a client. */
   readonly clientName: string;
   readonly clientId: string;
   readonly arguments: readonly CallPiece[] | undefined;
@@ -30,11 +31,11 @@ export interface ApprovalPageParts {
   readonly fields: readonly CallPiece[] | undefined;
   readonly asked: Date;
   readonly ends: Date;
-  /** The same call was approved before, and nobody knows what became of it. */
+  /** The same call was approved before, with unknown result. */
   readonly isAfterUnknown: boolean;
-  /** Who is signed in. */
+  /** The signed-in user. */
   readonly user: string;
-  /** Groups of which somebody else approves; [] where the asker confirms. */
+  /** Groups whose members approve; [] where the asker confirms. */
   readonly approvers: readonly (readonly string[])[];
   readonly mayApprove: boolean;
   readonly form: { readonly action: string; readonly requestId: string; readonly csrfToken: string };
@@ -44,7 +45,8 @@ export interface ApprovalPageParts {
 export function approvalPage(parts: ApprovalPageParts): string {
   const { form, mayApprove, isAsker } = parts;
   return page({
-    title: mayApprove ? `Approve one call of ${parts.tool}?` : `A call of ${parts.tool} waits for approval`,
+    title: mayApprove ? `Approve one call of ${parts.tool}?` : `A call of ${parts.tool} is pending approval`,
+    mark: mark(mayApprove ? "info" : "warn", mayApprove ? "user" : "clock"),
     body: html`<p>
         You are signed in as <strong><bdi>${parts.user}</bdi></strong
         >.
@@ -57,7 +59,7 @@ export function approvalPage(parts: ApprovalPageParts): string {
           ${
             parts.clientId === ""
               ? "none"
-              : html`<bdi>${parts.clientName}</bdi>, as it calls itself
+              : html`<bdi>${parts.clientName}</bdi>, self-reported name
                   <span class="dim address"><bdi>${parts.clientId}</bdi></span>`
           }
         </dd>
@@ -77,10 +79,10 @@ export function approvalPage(parts: ApprovalPageParts): string {
       ${sentWith(parts)}
       ${
         parts.isAfterUnknown &&
-        html`<p class="warning" role="note">
-          <strong>The same call was approved before.</strong> The outcome is unknown. Check the server before you
-          approve it again.
-        </p>`
+        warning(
+          html`<strong>The same call was approved before.</strong> It is unknown whether it was carried out: check the
+            server before you approve it again.`,
+        )
       }
       ${!mayApprove && html`<p>${whoMay(parts.approvers)} Send that user the address of this page.</p>`}
       ${
@@ -88,8 +90,10 @@ export function approvalPage(parts: ApprovalPageParts): string {
         html`<form method="post" action="${form.action}">
           <input type="hidden" name="request" value="${form.requestId}" />
           <input type="hidden" name="csrf_token" value="${form.csrfToken}" />
-          <button type="submit" name="decision" value="refuse">${mayApprove ? "Refuse" : "Withdraw"}</button>
-          ${mayApprove && html`<button class="primary" type="submit" name="decision" value="approve">Approve once</button>`}
+          <p class="actions">
+            <button type="submit" name="decision" value="refuse">${mayApprove ? "Deny" : "Withdraw"}</button>
+            ${mayApprove && html`<button class="primary" type="submit" name="decision" value="approve">Approve once</button>`}
+          </p>
         </form>`
       }
       ${mayApprove && html`<p class="dim">This is for one call that sends exactly this.</p>`}`,
@@ -120,15 +124,16 @@ export function sentWith(parts: Pick<ApprovalPageParts, "arguments" | "others" |
     }`;
 }
 
-/** What a tool is given; texts are apart, whatever direction they are written in. */
+/** The arguments of a tool; quoted texts are isolated, whatever direction they are written in. */
 function callJson(pieces: readonly CallPiece[]): Html {
   return html`<pre>${pieces.map(({ text, isQuoted }) => (isQuoted ? html`<bdi>${text}</bdi>` : text))}</pre>`;
 }
 
-/** What became of it. */
+/** The result of the decision. */
 export function approvalDonePage(decision: "approved" | "refused", parts: { readonly tool: string }): string {
   return page({
-    title: decision === "approved" ? "Approved" : "Refused",
+    title: decision === "approved" ? "Approved" : "Denied",
+    mark: decision === "approved" ? mark("good", "check") : mark("bad", "blocks"),
     body:
       decision === "approved"
         ? html`<p>
@@ -136,7 +141,7 @@ export function approvalDonePage(decision: "approved" | "refused", parts: { read
             application. It continues automatically, or repeats the call when you ask it to.
           </p>`
         : html`<p>
-            The call of <code><bdi>${parts.tool}</bdi></code> was refused. The application learns this when it asks
+            The call of <code><bdi>${parts.tool}</bdi></code> is not made. The application gets a denial when it asks
             again.
           </p>`,
   });
@@ -150,19 +155,33 @@ export interface WaitingCallView {
   readonly asked: Date;
 }
 
-/** The user page's part about calls that wait. @returns undefined when there are none */
+/** The portal's part about pending calls. @returns undefined when there are none */
 export function waitingSection(calls: readonly WaitingCallView[]): Html | undefined {
   if (calls.length === 0) return undefined;
-  return html`<h2>Calls that wait for approval</h2>
-    ${calls.map(
-      ({ href, tool, routeName, clientName, asked }) =>
-        html`<article>
-          <h3>
-            <a href="${href}"><bdi>${tool}</bdi></a>
-          </h3>
-          <p class="dim">
-            On <bdi>${routeName}</bdi>${clientName !== "" && html`, by <bdi>${clientName}</bdi>`}, asked ${time(asked)}.
-          </p>
-        </article>`,
-    )}`;
+  return html`<section class="card" aria-labelledby="pending">
+    <header>
+      <h2 id="pending">Pending approval</h2>
+      <span class="badge warn">${calls.length}</span>
+    </header>
+    <ul class="rows">
+      ${calls.map(
+        ({ href, tool, routeName, clientName, asked }) =>
+          html`<li>
+            <span class="mark warn">${drawnIcon("clock")}</span>
+            <div>
+              <h3>
+                <a href="${href}"><bdi>${tool}</bdi></a>
+              </h3>
+              <p class="dim">
+                On <bdi>${routeName}</bdi>${clientName !== "" && html`, by <bdi>${clientName}</bdi>`}, asked
+                ${time(asked)}.
+              </p>
+            </div>
+            <a class="button" href="${href}"
+              >Review<span class="hidden"> the call of <bdi>${tool}</bdi></span></a
+            >
+          </li>`,
+      )}
+    </ul>
+  </section>`;
 }

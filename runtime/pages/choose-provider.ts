@@ -1,19 +1,19 @@
-/** Asks a person where to sign in, where the gateway has several identity providers. */
+/** Asks a user where to sign in, where the gateway has several identity providers. */
 import { html, type Html } from "./html.ts";
-import { page } from "./layout.ts";
+import { mark, page } from "./layout.ts";
 
 export interface ChooseProviderParts {
-  /** Host that the person goes on to. */
+  /** Host that the user continues to. */
   readonly host: string;
-  /** Who they are already, by a provider that does not help there; undefined: nobody. */
+  /** The signed-in user, by a provider that does not help there. */
   readonly user: string | undefined;
   /** At least one. */
   readonly choices: readonly { readonly label: string; readonly href: string }[];
-  /** Where a typed e-mail address is sent; undefined: no domain leads anywhere. */
+  /** Where an email address is sent; undefined: no domain leads to a provider. */
   readonly byEmail?: {
     readonly path: string;
     readonly ticket: string;
-    /** What was typed, and led nowhere; "" before anything was. */
+    /** The address that matched no provider; "" at first. */
     readonly typed: string;
   };
 }
@@ -22,18 +22,19 @@ export function chooseProviderPage({ host, user, choices, byEmail }: ChooseProvi
   const style = choices.length === 1 ? "button primary" : "button";
   return page({
     title: "Where do you sign in?",
+    mark: mark("info", "user"),
     body: html`${
         user === undefined
-          ? html`<p>To go on to <code>${host}</code>, sign in with your organization's account.</p>`
+          ? html`<p>To continue to <code>${host}</code>, sign in with your organization's account.</p>`
           : html`<p>
-                You are signed in as <strong>${user}</strong>. What you opened at <code>${host}</code> is for people who
-                sign in elsewhere.
+                You are signed in as <strong>${user}</strong>. The page that you opened at <code>${host}</code> is for
+                users of another provider.
               </p>
-              <p>If you have an account there, sign in with it: it takes the place of the one in this browser.</p>`
+              <p>If you have an account there, sign in with it. It replaces the one in this browser.</p>`
       }
       ${byEmail && emailForm(byEmail)}
       <nav aria-label="Identity providers">
-        ${choices.map(({ label, href }) => html`<p><a class="${style}" href="${href}">${label}</a></p>`)}
+        ${choices.map(({ label, href }) => html`<p class="actions"><a class="${style}" href="${href}">${label}</a></p>`)}
       </nav>`,
   });
 }
@@ -53,10 +54,10 @@ function emailForm({ path, ticket, typed }: NonNullable<ChooseProviderParts["byE
           value="${typed}"
           aria-describedby="email-said"
         />
-        <button class="button primary">Continue</button>
       </p>
+      <p class="actions"><button class="button primary">Continue</button></p>
       <p id="email-said" role="status">
-        ${typed !== "" && "No organization here is known by this address. Check it, or choose below."}
+        ${typed !== "" && "No organization matches this address. Check it, or choose below."}
       </p>
     </form>
     <p>Or choose your organization:</p>`;

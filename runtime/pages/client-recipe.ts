@@ -1,8 +1,10 @@
-/** How a person adds a server to one MCP client, as text to copy; which clients there are, features/mcp/ knows. */
+/** How a user adds a server to one MCP client, as text to copy. The clients are listed in features/mcp/. */
 export interface ClientRecipe {
   readonly client: string;
   /** Where the text belongs: "In a terminal". */
   readonly where: string;
-  /** A click selects the whole of it (see `pre` in layout.ts). */
+  /** A click selects all of it. */
   readonly text: string;
+  /** Address that makes the client itself add the server. */
+  readonly link?: string;
 }

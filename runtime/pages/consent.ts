@@ -1,27 +1,31 @@
 /**
- * The page on which a person decides whether an MCP client may act for them; works without JavaScript.
+ * The page on which a user decides whether an MCP client may act for them; works without JavaScript.
  *
- * It names what tells an honest client from a copy: who vouches for the name, and where the answer goes; and how long the
- * access lasts, and how it is ended.
+ * It names what tells an honest client from a copy: who has verified the name, and where the answer goes. It also says what
+ * the client can do with the user's permissions, how long that lasts, and how to end it.
  *
  * @see MCP security best practices, "Confused deputy"; OAuth 2.1 §7.12
  */
-import { html, type Html } from "./html.ts";
+import { drawnIcon, type Icon } from "./icons.ts";
+import { html, type Html, type HtmlValue } from "./html.ts";
 import { reference } from "./error.ts";
-import { page } from "./layout.ts";
+import { mark, page, warning } from "./layout.ts";
+import { monogram } from "./monogram.ts";
 import { redirectText, type RedirectTarget } from "./redirect-target.ts";
 import { span, time } from "./time.ts";
 
 export interface ConsentParts extends RedirectTarget {
   /** As the client calls itself; the client id when it has no name. */
   readonly clientName: string;
-  /** Host whose document states the name; undefined = the client registered itself and nobody vouches. */
+  /** Host whose document states the name; undefined: the client registered itself, and its name is unverified. */
   readonly clientHost: string | undefined;
-  /** The MCP servers that tokens will be good for. */
+  /** The MCP servers that tokens will be valid for. */
   readonly servers: readonly ConsentServer[];
   readonly scopes: readonly ConsentScope[];
+  /** Known tools of the one server; absent: unknown, or several servers. */
+  readonly tools?: ConsentTools | undefined;
   readonly access: AccessLength;
-  /** Email, name or id of who is signed in. */
+  /** The signed-in user. */
   readonly user: string;
   readonly form: ConsentForm;
 }
@@ -33,13 +37,21 @@ export interface ConsentServer {
   readonly isSilent?: boolean | undefined;
 }
 
+/** Names of tools, by what the policy says to this user. */
+export interface ConsentTools {
+  readonly allowed: readonly string[];
+  /** Each call waits for an approval. */
+  readonly approval: readonly string[];
+  readonly denied: readonly string[];
+}
+
 export interface ConsentScope {
   readonly scope: string;
-  /** Names, or beginnings with "*" behind them, of the tools that it opens; [] for the scope that every token has. */
+  /** Names, or prefixes followed by "*", of the tools that it opens; [] for the scope that every token has. */
   readonly tools: readonly string[];
 }
 
-/** How long the application may go on without asking again. */
+/** How long the application has access without asking again. */
 export type AccessLength =
   | { readonly kind: "while-used"; readonly idleSeconds: number; readonly totalSeconds: number | undefined }
   | { readonly kind: "session"; readonly ends: Date };
@@ -51,56 +63,98 @@ export interface ConsentForm {
   readonly csrfToken: string;
 }
 
-/** What a scope means, for people; those without a text are shown as they are. */
+/** The meaning of a scope; one without a text is shown unchanged. */
 function scopeText({ scope, tools }: ConsentScope, serverCount: number): string | Html {
   if (scope === "mcp") {
     const where = serverCount === 1 ? "this MCP server" : "these MCP servers";
-    return `Act on your behalf on ${where}, within what you may do there yourself`;
+    return `Act on your behalf on ${where}, with your own permissions`;
   }
   if (tools.length === 0) return scope;
-  const names = tools.map((tool, index) => html`${index > 0 && ", "}<code>${tool}</code>`);
-  return html`Use ${tools.length === 1 && !tools[0]?.endsWith("*") ? "the tool" : "the tools"} ${names} (${scope})`;
+  return html`Use ${tools.length === 1 && !tools[0]?.endsWith("*") ? "the tool" : "the tools"} ${toolNames(tools)}
+  (${scope})`;
 }
 
 /** Send with `pageHeaders([…])` that names where the answer goes: browsers hold the form's redirects to `form-action`. */
 export function consentPage(parts: ConsentParts): string {
+  const { clientName, clientHost, servers, scopes, tools, user } = parts;
+  const [server] = servers;
+  const where = servers.length === 1 && server ? server.name : `${servers.length} MCP servers`;
   return page({
-    title: `Allow ${parts.clientName} to act for you?`,
-    body: html`<p>You are signed in as <strong>${parts.user}</strong>.</p>
-      <dl>
-        <dt>Application</dt>
-        <dd>${parts.clientName}</dd>
-        <dt>Identified by</dt>
-        <dd>${parts.clientHost ?? "its own registration; the name is not verified"}</dd>
-        <dt>Result goes to</dt>
-        <dd>${redirectText(parts)}</dd>
-        <dt>${parts.servers.length === 1 ? "MCP server" : "MCP servers"}</dt>
-        <dd>${serverList(parts.servers)}</dd>
-        <dt>Access ends</dt>
-        <dd>${accessText(parts.access)}</dd>
-      </dl>
-      <h2>It will be able to</h2>
-      <ul>
-        ${parts.scopes.map((scope) => html`<li>${scopeText(scope, parts.servers.length)}</li>`)}
+    title: `Allow ${clientName} to use ${where} as you?`,
+    mark: html`<div class="pair">
+      ${monogram(clientName, "l")}${drawnIcon("arrow")}${servers.slice(0, 3).map(({ name }) => monogram(name, "l"))}
+    </div>`,
+    body: html`<p class="dim">
+        ${verifiedBadge(clientHost)} Signed in as <strong>${user}</strong>. <a href="/.gateway/sign_out">Not you?</a>
+      </p>
+      <h2>It can, in your name</h2>
+      <ul class="can">
+        ${scopes.map((scope) => item("good", "check", scopeText(scope, servers.length)))}
+        ${tools && tools.allowed.length > 0 && item("good", "check", html`Call ${toolNames(tools.allowed)}`)}
+        ${
+          tools &&
+          tools.approval.length > 0 &&
+          item("warn", "clock", html`Call ${toolNames(tools.approval)}, some calls only after an approval`)
+        }
+      </ul>
+      <h2>It cannot</h2>
+      <ul class="can">
+        ${tools && tools.denied.length > 0 && item("bad", "blocks", html`Call ${toolNames(tools.denied)}`)}
+        ${item("bad", "blocks", "Use any other server, or do what you cannot do yourself")}
       </ul>
       ${
-        parts.servers.some(({ isSilent }) => isSilent) &&
+        servers.some(({ isSilent }) => isSilent) &&
         html`<p class="dim">You can allow access now. A server that did not answer may ask you to connect it later.</p>`
       }
       ${
         parts.isLoopback &&
-        html`<p class="warning" role="note">
-          <strong>Did you just start this application?</strong> The result goes to a program on this computer, and any
-          program here could claim this name. If you did not start it, choose Cancel.
-        </p>`
+        warning(
+          html`<strong>Did you just start this application?</strong> The result goes to a program on this computer, at
+            <code>${parts.redirectTarget}</code>. Any program here could claim this name. If you did not start it,
+            choose Cancel.`,
+        )
       }
       <form method="post" action="${parts.form.action}">
         ${hiddenFields(parts.form)}
-        <button class="primary" type="submit" name="decision" value="approve">Allow</button>
-        <button type="submit" name="decision" value="deny">Cancel</button>
+        <p class="actions">
+          <button type="submit" name="decision" value="deny">Cancel</button>
+          <button class="primary" type="submit" name="decision" value="approve">Allow</button>
+        </p>
       </form>
       <p class="dim">You can end this access at any time on <a href="/.gateway/">your page</a>.</p>`,
+    reference: html`<div class="ref">
+      <dl>
+        <dt>Application</dt>
+        <dd>${clientName}</dd>
+        <dt>Identified by</dt>
+        <dd>${clientHost ?? "its own registration; the name is not verified"}</dd>
+        <dt>Result goes to</dt>
+        <dd>${redirectText(parts)}</dd>
+        <dt>${servers.length === 1 ? "MCP server" : "MCP servers"}</dt>
+        <dd>${serverList(servers)}</dd>
+        <dt>Access ends</dt>
+        <dd>${accessText(parts.access)}</dd>
+      </dl>
+    </div>`,
   });
+}
+
+function verifiedBadge(host: string | undefined): Html {
+  return host === undefined
+    ? html`<span class="badge warn">${drawnIcon("warning")}Unverified name</span>`
+    : html`<span class="badge good">${drawnIcon("check")}Verified by ${host}</span>`;
+}
+
+function item(tone: "good" | "warn" | "bad", icon: Icon, text: HtmlValue): Html {
+  return html`<li><span class="${tone}">${drawnIcon(icon)}</span><span>${text}</span></li>`;
+}
+
+const SHOWN_TOOLS = 12;
+
+function toolNames(tools: readonly string[]): Html {
+  const shown = tools.slice(0, SHOWN_TOOLS);
+  const more = tools.length - shown.length;
+  return html`${shown.map((tool, index) => html`${index > 0 && ", "}<code>${tool}</code>`)}${more > 0 && ` and ${more} more`}`;
 }
 
 export type NoAccessParts = Pick<ConsentParts, "clientName" | "servers" | "user" | "form"> & {
@@ -108,31 +162,34 @@ export type NoAccessParts = Pick<ConsentParts, "clientName" | "servers" | "user"
   readonly supportUrl: string | undefined;
 };
 
-/** Answered with NO_ACCESS_STATUS. */
+/** Status of `noAccessPage()`. */
 export const NO_ACCESS_STATUS = 403;
-/** What the application is told, too. */
+/** The application gets the same code. */
 const NO_ACCESS_CODE = "access_denied";
 
-/** For somebody whom policy lets do nothing on the server: said before consent, not at each later call. */
+/** For a user without any access to the server: said before consent, not at each later call. */
 export function noAccessPage(parts: NoAccessParts): string {
   return page({
     title: "No access to this MCP server",
+    mark: mark("bad", "lock"),
+    reference: reference({ status: NO_ACCESS_STATUS, code: NO_ACCESS_CODE, requestId: parts.requestId }),
     body: html`<p>
         You are signed in as <strong>${parts.user}</strong>. The policy of this gateway does not let you use
         ${parts.servers.length === 1 ? "this server" : "any of these servers"}:
       </p>
       ${serverList(parts.servers)}
-      <p>Ask your administrator for access, or sign in as another user.</p>
+      <p>Ask your administrator for access, or <a href="/.gateway/sign_out">use another account</a>.</p>
       <dl>
         <dt>Application</dt>
         <dd>${parts.clientName}</dd>
       </dl>
       <form method="post" action="${parts.form.action}">
         ${hiddenFields(parts.form)}
-        <button class="primary" type="submit" name="decision" value="deny">Return to the application</button>
-        ${parts.supportUrl !== undefined && html`<a class="button" href="${parts.supportUrl}">Get help</a>`}
-      </form>
-      ${reference({ status: NO_ACCESS_STATUS, code: NO_ACCESS_CODE, requestId: parts.requestId })}`,
+        <p class="actions">
+          <button class="primary" type="submit" name="decision" value="deny">Return to the application</button>
+          ${parts.supportUrl !== undefined && html`<a class="button" href="${parts.supportUrl}">Get help</a>`}
+        </p>
+      </form>`,
   });
 }
 

@@ -1,8 +1,7 @@
-/** Pages of registered devices: registering and proving one, and the user page's list of them. */
-import type { EndForm } from "./access.ts";
+/** Pages of registered devices: registering and verifying one. */
 import { html, type Html } from "./html.ts";
-import { page } from "./layout.ts";
-import { day } from "./time.ts";
+import { drawnIcon } from "./icons.ts";
+import { mark, page } from "./layout.ts";
 
 /** One WebAuthn ceremony; the script of device-script.ts runs it and sends the form. */
 export interface CeremonyParts {
@@ -13,7 +12,7 @@ export interface CeremonyParts {
   readonly csrfToken: string;
   /** Sealed challenge. */
   readonly ticket: string;
-  /** Sealed way back; absent when somebody only came to register. */
+  /** Sealed return address; absent when the user only registers a device. */
   readonly request: string | undefined;
 }
 
@@ -22,11 +21,11 @@ export interface DevicePageParts {
   /** The address that asks for a device. */
   readonly address: string | undefined;
   readonly scriptPath: string;
-  /** Absent without a device that could be proven. */
+  /** Absent without a device that can be verified. */
   readonly prove: CeremonyParts | undefined;
   readonly registerBuiltIn: CeremonyParts | undefined;
   readonly registerOther: CeremonyParts | undefined;
-  /** Why none can be registered. */
+  /** No more devices can be registered. */
   readonly isFull: boolean;
 }
 
@@ -35,7 +34,8 @@ export const MAX_NAME_CHARACTERS = 64;
 export function devicePage(parts: DevicePageParts): string {
   const { user, address, prove, registerBuiltIn, registerOther, isFull } = parts;
   return page({
-    title: address === undefined ? "Register a device" : "Prove your device",
+    title: address === undefined ? "Register a device" : "Verify your device",
+    mark: mark("info", "browser"),
     body: html`${
         address === undefined
           ? html`<p>
@@ -47,7 +47,12 @@ export function devicePage(parts: DevicePageParts): string {
               have registered.
             </p>`
       }
-      <noscript><p class="warning">This page needs JavaScript to talk to your device. Please allow it.</p></noscript>
+      <noscript>
+        <div class="note">
+          ${drawnIcon("warning")}
+          <p>This page needs JavaScript to talk to your device. Please allow it.</p>
+        </div>
+      </noscript>
       <p id="outcome" role="status"></p>
       ${
         prove &&
@@ -74,7 +79,7 @@ export function devicePage(parts: DevicePageParts): string {
       }
       ${isFull && html`<p>You have reached the limit of registered devices. Remove one to register another.</p>`}
       <script src="${parts.scriptPath}" defer></script>
-      <p class="after"><a href="/.gateway/">See your devices</a></p>`,
+      <p class="link"><a href="/.gateway/">See your devices</a></p>`,
   });
 }
 
@@ -86,6 +91,7 @@ export function deviceEnrolledPage(parts: {
 }): string {
   return page({
     title: "Device registered",
+    mark: mark("good", "check"),
     body: html`<dl>
         <dt>Name</dt>
         <dd>${parts.name}</dd>
@@ -93,44 +99,8 @@ export function deviceEnrolledPage(parts: {
         <dd><code>${parts.id}</code></dd>
       </dl>
       ${!parts.isApproved && html`<p>Some addresses open only after an administrator has approved the device. Give them this device ID.</p>`}
-      <p><a class="button primary" href="/.gateway/">See your devices</a></p>`,
+      <p class="actions"><a class="button primary" href="/.gateway/">See your devices</a></p>`,
   });
-}
-
-export interface DeviceParts {
-  readonly id: string;
-  readonly name: string;
-  readonly isBuiltIn: boolean;
-  readonly isSynced: boolean;
-  readonly isApproved: boolean;
-  /** This session has proven it. */
-  readonly isProven: boolean;
-  readonly registered: Date;
-  readonly used: Date;
-}
-
-/** @param devices this user's */
-export function devicesSection(devices: readonly DeviceParts[], form: EndForm, registerPath: string): Html {
-  return html`<h2>Registered devices</h2>
-    ${devices.length === 0 && html`<p>You have registered no device.</p>`}
-    ${devices.map(
-      ({ id, name, isBuiltIn, isSynced, isApproved, isProven, registered, used }) =>
-        html`<article>
-          <h3>${name}</h3>
-          <p class="dim">
-            <code>${id}</code>,
-            ${isBuiltIn ? "built into its machine" : isSynced ? "a passkey of an account" : "a security key or phone"},
-            ${isApproved ? "approved" : "not approved"}${isProven && ", proven in this session"}. Registered
-            ${day(registered)}, used ${day(used)}.
-          </p>
-          <form method="post" action="${form.action}">
-            <input type="hidden" name="csrf" value="${form.csrfToken}" />
-            <input type="hidden" name="device" value="${id}" />
-            <button type="submit">Remove ${name}</button>
-          </form>
-        </article>`,
-    )}
-    <p><a href="${registerPath}">Register a device</a></p>`;
 }
 
 function ceremony(parts: CeremonyParts, controls: Html): Html {

@@ -1,16 +1,19 @@
-/** The page of every refusal and failure: what happened, what to do, and the id to quote. Never the reason's internals. */
+/** The page of every rejection and failure: what happened and as whom, what to do, and the ID to quote. Never internals. */
 import { html, type Html } from "./html.ts";
-import { page } from "./layout.ts";
+import type { Icon } from "./icons.ts";
+import { mark, page } from "./layout.ts";
 
 export interface ErrorPageParts {
   readonly status: number;
-  /** Stable word for machines and for whoever looks it up: "route.not-found". */
+  /** Stable word for programs and operators: "route.not-found". */
   readonly code: string;
   /** Short, as a heading: "Access denied". */
   readonly title: string;
-  /** One or two sentences for the person in front of the browser. */
+  /** One or two sentences for the user. */
   readonly message: string;
   readonly requestId: string;
+  /** The signed-in user, where the page depends on it. */
+  readonly user?: string | undefined;
   /** Facts worth showing, label and value ("Client ID", "https://…"). Shown escaped. */
   readonly details?: readonly (readonly [label: string, value: string])[] | undefined;
   /** Where to go from here. */
@@ -24,22 +27,35 @@ export interface ErrorPageParts {
 export interface PageLink {
   readonly href: string;
   readonly text: string;
+  /** A link below the buttons. */
+  readonly isQuiet?: boolean;
 }
 
-/** A document's own address: nothing of the request stands in the page. */
+/** A document's own address: the page contains nothing of the request. */
 const TRY_AGAIN: PageLink = { href: "", text: "Try again" };
 
 /** A whole document; send it with `pageHeaders()` of layout.ts. */
 export function errorPage(parts: ErrorPageParts): string {
-  const { details = [], links = [], supportUrl } = parts;
+  const { status, code, user, details = [], links = [], supportUrl } = parts;
+  const isDenied = code === "access.denied";
+  const help = supportUrl === undefined ? [] : [{ href: supportUrl, text: isDenied ? "Ask for access" : "Get help" }];
   const actions = [
+    ...(isDenied ? help : []),
     ...(parts.canRetry === true ? [TRY_AGAIN] : []),
-    ...links,
-    ...(supportUrl === undefined ? [] : [{ href: supportUrl, text: "Get help" }]),
+    ...links.filter(({ isQuiet }) => isQuiet !== true),
+    ...(isDenied ? [] : help),
   ];
+  const quiet = links.filter(({ isQuiet }) => isQuiet === true);
   return page({
     title: parts.title,
-    body: html`<p>${asSentence(parts.message)}</p>
+    mark: mark(...lookOf(status)),
+    body: html`<p>
+        ${
+          user !== undefined &&
+          html`You are signed in as <strong><bdi>${user}</bdi></strong
+            >. `
+        }${asSentence(parts.message)}
+      </p>
       ${
         details.length > 0 &&
         html`<dl>
@@ -50,14 +66,22 @@ export function errorPage(parts: ErrorPageParts): string {
           )}
         </dl>`
       }
-      ${actions.length > 0 && html`<p>${actions.map(button)}</p>`} ${reference(parts)}`,
+      ${actions.length > 0 && html`<p class="actions">${actions.map(button)}</p>`}
+      ${quiet.map(({ href, text }) => html`<p class="link"><a href="${href}">${text}</a></p>`)}`,
+    reference: reference(parts),
   });
 }
 
-/** What to quote to somebody who looks it up. */
+function lookOf(status: number): readonly ["bad" | "warn" | "info", Icon] {
+  if (status === 403) return ["bad", "lock"];
+  if (status === 401) return ["info", "user"];
+  if (status === 404 || status === 421) return ["info", "search"];
+  return status === 429 || status === 503 ? ["warn", "clock"] : ["warn", "warning"];
+}
+
+/** What to quote to a helper. */
 export function reference(parts: Pick<ErrorPageParts, "status" | "code" | "requestId">): Html {
-  return html`<div class="reference">
-    <p>If you ask for help, give the request ID.</p>
+  return html`<footer class="ref">
     <dl>
       <dt>Request ID</dt>
       <dd><code>${parts.requestId}</code></dd>
@@ -66,15 +90,16 @@ export function reference(parts: Pick<ErrorPageParts, "status" | "code" | "reque
       <dt>Status</dt>
       <dd>${parts.status}</dd>
     </dl>
-  </div>`;
+    <p>If you ask for help, give the request ID.</p>
+  </footer>`;
 }
 
-/** The first action is the one that helps most people. */
+/** The first action is the one that helps most users. */
 function button({ href, text }: PageLink, index: number): Html {
   return html`<a class="${index === 0 ? "button primary" : "button"}" href="${href}">${text}</a>`;
 }
 
-/** A heading for people; codes say more than the status where they know more. */
+/** A heading for users, by the code where it says more than the status. */
 export function errorTitle(status: number, code: string): string {
   if (code.startsWith("sign-in.")) return status === 401 ? "Please sign in" : "Sign-in did not work";
   if (code === "device.unauthenticated") return "This page needs a registered device";

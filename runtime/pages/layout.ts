@@ -1,90 +1,82 @@
 /**
- * The frame of every page: one column, readable in light and dark, with keyboard and screen reader, without script but for
- * the page of devices, which can only speak to a device by one.
+ * The frame of every page of users: one card, for light and dark, keyboard and screen reader, without script. Only the page of
+ * devices has one, because a device answers scripts only.
  *
- * Promise: nothing is loaded from anywhere. The one stylesheet stands in the page and is allowed by its hash, so that
- * markup that slips through somewhere still can neither run, load, frame nor send anything.
+ * Promise: nothing is loaded. The stylesheet is inside the page and is allowed by its hash, so that injected markup cannot
+ * run, load, frame or send anything.
  */
 import { createHash } from "node:crypto";
 
+import { drawnIcon, type Icon } from "./icons.ts";
 import { dangerouslyTrustedHtml, html, type Html } from "./html.ts";
+import { PAGE_STYLE } from "./page-style.ts";
 
-const STYLE = `
-:root { color-scheme: light dark; --text: #1c1e21; --dim: #59606a; --page: #f6f7f9; --card: #fff; --line: #d5d9df; --field: #747b85; --accent: #0b57d0; --on-accent: #fff; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --text: #e6e8eb; --dim: #a3abb5; --page: #14161a; --card: #1d2025; --line: #3a4048; --field: #8b939d; --accent: #8ab4f8; --on-accent: #10131a; --bad: #f2b8b5; } }
-* { box-sizing: border-box; }
-body { margin: 0; padding: 2rem 1rem; background: var(--page); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; }
-main { max-width: 36rem; margin: 0 auto; padding: 1.5rem 1.75rem; background: var(--card); border: 1px solid var(--line); border-radius: .6rem; overflow-wrap: break-word; }
-h1 { margin: 0 0 .75rem; font-size: 1.4rem; line-height: 1.25; text-wrap: balance; }
-h2 { margin: 1.5rem 0 .5rem; font-size: 1.1rem; }
-h3 { margin: 1.25rem 0 .35rem; font-size: 1rem; }
-p, ul, dl { margin: 0 0 1rem; }
-ul { padding-left: 1.2rem; }
-dl { display: grid; grid-template-columns: minmax(6rem, max-content) minmax(0, 1fr); gap: .35rem 1.25rem; }
-dt { color: var(--dim); }
-dd { margin: 0; }
-dd ul { padding: 0; list-style: none; }
-code, .address { overflow-wrap: anywhere; }
-code { font: .92em ui-monospace, monospace; }
-a { color: var(--accent); }
-form { margin: 0; }
-label { display: block; margin: 0 0 .25rem; }
-input:not([type=hidden]) { display: block; width: 100%; max-width: 24rem; padding: .5rem .7rem; border: 1px solid var(--field); border-radius: .4rem; background: var(--page); color: inherit; font: inherit; }
-button, .button { display: inline-block; margin: .25rem .5rem .25rem 0; padding: .55rem 1.1rem; border: 1px solid var(--line); border-radius: .4rem; background: transparent; color: var(--text); font: inherit; text-decoration: none; cursor: pointer; }
-button:hover, .button:hover { border-color: currentColor; }
-button:disabled { opacity: .55; cursor: default; }
-button.primary, .button.primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-article { padding: .75rem 0; border-top: 1px solid var(--line); }
-article h3 { margin: 0 0 .25rem; font-size: 1rem; }
-article p { margin-bottom: .4rem; }
-article form { display: inline; }
-main > form { margin-top: 1.25rem; }
-main > form + p, .after { margin-top: 1.25rem; }
-section p { margin-bottom: .75rem; }
-nav p { margin-bottom: .4rem; }
-[role=status]:empty { margin: 0; }
-details { margin: .25rem 0; }
-summary { padding: .15rem 0; cursor: pointer; }
-details p { margin: .25rem 0; }
-pre { margin: .35rem 0 .75rem; padding: .6rem .8rem; border: 1px solid var(--line); border-radius: .4rem; background: var(--page); font: .85rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
-pre bdi { border-radius: .2rem; background: var(--line); }
-.dim { color: var(--dim); font-size: .92rem; }
-.warning { margin: 1.25rem 0; padding: .1rem 0 .1rem .9rem; border-left: 4px solid var(--bad); }
-.reference { margin-top: 1.5rem; padding-top: .75rem; border-top: 1px solid var(--line); color: var(--dim); font-size: .92rem; }
-.reference p { margin-bottom: .35rem; }
-.reference dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .1rem 1.25rem; }
-main > :last-child, .reference > :last-child, dd > :last-child, nav > :last-child { margin-bottom: 0; }
-@media (max-width: 30rem) { body { padding: .75rem; } main { padding: 1.1rem; } dl { display: block; } dd { margin-bottom: .6rem; } .reference dd { margin: 0; } }
-`;
-
-const STYLE_HASH = `'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`;
-const STYLE_ELEMENT = dangerouslyTrustedHtml(`<style>${STYLE}</style>`);
+const STYLE_HASH = `'sha256-${createHash("sha256").update(PAGE_STYLE).digest("base64")}'`;
+const STYLE_ELEMENT = dangerouslyTrustedHtml(`<style>${PAGE_STYLE}</style>`);
 
 export interface PageParts {
   /** Title of the window and first heading. */
   readonly title: string;
+  /** The heading, where it has more than the title's text. */
+  readonly heading?: Html;
+  /** Above the heading: an icon, or who asks for what. */
+  readonly mark?: Html | undefined;
   readonly body: Html;
+  /** At the foot of the card: what to quote to a helper. */
+  readonly reference?: Html | undefined;
+  /** Below the card: details that few users read. */
+  readonly after?: Html | undefined;
 }
 
 /** A whole document. Send it with `pageHeaders()`. */
-export function page(parts: PageParts): string {
+export function page({ title, heading, mark, body, reference, after }: PageParts): string {
+  return pageDocument(
+    title,
+    html`<div class="one">
+      <header class="brand">${drawnIcon("gate")}Gateway</header>
+      <main>
+        <div class="card">
+          <div class="in">
+            ${mark}
+            <h1>${heading ?? title}</h1>
+            ${body}
+          </div>
+          ${reference}
+        </div>
+        ${after}
+      </main>
+    </div>`,
+  );
+}
+
+/** A document around a page that has its own frame. */
+export function pageDocument(title: string, body: Html): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
-        <title>${parts.title}</title>
+        <title>${title}</title>
         ${STYLE_ELEMENT}
       </head>
       <body>
-        <main>
-          <h1>${parts.title}</h1>
-          ${parts.body}
-        </main>
+        ${body}
       </body>
     </html> `.toString();
+}
+
+/** An icon above a heading. */
+export function mark(tone: "bad" | "warn" | "good" | "info", icon: Icon): Html {
+  return html`<span class="mark ${tone}">${drawnIcon(icon)}</span>`;
+}
+
+/** What a user should read before deciding. */
+export function warning(text: Html): Html {
+  return html`<div class="note" role="note">
+    ${drawnIcon("warning")}
+    <p>${text}</p>
+  </div>`;
 }
 
 /**

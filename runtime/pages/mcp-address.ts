@@ -1,10 +1,10 @@
-/** What a person sees who opens the address of an MCP server in a browser: what it is for, and how an application gets it. */
+/** The page for browsers at the address of an MCP server: what the address is for, and how to give it to an application. */
 import type { ClientRecipe } from "./client-recipe.ts";
 import { reference, type ErrorPageParts } from "./error.ts";
 import { html } from "./html.ts";
-import { page } from "./layout.ts";
+import { mark, page } from "./layout.ts";
 
-/** Nothing but what the metadata of the resource tells everybody: nobody has signed in. */
+/** Only what the public metadata of the resource says, because no user has signed in. */
 export interface McpAddressParts extends Pick<ErrorPageParts, "status" | "code" | "requestId" | "supportUrl"> {
   readonly name: string;
   /** What clients are given. */
@@ -16,6 +16,8 @@ export function mcpAddressPage(parts: McpAddressParts): string {
   const { name, url, recipes, supportUrl } = parts;
   return page({
     title: "This address is for MCP clients",
+    mark: mark("info", "clients"),
+    reference: reference(parts),
     body: html`<p>
         <strong>${name}</strong> is an MCP server. An application, such as a chat or a code editor, uses it for you; a
         browser cannot. Give this address to your application. It will ask you to sign in.
@@ -33,10 +35,9 @@ export function mcpAddressPage(parts: McpAddressParts): string {
       )}
       <h2>What you have connected</h2>
       <p>Your page lists your applications and ends their access. You sign in to see it.</p>
-      <p>
+      <p class="actions">
         <a class="button" href="/.gateway/">Open your page</a>
         ${supportUrl !== undefined && html`<a class="button" href="${supportUrl}">Get help</a>`}
-      </p>
-      ${reference(parts)}`,
+      </p>`,
   });
 }

@@ -1,6 +1,6 @@
-/** Asks a person whether a program may act for them on one host. */
+/** Asks a user whether a program may act for them on one host. */
 import { html } from "./html.ts";
-import { page } from "./layout.ts";
+import { mark, page, warning } from "./layout.ts";
 import { redirectText, type RedirectTarget } from "./redirect-target.ts";
 import { time } from "./time.ts";
 
@@ -16,6 +16,7 @@ export interface ProgramAccessParts extends RedirectTarget {
 export function programAccessPage(parts: ProgramAccessParts): string {
   return page({
     title: "May a program act for you?",
+    mark: mark("info", "key"),
     body: html`<p>
         You are signed in as <strong>${parts.user}</strong>. A program asks to use an address in your name.
       </p>
@@ -30,16 +31,18 @@ export function programAccessPage(parts: ProgramAccessParts): string {
       <p>The program will be able to do there what you can do.</p>
       ${
         parts.isLoopback &&
-        html`<p class="warning" role="note">
-          <strong>Did you just start this program?</strong> The result goes to a program on this computer. If you did
-          not start it, choose Cancel.
-        </p>`
+        warning(
+          html`<strong>Did you just start this program?</strong> The result goes to a program on this computer. If you
+            did not start it, choose Cancel.`,
+        )
       }
       <form method="post" action="${parts.form.action}">
         <input type="hidden" name="request" value="${parts.form.request}" />
         <input type="hidden" name="csrf" value="${parts.form.csrfToken}" />
-        <button class="primary" type="submit" name="decision" value="approve">Allow</button>
-        <button type="submit" name="decision" value="deny">Cancel</button>
+        <p class="actions">
+          <button type="submit" name="decision" value="deny">Cancel</button>
+          <button class="primary" type="submit" name="decision" value="approve">Allow</button>
+        </p>
       </form>
       <p class="dim">To end this access at any time, sign out on <a href="/.gateway/">your page</a>.</p>`,
   });

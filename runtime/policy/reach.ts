@@ -107,6 +107,37 @@ export function findReach(
   return { may: isAll ? "all" : "some", by: { action: "allow", rule: perhaps.rule } };
 }
 
+/** What a policy could say to calls of one tool, and the rule that makes it so. */
+export interface ToolReach {
+  /** approval: a call waits until a user approves it. unmatched: no allow rule lets a call in. */
+  readonly outcome: "allowed" | "approval" | "denied" | "unmatched";
+  /** Only of some calls: it depends on arguments, or on the connection. */
+  readonly isPartial: boolean;
+  /** Undefined with "unmatched". */
+  readonly rule: OperatorRule | undefined;
+}
+
+/** Like `mayUse` for a tool, with the reason and with approvals. Arguments and connection count as unknown. */
+export function findToolReach(
+  policy: Pick<PolicyTree, "allow" | "deny" | "approve">,
+  user: UserFacts | undefined,
+  tool: string,
+): ToolReach {
+  const known: Known = { user, mcp: { method: "tools/call", tool } };
+  const facts: Facts = { http: NO_REQUEST, mcp: { method: "tools/call", tool }, ...(user && { user }) };
+  const possible = (rule: OperatorRule): Possible => possibleRule(rule, known, facts);
+  const stops = policy.deny.find((rule) => (possible(rule) & MAY_MISS) === 0);
+  if (stops) return { outcome: "denied", isPartial: false, rule: stops };
+  const surely = policy.allow.find((rule) => possible(rule) === MAY_HOLD);
+  const perhaps = surely ?? policy.allow.find((rule) => (possible(rule) & MAY_HOLD) !== 0);
+  if (!perhaps) return { outcome: "unmatched", isPartial: false, rule: undefined };
+  const isPartial = !surely || policy.deny.some((rule) => possible(rule) !== MAY_MISS);
+  const always = policy.approve.find((rule) => possible(rule) === MAY_HOLD);
+  const approval = always ?? policy.approve.find((rule) => (possible(rule) & MAY_HOLD) !== 0);
+  if (!approval) return { outcome: "allowed", isPartial, rule: perhaps };
+  return { outcome: "approval", isPartial: isPartial || !always, rule: approval };
+}
+
 function mayBeAllowed(policy: Pick<PolicyTree, "allow" | "deny">, known: Known): boolean {
   const facts: Facts = {
     http: NO_REQUEST,

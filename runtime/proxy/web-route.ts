@@ -2,7 +2,8 @@
 import { respondError } from "../http/respond.ts";
 import type { Authenticator, ProgramCredentials, SignIn } from "../identity/interfaces.ts";
 import { helpfulProviders, otherProviders } from "../identity/sign-in/choose-provider.ts";
-import type { AuthResult } from "../identity/principal.ts";
+import { nameOf, type AuthResult } from "../identity/principal.ts";
+import { visibleText } from "../shared/json/visible-text.ts";
 import { isBlocked } from "../policy/blocks.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";
 import { denialDetails } from "../policy/explain.ts";
@@ -115,12 +116,20 @@ function answerAmbiguous({ exchange }: RequestContext): void {
   });
 }
 
-function answerDenied({ exchange, prepared, facts }: RequestContext): void {
+function answerDenied({ exchange, prepared, facts, principal }: RequestContext): void {
   const { showErrorDetails, policy } = prepared.route;
+  const user = principal && visibleText(nameOf(principal.user));
   respondError(exchange, 403, {
     code: "access.denied",
-    message: "You are signed in, but the policy of this address does not let you in",
+    // The host is what the user opened; the name of a route may be for administrators only.
+    title: `You don’t have access to ${exchange.host}`,
+    message:
+      "The policy of this address does not let this account in. If you had access before, your groups may have changed.",
+    ...(user === undefined ? {} : { user }),
     ...(showErrorDetails && facts ? { details: denialDetails(policy, facts) } : {}),
-    links: [{ href: "/.gateway/", text: "See who you are signed in as" }],
+    links: [
+      { href: "/.gateway/sign_out", text: "Use another account" },
+      { href: "/.gateway/", text: "See what you can use", isQuiet: true },
+    ],
   });
 }

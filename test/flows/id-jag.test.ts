@@ -283,9 +283,9 @@ describe("the end", () => {
     expect(page.text).toContain(
       `by your company's identity provider <code>${world.identityProvider.issuer}</code>, without asking you`,
     );
-    const form = findForm(page, "/.gateway/mcp/access");
+    const form = findForm(page, "/.gateway/own");
     if (!form) throw new Error(page.text);
-    const after = await oauth.browser.submit(page, form, { grant: id });
+    const after = await oauth.browser.submit(page, form, { kind: "grant", id });
     expect(after.text).not.toContain(`value="${id}"`);
     expect((await ping("live", token)).status).toBe(401);
   });

@@ -313,7 +313,7 @@ describe("the choice by a typed e-mail address", () => {
     const page = await type(bench.browser(), email);
     expect([page.status, page.hops.length]).toEqual([200, 1]);
     expect(page.text).toContain(CHOICE);
-    expect(page.text).toContain("No organization here is known by this address.");
+    expect(page.text).toContain("No organization matches this address.");
   });
 
   test("is not offered where no domain leads anywhere", async () => {

@@ -268,9 +268,13 @@ describe("disconnect", () => {
     const person = await bench.person("dora@example.com");
     const page = await person.open(`${bench.gateway.origin}/.gateway/`);
     expect(page.text).toContain("MCP servers");
-    expect(page.text).toContain(`claude mcp add --transport http static ${bench.resource("static")}`);
-    expect(page.text).toContain("mcp-remote");
-    for (const secret of bench.service.secrets) expect(page.text).not.toContain(secret);
+    const setup = await person.open(
+      new URL(/href="([^"]*setup=[^"]*static#setup)"/.exec(page.text)?.[1] ?? "", page.url).href,
+    );
+    expect(setup.text).toContain(`claude mcp add --transport http static ${bench.resource("static")}`);
+    expect(setup.text).toContain("mcp-remote");
+    expect(setup.text).toContain("vscode:mcp/install?");
+    for (const secret of bench.service.secrets) expect(page.text + setup.text).not.toContain(secret);
   });
 
   test("by another site's form is refused", async () => {

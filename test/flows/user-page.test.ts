@@ -82,7 +82,7 @@ describe("the user page", () => {
     expect(page.text.match(/<time datetime="[^"]+"/g)?.length).toBeGreaterThanOrEqual(5);
     expect(await works(client)).toBe(true);
     expect(await asks(browser, client)).toBe(false);
-    const after = await browser.submit(page, formOf(page, "End access of Desk &#60;client&#62;\\u200b"), {});
+    const after = await browser.submit(page, formOf(page, "of Desk &#60;client&#62;\\u200b"), {});
     expect([after.status, after.url]).toEqual([200, `${world.gateway.origin}/.gateway/`]);
     expect(after.text).not.toContain("Desk &#60;client&#62;");
     expect(await works(client)).toBe(false);
@@ -94,8 +94,8 @@ describe("the user page", () => {
     const client = await world.signIn({ metadata: { client_name: "Withdrawn" } });
     const { browser } = client.oauth;
     const page = await openPage(browser);
-    const after = await browser.submit(page, formOf(page, "Withdraw approval of Withdrawn"), {});
-    expect(after.text).not.toContain("Withdraw approval of Withdrawn");
+    const after = await browser.submit(page, formOf(page, "about Withdrawn"), {});
+    expect(after.text).not.toContain("about Withdrawn");
     expect(await works(client)).toBe(true);
     expect(await asks(browser, client)).toBe(true);
   });
@@ -105,11 +105,11 @@ describe("the user page", () => {
     const there = createBrowser();
     await openPage(there, BOB);
     const page = await openPage(here, BOB);
-    const after = await here.submit(page, formOf(page, "End the session of browser"), {});
+    const after = await here.submit(page, formOf(page, "Sign out<span"), {});
     expect(after.status).toBe(200);
     const userOf = async (browser: Browser) => (await browser.open(`${world.gateway.origin}/.gateway/user`)).status;
     expect([await userOf(here), await userOf(there)]).toEqual([200, 401]);
-    expect(after.text.split("End the session")).toHaveLength(page.text.split("End the session").length - 1);
+    expect(after.text.split("Sign out<span")).toHaveLength(page.text.split("Sign out<span").length - 1);
   });
 
   test("shows nobody anything of another user, and ends nothing of another user", async () => {
@@ -120,31 +120,31 @@ describe("the user page", () => {
     const bobPage = await openPage(bob, BOB);
     expect(bobPage.text).not.toMatch(/Alice[ &']|alice@/);
     // Bob's token, Alice's ids.
-    const own = formOf(bobPage, "End access of").fields["csrf"] ?? "";
-    const grant = formOf(alicePage, "End access of Alice").fields["grant"] ?? "";
-    const approval = formOf(alicePage, "Withdraw approval of Alice").fields["approval"] ?? "";
-    const form: Form = { action: "/.gateway/mcp/access", method: "POST", fields: { csrf: own, grant, approval } };
-    await bob.submit(bobPage, form, {});
+    const own = formOf(bobPage, "End access<").fields["csrf"] ?? "";
+    for (const button of ["of Alice", "about Alice"]) {
+      const { fields } = formOf(alicePage, button);
+      const form: Form = { action: "/.gateway/own", method: "POST", fields: { ...fields, csrf: own } };
+      await bob.submit(bobPage, form, {});
+    }
     expect(await works(client)).toBe(true);
     expect(await works(bobs)).toBe(true);
     expect(await asks(client.oauth.browser, client)).toBe(false);
     // Alice's form with Bob's session.
-    expect((await bob.submit(bobPage, formOf(alicePage, "End access of Alice"), {})).status).toBe(403);
+    expect((await bob.submit(bobPage, formOf(alicePage, "of Alice"), {})).status).toBe(403);
   });
 
-  test.each(["/.gateway/mcp/access", "/.gateway/sessions"])(
-    "%s takes forms of the page alone: right origin, the session's token, a session",
-    async (action) => {
+  test.each(["Sign out<span", "of Guarded"])(
+    "a form %s is taken from the page only: right origin, the session's token, a session",
+    async (button) => {
       const client = await world.signIn({ metadata: { client_name: "Guarded" } });
       const { browser } = client.oauth;
       await openPage(createBrowser());
       const page = await openPage(browser);
-      const button = action.endsWith("sessions") ? "End the session" : "End access of Guarded";
       const form = formOf(page, button);
       const post = (fields: Record<string, string>, headers: Record<string, string>) =>
         send({
           method: "POST",
-          url: world.gateway.origin + action,
+          url: `${world.gateway.origin}/.gateway/own`,
           headers: {
             "content-type": "application/x-www-form-urlencoded",
             origin: world.gateway.origin,
@@ -166,7 +166,7 @@ describe("the user page", () => {
         expect((await post(fields, headers)).status).toBe(403);
       }
       expect(await works(client)).toBe(true);
-      expect((await send({ method: "GET", url: world.gateway.origin + action })).status).toBe(405);
+      expect((await send({ method: "GET", url: `${world.gateway.origin}/.gateway/own` })).status).toBe(405);
     },
   );
 });

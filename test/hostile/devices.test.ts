@@ -101,16 +101,18 @@ describe("a removed device", () => {
     await bob.register(makeSoftKey(), { name: "Bob's" });
     const formOn = async (visitor: DeviceVisitor) => {
       const page = await visitor.open(`${world.pages}/.gateway/`);
-      return { page, form: findForm(page, "/.gateway/devices") ?? { action: "", method: "", fields: {} } };
+      const [, device = ""] = page.text.match(/(<form(?:(?!<\/form>).)*name="kind" value="device".*?<\/form>)/s) ?? [];
+      const form = findForm({ ...page, text: device }, "/.gateway/own");
+      return { page, form: form ?? { action: "", method: "", fields: {} } };
     };
     const [mine, theirs] = [await formOn(alice), await formOn(bob)];
-    const { device = "" } = mine.form.fields;
+    const { id = "" } = mine.form.fields;
     // Bob's token with Alice's device, and Alice's form with Bob's session.
-    await bob.browser.submit(theirs.page, theirs.form, { device });
+    await bob.browser.submit(theirs.page, theirs.form, { id });
     expect((await bob.browser.submit(theirs.page, mine.form, {})).status).toBe(403);
     expect((await alice.browser.submit(mine.page, mine.form, { csrf: "" })).status).toBe(403);
     for (const headers of [{ origin: "https://evil.example" }, {}]) {
-      const status = await world.postForm(alice, "/.gateway/devices", mine.form.fields, headers);
+      const status = await world.postForm(alice, "/.gateway/own", mine.form.fields, headers);
       expect(status).toBe(403);
     }
     expect(await statusOf(alice)).toBe(200);

@@ -230,8 +230,7 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     "consent request": consent.fields["request"] ?? "",
     "consent form token": consent.fields["csrf_token"] ?? "",
     "sign-out form token": formToken("/.gateway/sign_out"),
-    "sessions form token": formToken("/.gateway/sessions"),
-    "applications form token": formToken("/.gateway/mcp/access"),
+    "portal form token": formToken("/.gateway/own"),
     "disconnect form token": formToken("/.gateway/mcp/disconnect"),
     "connect ticket": parameter(connectUrl, "ticket"),
     "upstream state": parameter(connecting.url, "state"),
@@ -350,13 +349,9 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
         return (await oauth.browser.open(`${origin}/.gateway/mcp/client/oauth/callback?${query}`)).status === 502;
       },
     },
-    "the sessions form": {
-      opensFor: ["sessions form token"],
-      isOpen: (csrf) => submit("/.gateway/sessions", { csrf, session: "none" }),
-    },
-    "the applications form": {
-      opensFor: ["applications form token"],
-      isOpen: (csrf) => submit("/.gateway/mcp/access", { csrf, grant: "none" }),
+    "the portal's form": {
+      opensFor: ["portal form token"],
+      isOpen: (csrf) => submit("/.gateway/own", { csrf, kind: "session", id: "none" }),
     },
     "the disconnect form": {
       opensFor: ["disconnect form token"],

@@ -115,7 +115,7 @@ describe.skipIf(missing !== undefined)("the choice of a provider in Chromium", (
       const field = page.getByRole("textbox", { name: "Work email address" });
       await field.fill("vera@elsewhere.example");
       await page.keyboard.press("Enter");
-      await expect.poll(() => page.getByRole("status").innerText()).toContain("No organization here");
+      await expect.poll(() => page.getByRole("status").innerText()).toContain("No organization matches");
       await takePicture(page, "choose-provider-unknown");
       expect(await field.inputValue()).toBe("vera@elsewhere.example");
       await field.fill("vera@corp.example");

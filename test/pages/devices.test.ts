@@ -102,8 +102,8 @@ describe.skipIf(missing !== undefined)("a device", () => {
 
     await open(`${pages()}/.gateway/`);
     await expectGood("device-user-page");
-    expect(await page.getByRole("article").filter({ hasText: "Work laptop" }).textContent()).toMatch(
-      /dev_\S+,\s+built into its machine,\s+not approved, proven in this session/,
+    expect(await page.getByRole("listitem").filter({ hasText: "Work laptop" }).textContent()).toMatch(
+      /dev_\S+,\s+built in,\s+not approved, verified in this session/,
     );
     await page.getByRole("button", { name: "Remove Work laptop" }).click();
     await page.getByText("You have registered no device.").waitFor();
@@ -154,7 +154,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await page.getByText("This computer keeps the key in an account").waitFor();
     await expectGood("device-synced");
     await page.getByRole("link", { name: "Try again" }).click();
-    await page.getByRole("heading", { name: "Prove your device" }).waitFor();
+    await page.getByRole("heading", { name: "Verify your device" }).waitFor();
   });
 
   test("that does not recognise its person, or is registered already, is said on the page", async () => {

@@ -90,7 +90,7 @@ export function createDeviceVisitor(pages: string, user = "alice@example.com"): 
     async remove(name) {
       for (let page = await open(`${pages}/.gateway/`); ;) {
         const next = formTexts(page).find((text) =>
-          name === undefined ? REMOVE.test(text) : text.includes(`Remove ${name}<`),
+          name === undefined ? REMOVE.test(text) : text.includes(`Remove<span class="hidden"> ${name}<`),
         );
         const form = next === undefined ? undefined : findForm({ ...page, text: next });
         if (!form) return page;
@@ -104,7 +104,7 @@ export function createDeviceVisitor(pages: string, user = "alice@example.com"): 
   };
 }
 
-const REMOVE = /action="\/\.gateway\/devices"/;
+const REMOVE = /name="kind" value="device"/;
 
 function formTexts(page: Page): readonly string[] {
   return [...page.text.matchAll(/<form\b.*?<\/form>/gs)].map(([text]) => text);

@@ -1,8 +1,10 @@
 /** Remembered consents: scopes that clients get again without asking the user. */
 import { findConsent, pageConsents, withdrawConsent, type LivingConsent } from "../../oauth/server/list-access.ts";
 import { html } from "../../pages/html.ts";
+import { time } from "../../pages/time.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
 import { foreignText } from "../../shared/json/foreign-text.ts";
+import { visibleText } from "../../shared/json/visible-text.ts";
 import { textField, timeField, lastColumn, type KindDeps, type ShownKind, timeColumn, emailField } from "../kind.ts";
 import { ending } from "../ending.ts";
 
@@ -38,6 +40,23 @@ export const CONSENT: ShownKind<LivingConsent, Pick<KindDeps, "store">> = {
       lastColumn("end-approval", "Delete", ({ clientName }) => `approval of ${foreignText(clientName)}`),
     ],
     empty: html``,
+  },
+  own: {
+    heading: "Remembered consents",
+    icon: "check",
+    order: 3,
+    isShownEmpty: () => false,
+    empty: html``,
+    foot: html`These applications get access again without asking you.`,
+    row({ clientName, audience, grantedAt, expiresAt }) {
+      const name = visibleText(clientName);
+      return {
+        name,
+        text: html`<code>${audience}</code>, since ${time(new Date(grantedAt * 1000))}. Expires
+          ${time(new Date(expiresAt * 1000))}.`,
+        end: { button: "Ask me next time", of: `about ${name}` },
+      };
+    },
   },
   ofUser: { heading: "Remembered consents", order: 3, isLeftOutEmpty: true },
   idOf: ({ key }) => key,

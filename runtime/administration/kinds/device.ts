@@ -6,10 +6,13 @@ import {
   setApproval,
   type LivingDevice,
 } from "../../identity/devices/devices.ts";
+import { DEVICE_PATH } from "../../identity/devices/forms.ts";
 import { badge, emptyState } from "../../pages/console/pieces.ts";
 import { html } from "../../pages/html.ts";
+import { day } from "../../pages/time.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
 import { foreignText } from "../../shared/json/foreign-text.ts";
+import { visibleText } from "../../shared/json/visible-text.ts";
 import {
   textField,
   timeField,
@@ -89,6 +92,28 @@ export const DEVICE: ShownKind<LivingDevice, Deps> = {
     empty: emptyState("No registered devices", "Devices appear here once the user registers them."),
   },
   ofUser: { heading: "Devices", order: 5 },
+  own: {
+    heading: "Registered devices",
+    icon: "key",
+    order: 4,
+    isShownEmpty: ({ needsDevices }) => needsDevices,
+    empty: html`You have registered no device. Some pages open only with a registered device.
+      <a href="${DEVICE_PATH}">Register a device</a>`,
+    foot: html`<a href="${DEVICE_PATH}">Register a device</a>`,
+    row({ device }, { deviceIds }) {
+      const { id, type, isSynced, approvedAt, createdAt, usedAt } = device;
+      const name = visibleText(device.name);
+      const where = type === "enclave_only" ? "built in" : isSynced ? "passkey of an account" : "security key or phone";
+      const facts = [where, approvedAt === undefined ? "not approved" : "approved"];
+      if (deviceIds.includes(id)) facts.push("verified in this session");
+      return {
+        name,
+        text: html`<code>${id}</code>, ${facts.join(", ")}. Registered ${day(new Date(createdAt * 1000))}, used
+          ${day(new Date(usedAt * 1000))}.`,
+        end: { button: "Remove", of: name },
+      };
+    },
+  },
   idOf: ({ device }) => device.id,
   userOf: ({ device }) => device.userId,
   ownerOf: () => undefined,

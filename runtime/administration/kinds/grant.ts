@@ -3,9 +3,12 @@ import { findGrant } from "../../oauth/server/grant-records.ts";
 import { endAccess, findLivingGrant, pageGrants, type LivingGrant } from "../../oauth/server/list-access.ts";
 import { clientName } from "../../pages/console/people/person.ts";
 import { emptyState } from "../../pages/console/pieces.ts";
-import { html } from "../../pages/html.ts";
+import { html, type Html } from "../../pages/html.ts";
+import { time } from "../../pages/time.ts";
+import { isClientIdUrl } from "../../oauth/server/clients/client-document.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
 import { foreignText } from "../../shared/json/foreign-text.ts";
+import { visibleText } from "../../shared/json/visible-text.ts";
 import {
   textField,
   timeField,
@@ -64,6 +67,28 @@ export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations
     empty: emptyState("No authorized applications", "Applications appear here once the user authorizes them."),
   },
   ofUser: { heading: "Authorized applications", order: 2 },
+  own: {
+    heading: "Applications acting for you",
+    icon: "clients",
+    order: 1,
+    isShownEmpty: () => true,
+    empty: html`No application has access. Applications appear here once you allow them.`,
+    row(grant) {
+      const { clientId, audience, assertedBy, createdAt } = grant;
+      const name = visibleText(grant.clientName);
+      return {
+        name,
+        text: html`${isClientIdUrl(clientId) ? html`Verified by ${new URL(clientId).host}` : html`Unverified name`} ·
+          <code>${audience}</code>, since
+          ${dateOf(createdAt)}${
+            assertedBy &&
+            html` by your company's identity provider <code>${assertedBy.issuer}</code>, without asking you`
+          }.
+          Access ends ${endOf(grant)}.`,
+        end: { button: "End access", of: `of ${name}` },
+      };
+    },
+  },
   idOf: ({ id }) => id,
   userOf: ({ userId }) => userId,
   ownerOf: () => undefined,
@@ -78,7 +103,18 @@ export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations
         "Revokes the client's tokens within 2 seconds and deletes the remembered consent. The client must ask the user again.",
       target: ({ id, userId }) => `grant ${id} of ${userId}`,
       before: async ({ store }, { id }) => digestOf((await findGrant(store, id))?.value ?? {}),
-      end: (deps, { id, userId }) => endAccess(deps, id, "revoked by an administrator", userId),
+      end: (deps, { id, userId }, { isOwn }) =>
+        endAccess(deps, id, isOwn ? "ended by the user" : "revoked by an administrator", userId),
     }),
   ],
 };
+
+function endOf({ expiresAt, endsAt }: LivingGrant): Html {
+  if (endsAt === undefined) return html`${dateOf(expiresAt)}, unless it is used before then`;
+  if (endsAt <= expiresAt) return dateOf(endsAt);
+  return html`${dateOf(expiresAt)}, unless it is used before then, and ${dateOf(endsAt)} at the latest`;
+}
+
+function dateOf(epochSeconds: number): Html {
+  return time(new Date(epochSeconds * 1000));
+}

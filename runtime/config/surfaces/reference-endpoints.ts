@@ -15,7 +15,8 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
   {
     path: "/.gateway/",
     methods: ["GET"],
-    about: "User page: sessions, applications, connections and devices, each revocable.",
+    about:
+      "Portal: servers and web applications of the user; sessions, applications, connections and devices, each revocable.",
   },
   { path: "/.gateway/user", methods: ["GET"], about: "The signed-in user as JSON; otherwise 401." },
   {
@@ -54,7 +55,11 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
     methods: ["GET"],
     about: "Post-logout redirect URI to register at the identity provider.",
   },
-  { path: "/.gateway/sessions", methods: ["POST"], about: "Form of the user page: revokes sessions." },
+  {
+    path: "/.gateway/own",
+    methods: ["POST"],
+    about: "Form of the portal: ends a session, an application's access, a remembered consent, a device.",
+  },
   {
     path: "/.gateway/api/v1/login",
     methods: ["GET"],
@@ -74,7 +79,6 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
   { path: "/.gateway/webauthn", methods: ["GET", "POST"], about: "Device registration and verification." },
   { path: "/.gateway/webauthn.js", methods: ["GET"], about: "Script of that page." },
   { path: "/.gateway/device-enrolled", methods: ["GET"], about: "Confirmation of a device registration." },
-  { path: "/.gateway/devices", methods: ["POST"], about: "Form of the user page: removes a device." },
   { path: "/.well-known/gateway/jwks.json", methods: ["GET"], about: "Public keys of the identity header." },
 ];
 
@@ -106,7 +110,6 @@ export const MCP_ENDPOINTS: readonly ReferenceEndpoint[] = [
     about:
       "Introspection (RFC 7662) for confidential clients: their own tokens, and all tokens for servers with their service account in `introspection_accounts`.",
   },
-  { path: "/.gateway/mcp/access", methods: ["POST"], about: "Form of the user page: revokes an application's access." },
   {
     path: "/.gateway/mcp/routes",
     methods: ["GET"],
@@ -117,7 +120,7 @@ export const MCP_ENDPOINTS: readonly ReferenceEndpoint[] = [
     methods: ["GET"],
     about: "Connects the user's account at an MCP server's upstream, then redirects to `redirect_url`.",
   },
-  { path: "/.gateway/mcp/disconnect", methods: ["POST"], about: "Form of the user page: disconnects such an account." },
+  { path: "/.gateway/mcp/disconnect", methods: ["POST"], about: "Form of the portal: disconnects such an account." },
   {
     path: "/.gateway/mcp/client/oauth/callback",
     methods: ["GET"],

@@ -1,7 +1,15 @@
 /** Steps to add a server in each common MCP client. Recorded in November 2026 from the clients' documentation. */
 
 /** @param id letters, digits, "-" and "_" @param url of the server */
-export type ClientSetup = (id: string, url: string) => { readonly where: string; readonly text: string };
+export type ClientSetup = (
+  id: string,
+  url: string,
+) => {
+  readonly where: string;
+  readonly text: string;
+  /** Address that makes the client itself add the server. */
+  readonly link?: string;
+};
 
 const TERMINAL = "In a terminal";
 
@@ -28,6 +36,7 @@ export const chatGpt: ClientSetup = (_id, url) => ({
 export const vsCode: ClientSetup = (id, url) => ({
   where: "In .vscode/mcp.json",
   text: json({ servers: { [id]: { type: "http", url } } }),
+  link: `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: id, type: "http", url }))}`,
 });
 
 export const copilotCli: ClientSetup = (id, url) => ({
@@ -44,6 +53,7 @@ export const openCode: ClientSetup = () => ({
 export const cursor: ClientSetup = (id, url) => ({
   where: "In .cursor/mcp.json",
   text: json({ mcpServers: { [id]: { url } } }),
+  link: `cursor://anysphere.cursor-deeplink/mcp/install?${cursorQuery(id, url)}`,
 });
 
 export const stdio: ClientSetup = (id, url) => ({
@@ -54,6 +64,11 @@ export const stdio: ClientSetup = (id, url) => ({
 /** Clients accept few characters in names, and shells interpret others. */
 export function serverId(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^-+|-+$/g, "") || "mcp-server";
+}
+
+function cursorQuery(name: string, url: string): string {
+  const config = Buffer.from(JSON.stringify({ url })).toString("base64");
+  return new URLSearchParams({ name, config }).toString();
 }
 
 function json(value: unknown): string {

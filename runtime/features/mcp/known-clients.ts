@@ -106,6 +106,8 @@ export interface ClientRecipe {
   readonly where: string;
   /** Text to copy unchanged. */
   readonly text: string;
+  /** Address that makes the client itself add the server. */
+  readonly link?: string;
 }
 
 /**

@@ -153,12 +153,23 @@ export function routeNameProblem(name: string): string | undefined {
     : 'must begin and end with a letter or digit and have only letters, digits, spaces and "._:-" between';
 }
 
+function descriptionProblem(text: string): string | undefined {
+  if (text.length > 300) return "is longer than 300 characters";
+  return /\p{Cc}/u.test(text) ? "must be one line, without control characters" : undefined;
+}
+
 export const addressShape = {
   name: text({
     doc: "Route name, part of its key, shown in lists and pages.",
     unset: "derived from `from` and the path",
     annotation: "name",
     check: routeNameProblem,
+  }),
+  description: text({
+    doc: "What the route is for, in one line. Shown on the portal.",
+    unset: "none",
+    annotation: "description",
+    check: descriptionProblem,
   }),
   from: url({
     doc: "Public URL: scheme, host and optional port. Must be https unless `insecure_server` or `development` is set. `https://*.example.com` matches every host below example.com without a more specific route; not on MCP routes.",

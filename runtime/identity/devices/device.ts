@@ -1,5 +1,5 @@
 /**
- * Registered devices: the page on which users register and prove them, and their list on the account page.
+ * Registered devices: the page on which users register and verify them.
  *
  * The pages are on the host of sign-in pages, to which keys are also bound. A proof is written into the session's
  * record and so applies on every host of the session.
@@ -22,13 +22,11 @@ import type { Clock } from "../../shared/clock.ts";
 import { isFromOwnForm, refuseForm, refuseScript } from "../csrf.ts";
 import type { DeviceProofs } from "../interfaces.ts";
 import { findSite, type Site } from "../sites.ts";
-import type { UserSection } from "../users/user-endpoints.ts";
 import type { Store } from "../../store/store.ts";
 import { finishCeremony, type BrowserCaller, type CeremonyRefusal } from "./ceremonies.ts";
-import { DEVICE_FORM } from "./forms.ts";
+import { DEVICE_FORM, DEVICE_PATH } from "./forms.ts";
 import { renderDevicePage } from "./offer.ts";
 import { createTickets, type DeviceFlow } from "./tickets.ts";
-import { createDeviceSection, REMOVE_PATH } from "./user-section.ts";
 import type { DeviceSession } from "./deps.ts";
 import { isLoopbackHost } from "../../settings/values.ts";
 import { deviceEnrolledPage } from "../../pages/device.ts";
@@ -38,7 +36,6 @@ import { isReturnPath, withStore } from "../sign-in/sign-in.ts";
 import { listDevices } from "./devices.ts";
 import { bareHost } from "../../shared/net/bare-host.ts";
 
-const PAGE_PATH = "/.gateway/webauthn";
 const SCRIPT_PATH = "/.gateway/webauthn.js";
 const ENROLLED_PATH = "/.gateway/device-enrolled";
 /** Responses have some 2 KiB. */
@@ -55,15 +52,12 @@ export interface DeviceModuleDeps {
 export interface DeviceModule {
   readonly endpoints: readonly Endpoint[];
   readonly proofs: DeviceProofs;
-  /** undefined if the user has no devices and no route requires one. */
-  readonly userSection: UserSection;
 }
 
 export function createDevices(deps: DeviceModuleDeps): DeviceModule {
   const { store, clock, log, session } = deps;
   const { csrf } = session;
   const tickets = createTickets(deps);
-  const section = createDeviceSection({ store, clock, log, session, registerPath: PAGE_PATH });
 
   /** Returns a signed-in browser on the right host; undefined if a response was sent. */
   const callerOf = async (exchange: Exchange, snapshot: Snapshot): Promise<BrowserCaller | undefined> => {
@@ -109,7 +103,7 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
     if (!caller) return undefined;
     const html = await renderDevicePage(
       { store, tickets, csrf },
-      { caller, flow, request, action: PAGE_PATH, scriptPath: SCRIPT_PATH },
+      { caller, flow, request, action: DEVICE_PATH, scriptPath: SCRIPT_PATH },
     );
     respondHtml(exchange, 200, html, pageHeaders([], caller.party.origin + SCRIPT_PATH));
   };
@@ -152,11 +146,10 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
 
   return {
     endpoints: [
-      { methods: ["GET"], path: PAGE_PATH, handle: inStore(showPage) },
-      { methods: ["POST"], path: PAGE_PATH, handle: inStore(finish) },
+      { methods: ["GET"], path: DEVICE_PATH, handle: inStore(showPage) },
+      { methods: ["POST"], path: DEVICE_PATH, handle: inStore(finish) },
       { methods: ["GET"], path: SCRIPT_PATH, handle: sendScript },
       { methods: ["GET"], path: ENROLLED_PATH, handle: inStore(showEnrolled) },
-      { methods: ["POST"], path: REMOVE_PATH, handle: inStore(section.handleRemove) },
     ],
     proofs: {
       addressOf(exchange, snapshot, { sessionId }, type) {
@@ -170,10 +163,9 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
           sessionId,
           ...(type === undefined ? {} : { type }),
         });
-        return `${site.authenticateOrigin}${PAGE_PATH}?request=${request}`;
+        return `${site.authenticateOrigin}${DEVICE_PATH}?request=${request}`;
       },
     },
-    userSection: section.render,
   };
 }
 
@@ -219,7 +211,7 @@ const REFUSALS: Readonly<Record<CeremonyRefusal, string>> = {
 };
 
 function refuseCeremony(exchange: Exchange, reason: CeremonyRefusal, request: string | undefined): void {
-  const again = request === undefined ? PAGE_PATH : `${PAGE_PATH}?request=${request}`;
+  const again = request === undefined ? DEVICE_PATH : `${DEVICE_PATH}?request=${request}`;
   respondError(exchange, 400, {
     code: `device.${reason}`,
     message: `${REFUSALS[reason]} Please open the page again.`,

@@ -1,3 +1,5 @@
-/** Form names for CSRF tokens: a token of one form is invalid in another. */
+/** The page on which users register and verify devices. */
+export const DEVICE_PATH = "/.gateway/webauthn";
+
+/** Name of its form: a token for one form is not valid for another. */
 export const DEVICE_FORM = "device";
-export const REMOVE_FORM = "device-remove";

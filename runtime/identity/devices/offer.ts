@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 
 import { devicePage, type CeremonyParts } from "../../pages/device.ts";
+import { nameOf } from "../principal.ts";
 import type { Csrf } from "../interfaces.ts";
 import type { DeviceRecord } from "../identity-records.ts";
 import type { Store } from "../../store/store.ts";
@@ -29,7 +30,7 @@ export interface Offer {
 export async function renderDevicePage(deps: OfferDeps, offer: Offer): Promise<string> {
   const { caller, flow } = offer;
   const { user } = caller.principal;
-  const userName = user.email || user.name || user.id;
+  const userName = nameOf(user);
   const all = await listDevices(deps, user.id);
   const own = all.map(({ device }) => device).filter(({ rpId }) => rpId === caller.party.rpId);
   const isWanted = ({ type }: Pick<DeviceRecord, "type">): boolean => flow?.type === undefined || type === flow.type;

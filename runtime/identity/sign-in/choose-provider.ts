@@ -13,7 +13,7 @@ import type { CompiledPolicy } from "../../policy/evaluate.ts";
 import { mayReachFrom } from "../../policy/reach.ts";
 import { providerNameOf } from "../../shared/user-id.ts";
 import { trustedEmail } from "../../issuers/trusted-email.ts";
-import type { Principal } from "../principal.ts";
+import { nameOf, type Principal } from "../principal.ts";
 
 type Providers = Pick<LiveSettings, "providers">;
 
@@ -114,7 +114,7 @@ export function renderChoice(
   const hasDomains = providers.some(({ emailDomains }) => emailDomains !== undefined && emailDomains.size > 0);
   return chooseProviderPage({
     host,
-    user: user && (user.email || user.name || user.id),
+    user: user && nameOf(user),
     choices: providers.map((each) => ({
       label: each.label,
       href: `${form.path}?ticket=${form.ticket}&idp=${providerName(each)}`,

@@ -1,4 +1,4 @@
-/** Active sessions, for pages and commands that show and end them. */
+/** Active sessions, for the pages and commands that show and end them. */
 import { listByPages, pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import { createRecords, SESSIONS_TAG, userTag, type SessionRecord } from "../identity-records.ts";
@@ -11,8 +11,10 @@ export interface LivingSession {
   readonly createdAt: number;
   /** Epoch seconds. */
   readonly expiresAt: number;
-  /** Ids of proven devices. */
+  /** IDs of the devices that it has verified. */
   readonly deviceIds: readonly string[];
+  /** Undefined: of a session that was not used since its sign-in. */
+  readonly used?: SessionRecord["used"];
 }
 
 const PREFIX = "session:";
@@ -46,7 +48,14 @@ export function endSession(
 }
 
 function toSession({ key, value, expiresAt }: StoredRecord<SessionRecord>): LivingSession {
-  const { userId, createdAt, devices = [] } = value;
+  const { userId, createdAt, devices = [], used } = value;
   const deviceIds = devices.map(({ id }) => id);
-  return { id: key.slice(PREFIX.length), userId, createdAt, expiresAt: expiresAt ?? createdAt, deviceIds };
+  return {
+    id: key.slice(PREFIX.length),
+    userId,
+    createdAt,
+    expiresAt: expiresAt ?? createdAt,
+    deviceIds,
+    ...(used && { used }),
+  };
 }

@@ -1,4 +1,4 @@
-/** Endpoints of the signed-in user and of applications: account page, user claims, and signing keys. */
+/** Endpoints about the signed-in user: the portal, the same facts as JSON, and the keys that sign assertions. */
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import {
@@ -9,6 +9,7 @@ import {
   respondHtml,
   respondJson,
 } from "../../http/respond.ts";
+import { parseQuery } from "../../shared/http/query.ts";
 import type { Html } from "../../pages/html.ts";
 import { userPage } from "../../pages/user.ts";
 import type { Clock } from "../../shared/clock.ts";
@@ -49,7 +50,9 @@ export interface UserEndpoints {
   readonly handleJwks: (exchange: Exchange) => void;
 }
 
-/** Upstreams learn of a new key within this time. On rotation, publish the old one longer. */
+const MAX_SEARCH_CHARACTERS = 100;
+
+/** Upstreams learn a new key within this; keep the old one published longer when rotating. */
 const JWKS_MAX_AGE_SECONDS = 60;
 
 export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
@@ -77,7 +80,11 @@ export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
           const sections = await Promise.all(
             deps.userSections.map((render) => render(principal, snapshot, exchange.host, exchange)),
           );
-          respondHtml(exchange, 200, userPage({ user: principal.user, expiresAt, csrfToken, sections }));
+          respondHtml(
+            exchange,
+            200,
+            userPage({ user: principal.user, expiresAt, csrfToken, search: searchOf(exchange), sections }),
+          );
         });
       }
       if (found.reason === "unavailable") return refuseUnavailable(exchange);
@@ -112,6 +119,11 @@ export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
       respondBytes(exchange, 200, [...jwksHeaders, "content-length", String(Buffer.byteLength(jwks.body))], jwks.body);
     },
   };
+}
+
+function searchOf({ query }: Exchange): string {
+  const parsed = parseQuery(query);
+  return (parsed.ok ? (parsed.values.get("q") ?? "") : "").slice(0, MAX_SEARCH_CHARACTERS);
 }
 
 function refuseUnavailable(exchange: Exchange): void {

@@ -38,7 +38,7 @@ import {
   findTarget,
   type UpstreamTarget,
 } from "./target.ts";
-import { createUserSection, DISCONNECT_PATH, type ConnectionState, type UserSection } from "./user-section.ts";
+import { createUserSection, DISCONNECT_PATH, type ConnectionState, type FindServerState } from "./user-section.ts";
 import { createUpstreamTokenStore } from "./tokens/token-store.ts";
 
 export interface UpstreamDeps {
@@ -72,12 +72,9 @@ export interface UpstreamModule extends Closable {
   /** State in the list of servers (D19): true if the user has completed the flow, or none is needed. */
   isConnected(user: Pick<User, "id">, route: CompiledRoute): Promise<boolean>;
   stateOf(userId: string, route: CompiledRoute): Promise<ConnectionState>;
-  /** Section of the account page about MCP servers. */
-  readonly userSection: UserSection;
-  /**
-   * Returns true if the user has a flow to complete before these routes work. Never true for an upstream that cannot be
-   * connected.
-   */
+  /** For the portal. */
+  readonly serverState: FindServerState;
+  /** Whether the user has a flow to complete before these routes work. Never true for an upstream that cannot be connected. */
   mustConnect(userId: string, routes: readonly CompiledRoute[]): Promise<boolean>;
   /**
    * URL where a browser connects the missing upstreams of these routes of one host, and then returns.
@@ -171,7 +168,6 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   const userSection = createUserSection({
     browser: deps.browser,
     csrf: deps.csrf,
-    blocks: deps.blocks,
     tickets,
     stateOf,
     disconnect,
@@ -194,7 +190,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     refusals,
     isConnected: async (user, route) => (await stateOf(user.id, route)) !== "disconnected",
     stateOf,
-    userSection: userSection.render,
+    serverState: userSection.serverState,
     async mustConnect(userId, routes) {
       for (const route of routes) {
         const target = findTarget(route);

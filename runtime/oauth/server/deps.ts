@@ -57,6 +57,8 @@ export interface IssuerDeps {
   readonly keys: Keys;
   readonly log: Log;
   readonly clock: Clock;
+  /** Names of a server's tools, as far as they are known; for the consent page. */
+  readonly knownTools?: ((route: CompiledRoute) => readonly string[]) | undefined;
   /** Absent: no upstream is ever connected. */
   readonly upstream?: UpstreamStep | undefined;
   /** Absent: assertions of issuers are never accepted. */

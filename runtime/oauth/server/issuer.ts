@@ -4,11 +4,8 @@
  * Files: metadata and challenge (discovery), clients/ (registration and authentication), authorize/ (request and
  * consent), grants/ (tokens), revoke, introspection/ (state of tokens), grant-records (stored data).
  */
-import type { Snapshot } from "../../config/snapshot.ts";
 import { endpointOverStore, type Endpoint } from "../../http/endpoint.ts";
-import type { Html } from "../../pages/html.ts";
 import type { Closable } from "../../shared/clock.ts";
-import type { Principal } from "../../identity/principal.ts";
 import { createLeasedRefreshes } from "../../shared/leased-refresh.ts";
 import { createRateLimit, createUntrustedLimit } from "../../shared/rate-limit.ts";
 import { respondUnavailable } from "./answer.ts";
@@ -20,7 +17,6 @@ import { createClientKeys } from "./clients/client-keys.ts";
 import { decideConsent, showConsent } from "./authorize/consent.ts";
 import type { IssuerDeps } from "./deps.ts";
 import {
-  ACCESS_PATH,
   AUTHORIZE_PATH,
   CONSENT_PATH,
   INTROSPECT_PATH,
@@ -36,12 +32,9 @@ import { introspect } from "./introspection/introspect.ts";
 import { revoke } from "./revoke.ts";
 import type { TokenDeps } from "./grants/token-request.ts";
 import { token } from "./grants/token.ts";
-import { endByForm, renderUserSection } from "./user-section.ts";
 
 export interface IssuerModule extends Closable {
   readonly endpoints: readonly Endpoint[];
-  /** Applications on the account page; undefined if there are none. */
-  userSection(principal: Principal, snapshot: Snapshot): Promise<Html | undefined>;
   /**
    * The `WWW-Authenticate` value of a 401 on an MCP server route.
    *
@@ -78,6 +71,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
     session,
     upstream,
     issuerKeys,
+    knownTools: deps.knownTools,
     clients,
     clientKeys,
     failedProofs: createRateLimit({ clock }, FAILED_PROOFS.burst, FAILED_PROOFS.perSecond),
@@ -108,10 +102,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
         revoke({ ...common, externalTokens: session.externalTokens }, exchange, snapshot),
       ),
       endpoint(["POST"], INTROSPECT_PATH, true, (exchange, snapshot) => introspect(common, exchange, snapshot)),
-      endpoint(["POST"], ACCESS_PATH, false, (exchange, snapshot) => endByForm(common, exchange, snapshot)),
     ],
-    userSection: async (principal, snapshot) =>
-      snapshot.settings.mcpEnabled ? renderUserSection(common, principal) : undefined,
     challenge,
     showAddress,
     close: refreshes.close,

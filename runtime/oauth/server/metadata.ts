@@ -22,8 +22,7 @@ export const REGISTER_PATH = "/.gateway/mcp/register";
 export const REVOKE_PATH = "/.gateway/mcp/revoke";
 export const INTROSPECT_PATH = "/.gateway/mcp/introspect";
 export const CONSENT_PATH = "/.gateway/mcp/consent";
-/** Form endpoint of the account page for revocations. */
-export const ACCESS_PATH = "/.gateway/mcp/access";
+/** Where the user page sends what a user ends. */
 
 /** RFC 7523 §2.1. */
 export const JWT_BEARER_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";

@@ -3,52 +3,9 @@
  *
  * It is a file of its own whose address has its hash, so that browsers load it once (`console/assets.ts`).
  */
+import { MONOGRAM_STYLE, TOKENS } from "../tokens.ts";
 import { CHART_STYLE } from "./charts/style.ts";
 import { LIST_STYLE } from "./lists/style.ts";
-
-const TOKENS = `
-:root {
-  color-scheme: light dark;
-  /* Surfaces */
-  --bg: #f5f6f8; --surface: #fff; --sunk: #eff1f4; --side: #fafbfc;
-  --line: #e1e5ea; --line-strong: #c8cfd8; --field: #767f8c;
-  /* Text */
-  --text: #151a21; --text-2: #48525f; --text-3: #5f6a78;
-  /* Accent */
-  --accent: #2a55c5; --accent-soft: #e8eefc; --on-accent: #fff;
-  /* States: text and strong marks / soft background / border */
-  --good: #146a2e; --good-soft: #e2f4e7; --good-line: #b4dcc0;
-  --bad: #b1221b; --bad-soft: #fdebe9; --bad-line: #f0bcb7;
-  --warn: #7d4a00; --warn-soft: #fdf1d9; --warn-line: #ecd09a;
-  /* Charts: at least 3:1 on --surface */
-  --c-allowed: #6a8ad9; --c-denied: #cb332b; --c-waiting: #b57200; --c-limited: #7b50c8; --c-failed: #27303c;
-  --c-1: #2a55c5; --c-2: #b57200; --c-3: #cb332b;
-
-  /* Type */
-  --sans: system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
-  --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace;
-  --t-xs: .75rem; --t-s: .8125rem; --t-m: .875rem; --t-l: 1rem; --t-xl: 1.25rem;
-  /* Space and shape */
-  --s1: .25rem; --s2: .5rem; --s3: .75rem; --s4: 1rem; --s5: 1.5rem; --s6: 2rem;
-  --r1: .375rem; --r2: .625rem; --shadow: 0 1px 2px rgb(16 24 40 / .05); --shadow-2: 0 8px 28px rgb(16 24 40 / .16);
-  --side-w: 14.5rem; --row: 2.375rem;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --bg: #0d1014; --surface: #14181e; --sunk: #1b2028; --side: #0a0c10;
-    --line: #252c35; --line-strong: #3a434f; --field: #7f8a98;
-    --text: #e7ebf0; --text-2: #b0bac6; --text-3: #919cab;
-    --accent: #93b2ff; --accent-soft: #18233f; --on-accent: #0a1026;
-    --good: #7fd698; --good-soft: #11291a; --good-line: #265a37;
-    --bad: #ffa199; --bad-soft: #341a18; --bad-line: #6b302b;
-    --warn: #efc064; --warn-soft: #2e230d; --warn-line: #604a1a;
-    --c-allowed: #5877c4; --c-denied: #f0665d; --c-waiting: #d99a2b; --c-limited: #a583ea; --c-failed: #d5dbe3;
-    --c-1: #86a8ff; --c-2: #e0a848; --c-3: #f0665d;
-
-    --shadow: none; --shadow-2: 0 8px 28px rgb(0 0 0 / .6);
-  }
-}
-`;
 
 const BASE = `
 *, *::before, *::after { box-sizing: border-box; }
@@ -183,6 +140,15 @@ const NARROWER = `
 @media print { :root { --bg: #fff; --surface: #fff; --sunk: #fff; --side: #fff; --text: #000; --text-2: #222; --text-3: #333; --line: #bbb; } .side, .menu-bar, .filter, .bar, .tabs, button, .skip, footer { display: none; } .app { display: block; background: none; } main { padding: 0; max-width: none; } .card, .scroll { box-shadow: none; break-inside: avoid; } .scroll { overflow: visible; border: 0; } thead { display: table-header-group; } tr { break-inside: avoid; } }
 `;
 
-export const CONSOLE_STYLE = [TOKENS, BASE, FRAME, CONTROLS, PIECES, TABLES, CHART_STYLE, LIST_STYLE, NARROWER].join(
-  "",
-);
+export const CONSOLE_STYLE = [
+  TOKENS,
+  BASE,
+  FRAME,
+  CONTROLS,
+  PIECES,
+  MONOGRAM_STYLE,
+  TABLES,
+  CHART_STYLE,
+  LIST_STYLE,
+  NARROWER,
+].join("");

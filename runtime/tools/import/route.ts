@@ -52,7 +52,6 @@ const ABOUT_LOSS: Readonly<Record<string, string>> = {
   allow_spdy: "SPDY is not spoken",
   allow_upgrades: "only listed upgrades passed there",
   depends_on: "each host signs in by itself",
-  description: "say it in a comment",
   enable_google_cloud_serverless_authentication: "the upstream will refuse requests without it",
   idp_client_id: "all routes sign in with the gateway's client",
   idp_client_secret: "all routes sign in with the gateway's client",

@@ -4,8 +4,39 @@ import { describe, expect, test } from "vitest";
 import { compilePolicy, evaluate } from "../../../runtime/policy/evaluate.ts";
 import { readArguments } from "../../../runtime/policy/mcp/argument-values.ts";
 import { OPERATORS, type CriterionDoc, type PolicyDoc } from "../../../runtime/policy/parse.ts";
-import { findReach, mayReachFrom, mayReachSomething, mayUse, type ListedItem } from "../../../runtime/policy/reach.ts";
+import {
+  findReach,
+  findToolReach,
+  mayReachFrom,
+  mayReachSomething,
+  mayUse,
+  type ListedItem,
+} from "../../../runtime/policy/reach.ts";
 import { alice, asAlice } from "../../support/facts.ts";
+
+describe("findToolReach()", () => {
+  const policy = compilePolicy([
+    { deny: { and: [{ mcp_tool: { starts_with: "delete_" } }] } },
+    { deny: { and: [{ mcp_tool_argument: { tool: "send", argument: "/to", is: "all" } }] } },
+    { approve: { and: [{ mcp_tool: { in: ["merge"] } }] } },
+    { approve: { and: [{ mcp_tool_argument: { tool: "pay", argument: "/amount", gt: 100 } }] } },
+    { allow: { and: [{ groups: "on-call" }, { mcp_tool: { not_in: ["hidden"] } }] } },
+  ]);
+  test.each([
+    ["read", "allowed", false],
+    ["delete_repo", "denied", false],
+    ["send", "allowed", true],
+    ["merge", "approval", false],
+    ["pay", "approval", true],
+    ["hidden", "unmatched", false],
+  ] as const)("%s: %s", (tool, outcome, isPartial) => {
+    const found = findToolReach(policy, alice, tool);
+    expect(found).toMatchObject({ outcome, isPartial });
+    const rules = { allowed: policy.allow, denied: policy.deny, approval: policy.approve, unmatched: [undefined] };
+    expect(rules[outcome]).toContain(found.rule);
+    expect(mayUse(policy, alice, { kind: "tool", name: tool })).toBe(outcome === "allowed" || outcome === "approval");
+  });
+});
 
 describe("mayReachSomething()", () => {
   test.each<[string, PolicyDoc, boolean]>([

@@ -63,6 +63,7 @@ describe("nestFields()", () => {
       told,
     ).toEqual([
       "name",
+      "description",
       "from",
       "to",
       "prefix",

@@ -12,25 +12,32 @@ import { parseQuery } from "../../../shared/http/query.ts";
 import { redirect, respondHtml } from "../../../http/respond.ts";
 import type { Log } from "../../../shared/log.ts";
 import { pageHeaders } from "../../../pages/layout.ts";
-import { consentPage, NO_ACCESS_STATUS, noAccessPage, type AccessLength } from "../../../pages/consent.ts";
+import {
+  consentPage,
+  NO_ACCESS_STATUS,
+  noAccessPage,
+  type AccessLength,
+  type ConsentTools,
+} from "../../../pages/consent.ts";
 import { continuePage } from "../../../pages/signed-out.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
-import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import type { Clock } from "../../../shared/clock.ts";
 import { visibleText } from "../../../shared/json/visible-text.ts";
 import { hashSecret, type Keys } from "../../../shared/keys.ts";
 import { helpfulProviders, otherProviders } from "../../../identity/sign-in/choose-provider.ts";
 import { isFromOwnForm, refuseScript } from "../../../identity/csrf.ts";
-import type { Principal } from "../../../identity/principal.ts";
+import { nameOf, type Principal } from "../../../identity/principal.ts";
 import { findSite, type Site } from "../../../identity/sites.ts";
 import type { Store } from "../../../store/store.ts";
 import { BLOCKED_PAGE, redirectRefusal, refuse, respondNotFound, respondPage, respondUnavailable } from "../answer.ts";
-import { keepClient, type Client, type ClientDeps } from "../clients/client.ts";
-import type { IssuerSession, UpstreamStep } from "../deps.ts";
+import { keepClient, type ClientDeps } from "../clients/client.ts";
+import type { IssuerDeps, IssuerSession, UpstreamStep } from "../deps.ts";
 import type { McpServerRoute } from "../find-issuer.ts";
 import { codeKey } from "../grant-records.ts";
 import { issueCode } from "../grants/grants.ts";
 import { CONSENT_PATH } from "../metadata.ts";
 import { isLoopbackRedirectUri, redirectSource, redirectTarget, withAnswer } from "../clients/redirect-uri.ts";
+import { accessLength, consentScopes, consentTools } from "./consent-parts.ts";
 import type { RequestStates } from "./request-state.ts";
 import { findWaiting, isRemembered, mayReach, remember, type Waiting } from "./waiting-request.ts";
 
@@ -42,6 +49,7 @@ export interface ConsentDeps {
   readonly clients: ClientDeps;
   readonly requests: RequestStates;
   readonly upstream?: UpstreamStep | undefined;
+  readonly knownTools?: IssuerDeps["knownTools"];
   readonly keys: Keys;
   readonly clock: Clock;
   readonly log: Log;
@@ -114,15 +122,11 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
     clientHost: client.documentHost,
     redirectTarget: redirectTarget(request.redirectUri),
     isLoopback: isLoopbackRedirectUri(request.redirectUri),
-    scopes: request.scope.split(" ").map((scope) => ({ scope, tools: toolsOf(scope, waiting.routes) })),
+    scopes: consentScopes(request.scope, waiting.routes),
+    tools: consentTools(deps, waiting.routes, principal),
     access: accessLength(deps, snapshot, client, principal),
   });
   respondHtml(exchange, 200, page, formHeaders(waiting));
-}
-
-/** Tool names from the settings of the routes. */
-function toolsOf(scope: string, routes: readonly McpServerRoute[]): readonly string[] {
-  return [...new Set(routes.flatMap(({ mcp }) => mcp.toolScopes?.tools.get(scope) ?? []))];
 }
 
 /** POST: the decision. */
@@ -232,14 +236,6 @@ async function issue(
   ]);
 }
 
-/** Same as in the grant, see `createGrant`. */
-function accessLength(deps: ConsentDeps, snapshot: Snapshot, client: Client, principal: Principal): AccessLength {
-  const { refreshToken: idleSeconds, refreshTokenAbsolute: totalSeconds } = snapshot.settings.lifetimes;
-  if (client.metadata.grant_types.includes("refresh_token")) return { kind: "while-used", idleSeconds, totalSeconds };
-  const endsAt = Math.min(principal.expiresAt, epochSeconds(deps.clock) + (totalSeconds ?? Infinity));
-  return { kind: "session", ends: new Date(endsAt * 1000) };
-}
-
 function reachableOf({ routes }: Waiting, { user }: Principal): readonly McpServerRoute[] {
   return routes.filter((route) => mayReachSomething(route.policy, user));
 }
@@ -251,7 +247,7 @@ function commonParts(deps: ConsentDeps, waiting: Waiting, principal: Principal, 
   return {
     clientName: visibleText(client.metadata.client_name ?? client.id),
     servers: routes.map((route) => ({ name: route.name, url: route.mcp.resource, isSilent: silent?.has(route.key) })),
-    user: user.email || user.name || user.id,
+    user: nameOf(user),
     form: { action: CONSENT_PATH, requestId: text, csrfToken: deps.session.csrf.token(principal, formName(id)) },
   };
 }

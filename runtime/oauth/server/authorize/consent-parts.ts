@@ -1,0 +1,48 @@
+/** What the consent page says of the access that is asked for. */
+import type { Snapshot } from "../../../config/snapshot.ts";
+import type { Principal } from "../../../identity/principal.ts";
+import type { AccessLength, ConsentScope, ConsentTools } from "../../../pages/consent.ts";
+import { findToolReach } from "../../../policy/reach.ts";
+import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import { visibleText } from "../../../shared/json/visible-text.ts";
+import type { Client } from "../clients/client.ts";
+import type { IssuerDeps } from "../deps.ts";
+import type { McpServerRoute } from "../find-issuer.ts";
+
+/** @param scope of the request, separated by blanks; tools are named as the settings of the routes name them */
+export function consentScopes(scope: string, routes: readonly McpServerRoute[]): readonly ConsentScope[] {
+  return scope.split(" ").map((each) => ({
+    scope: each,
+    tools: [...new Set(routes.flatMap(({ mcp }) => mcp.toolScopes?.tools.get(each) ?? []))],
+  }));
+}
+
+/** What this user can do with the tools of the one server; undefined: none is known. */
+export function consentTools(
+  { knownTools }: Pick<IssuerDeps, "knownTools">,
+  routes: readonly McpServerRoute[],
+  { user }: Principal,
+): ConsentTools | undefined {
+  const [route] = routes;
+  const names = routes.length === 1 && route ? (knownTools?.(route) ?? []) : [];
+  if (!route || names.length === 0) return undefined;
+  const tools = { allowed: [] as string[], approval: [] as string[], denied: [] as string[] };
+  for (const name of names) {
+    const { outcome } = findToolReach(route.policy, user, name);
+    tools[outcome === "unmatched" ? "denied" : outcome].push(visibleText(name));
+  }
+  return tools;
+}
+
+/** The same end that the grant will have, see `createGrant`. */
+export function accessLength(
+  { clock }: { readonly clock: Clock },
+  snapshot: Snapshot,
+  client: Client,
+  principal: Principal,
+): AccessLength {
+  const { refreshToken: idleSeconds, refreshTokenAbsolute: totalSeconds } = snapshot.settings.lifetimes;
+  if (client.metadata.grant_types.includes("refresh_token")) return { kind: "while-used", idleSeconds, totalSeconds };
+  const endsAt = Math.min(principal.expiresAt, epochSeconds(clock) + (totalSeconds ?? Infinity));
+  return { kind: "session", ends: new Date(endsAt * 1000) };
+}

@@ -1,0 +1,174 @@
+/**
+ * The portal's cards: MCP servers and web applications that the signed-in user can reach.
+ *
+ * A route is shown when the policy could allow this user some request; it is decided by the function that also decides which
+ * servers and tools lists have. Bounded: at most MOST_SHOWN cards, others are found by the search.
+ */
+import type { CompiledRoute } from "../config/compiled.ts";
+import type { Snapshot } from "../config/snapshot.ts";
+import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
+import { clientRecipes } from "../features/mcp/known-clients.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Blocks } from "../identity/blocks.ts";
+import type { Principal } from "../identity/principal.ts";
+import { findSite } from "../identity/sites.ts";
+import type { UserSection } from "../identity/users/user-endpoints.ts";
+import type { FindServerState } from "../oauth/client/user-section.ts";
+import { findTarget } from "../oauth/client/target.ts";
+import { cardsSection, type CardParts, type CardsView, type SetupParts } from "../pages/portal/cards.ts";
+import { findReach, mayReachSomething, mayUse } from "../policy/reach.ts";
+import { parseQuery } from "../shared/http/query.ts";
+import { visibleText } from "../shared/json/visible-text.ts";
+
+export interface CardsDeps {
+  /** Blocked routes are not shown. */
+  readonly blocks: Pick<Blocks, "find">;
+  /** State of the user's account at the upstream, and what changes it. */
+  readonly serverState: FindServerState;
+  /** Names of a server's tools, as far as they are known. */
+  readonly knownTools: (route: CompiledRoute) => readonly string[];
+  /** What this process knows of upstreams. */
+  readonly upstreams: () => readonly Pick<UpstreamStatus, "route" | "healthy">[];
+}
+
+const MOST_SHOWN = 60;
+const MOST_TOOLS_SHOWN = 100;
+const MAX_SEARCH_CHARACTERS = 100;
+const PAGE = "/.gateway/";
+
+const TYPES = [
+  ["", "All"],
+  ["server", "MCP servers"],
+  ["app", "Web apps"],
+] as const;
+
+interface Asked {
+  readonly search: string;
+  readonly type: "" | "server" | "app";
+  /** Key of the route whose set-up is open. */
+  readonly setup: string | undefined;
+}
+
+export function cardsUserSection(deps: CardsDeps): UserSection {
+  return async (principal, snapshot, host, exchange) => {
+    if (!findSite(snapshot, host)) return undefined;
+    const asked = readAsked(exchange);
+    const mine = snapshot.routes.filter((route) => isShown(deps, snapshot, principal, route));
+    const found = mine.filter((route) => isFound(deps, principal, route, asked.search.toLowerCase()));
+    const ofType = found.filter((route) => asked.type === "" || kindOf(route) === asked.type);
+    const shown = ofType.slice(0, MOST_SHOWN);
+    const down = routesDown(deps.upstreams());
+    const view: CardsView = {
+      cards: await Promise.all(
+        shown.map((route) => cardOf(deps, principal, snapshot, { host, asked, route, isDown: down.has(route.key) })),
+      ),
+      search: visibleText(asked.search),
+      tabs: TYPES.map(([type, name]) => ({
+        href: addressOf({ ...asked, type, setup: undefined }),
+        name,
+        count: found.filter((route) => type === "" || kindOf(route) === type).length,
+        isCurrent: type === asked.type,
+      })),
+      isCut: ofType.length > shown.length,
+      setup: setupOf(deps, principal, snapshot, { asked, routes: mine }),
+    };
+    return cardsSection(view);
+  };
+}
+
+/** Routes without a healthy upstream. */
+function routesDown(upstreams: ReturnType<CardsDeps["upstreams"]>): ReadonlySet<string> {
+  const up = new Set(upstreams.filter(({ healthy }) => healthy).map(({ route }) => route));
+  return new Set(upstreams.map(({ route }) => route).filter((route) => !up.has(route)));
+}
+
+function readAsked(exchange: Exchange): Asked {
+  const query = parseQuery(exchange.query);
+  const values = query.ok ? query.values : new Map<string, string>();
+  const type = TYPES.find(([each]) => each === values.get("type"))?.[0] ?? "";
+  const search = (values.get("q") ?? "").trim().slice(0, MAX_SEARCH_CHARACTERS);
+  return { search, type, setup: values.get("setup") };
+}
+
+function addressOf({ search, type, setup }: Asked): string {
+  const query = new URLSearchParams();
+  if (search !== "") query.set("q", search);
+  if (type !== "") query.set("type", type);
+  if (setup !== undefined) query.set("setup", setup);
+  const text = query.toString();
+  return `${PAGE}${text === "" ? "" : `?${text}`}${setup === undefined ? "" : "#setup"}`;
+}
+
+function kindOf({ mcp }: CompiledRoute): "server" | "app" {
+  return mcp?.kind === "server" ? "server" : "app";
+}
+
+function isShown({ blocks }: CardsDeps, { settings }: Snapshot, { user }: Principal, route: CompiledRoute): boolean {
+  if (blocks.find({ routeKey: route.key })) return false;
+  if (route.mcp?.kind === "server") return settings.mcpEnabled && mayReachSomething(route.policy, user);
+  // Without one address there is nothing to open: patterns, wildcard hosts. Redirects lead to pages that are shown.
+  if (route.isWildcard || route.match.kind === "regex" || route.answer?.kind === "redirect") return false;
+  return findReach(route.policy, user, true).may !== "none";
+}
+
+/** By name, description, address and names of tools. */
+function isFound(deps: CardsDeps, { user }: Principal, route: CompiledRoute, search: string): boolean {
+  if (search === "") return true;
+  const texts = [route.name, route.description ?? "", urlOf(route)];
+  if (texts.some((text) => text.toLowerCase().includes(search))) return true;
+  return kindOf(route) === "server" && ownTools(deps, user, route).some((tool) => tool.toLowerCase().includes(search));
+}
+
+function urlOf(route: CompiledRoute): string {
+  if (kindOf(route) === "server") return findTarget(route)?.server.resource ?? route.origin;
+  return `${route.origin}${route.match.kind === "exact" ? route.match.path : `${route.base}/`}`;
+}
+
+function ownTools({ knownTools }: CardsDeps, user: Principal["user"], route: CompiledRoute): readonly string[] {
+  return knownTools(route).filter((name) => mayUse(route.policy, user, { kind: "tool", name }));
+}
+
+async function cardOf(
+  deps: CardsDeps,
+  principal: Principal,
+  snapshot: Snapshot,
+  {
+    host,
+    asked,
+    route,
+    isDown,
+  }: { readonly host: string; readonly asked: Asked; readonly route: CompiledRoute; readonly isDown: boolean },
+): Promise<CardParts> {
+  const kind = kindOf(route);
+  const server = kind === "server" ? await deps.serverState(principal, snapshot, host, route) : undefined;
+  const tools = kind === "server" ? deps.knownTools(route) : [];
+  return {
+    name: visibleText(route.name),
+    description: visibleText(route.description ?? ""),
+    kind,
+    url: urlOf(route),
+    state: isDown ? "unavailable" : server === undefined || server.state === "not-needed" ? "ready" : server.state,
+    tools: tools.length === 0 ? undefined : ownTools(deps, principal.user, route).length,
+    connectUrl: server?.connectUrl,
+    setupHref: addressOf({ ...asked, setup: route.key }),
+    disconnect: server?.state === "connected" ? server.disconnect : undefined,
+  };
+}
+
+function setupOf(
+  deps: CardsDeps,
+  { user }: Principal,
+  { settings }: Snapshot,
+  { asked, routes }: { readonly asked: Asked; readonly routes: readonly CompiledRoute[] },
+): SetupParts | undefined {
+  const route = routes.find(({ key, mcp }) => key === asked.setup && mcp?.kind === "server");
+  if (!route) return undefined;
+  const url = urlOf(route);
+  return {
+    name: visibleText(route.name),
+    url,
+    recipes: clientRecipes(route.name, url, settings.mcpAllowedClientIdDomains),
+    tools: ownTools(deps, user, route).slice(0, MOST_TOOLS_SHOWN).map(visibleText),
+    closeHref: addressOf({ ...asked, setup: undefined }),
+  };
+}

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+
+import type { Exchange } from "../../../../runtime/http/exchange.ts";
+import { createRecords, SESSIONS_TAG, userTag } from "../../../../runtime/identity/identity-records.ts";
+import { browserName } from "../../../../runtime/identity/users/browser-name.ts";
+import { createSessionUse } from "../../../../runtime/identity/users/session-use.ts";
+import { createMemoryStore } from "../../../../runtime/store/memory.ts";
+import { createTestClock } from "../../../support/clock.ts";
+import { userId } from "../../../support/users.ts";
+
+const CHROME = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36";
+
+test.each([
+  [CHROME, "Chrome on macOS"],
+  [`${CHROME} Edg/140.0`, "Edge on macOS"],
+  ["Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Windows"],
+  ["Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Mobile/15E148 Safari/604.1", "Safari on iOS"],
+  ["<script>", "Browser"],
+  [undefined, "Browser"],
+])("browserName(%s)", (text, name) => {
+  expect(browserName(text)).toBe(name);
+});
+
+test("a session's use is written at most every five minutes, and never for a session that has ended", async () => {
+  const clock = createTestClock();
+  const store = createMemoryStore({ clock });
+  const records = createRecords(store);
+  const owner = userId("alice");
+  const now = Math.floor(clock.now() / 1000);
+  const tags = [SESSIONS_TAG, userTag(owner)];
+  await records.sessions.put("s", { userId: owner, createdAt: now }, { expiresAt: now + 9000, tags });
+  let reads = 0;
+  const counted = { ...records.sessions, get: (id: string) => ((reads += 1), records.sessions.get(id)) };
+  const pending: Promise<unknown>[] = [];
+  const put: typeof counted.put = (...of) => {
+    const written = records.sessions.put(...of);
+    pending.push(written);
+    return written;
+  };
+  const use = createSessionUse({ records: { sessions: { ...counted, put } }, clock });
+  const note = async (id: string, remoteAddress: string): Promise<void> => {
+    use.note(id, { remoteAddress, header: () => CHROME } as unknown as Exchange);
+    // The store is in memory: a few turns are enough.
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+    await Promise.all(pending);
+  };
+  for (let time = 0; time < 3; time += 1) await note("s", "10.0.0.1");
+  expect(reads).toBe(1);
+  const found = await records.sessions.get("s");
+  expect([found?.version, found?.value.used, found?.tags, found?.expiresAt]).toEqual([
+    2,
+    { at: now, ip: "10.0.0.1", browser: "Chrome on macOS" },
+    tags,
+    now + 9000,
+  ]);
+  clock.advance(301_000);
+  await note("s", "10.0.0.2");
+  expect((await records.sessions.get("s"))?.value.used?.ip).toBe("10.0.0.2");
+  await records.sessions.delete("s");
+  clock.advance(301_000);
+  await note("s", "10.0.0.3");
+  expect(await records.sessions.get("s")).toBeUndefined();
+});

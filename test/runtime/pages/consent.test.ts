@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+
+import { consentPage, type ConsentParts } from "../../../runtime/pages/consent.ts";
+
+const PARTS: ConsentParts = {
+  clientName: "Claude Code",
+  clientHost: "claude.ai",
+  servers: [{ name: "Refund desk", url: "https://desk.example.com/mcp" }],
+  scopes: [{ scope: "mcp", tools: [] }],
+  access: { kind: "while-used", idleSeconds: 3600, totalSeconds: undefined },
+  user: "bob@example.com",
+  redirectTarget: "127.0.0.1:1",
+  isLoopback: true,
+  form: { action: "/x", requestId: "r", csrfToken: "t" },
+};
+
+const itemsOf = (text: string): readonly string[] =>
+  [...text.matchAll(/<li>([\s\S]*?)<\/li>/g)].map((match) =>
+    (match[1] ?? "")
+      .replace(/<[^>]*>/g, "")
+      .replace(/\s+/g, " ")
+      .trim(),
+  );
+
+test("the consent page says which tools the client can call for this user, and which it cannot", () => {
+  const names = Array.from({ length: 14 }, (_, index) => `read_${index}`);
+  const text = consentPage({ ...PARTS, tools: { allowed: names, approval: ["refund"], denied: ["<delete>"] } });
+  expect(itemsOf(text).slice(0, 5)).toEqual([
+    "Act on your behalf on this MCP server, with your own permissions",
+    `Call ${names.slice(0, 12).join(", ")} and 2 more`,
+    "Call refund, some calls only after an approval",
+    "Call &#60;delete&#62;",
+    "Use any other server, or do what you cannot do yourself",
+  ]);
+  expect(text).toContain("Verified by claude.ai");
+});
+
+test("a name that only the client states is unverified", () => {
+  expect(consentPage({ ...PARTS, clientHost: undefined })).toContain("Unverified name");
+});
