@@ -150,7 +150,7 @@ export const requirements: readonly Requirement[] = [
     section: tokens,
     text: "The External Token has limited scope and lifetime.",
     verifiedBy: [
-      "test/flows/issuer-gateway.test.ts#R5: a token for one route is worth nothing on the other",
+      "test/flows/issuer-gateway.test.ts#R5: a token for one route is invalid on the other",
       "test/flows/issuer-gateway.test.ts#an access token ends after 15 minutes, and a refresh gives another",
     ],
   },
@@ -405,7 +405,7 @@ export const requirements: readonly Requirement[] = [
     section: adaptation,
     text: "With client id and secret but no endpoint, endpoints are discovered through RFC 9728 and there is no dynamic registration.",
     verifiedBy: [
-      "test/flows/upstream-connect.test.ts#endpoints are discovered through RFC 9728, the given credentials are used, nothing is registered",
+      "test/flows/upstream-connect.test.ts#endpoints are discovered through RFC 9728, the configured credentials are used, nothing is registered",
     ],
   },
   {
@@ -778,7 +778,7 @@ export const requirements: readonly Requirement[] = [
     section: states,
     text: "The new session is evaluated under current policy.",
     verifiedBy: [
-      "test/flows/issuer-refresh.test.ts#current policy decides: somebody whom it lets do nothing any more gets invalid_grant",
+      "test/flows/issuer-refresh.test.ts#current policy decides: a user without access gets invalid_grant",
       "test/flows/issuer-refresh.test.ts#current claims decide",
     ],
   },
@@ -908,7 +908,7 @@ export const requirements: readonly Requirement[] = [
     section: endpoints,
     text: "The authorization server accepts URL-based client IDs whose host is allowed.",
     verifiedBy: [
-      "test/flows/client-documents.test.ts#is offered in the metadata, and signs a user in who can then call the server",
+      "test/flows/client-documents.test.ts#is supported by the metadata, and its user can sign in and call the server",
     ],
   },
 
@@ -1056,7 +1056,7 @@ export const requirements: readonly Requirement[] = [
     section: auth,
     text: "MCP clients may use client ID metadata documents; the host must match `mcp_allowed_client_id_domains`.",
     verifiedBy: [
-      "test/flows/client-documents.test.ts#is offered in the metadata, and signs a user in who can then call the server",
+      "test/flows/client-documents.test.ts#is supported by the metadata, and its user can sign in and call the server",
       "test/flows/client-documents.test.ts#a URL client id outside the list shows the administrator's restriction, and its host is never contacted",
     ],
   },
@@ -1184,7 +1184,7 @@ export const requirements: readonly Requirement[] = [
     section: errors,
     text: "A refresh whose session recreation fails answers `invalid_grant`.",
     verifiedBy: [
-      "test/flows/issuer-refresh.test.ts#the provider refusing gives invalid_grant, and the client must authorize anew",
+      "test/flows/issuer-refresh.test.ts#a rejection by the provider gives invalid_grant, and the client must authorize again",
     ],
   },
   {
@@ -1273,7 +1273,7 @@ export const requirements: readonly Requirement[] = [
     id: "versioning.prm",
     section: versioning,
     text: "MCP behavior follows RFC 9728 protected-resource metadata.",
-    verifiedBy: ["test/flows/issuer-metadata.test.ts#R2: stands at the root too when one route is the whole host"],
+    verifiedBy: ["test/flows/issuer-metadata.test.ts#R2: is also at the root if one route is the whole host"],
   },
   {
     id: "versioning.cimd",
@@ -1281,7 +1281,7 @@ export const requirements: readonly Requirement[] = [
     text: "MCP behavior follows the client ID metadata document specification.",
     verifiedBy: [
       "test/flows/client-documents.test.ts#proves itself with private_key_jwt and the keys at its jwks_uri",
-      "test/flows/client-documents.test.ts#is offered in the metadata, and signs a user in who can then call the server",
+      "test/flows/client-documents.test.ts#is supported by the metadata, and its user can sign in and call the server",
     ],
   },
   {

@@ -25,7 +25,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "an untrusted client on the internet",
       tries: "have something done after a request that was refused",
       kind: "E",
-      test: "test/hostile/pipelined.test.ts#what is pipelined behind %s is not done",
+      test: "test/hostile/pipelined.test.ts#a request pipelined after %s is not executed",
     },
     {
       attacker: "an untrusted client on the internet",
@@ -49,7 +49,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "an untrusted client on the internet",
       tries: "keep connections open that never end",
       kind: "D",
-      test: "test/hostile/sockets.test.ts#240 strangers who never close their end leave no descriptor behind",
+      test: "test/hostile/sockets.test.ts#240 clients that never close their end leave no descriptor behind",
     },
     {
       attacker: "an untrusted client on the internet",
@@ -103,7 +103,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "an untrusted client on the internet",
       tries: "request many responses and read none, with an HTTP/2 window of 0",
       kind: "D",
-      test: "test/hostile/held-bytes.test.ts#answers that nobody takes are bounded for one address, and given back",
+      test: "test/hostile/held-bytes.test.ts#unread responses are bounded for one address, and released",
     },
     {
       attacker: "an untrusted client on the internet",
@@ -115,7 +115,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "an untrusted client on the internet",
       tries: "learn from a refusal what is configured",
       kind: "I",
-      test: "test/hostile/targets.test.ts#carry the request id in header and body, and tell nothing of the configuration",
+      test: "test/hostile/targets.test.ts#have the request id in header and body, and reveal nothing of the configuration",
     },
   ],
   "MCP messages": [
@@ -129,7 +129,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a signed-in user",
       tries: "reach a denied tool by arguments, methods or lists around the rule",
       kind: "E",
-      test: "test/hostile/lists.test.ts#what is left out of lists cannot be called, read or completed either",
+      test: "test/hostile/lists.test.ts#hidden entries cannot be called, read or completed either",
     },
     {
       attacker: "a signed-in user",
@@ -159,7 +159,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a signed-in user",
       tries: "continue an MCP session of another user",
       kind: "S",
-      test: "test/hostile/mcp-messages.test.ts#of another user: the words say what the client has to do, and not whose it is",
+      test: "test/hostile/mcp-messages.test.ts#of another user: the message tells the client what to do, without naming the user",
     },
     {
       attacker: "a malicious upstream",
@@ -183,7 +183,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a malicious upstream",
       tries: "hide a changed tool in the response to something else",
       kind: "T",
-      test: "test/hostile/tool-lock-evasion.test.ts#in what stands where a stream was asked for is refused",
+      test: "test/hostile/tool-lock-evasion.test.ts#in a response instead of the requested stream is rejected",
     },
     {
       attacker: "a malicious MCP client",
@@ -197,7 +197,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a malicious MCP client",
       tries: "use a credential of one kind at a door for another",
       kind: "SE",
-      test: "test/hostile/token-kinds.test.ts#every kind of credential at every door: only its own passes",
+      test: "test/hostile/token-kinds.test.ts#every kind of credential at every endpoint: only its own passes",
     },
     {
       attacker: "a signed-in user",
@@ -209,7 +209,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "an untrusted client on the internet",
       tries: "get in while the store or a key is unavailable",
       kind: "S",
-      test: "test/hostile/mcp-messages.test.ts#a store that cannot be asked is 503, not a verdict",
+      test: "test/hostile/mcp-messages.test.ts#an unavailable store is 503, not a denial",
     },
     {
       attacker: "an untrusted client on the internet",
@@ -221,13 +221,13 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a reader of logs",
       tries: "find a credential in logs or records",
       kind: "I",
-      test: "test/hostile/whole-gateway.test.ts#stands in no log line and no record either",
+      test: "test/hostile/whole-gateway.test.ts#are in no log line and no record either",
     },
     {
       attacker: "a signed-in user",
       tries: "use a session after its sign-out",
       kind: "S",
-      test: "test/hostile/sign-out-postgres.test.ts#is in force at the other one within two seconds",
+      test: "test/hostile/sign-out-postgres.test.ts#is effective at the other one within two seconds",
     },
     {
       attacker: "a signed-in user",
@@ -239,7 +239,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "an untrusted client on the internet",
       tries: "use a session that was taken from its browser on another device",
       kind: "S",
-      test: "test/hostile/devices.test.ts#nothing of a route that asks for a device reaches its upstream, whichever way it asks",
+      test: "test/hostile/devices.test.ts#no request to a route that requires a device reaches its upstream, whatever the rule",
     },
   ],
   "approvals of tool calls": [
@@ -247,7 +247,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a signed-in user",
       tries: "use an approval for another call than the one that was shown",
       kind: "T",
-      test: "test/flows/approvals.test.ts#is good for exactly what was shown: not for another number, user or grant",
+      test: "test/flows/approvals.test.ts#is approved for exactly the displayed arguments, user and grant",
     },
     {
       attacker: "a signed-in user",
@@ -259,25 +259,25 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a malicious MCP client",
       tries: "use one approval for several calls",
       kind: "E",
-      test: "test/flows/approvals.test.ts#many at once are one call",
+      test: "test/flows/approvals.test.ts#many concurrent requests are one call",
     },
     {
       attacker: "a malicious MCP client",
       tries: "show a user something else than what is approved",
       kind: "S",
-      test: "test/flows/approvals.test.ts#hides nothing: markup, what is invisible, and what turns the direction round",
+      test: "test/flows/approvals.test.ts#shows everything: markup, invisible characters and direction marks",
     },
     {
       attacker: "a signed-in user",
       tries: "deny afterwards that they decided",
       kind: "R",
-      test: "test/hostile/approvals.test.ts#who decided about a call is recorded for the audit",
+      test: "test/hostile/approvals.test.ts#the approver of a call is recorded for the audit",
     },
     {
       attacker: "a malicious MCP client",
       tries: "keep others from asking",
       kind: "D",
-      test: "test/hostile/approvals.test.ts#keeps nobody else from asking",
+      test: "test/hostile/approvals.test.ts#does not block other callers",
     },
   ],
   "tasks of MCP servers": [
@@ -291,13 +291,13 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a malicious upstream",
       tries: "hand out tasks that no client asked for",
       kind: "S",
-      test: "test/hostile/tasks.test.ts#a stream that tells of tasks nobody has asked it for makes nobody theirs",
+      test: "test/hostile/tasks.test.ts#a stream about unrequested tasks gives no user access to them",
     },
     {
       attacker: "a malicious upstream",
       tries: "fill memory with tasks",
       kind: "D",
-      test: "test/hostile/tasks.test.ts#thousands of tasks keep nothing here, and each has one id",
+      test: "test/hostile/tasks.test.ts#thousands of tasks use no memory here, and each has one id",
     },
   ],
   "OAuth clients": [
@@ -347,7 +347,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "an untrusted client on the internet",
       tries: "have the gateway fetch documents without end",
       kind: "D",
-      test: "test/hostile/budgets.test.ts#one peer cannot use up what a pattern has, not with a whole IPv6 network either",
+      test: "test/hostile/budgets.test.ts#one peer cannot exhaust a pattern's budget, not even with a whole IPv6 network",
     },
   ],
   "trusted issuers (`identity_issuers`)": [
@@ -361,7 +361,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a trusted issuer, platform or directory",
       tries: "bring its own key or address in the statement",
       kind: "S",
-      test: "test/hostile/id-jag.test.ts#by its signature: of a key that its own header brings, or leads to",
+      test: "test/hostile/id-jag.test.ts#by its signature: a key from its own header, or at a URL in it",
     },
     {
       attacker: "a trusted issuer, platform or directory",
@@ -387,7 +387,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a trusted issuer, platform or directory",
       tries: "have a job's token taken for another job's",
       kind: "S",
-      test: "test/hostile/workload-fuzz.test.ts#signed claims of any kind: a token is given to the one workload that fits, or to nobody",
+      test: "test/hostile/workload-fuzz.test.ts#signed claims of any kind: only a matching workload gets a token",
     },
     {
       attacker: "a trusted issuer, platform or directory",
@@ -399,13 +399,13 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a trusted issuer, platform or directory",
       tries: "be taken for a user",
       kind: "E",
-      test: "test/hostile/workload.test.ts#by its issuer's uses: one that vouches for people makes no workloads",
+      test: "test/hostile/workload.test.ts#by its issuer's uses: an issuer for users asserts no workloads",
     },
     {
       attacker: "a team that publishes",
       tries: "continue to publish after the job was taken away",
       kind: "E",
-      test: "test/hostile/publish-workloads.test.ts#is no right that its minted token keeps: what it gave ends when the boot file takes the job away",
+      test: "test/hostile/publish-workloads.test.ts#is a right that its issued token loses when the job is removed from the main configuration file",
     },
   ],
   "logout by trusted issuers (use `logout`)": [
@@ -419,7 +419,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a trusted issuer, platform or directory",
       tries: "end users of another issuer",
       kind: "D",
-      test: "test/hostile/global-revocation.test.ts#403: whom the issuer may not speak about",
+      test: "test/hostile/global-revocation.test.ts#403: users of other issuers",
     },
     {
       attacker: "a signed-in user",
@@ -477,7 +477,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a trusted issuer, platform or directory",
       tries: "be the user of another provider",
       kind: "S",
-      test: "test/flows/second-provider.test.ts#have two users, each with what their own provider says",
+      test: "test/flows/second-provider.test.ts#have two users, each with the claims of their own provider",
     },
     {
       attacker: "a malicious web page in a user's browser",
@@ -503,7 +503,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a signed-in user",
       tries: "count with an address that the provider does not verify",
       kind: "S",
-      test: "test/hostile/claims.test.ts#counts where the provider is silent, until the settings ask for its word",
+      test: "test/hostile/claims.test.ts#counts without email_verified, unless the settings require it",
     },
     {
       attacker: "a signed-in user",
@@ -541,7 +541,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a malicious upstream",
       tries: "be given a credential of the gateway",
       kind: "I",
-      test: "test/hostile/whole-gateway.test.ts#holds no credential of ours but the application's own",
+      test: "test/hostile/whole-gateway.test.ts#contain no credential of ours except the application's own",
     },
     {
       attacker: "a malicious upstream",
@@ -559,7 +559,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a malicious upstream",
       tries: "be given codes of another authorization server (mix-up)",
       kind: "I",
-      test: "test/flows/upstream-mix-up.test.ts#metadata with another server's authorization endpoint send nobody there",
+      test: "test/flows/upstream-mix-up.test.ts#metadata with another server's authorization endpoint cause no redirect there",
     },
     {
       attacker: "a malicious upstream",
@@ -573,7 +573,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a team that publishes",
       tries: "take down others by a bad slice",
       kind: "D",
-      test: "test/hostile/neighbours.test.ts#is judged against what is in force, and is live",
+      test: "test/hostile/neighbours.test.ts#is validated against the active configuration, and goes live",
     },
     {
       attacker: "a team that publishes",
@@ -585,13 +585,13 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a team that publishes",
       tries: "publish under the name of another",
       kind: "S",
-      test: "test/hostile/publish-tokens.test.ts#publishes nobody else's slice under its own name",
+      test: "test/hostile/publish-tokens.test.ts#publishes no other owner's slice under its own name",
     },
     {
       attacker: "a team that publishes",
       tries: "continue a token that has ended",
       kind: "S",
-      test: "test/hostile/minted-tokens.test.ts#is good at every replica, and as long as the token that it was minted with is in the boot file",
+      test: "test/hostile/minted-tokens.test.ts#is valid at every replica while its issuing token is in the main configuration file",
     },
     {
       attacker: "a team that publishes",
@@ -625,7 +625,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a team that publishes",
       tries: "take a host of another namespace",
       kind: "S",
-      test: "test/hostile/kubernetes-namespaces.test.ts#is not taken by an Exact path beside its Ingress",
+      test: "test/hostile/kubernetes-namespaces.test.ts#is not claimed by an Exact path next to its Ingress",
     },
     {
       attacker: "a team that publishes",
@@ -651,7 +651,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a team that publishes",
       tries: "serve another owner's host over an open connection",
       kind: "S",
-      test: "test/hostile/host-certificates.test.ts#serves the hosts of others by their own routes, and 421 for those of nobody",
+      test: "test/hostile/host-certificates.test.ts#serves other owners' hosts by their own routes, and 421 for unknown hosts",
     },
     {
       attacker: "a reader of logs",
@@ -671,7 +671,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a team that publishes",
       tries: "open more than the path of a challenge",
       kind: "E",
-      test: "test/hostile/kubernetes-namespaces.test.ts#is public on that one path of a host of its namespace, and changes nothing beside it",
+      test: "test/hostile/kubernetes-namespaces.test.ts#is public on that one path of a host of its namespace, and changes nothing else",
     },
   ],
   "addresses of owners' upstreams": [
@@ -685,7 +685,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a team that publishes",
       tries: "keep a connection after its permission was withdrawn",
       kind: "E",
-      test: "test/hostile/local-upstreams.test.ts#leave that is taken back ends what was reached",
+      test: "test/hostile/local-upstreams.test.ts#a revoked permission ends open connections",
     },
   ],
   "MCP server routes' paths": [
@@ -693,13 +693,13 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a signed-in user",
       tries: "reach another path of the server with its operator's credential",
       kind: "E",
-      test: "test/hostile/mcp-paths.test.ts#what is no MCP endpoint is 404 and stays unheard",
+      test: "test/hostile/mcp-paths.test.ts#other paths than MCP endpoints are 404 and are not forwarded",
     },
     {
       attacker: "an untrusted client on the internet",
       tries: "learn what is served",
       kind: "I",
-      test: "test/hostile/mcp-paths.test.ts#without a token nobody learns what is served",
+      test: "test/hostile/mcp-paths.test.ts#without a token the served paths are not revealed",
     },
   ],
   "announced addresses (MCP 2024-11-05)": [
@@ -713,7 +713,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a signed-in user",
       tries: "post to the address of another user",
       kind: "E",
-      test: "test/hostile/legacy-sse.test.ts#the address of another user, another route, or nobody's is 404 and stays unheard",
+      test: "test/hostile/legacy-sse.test.ts#the address of another user, another route, or an unknown one is 404 and is not forwarded",
     },
   ],
   "the console": [
@@ -771,7 +771,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a malicious MCP client",
       tries: "put markup into a page by its name",
       kind: "T",
-      test: "test/flows/issuer-consent.test.ts#escapes what the client calls itself",
+      test: "test/flows/issuer-consent.test.ts#escapes the client's name",
     },
   ],
   blocks: [
@@ -785,7 +785,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a signed-in user",
       tries: "come back under another address or account",
       kind: "S",
-      test: "test/hostile/blocks.test.ts#another account of the same address, and a machine that bears it, are blocked too",
+      test: "test/hostile/blocks.test.ts#another account with the same address, and a service account with it, are also blocked",
     },
     {
       attacker: "a signed-in user",
@@ -799,19 +799,19 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a team that publishes",
       tries: "list or end what belongs to users with a publish token",
       kind: "E",
-      test: "test/hostile/admin-api.test.ts#%s: nothing is shown or done, at no address",
+      test: "test/hostile/admin-api.test.ts#%s: nothing is shown or done, at any address",
     },
     {
       attacker: "a malicious web page in a user's browser",
       tries: "block or end something with the operator's browser",
       kind: "S",
-      test: "test/hostile/admin-api.test.ts#a cookie or a token in the query is none, and a page of another site gets and does nothing (CSRF)",
+      test: "test/hostile/admin-api.test.ts#a cookie or a token in the query is ignored, and a page of another site gets and does nothing (CSRF)",
     },
     {
       attacker: "an untrusted client on the internet",
       tries: "list, block or end something without a token",
       kind: "E",
-      test: "test/hostile/admin-api.test.ts#%s: nothing is shown or done, at no address",
+      test: "test/hostile/admin-api.test.ts#%s: nothing is shown or done, at any address",
     },
   ],
   "the server of secrets (`vault`)": [
@@ -857,7 +857,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a reader of the store or a backup",
       tries: "find a working key for a slice",
       kind: "I",
-      test: "test/hostile/neighbours.test.ts#leaves no secret of his in the store, where his slice is kept",
+      test: "test/hostile/neighbours.test.ts#leaves no secret of theirs in the store with their slice",
     },
     {
       attacker: "a reader of logs",
@@ -887,37 +887,37 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a writer of the store",
       tries: "become another user by changing a row of their own",
       kind: "SE",
-      test: "test/hostile/store-writer.test.ts#who writes another user into the own session is signed out",
+      test: "test/hostile/store-writer.test.ts#a user who writes another user into their session is signed out",
     },
     {
       attacker: "a writer of the store",
       tries: "become another user by copying that user's row",
       kind: "SE",
-      test: "test/hostile/store-writer.test.ts#who puts another user's identity in the place of the own is signed out, and gets their own by signing in",
+      test: "test/hostile/store-writer.test.ts#a user who replaces their identity by another user's is signed out, and gets their own by signing in",
     },
     {
       attacker: "a writer of the store",
       tries: "have a token for another user by changing a grant",
       kind: "SE",
-      test: "test/hostile/store-writer.test.ts#who writes %s into the own grant gets no token",
+      test: "test/hostile/store-writer.test.ts#a user who writes %s into their grant gets no token",
     },
     {
       attacker: "a writer of the store",
       tries: "have more scope of another user by widening that user's consent",
       kind: "E",
-      test: "test/hostile/store-writer.test.ts#who writes more scope into another user's approval is of no use: that user is asked",
+      test: "test/hostile/store-writer.test.ts#more scope written into another user's approval has no effect: that user is asked",
     },
     {
       attacker: "a writer of the store",
       tries: "have a record of a decision written that no user made",
       kind: "T",
-      test: "test/hostile/store-writer.test.ts#who writes a line into an action of administrators forges no record, and holds up no other action",
+      test: "test/hostile/store-writer.test.ts#a line written into an administrator's action forges no record, and blocks no other action",
     },
     {
       attacker: "a writer of the store",
       tries: "lead users who sign in to a page of theirs",
       kind: "S",
-      test: "test/hostile/store-writer.test.ts#who writes %s into the sign-in of another user leads nobody there",
+      test: "test/hostile/store-writer.test.ts#%s written into the sign-in of another user causes no redirect there",
     },
     {
       attacker: "a writer of the store",
@@ -936,7 +936,7 @@ export const SECRET_TESTS: readonly (readonly [secret: string, test: string])[] 
   ],
   [
     "client assertions (`client_key`)",
-    "test/hostile/upstream-issuers.test.ts#what the gateway signs itself names the issuer",
+    "test/hostile/upstream-issuers.test.ts#the gateway's own assertions name the issuer",
   ],
   [
     "credentials that the route itself uses (`client_credentials`)",
@@ -948,11 +948,11 @@ export const SECRET_TESTS: readonly (readonly [secret: string, test: string])[] 
   ],
   [
     "users' ID tokens (`id_jag`)",
-    "test/flows/upstream-id-jag.test.ts#a user calls at once; the identity provider is asked for exactly this server, once",
+    "test/flows/upstream-id-jag.test.ts#a user calls immediately; one provider request is made, for exactly this server",
   ],
   [
     "ID-JAGs",
-    "test/flows/upstream-id-jag.test.ts#a user calls at once; the identity provider is asked for exactly this server, once",
+    "test/flows/upstream-id-jag.test.ts#a user calls immediately; one provider request is made, for exactly this server",
   ],
   [
     "secrets of own registrations at authorization servers",
@@ -960,7 +960,7 @@ export const SECRET_TESTS: readonly (readonly [secret: string, test: string])[] 
   ],
   [
     "authorization codes and PKCE verifiers at upstreams",
-    "test/flows/upstream-mix-up.test.ts#metadata with another server's authorization endpoint send nobody there",
+    "test/flows/upstream-mix-up.test.ts#metadata with another server's authorization endpoint cause no redirect there",
   ],
   [
     "Internal Tokens: access tokens",
@@ -981,11 +981,11 @@ export const SECRET_TESTS: readonly (readonly [secret: string, test: string])[] 
   ],
   [
     "session and other own cookies",
-    "test/hostile/whole-gateway.test.ts#holds no credential of ours but the application's own",
+    "test/hostile/whole-gateway.test.ts#contain no credential of ours except the application's own",
   ],
   [
     "External Tokens, refresh tokens and codes for MCP clients",
-    "test/hostile/token-kinds.test.ts#every kind of credential at every door: only its own passes",
+    "test/hostile/token-kinds.test.ts#every kind of credential at every endpoint: only its own passes",
   ],
   [
     "External Tokens of `gateway tools` (`--token-file`)",
@@ -998,7 +998,7 @@ export const SECRET_TESTS: readonly (readonly [secret: string, test: string])[] 
   ["the gateway's token at the server of secrets", "test/runtime/vault/vault.test.ts#are not followed to %s"],
   [
     "values behind `_ref`, sealed settings",
-    "test/hostile/publish-tokens.test.ts#a sealed token is opened, and good for its owner alone",
+    "test/hostile/publish-tokens.test.ts#a sealed token is opened, and valid for its owner only",
   ],
   [
     "tokens of directories (SCIM)",

@@ -74,7 +74,7 @@ describe("access keys", () => {
     expect(upstream.seen.length).toBe(before + 1);
   });
 
-  test("claim headers are the gateway's, on public routes too: what a client writes there is gone", async () => {
+  test("claim headers come from the gateway, also on public routes: client values are removed", async () => {
     const forged = { "x-mail": "ceo@example.com", x_mail: "ceo@example.com", "x-groups": "admins" };
 
     expect((await open("nobody", "/public", forged)).status).toBe(200);
@@ -86,7 +86,7 @@ describe("access keys", () => {
 });
 
 describe("show_error_details", () => {
-  test("names the rule that decided and what it found of the user, not whom it asks for", async () => {
+  test("shows the deciding rule and the user's own values, but not the required ones", async () => {
     const page = await open("carol", "/domains", { accept: "text/html" });
 
     expect(page.status).toBe(403);
@@ -107,7 +107,7 @@ describe("show_error_details", () => {
     });
   });
 
-  test("is off by default: an error page says nothing of rules", async () => {
+  test("is off by default: an error page shows no rules", async () => {
     const page = await open("alice", "/silent", { accept: "text/html" });
 
     expect(page.status).toBe(403);

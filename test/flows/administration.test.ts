@@ -60,7 +60,7 @@ async function refusedInTime(token: string): Promise<void> {
 }
 
 describe("gateway grants", () => {
-  test("list shows who let which client do what, and revoke is seen by the running gateway within 2 s", async () => {
+  test("list shows users' grants to clients, and revoke applies in the running gateway within 2 s", async () => {
     const client = await world.signIn({ metadata: { client_name: "Desk client" } });
     expect((await call(client.tokens.access_token)).status).toBe(200);
     const listed = await rows("grants", "list", "--user", "alice@example.com");
@@ -80,7 +80,7 @@ describe("gateway grants", () => {
     expect(asked.at).toBe("page");
   });
 
-  test("of one user end without touching another's, and nothing ends by omission", async () => {
+  test("of one user are revoked without affecting others, and a missing filter revokes nothing", async () => {
     const alice = await world.signIn();
     const bob = await world.signIn({ user: "bob@example.com", registration: alice.registration });
     expect((await run("grants", "revoke")).code).toBe(2);
@@ -92,7 +92,7 @@ describe("gateway grants", () => {
 });
 
 describe("gateway sessions", () => {
-  test("list shows who is signed in, and revoke signs out within 2 s", async () => {
+  test("list shows signed-in users, and revoke signs out within 2 s", async () => {
     const client = await world.signIn({ user: "bob@example.com" });
     const page = (): Promise<number> =>
       client.oauth.browser.open(`${world.gateway.origin}/.gateway/user`).then(({ status }) => status);
@@ -132,7 +132,7 @@ describe("gateway service-account", () => {
     expect(world.gateway.log()).not.toContain(token.slice(4));
   });
 
-  test("a token for one server is worth nothing at another, and none opens pages or lists", async () => {
+  test("a token for one server is invalid at another, and at pages and lists", async () => {
     const args = ["--name", "notes", "--groups", "engineering", "--email", "n@example.com"];
     const made = await run("service-account", "create", ...args, "--resource", `${world.otherResource}/`);
     const token = made.out.trim();
@@ -147,7 +147,7 @@ describe("gateway service-account", () => {
 });
 
 describe("gateway client", () => {
-  test("create makes a machine that gets tokens by client credentials, until revoke", async () => {
+  test("create makes a service account that gets tokens by client credentials, until revoke", async () => {
     const made = await run("client", "create", "--name", "nightly", "--machine", "--email", "nightly@example.com");
     const { client_id, client_secret } = JSON.parse(made.out) as Record<string, string>;
     const form = { grant_type: "client_credentials", resource: world.resource };
@@ -207,7 +207,7 @@ describe("gateway client", () => {
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining("gwt_")]);
   });
 
-  test("create says what is wrong", async () => {
+  test("create reports invalid arguments", async () => {
     const outcome = await run("client", "create", "--name", "x", "--redirect-uri", "http://app.example.com/cb");
     expect([outcome.code, outcome.err]).toEqual([1, expect.stringContaining("redirect URI")]);
     expect((await run("client", "create", "--name", "x")).err).toContain("must be a machine");

@@ -131,20 +131,23 @@ describe("a client of 2026-07-28 that declared elicitation", () => {
     ["url", { form: {}, url: {} }],
     ["form", {}],
     ["form", { form: {} }],
-  ] as const)("is asked by %s, and held until its user has approved on the page", async (mode, modes) => {
-    const asked: Asked[] = [];
-    let decided: Promise<number> | undefined;
-    const result = await ask(modes, (params) => {
-      asked.push(params);
-      // Said to be done before it is: the answer alone lets nothing pass.
-      decided = decide(alice, pageIn(params), "approve");
-      return Promise.resolve({ action: "accept", ...(mode === "form" && { content: { approved: true } }) });
-    });
-    expect(await decided).toBe(200);
-    expect(asked.map((each) => each.mode)).toEqual([mode]);
-    expect((result as { content: unknown }).content).toBeDefined();
-    expect(notes()).toEqual([{ tool: "add_note", arguments: { text } }]);
-  });
+  ] as const)(
+    "gets an approval request by %s, and its call is held until the user approves on the page",
+    async (mode, modes) => {
+      const asked: Asked[] = [];
+      let decided: Promise<number> | undefined;
+      const result = await ask(modes, (params) => {
+        asked.push(params);
+        // Said to be done before it is: the answer alone lets nothing pass.
+        decided = decide(alice, pageIn(params), "approve");
+        return Promise.resolve({ action: "accept", ...(mode === "form" && { content: { approved: true } }) });
+      });
+      expect(await decided).toBe(200);
+      expect(asked.map((each) => each.mode)).toEqual([mode]);
+      expect((result as { content: unknown }).content).toBeDefined();
+      expect(notes()).toEqual([{ tool: "add_note", arguments: { text } }]);
+    },
+  );
 
   test("is refused when its user refuses, on the page or in the client", async () => {
     const onPage = ask({ url: {} }, async (params) => {
@@ -197,7 +200,7 @@ interface Reply {
 const ACCEPTED = { approval: { action: "accept" } };
 
 describe("requestState", () => {
-  test("opens for nobody else, nowhere else, and not once changed", async () => {
+  test("is invalid for other users, elsewhere, and if changed", async () => {
     const { result } = await post(alice, {});
     const state = result?.requestState ?? "";
     const codes = [];
@@ -230,7 +233,7 @@ describe("requestState", () => {
     expect(await decide(alice, other.result?.inputRequests?.approval.params.url ?? "", "refuse")).toBe(200);
   });
 
-  test("and answers of the upstream's own are shown and approved, and asked for by the plain error", async () => {
+  test("of the upstream and its responses are shown for approval, and requested by the plain error", async () => {
     const foreign = await post(alice, { requestState: "upstream", inputResponses: { name: { action: "accept" } } });
     expect(foreign.error?.data["reason"]).toBe("approval-required");
     const page = await alice.oauth.browser.open(foreign.error?.data["approval_url"] ?? "");
@@ -239,14 +242,14 @@ describe("requestState", () => {
     expect(await decide(alice, page.url, "refuse")).toBe(200);
   });
 
-  test("is never given where somebody else approves", async () => {
+  test("is never sent if another user approves", async () => {
     const reply = await post(bob, { name: "delete_repo", arguments: { repo: "x" } });
     expect(reply.error?.data).toMatchObject({ reason: "approval-required", approved_by: "group" });
     expect(await decide(bob, reply.error?.data["approval_url"] ?? "", "refuse")).toBe(200);
   });
 });
 
-test("a held call ends with the right to it, and with the configuration that it was asked by", async () => {
+test("a held call ends with the user's access, and with the configuration of its request", async () => {
   const resource = url().href;
   const passing = await signInClient({ resource, user: "bob@example.com", browser: bob.oauth.browser });
   const first = await post(passing, {});

@@ -104,7 +104,7 @@ const lastRecord = async (): Promise<Readonly<Record<string, unknown>>> => {
 };
 
 describe("a call that its user confirms", () => {
-  test("is asked for, approved on the page, made once, and asked for anew", async () => {
+  test("needs approval on the page, runs once, and then needs approval again", async () => {
     const args = '{"text":"buy milk"}';
     const asked = await call(alice, "add_note", args);
     expect(asked.error).toMatchObject({
@@ -143,7 +143,7 @@ describe("a call that its user confirms", () => {
     await decide(alice.oauth.browser, pageOf(again), "refuse");
   });
 
-  test("is good for exactly what was shown: not for another number, user or grant", async () => {
+  test("is approved for exactly the displayed arguments, user and grant", async () => {
     const asked = await call(alice, "add_note", '{"text":"n","n":9007199254740993}');
     await decide(alice.oauth.browser, pageOf(asked), "approve");
     const before = server.calls.length;
@@ -179,7 +179,7 @@ describe("a call that its user confirms", () => {
     expect((await call(alice, "add_note", '{"text":"to whom"}', "?tenant=test")).result).toBeDefined();
   });
 
-  test("is good for exactly its header fields, which are shown", async () => {
+  test("is approved for exactly its header fields, which are displayed", async () => {
     const path = "X-Atlassian-Jira-Url";
     const site = (value: string, more: readonly string[] = []): Promise<Reply> =>
       call(alice, "add_note", '{"text":"where"}', "", [path, value, ...more]);
@@ -223,7 +223,7 @@ describe("a call that its user confirms", () => {
     expect((await withKey("key-of-alice")).result).toBeDefined();
   });
 
-  test("is good for exactly its _meta, but the progress token and the trace", async () => {
+  test("is approved for exactly its _meta, except the progress token and the trace", async () => {
     const withMeta = (meta: object): Promise<Reply> =>
       call(alice, "add_note", '{"text":"meta"}', "", [], { ...modernMeta(), ...meta });
     const asked = await withMeta({ "com.example/tenant": "sandbox", progressToken: 1 });
@@ -241,7 +241,7 @@ describe("a call that its user confirms", () => {
     expect((await withMeta({ "com.example/tenant": "sandbox", ...traced })).result).toBeDefined();
   });
 
-  test("many at once are one call", async () => {
+  test("many concurrent requests are one call", async () => {
     const asked = await call(alice, "add_note", '{"text":"once"}');
     await decide(alice.oauth.browser, pageOf(asked), "approve");
     const replies = await Promise.all(Array.from({ length: 8 }, () => call(alice, "add_note", '{"text":"once"}')));
@@ -251,7 +251,7 @@ describe("a call that its user confirms", () => {
       await decide(alice.oauth.browser, page, "refuse");
   });
 
-  test("that is refused is told so, and waits no more", async () => {
+  test("that is rejected gets an error and waits no longer", async () => {
     const asked = await call(alice, "add_note", '{"text":"no"}');
     await decide(alice.oauth.browser, pageOf(asked), "refuse");
     expect((await call(alice, "add_note", '{"text":"no"}')).error?.data["reason"]).toBe("approval-refused");
@@ -276,7 +276,7 @@ describe("a call that its user confirms", () => {
     await decide(alice.oauth.browser, pageOf(again), "refuse");
   });
 
-  test("is denied where policy denies, hidden from no list, and asked for by no notification", async () => {
+  test("is denied by policy, stays in lists, and cannot be requested by a notification", async () => {
     expect((await call(alice, "whoami", "{}")).error?.data["reason"]).toBe("mcp-tool-unauthorized");
     const listed = await post(
       alice,
@@ -297,8 +297,8 @@ describe("a call that its user confirms", () => {
   });
 });
 
-describe("a call that somebody else approves", () => {
-  test("is shown to its user without a way to approve it, and to nobody else but who may", async () => {
+describe("a call that another user approves", () => {
+  test("is shown to its user without an approve button, and otherwise only to approvers", async () => {
     const asked = await call(bob, "delete_repo", '{"repo":"website"}');
     expect(asked.error?.data["approved_by"]).toBe("group");
     const own = await bob.oauth.browser.open(pageOf(asked));
@@ -333,7 +333,7 @@ describe("a call that somebody else approves", () => {
 });
 
 describe("the page", () => {
-  test("decides nothing by being looked at, by forms of others, or twice", async () => {
+  test("decides nothing when viewed, by foreign forms, or twice", async () => {
     const asked = await call(alice, "add_note", '{"text":"form"}');
     const { browser } = alice.oauth;
     const page = await browser.open(pageOf(asked));
@@ -380,7 +380,7 @@ describe("the page", () => {
     await decide(browser, pageOf(other), "refuse");
   });
 
-  test("hides nothing: markup, what is invisible, and what turns the direction round", async () => {
+  test("shows everything: markup, invisible characters and direction marks", async () => {
     const asked = await call(
       alice,
       "add_note",
@@ -395,7 +395,7 @@ describe("the page", () => {
     await decide(alice.oauth.browser, pageOf(asked), "refuse");
   });
 
-  test("shows what a user's own calls wait for, and ends with the access that asked", async () => {
+  test("shows the approvals that a user's own calls wait for, and ends with the access of the caller", async () => {
     const resource = `${world.gateway.origin}/tools/mcp`;
     const passing = await signInClient({ resource, user: "bob@example.com", browser: bob.oauth.browser });
     const asked = await call(passing, "add_note", '{"text":"passing"}');
@@ -415,8 +415,8 @@ describe("the page", () => {
   });
 });
 
-describe("what nobody can decide", () => {
-  test("is denied: too long to be read, and more than a person looks at", async () => {
+describe("a call that no user can decide", () => {
+  test("is denied: too long to read, or too many", async () => {
     const before = server.calls.length;
     const long = await call(alice, "add_note", JSON.stringify({ text: "x".repeat(20_000) }));
     expect(long.error?.data["reason"]).toBe("approval-too-long");

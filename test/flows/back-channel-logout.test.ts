@@ -103,7 +103,7 @@ routes:
     expect([await statusAt(here, other), await statusAt(there, other), goesOn()]).toEqual([200, 200, false]);
   });
 
-  test("leaves what MCP clients may do, unless the setting says otherwise", async () => {
+  test("keeps grants of MCP clients, unless configured otherwise", async () => {
     const { oauth, tokens } = await signInClient({ resource: `${here.origin}/tools`, user: ALICE });
     const token = tokens.access_token ?? "";
     const bearer = { authorization: `Bearer ${token}` };

@@ -118,7 +118,7 @@ describe("bearer_token_format: idp_access_token", () => {
   test.each([
     ["a JWT for an allowed audience", API],
     ["an opaque token of an allowed client", undefined],
-  ])("lets in the user of %s, and takes the token away", async (_, resource) => {
+  ])("accepts the user of %s, and removes the token from the request", async (_, resource) => {
     const { access_token: token } = await signInAt(provider, TOOL, ALICE, resource);
 
     const answer = await ask("/access/x", token, { "x-mail": "forged@example.com" });
@@ -133,7 +133,7 @@ describe("bearer_token_format: idp_access_token", () => {
     expect(await lastRecord()).toMatchObject({ allow: true, user: "u-alice", email: ALICE });
   });
 
-  test("judges its user by the route's policy", async () => {
+  test("evaluates the route's policy for its user", async () => {
     const { access_token: token } = await signInAt(provider, TOOL, "carol@other.example", API);
 
     expect((await ask("/access/x", token)).status).toBe(403);
@@ -178,7 +178,7 @@ describe("bearer_token_format: idp_access_token", () => {
     expect(await lastRecord()).toMatchObject({ allow: false, "allow-why-false": [`credential-${reason}`] });
   });
 
-  test("sees a revocation within a minute, and an expiry at once", async () => {
+  test("notices a revocation within a minute, and an expiry immediately", async () => {
     const { access_token: token } = await signInAt(provider, TOOL, ALICE);
     expect((await ask("/access/x", token)).status).toBe(200);
     await revokeAt(provider, TOOL, token);
@@ -192,7 +192,7 @@ describe("bearer_token_format: idp_access_token", () => {
     clock.advance(-2 * 3_600_000);
   });
 
-  test("without a token people sign in as ever, and a bad token is refused though the browser's cookie would do", async () => {
+  test("users without a token sign in as usual, and a bad token is rejected even with a valid cookie", async () => {
     const browser = createBrowser();
     const page = await browser.signIn(`${gateway.origin}/access/x`, ALICE);
     expect(page.status).toBe(200);
@@ -200,7 +200,7 @@ describe("bearer_token_format: idp_access_token", () => {
     expect(bad.status).toBe(401);
   });
 
-  test("answers 503 while the provider is away, lets nobody in on an old word, and keeps tokens out of the log", async () => {
+  test("responds with 503 while the provider is unavailable, accepts no cached result, and logs no token", async () => {
     const { access_token: token } = await signInAt(provider, TOOL, ALICE);
     expect((await ask("/access/x", token)).status).toBe(200);
     clock.advance(61_000);
@@ -244,7 +244,7 @@ describe("bearer_token_format: idp_identity_token", () => {
 });
 
 describe("tokens of the provider elsewhere", () => {
-  test("are the upstream's affair where nothing is set, and sign nobody in", async () => {
+  test("are forwarded if nothing is configured, and authenticate no user", async () => {
     const { access_token: token } = await signInAt(provider, TOOL, ALICE, API);
 
     expect((await ask("/public/x", token)).status).toBe(200);
@@ -270,7 +270,7 @@ describe("service accounts on ordinary routes", () => {
     expect(await lastRecord()).toMatchObject({ allow: true, user: "service-account:ci" });
   });
 
-  test("another account is denied, told which rule decided, and not what it asks for", async () => {
+  test("another account is denied, and sees the deciding rule but not its required values", async () => {
     const answer = await ask("/machines/x", await createAccount("other"));
 
     expect(answer.status).toBe(403);
@@ -280,7 +280,7 @@ describe("service accounts on ordinary routes", () => {
     expect(JSON.stringify(details)).not.toContain("service-account:ci");
   });
 
-  test("a token for one MCP server is good for no ordinary route, one for the host is", async () => {
+  test("a token for one MCP server is invalid on ordinary routes, one for the host is valid", async () => {
     expect((await ask("/machines/x", await createAccount("one", `${gateway.origin}/mcp`))).status).toBe(401);
     const forHost = await createAccount("host", gateway.origin);
     expect((await ask("/machines/x", forHost)).status).toBe(403);
@@ -305,7 +305,7 @@ describe("service accounts on ordinary routes", () => {
     expect((await lastRecord())?.["allow-why-false"]).not.toContain("credential-malformed");
   });
 
-  test("a bad External Token is refused, also where nobody needs one", async () => {
+  test("a bad External Token is rejected, even on public routes", async () => {
     expect((await ask("/web/x", "gwt_invented")).status).toBe(401);
     expect((await ask("/public/x", "gwt_invented")).status).toBe(401);
     expect(await lastRecord()).toMatchObject({ "allow-why-false": ["credential-malformed"] });

@@ -162,7 +162,7 @@ async function refusals(gateway: TestGateway): Promise<readonly Record<string, u
 }
 
 describe("gateway block", () => {
-  test("user: refuses what they hold and what they could get, ends what is open, and gives all of it back", async () => {
+  test("user: rejects existing and new credentials, ends open responses, and all work again after the block", async () => {
     const browser = alice.oauth.browser;
     const cookie = browser.cookieHeader("localhost");
     const open = await Promise.all([
@@ -250,7 +250,7 @@ describe("gateway block", () => {
     expect((await call(a, carol)).status).toBe(200);
   });
 
-  test("user: machines and what the client credentials grant gives them", async () => {
+  test("user: service accounts and tokens of the client credentials grant", async () => {
     const made = await run("service-account create", "--name", "ci", "--email", "ci@example.com", "--expires", "1h");
     const ci = { tokens: { access_token: made.out.trim(), token_type: "Bearer", expires_in: 3600 } };
     const client = await run("client create", "--name", "nightly", "--machine", "--email", "n@example.com");
@@ -331,7 +331,7 @@ describe("gateway block", () => {
     expect((await call(b, other)).status).toBe(200);
   });
 
-  test("route: refuses everybody, nobody signed in included, ends its streams, and is listed nowhere", async () => {
+  test("route: rejects all users, also unauthenticated ones, ends its streams, and is not listed", async () => {
     const cookie = alice.oauth.browser.cookieHeader("localhost");
     const anonymous = await openAnswer(b.port, `${a.origin}/open/events`);
     expect(anonymous.status).toBe(200);
@@ -398,7 +398,7 @@ describe("gateway block", () => {
     expect((await call(b, alice, "delete_repo")).json()).toHaveProperty("result");
   });
 
-  test("a block survives publishes and restarts, and is in force before the first request", async () => {
+  test("a block survives publishes and restarts, and is active before the first request", async () => {
     await block("user", "u-alice");
     await world.reconfigure(routes.replace("name: notes", "name: notices"));
     expect((await call(a, alice)).status).toBe(403);
@@ -410,7 +410,7 @@ describe("gateway block", () => {
     expect((await call(b, alice)).status).toBe(200);
   });
 
-  test("a block ends with its time, and stands in no list then", async () => {
+  test("a block expires, and is not listed afterwards", async () => {
     await block("user", "u-bob", "--until", "10m", "--reason", "until the call back");
     expect((await page(b, "/app/", bob.oauth.browser)).status).toBe(403);
     const rows = JSON.parse((await run("blocks", "--json")).out) as object[];
@@ -437,7 +437,7 @@ describe("gateway block", () => {
     ["an end without a zone", ["block", "user", "u", "--until", "2099-01-01T00:00:00"]],
     ["an empty name", ["block", "user", ""]],
     ["what is not blocked", ["unblock", "user", "nobody"]],
-  ])("%s is refused, and blocks nothing", async (_, args) => {
+  ])("%s is rejected, and blocks nothing", async (_, args) => {
     const [command = "", ...rest] = args;
     const outcome = await run(command, ...rest);
     expect(outcome.code).toBe(1);
@@ -445,7 +445,7 @@ describe("gateway block", () => {
     expect(JSON.parse((await run("blocks", "--json")).out)).toEqual([]);
   });
 
-  test("what is known to nobody is blocked all the same, with a word about it", async () => {
+  test("an unknown subject is blocked with a warning", async () => {
     lift.push(["user", "mallory@example.com"]);
     const outcome = await run("block", "user", "mallory@example.com");
     expect([outcome.code, outcome.err]).toEqual([0, expect.stringContaining("is known here")]);
@@ -466,7 +466,7 @@ function askBasic(proof: { readonly client_id: string; readonly client_secret: s
   });
 }
 
-test("with --workers: in force in every worker, and shown in /status", async () => {
+test("with --workers: active in every worker, and shown in /status", async () => {
   const upstreamOrigin = upstream.origin;
   const gateway = await runGateway({
     workers: 2,

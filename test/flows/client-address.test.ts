@@ -34,7 +34,7 @@ async function ask(gateway: TestGateway, bytes: string): Promise<number> {
 }
 
 describe("the client's address", () => {
-  test("xff_num_trusted_hops: policy, record and upstream go by what the trusted proxies wrote", async () => {
+  test("xff_num_trusted_hops: policy, record and upstream use the address from the trusted proxies", async () => {
     const { gateway, upstream } = await start({ xff_num_trusted_hops: 2 });
     const forged = "X-Forwarded-For: 127.0.0.1, 198.51.100.1";
     expect(await ask(gateway, get(gateway, "/office", forged, "X-Forwarded-For: 192.0.2.7, 10.0.0.2"))).toBe(200);
@@ -58,7 +58,7 @@ describe("the client's address", () => {
     },
   );
 
-  test("without the setting no X-Forwarded-For is believed or sent on; with skip_xff_append nothing is added", async () => {
+  test("without the setting X-Forwarded-For is neither used nor forwarded; with skip_xff_append nothing is added", async () => {
     const plain = await start({});
     const header = "X-Forwarded-For: 192.0.2.7";
     expect(await ask(plain.gateway, get(plain.gateway, "/office", header))).not.toBe(200);

@@ -40,7 +40,7 @@ function authorize(clientId = id): Promise<AuthorizeOutcome> {
 }
 
 describe("a URL client id whose host is in mcp_allowed_client_id_domains", () => {
-  test("is offered in the metadata, and signs a user in who can then call the server", async () => {
+  test("is supported by the metadata, and its user can sign in and call the server", async () => {
     const client = await world.signIn({ registration: { client_id: id, redirect_uris: [REDIRECT_URI] } });
     expect(await client.oauth.discover()).toMatchObject({ client_id_metadata_document_supported: true });
     const answer = await client.oauth.send({

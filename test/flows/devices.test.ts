@@ -85,7 +85,7 @@ async function withDevice(name: string, user = "alice@example.com"): Promise<{ v
 }
 
 describe("gateway devices", () => {
-  test("list shows whose device it is and what it is, approve opens, and withdrawing closes within 2 s everywhere", async () => {
+  test("list shows a device and its user, approve opens access, and withdrawing closes it within 2 s everywhere", async () => {
     const { visitor, id } = await withDevice("Alice's laptop");
     // A proof is known at once also where it was not given; that nobody vouches for the device is, too.
     expect(await statuses(visitor, "/mine/")).toEqual([200, 200]);
@@ -121,7 +121,7 @@ describe("gateway devices", () => {
     expect(await statuses(visitor, "/wiki/")).toEqual([200, 200]);
   });
 
-  test("revoke ends a device within 2 s everywhere, and the session goes on", async () => {
+  test("revoke removes a device within 2 s everywhere, and the session continues", async () => {
     const { visitor, id } = await withDevice("Lost", "bob@example.com");
     const kept = await withDevice("Kept");
     expect(await statuses(visitor, "/mine/")).toEqual([200, 200]);
@@ -131,7 +131,7 @@ describe("gateway devices", () => {
     expect(await statuses(kept.visitor, "/mine/")).toEqual([200, 200]);
   });
 
-  test("of one user end together, and nothing ends by omission", async () => {
+  test("of one user are removed together, and a missing filter removes nothing", async () => {
     const { visitor } = await withDevice("One", "bob@example.com");
     await visitor.register(makeSoftKey(), { as: "another", name: "Two" });
     expect((await run("devices", "revoke")).code).toBe(2);
@@ -145,7 +145,7 @@ describe("gateway devices", () => {
 });
 
 describe("programs and MCP clients", () => {
-  test("cannot prove a device, and are told so", async () => {
+  test("cannot prove a device, and get an error", async () => {
     const token = (await run("service-account", "create", "--name", "ci", "--email", "ci@example.com")).out.trim();
     const headers = { authorization: `Bearer ${token}`, accept: "application/json" };
     const url = `${world.gateway.origin}/mine/`;
@@ -172,7 +172,7 @@ describe("programs and MCP clients", () => {
     expect([answer.status, answer.json()["error"]]).toEqual([450, "device.unauthenticated"]);
   });
 
-  describe("of an MCP server that asks for one", () => {
+  describe("of an MCP server that requires one", () => {
     let client: SignedInClient;
     beforeAll(async () => {
       client = await signInClient({ resource: `${world.gateway.origin}/tools/mcp`, user: "alice@example.com" });
@@ -211,7 +211,7 @@ describe("programs and MCP clients", () => {
       expect(upstream.seen).toHaveLength(before);
     });
 
-    test("are not let in by a person, who is told that there is no access", async () => {
+    test("get no access through a user, who sees an error", async () => {
       const metadata = { client_name: "Other", redirect_uris: [REDIRECT_URI] };
       const outcome = await client.oauth.authorize({
         clientId: (await client.oauth.register(metadata)).client_id,

@@ -173,24 +173,27 @@ describe.each(SDKS)("SDK %s", (_name, connect) => {
     expect(upstream.calls.slice(before)).toEqual([tool, tool]);
   });
 
-  test.each(["json", "sse"])("a call answered by %s whose access is revoked is not made again", async (tool) => {
-    signedIn = await signInClient({ resource: resource(), user: "alice@example.com" });
-    const provider = signedInProvider();
-    const client = await connect(provider);
-    closing.push(() => client.close());
-    const before = upstream.calls.length;
-    const result = client.callTool({ name: tool, arguments: {} });
-    const outcome = expect(result).rejects.toMatchObject({ code: -31403, data: { may_have_run: true } });
-    await expect.poll(() => upstream.waiting.length).toBe(1);
-    const { registration, tokens } = signedIn;
-    const revoked = await signedIn.oauth.sendRevocation({
-      token: tokens.refresh_token ?? "",
-      client_id: registration.client_id,
-    });
-    expect(revoked.status).toBe(200);
-    upstream.waiting.splice(0)[0]?.();
-    await outcome;
-    expect(upstream.calls.slice(before)).toEqual([tool]);
-    expect(provider.refreshed()).toBe(false);
-  });
+  test.each(["json", "sse"])(
+    "a call with the response %s is not repeated after its access was revoked",
+    async (tool) => {
+      signedIn = await signInClient({ resource: resource(), user: "alice@example.com" });
+      const provider = signedInProvider();
+      const client = await connect(provider);
+      closing.push(() => client.close());
+      const before = upstream.calls.length;
+      const result = client.callTool({ name: tool, arguments: {} });
+      const outcome = expect(result).rejects.toMatchObject({ code: -31403, data: { may_have_run: true } });
+      await expect.poll(() => upstream.waiting.length).toBe(1);
+      const { registration, tokens } = signedIn;
+      const revoked = await signedIn.oauth.sendRevocation({
+        token: tokens.refresh_token ?? "",
+        client_id: registration.client_id,
+      });
+      expect(revoked.status).toBe(200);
+      upstream.waiting.splice(0)[0]?.();
+      await outcome;
+      expect(upstream.calls.slice(before)).toEqual([tool]);
+      expect(provider.refreshed()).toBe(false);
+    },
+  );
 });

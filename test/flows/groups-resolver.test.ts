@@ -161,7 +161,7 @@ const after = (seconds: number, look: () => Promise<unknown>) => {
 
 const UNKNOWN = { engineers: 403, deny: 403, not: 403 };
 
-describe("groups that the provider left out", () => {
+describe("groups that the provider omitted", () => {
   test("are Graph's: they allow, and they deny", async () => {
     graph.groups.set(oidOf("engineer"), [ENGINEERS]);
     graph.groups.set(oidOf("contractor"), [ENGINEERS, CONTRACTORS]);
@@ -170,13 +170,13 @@ describe("groups that the provider left out", () => {
     expect([questionsOf("engineer"), questionsOf("contractor"), graph.tokens]).toEqual([1, 1, 1]);
   });
 
-  test("are no claim: what asks for that is unknown as before", async () => {
+  test("are not a claim: rules on the claim stay unknown", async () => {
     graph.groups.set(oidOf("engineer"), [ENGINEERS]);
     expect(await statusOf("engineer", "/claim")).toBe(403);
     expect((await gateway.records()).at(-1)).toMatchObject({ allow: false, "allow-why-false": ["claim-unknown"] });
   });
 
-  test("are told to upstreams as far as they fit", async () => {
+  test("are sent to upstreams as far as they fit", async () => {
     graph.groups.set(oidOf("engineer"), [ENGINEERS]);
     await statusOf("engineer", "/any");
     expect(seen().claims["groups"]).toEqual([ENGINEERS]);
@@ -202,7 +202,7 @@ describe("groups that the provider left out", () => {
 
 /** Case 23 of the research: what goes to the address in the token is counted after each test. */
 describe("groups that cannot be had", () => {
-  test("are unknown, neither allow nor let a deny rule pass, and are asked for again within a minute or two", async () => {
+  test("are unknown, neither allow nor bypass a deny rule, and are requested again within a minute or two", async () => {
     graph.groups.set(oidOf("late"), [ENGINEERS]);
     refuseGroups();
     expect(await statusesOf("late")).toEqual(UNKNOWN);
@@ -224,14 +224,14 @@ describe("groups that cannot be had", () => {
     await after(RETRY_GROUPS_SECONDS, () => statusesOf("late")).toEqual({ engineers: 200, deny: 200, not: 200 });
   });
 
-  test.each(["abroad", "nameless"] as const)("are not asked for about somebody Graph cannot know: %s", async (name) => {
+  test.each(["abroad", "nameless"] as const)("are not requested for users unknown to Graph: %s", async (name) => {
     graph.groups.set(oidOf(name), [ENGINEERS]);
     expect(await statusesOf(name)).toEqual(UNKNOWN);
     expect(questionsOf(name)).toBe(0);
     expect(causes(name)[0]).toMatch(/the claim \\"(tid|oid)\\"/);
   });
 
-  test("of somebody whose groups were known: they are unknown again, not what they were", async () => {
+  test("of a user with known groups become unknown, and do not keep their old value", async () => {
     graph.groups.set(oidOf("leaver"), [ENGINEERS]);
     expect(await statusesOf("leaver")).toEqual({ engineers: 200, deny: 200, not: 200 });
     graph.groups.set(oidOf("leaver"), [CONTRACTORS]);
@@ -243,7 +243,7 @@ describe("groups that cannot be had", () => {
   });
 });
 
-test("nobody is asked for groups that the provider sends", async () => {
+test("groups that the provider sends are not requested", async () => {
   graph.groups.set(oidOf("few"), [CONTRACTORS]);
   expect(await statusesOf("few")).toEqual({ engineers: 200, deny: 200, not: 200 });
   expect(questionsOf("few")).toBe(0);

@@ -157,7 +157,7 @@ test.each([
   expect(trailing).not.toHaveProperty("location");
 });
 
-test("a token of the provider says who calls, policy says which methods, and the server learns of the caller", async () => {
+test("a provider token identifies the caller, policy allows methods, and the server gets the caller's identity", async () => {
   const { access_token: token } = await signInAt(provider, TOOL, "alice@example.com", API);
   const metadata = bearer(token);
   const { code } = await client("provider.localhost").say({ text: "" }, metadata);
@@ -170,7 +170,7 @@ test("a token of the provider says who calls, policy says which methods, and the
   expect((await client("provider.localhost").chat([], metadata)).code).toBe(status.PERMISSION_DENIED);
 });
 
-test("a provider that is away is no verdict about the caller", async () => {
+test("an unavailable provider does not reject the caller", async () => {
   const { access_token: token } = await signInAt(provider, TOOL, "bob@example.com");
   await provider.close();
   const { code, details } = await client("provider.localhost").say({ text: "" }, bearer(token));

@@ -207,7 +207,7 @@ describe.each([
     expect(headers["access-control-expose-headers"]).toBe("grpc-status, grpc-message");
   });
 
-  test("a preflight is answered by the upstream, where only people who signed in may call", async () => {
+  test("the upstream answers a preflight on a route that requires sign-in", async () => {
     const { status, headers } = await ask(
       "/closed/web.Notes/Say",
       {
@@ -222,7 +222,7 @@ describe.each([
     expect(headers["access-control-allow-headers"]).toContain("grpc-timeout");
   });
 
-  test("who may not call is told by an HTTP status", async () => {
+  test("a denied caller gets an HTTP status", async () => {
     const { status, headers } = await ask("/closed/web.Notes/Say", BINARY, frame(0, "").toString());
     expect([status, headers["content-type"]]).toEqual([401, "application/json"]);
     expect(headers).not.toHaveProperty("grpc-status");

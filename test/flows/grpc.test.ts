@@ -119,7 +119,7 @@ describe.each(["TLS", "h2c"])("to an upstream over %s", (kind) => {
     },
   );
 
-  test("what the server does not know it says itself, with trailers only", async () => {
+  test("the server reports an unknown method itself, with trailers only", async () => {
     const { code, details } = await client().say({ text: "", fail: { code: status.NOT_FOUND, details: "nobody" } });
     expect([code, details]).toEqual([status.NOT_FOUND, "nobody"]);
   });
@@ -131,17 +131,20 @@ describe.each(["TLS", "h2c"])("to an upstream over %s", (kind) => {
     expect(outcome.code).toBe(status.DEADLINE_EXCEEDED);
   });
 
-  test.each(["openSay", "openRepeat"] as const)("%s given up by the client is given up at the server", async (open) => {
-    const began = server().nextCall();
-    const { call, outcome } = client()[open]({ text: "", count: 1, hang: true });
-    const { cancelled } = await began;
-    call.cancel();
-    expect((await outcome).code).toBe(status.CANCELLED);
-    await cancelled;
-  });
+  test.each(["openSay", "openRepeat"] as const)(
+    "%s cancelled by the client is cancelled at the server",
+    async (open) => {
+      const began = server().nextCall();
+      const { call, outcome } = client()[open]({ text: "", count: 1, hang: true });
+      const { cancelled } = await began;
+      call.cancel();
+      expect((await outcome).code).toBe(status.CANCELLED);
+      await cancelled;
+    },
+  );
 
   test.each(["openCollect", "openChat"] as const)(
-    "%s given up by the client is given up at the server",
+    "%s cancelled by the client is cancelled at the server",
     async (open) => {
       const began = server().nextCall();
       const { call, outcome } = client()[open]();
@@ -169,7 +172,7 @@ describe.each(["TLS", "h2c"])("to an upstream over %s", (kind) => {
     expect([code, notes.length]).toEqual([status.OK, 1_000]);
   });
 
-  test("many calls pass at once", async () => {
+  test("many calls pass at the same time", async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 400 }, (_, index) =>
         index % 2 === 0 ? client().say({ text: `${index}` }) : client().chat([{ text: `${index}` }]),

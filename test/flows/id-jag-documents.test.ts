@@ -113,7 +113,7 @@ async function exchange(form: Readonly<Record<string, string>>): Promise<readonl
   return [answer.status, answer.json()["error"]];
 }
 
-describe("a client with a document that proves nothing", () => {
+describe("a client with a document and without credentials", () => {
   test("is refused where the entry does not let such clients in, before the assertion is used up", async () => {
     const authProvider = provider();
     await expect(connect(authProvider)).rejects.toThrow();
@@ -142,7 +142,7 @@ describe("a client with a document that proves nothing", () => {
   });
 });
 
-test("a client with a document that signs needs no permission for clients that prove nothing, but its proof", async () => {
+test("a signing client with a document needs its signature, but no permission for public clients", async () => {
   await use(settings(false));
   const proof = async (by: SigningKey): Promise<Readonly<Record<string, string>>> => ({
     client_id: signing,

@@ -178,7 +178,7 @@ function ping(route: string, token: string): Promise<Answer> {
 }
 
 describe("the SDK's CrossAppAccessProvider", () => {
-  test("connects by the company's word alone, within policy; records name user, client and issuer, logs no assertion", async () => {
+  test("connects with the company's assertion only, within policy; records have user, client and issuer, logs no assertion", async () => {
     const { client, token } = await connect("dana");
     try {
       const { tools } = await client.listTools();
@@ -226,13 +226,13 @@ describe("a user known from an assertion alone", () => {
     expect((await ping("open", token)).status).toBe(401);
   });
 
-  test("is told 403 where an account has to be connected first: a challenge would lead nowhere", async () => {
+  test("gets 403 if an account has to be connected first: a challenge would lead nowhere", async () => {
     const answer = await ping("tracker/mcp", tokenOf(await exchange("tracker/mcp", "u-nobody")));
     expect([answer.status, answer.json()["error"]]).toEqual([403, "upstream.not-connected"]);
     expect(answer.headers).not.toHaveProperty("www-authenticate");
   });
 
-  test("is, at the provider of sign-in, the user who signs in there, with the groups that this brought", async () => {
+  test("with the sign-in provider as issuer is the same user as after sign-in, with the same groups", async () => {
     const alice = await signInClient({ resource: `${origin}/live`, user: "alice@example.com" });
     expect((await ping("live", alice.tokens.access_token)).status).toBe(200);
     expect((await world.gateway.records()).at(-1)).toMatchObject({ user: "u-alice", "auth-method": "grant" });
@@ -256,7 +256,7 @@ describe("the end", () => {
     ],
     ["the client is allowed no more", () => staffEntry().replace("uses:", "allowed_clients: [somebody], uses:"), 400],
     ["the issuer is removed", () => "", 400],
-  ])("comes at once when %s: for requests and for open streams", async (_, changed, status) => {
+  ])("comes immediately when %s: for requests and for open streams", async (_, changed, status) => {
     await trust();
     const good = tokenOf(await exchange("live", "u-nobody"));
     const headers = { authorization: `Bearer ${good}` };

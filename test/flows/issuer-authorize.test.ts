@@ -62,7 +62,7 @@ describe("a good request", () => {
     expect(outcome.at === "client" && outcome.url.startsWith("http://127.0.0.1:50123/callback?code=")).toBe(true);
   });
 
-  test("A11: needs neither resource nor scope, and may ask for scopes that nobody knows", async () => {
+  test("A11: needs neither resource nor scope, and may request unknown scopes", async () => {
     const gateway = await start();
     expect((await attempt(gateway, { resource: undefined, scope: undefined })).at).toBe("client");
     expect((await attempt(gateway, { scope: "openid email profile offline_access" })).at).toBe("client");
@@ -131,7 +131,7 @@ describe("a refusal of a client that registered itself for an address on the net
     );
   });
 
-  test("still goes to a program on the user's own machine by itself", async () => {
+  test("is still redirected automatically to a program on the user's own computer", async () => {
     const outcome = await attempt(await start(), { response_type: "token" }, ["http://localhost:8080/cb"]);
     expect(outcome).toMatchObject({ at: "client", parameters: { error: "unsupported_response_type" } });
   });
@@ -172,7 +172,7 @@ describe("a refusal that stays a page, because no redirect URI is trusted", () =
     "client:x",
     "x".repeat(3000),
     "\u0000",
-  ])("client %j, which nobody registered", async (client_id) => {
+  ])("unregistered client %j", async (client_id) => {
     const outcome = await attempt(await start(), { client_id });
     expect(outcome).toMatchObject({ at: "page", page: { status: 400 } });
   });
@@ -212,7 +212,7 @@ describe("a refusal that stays a page, because no redirect URI is trusted", () =
     expect(answer.json()).toMatchObject({ error: "invalid_client", request_id: answer.headers["x-request-id"] });
   });
 
-  test("POST is not taken", async () => {
+  test("POST is rejected", async () => {
     const { send } = await start();
     expect((await send({ method: "POST", url: `${ORIGIN}/.gateway/mcp/authorize` })).status).toBe(405);
   });
@@ -264,7 +264,7 @@ describe("client ids that are URLs (requirements, Errors)", () => {
     await expect(client.refresh()).resolves.toMatchObject({ token_type: "Bearer" });
   });
 
-  test("the consent page names the host that vouches", async () => {
+  test("the consent page shows the host of the document", async () => {
     const gateway = await start(withDocument());
     const outcome = await gateway
       .oauth()
@@ -283,7 +283,7 @@ describe("client ids that are URLs (requirements, Errors)", () => {
     });
   });
 
-  test("a changed document while the person decides voids the request", async () => {
+  test("a document changed during consent invalidates the request", async () => {
     let current: object = document;
     const gateway = await start({ yaml, fetchClientDocument: async () => ({ ok: true, document: current }) as const });
     const oauth = gateway.oauth();

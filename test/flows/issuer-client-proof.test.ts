@@ -130,7 +130,7 @@ describe("a registered client that signs", () => {
     }
   });
 
-  test("is refused the same assertion twice, at the other endpoint too", async () => {
+  test("cannot use the same assertion twice, not even at another endpoint", async () => {
     const gateway = await start();
     const clientId = await registerSigner(gateway);
     const oauth = gateway.oauth();
@@ -175,7 +175,7 @@ describe("a registered client that signs", () => {
     ]);
   });
 
-  test("may have several keys when each has a name of its own", async () => {
+  test("may have several keys if each has its own id", async () => {
     const gateway = await start();
     const metadata = { token_endpoint_auth_method: "private_key_jwt", jwks: { keys: [other.jwk, key.jwk] } };
     const { client_id: clientId } = await gateway.oauth().register(metadata);
@@ -249,7 +249,7 @@ describe("a client ID metadata document that signs", () => {
     expect([bare.status, bare.json()["error"]]).toEqual([401, "invalid_client"]);
   });
 
-  test("that changed its key is asked once more, but not more often than once a minute", async () => {
+  test("with a changed key is fetched again, but at most once a minute", async () => {
     let current = key;
     const { asked, fetchClientDocument } = hosting({
       [DOCUMENT_ID]: () => ({ ...document, token_endpoint_auth_method: "private_key_jwt", jwks_uri: KEYS_URL }),
@@ -292,7 +292,7 @@ describe("a client ID metadata document that signs", () => {
     expect((await oauth.sendToken(forged)).status).toBe(401);
   });
 
-  test("whose host is away gets 503 at the token endpoint, so that it keeps its credentials", async () => {
+  test("with an unavailable host gets 503 at the token endpoint, so that it keeps its credentials", async () => {
     let away = false;
     const gateway = await start({
       yaml,
@@ -317,7 +317,7 @@ describe("a client ID metadata document that signs", () => {
     expect((await client.oauth.sendToken(form)).status).toBe(200);
   });
 
-  test("is worth nothing any more once its domain left the list", async () => {
+  test("is rejected once its domain was removed from the list", async () => {
     const gateway = await start({ yaml, fetchClientDocument: async () => ({ ok: true, document }) });
     const client = await gateway.signIn({ registration: { client_id: DOCUMENT_ID, redirect_uris: [REDIRECT_URI] } });
     gateway.reconfigure(ONE_SERVER);

@@ -61,7 +61,7 @@ function post(
   });
 }
 
-test("a code that is stored while its session ends is none", async () => {
+test("a code stored while its session ends is invalid", async () => {
   const clock = createTestClock();
   const memory = createMemoryStore({ clock });
   let gateway: TestIssuer | undefined;
@@ -84,7 +84,7 @@ test("a code that is stored while its session ends is none", async () => {
 });
 
 describe("the page", () => {
-  test("names client, who vouches, where the answer goes, server, scope and user", async () => {
+  test("shows client, document host, redirect target, server, scope and user", async () => {
     const { page } = await ask(undefined, { client_name: "Shiny & Co", redirect_uris: ["https://app.example.com/cb"] });
     expect(page.status).toBe(200);
     for (const text of [
@@ -123,7 +123,7 @@ describe("the page", () => {
     ["zero-width characters", "Des\u200bk", "Des\\u200bk"],
     ["a filler", "Desk\u3164", "Desk\\u3164"],
     ["250 marks on one letter", `D${"\u0301".repeat(250)}`, "D\\u0301\\u0301"],
-  ])("a client name with %s is shown with what is hidden in it", async (_what, name, shown) => {
+  ])("a client name with %s is shown with its hidden characters", async (_what, name, shown) => {
     const { page } = await ask(undefined, { client_name: name });
     expect([page.text.includes(shown), page.text.includes(name)]).toEqual([true, false]);
   });
@@ -173,19 +173,19 @@ describe("the page", () => {
     expect(page.headers["content-security-policy"]).toContain(directive);
   });
 
-  test("escapes what the client calls itself", async () => {
+  test("escapes the client's name", async () => {
     const { page } = await ask(undefined, { client_name: '<img src=x onerror="alert(1)">' });
     expect(page.text).not.toContain("<img");
   });
 
-  test("sends somebody who is not signed in to the sign-in", async () => {
+  test("redirects an unauthenticated user to sign-in", async () => {
     const gateway = await start();
     const { client_id } = await gateway.oauth().register();
     const page = await look({ ...gateway.oauth({ userId: "nobody" }) }, client_id);
     expect(page.text).toBe("the sign-in page");
   });
 
-  test("stands on the authenticate host, and only there, when there is one", async () => {
+  test("is on the authenticate host only, if there is one", async () => {
     const yaml = `authenticate_service_url: https://auth.example.com\n${ONE_SERVER}`;
     const { gateway, page } = await ask({ yaml });
     expect(new URL(page.url).host).toBe("auth.example.com");
@@ -241,7 +241,7 @@ describe("the decision", () => {
     expect(answer.headers["referrer-policy"]).toBe("no-referrer");
   });
 
-  test("is taken once", async () => {
+  test("is accepted once", async () => {
     const { gateway, form } = await ask();
     const answers = await Promise.all([post(gateway, form), post(gateway, form), post(gateway, form)]);
     expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([303, 400, 400]);
@@ -274,7 +274,7 @@ describe("the decision", () => {
     expect(answer.status).toBe(403);
   });
 
-  test("without a session goes back to the page, which asks to sign in", async () => {
+  test("without a session redirects to the page, which requires sign-in", async () => {
     const { gateway, form } = await ask();
     const answer = await post(gateway, form, { user: "nobody" });
     expect(answer.status).toBe(303);
@@ -290,7 +290,7 @@ describe("the decision", () => {
 describe("policy", () => {
   const onlyAlice = ONE_SERVER.replace("authenticated_user: true", "email: { is: alice@example.com }");
 
-  test("somebody who can reach nothing there is told so, and can go back to the application", async () => {
+  test("a user without access gets a page with a link back to the application", async () => {
     const gateway = await start({ yaml: onlyAlice });
     const oauth = gateway.oauth({ userId: "bob" });
     const { client_id } = await oauth.register();
@@ -305,7 +305,7 @@ describe("policy", () => {
     expect(new URL(back.url).searchParams.get("error")).toBe("access_denied");
   });
 
-  test("somebody who can reach nothing cannot approve", async () => {
+  test("a user without access cannot consent", async () => {
     const gateway = await start({ yaml: onlyAlice });
     const oauth = gateway.oauth({ userId: "bob" });
     const page = await look(oauth, (await oauth.register()).client_id);
@@ -331,7 +331,7 @@ describe("policy", () => {
 });
 
 describe("remembering", () => {
-  test("A7: an approval is remembered for this user and client, and for nobody else", async () => {
+  test("A7: a consent is remembered for this user and client only", async () => {
     const gateway = await start();
     const oauth = gateway.oauth();
     const { client_id } = await oauth.register();
@@ -353,7 +353,7 @@ describe("remembering", () => {
     expect((await look(oauth, client_id, { parameters: { prompt: "consent" } })).status).toBe(200);
   });
 
-  test("another resource is asked for anew", async () => {
+  test("another resource needs a new consent", async () => {
     const yaml = `
 runtime_flags: { mcp: true }
 routes:
@@ -373,7 +373,7 @@ routes:
     expect(both.text).toContain(`${ORIGIN}/b<`);
   });
 
-  test("a document's metadata that changed is asked for anew; a document with a loopback address always (RFC 8252 §8.6)", async () => {
+  test("changed document metadata need a new consent; a document with a loopback address always does (RFC 8252 §8.6)", async () => {
     const id = "https://app.example.org/client.json";
     const uri = "https://app.example.org/cb";
     let document: Record<string, unknown> = { client_id: id, client_name: "Doc", redirect_uris: [uri] };

@@ -111,7 +111,7 @@ describe("tokens at the protected routes", () => {
     expect((await call(resource, `Bearer ${access_token}`)).status).toBe(200);
   });
 
-  test("a client that was given the route's base is sent to metadata about the base", async () => {
+  test("a client configured with the route's base gets metadata about the base", async () => {
     const { gateway } = await shared();
     const answer = await call(`${gateway.origin}/tools`, undefined);
     const url = /resource_metadata="([^"]+)"/.exec(answer.headers["www-authenticate"] ?? "")?.[1] ?? "";
@@ -119,7 +119,7 @@ describe("tokens at the protected routes", () => {
     expect((await send({ method: "GET", url })).json()["resource"]).toBe(`${gateway.origin}/tools`);
   });
 
-  test("R5: a token for one route is worth nothing on the other", async () => {
+  test("R5: a token for one route is invalid on the other", async () => {
     const { resource, otherResource, signIn } = await shared();
     const client = await signIn();
     const bearer = `Bearer ${client.tokens.access_token}`;
@@ -129,7 +129,7 @@ describe("tokens at the protected routes", () => {
     expect(answer.headers["www-authenticate"]).toContain('error="invalid_token"');
   });
 
-  test("a token asked for without a resource is good for the servers of the host", async () => {
+  test("a token requested without a resource is valid for the servers of the host", async () => {
     const { resource, otherResource, signIn } = await shared();
     const client = await signIn();
     const registration = client.registration;
@@ -213,7 +213,7 @@ test("D13: sign-in and consent on a host of their own", async () => {
 });
 
 describe("ends", () => {
-  test("a revoked grant is worth nothing at once", async () => {
+  test("a revoked grant is invalid immediately", async () => {
     const { resource, signIn } = await shared();
     const client = await signIn();
     const bearer = `Bearer ${client.tokens.access_token}`;
@@ -236,7 +236,7 @@ describe("ends", () => {
     expect((await call(resource, `Bearer ${tokens.access_token}`)).status).toBe(200);
   });
 
-  test("two users of one client are told apart", async () => {
+  test("two users of one client are distinguished", async () => {
     const { otherResource, signIn } = await shared();
     const alice = await signIn({ resource: otherResource });
     expect((await call(otherResource, `Bearer ${alice.tokens.access_token}`)).status).toBe(200);

@@ -69,8 +69,8 @@ async function passes(gateway: TestIssuer, token: string): Promise<boolean> {
   return result.ok;
 }
 
-describe("a client asks about its own tokens", () => {
-  test("and hears of an access token what it needs, without the user's address", async () => {
+describe("a client's own tokens", () => {
+  test("are described without the user's email address", async () => {
     const gateway = await start();
     const client = await gateway.signIn({ metadata: SECRET });
     const now = epochSeconds(gateway.clock);
@@ -164,7 +164,7 @@ describe("a client asks about its own tokens", () => {
     expect(await isActive(gateway, access, clientProof(alice.registration))).toBe(true);
   });
 
-  test("at its own issuer alone", async () => {
+  test("are described at their own issuer only", async () => {
     const gateway = await start({ yaml: SEVERAL });
     const client = await gateway.signIn({ metadata: SECRET });
     const far = await machine(gateway, "nightly", "https://far.example.com");
@@ -204,7 +204,7 @@ describe("a client asks about its own tokens", () => {
 });
 
 describe("an account that speaks for a resource", () => {
-  test("hears of every token that is good there, whose it is, and nothing of other resources", async () => {
+  test("sees every valid token there with its user, but no other resources", async () => {
     const gateway = await start({ yaml: SEVERAL });
     const { proof } = await machine(gateway);
     const client = await gateway.signIn();
@@ -237,7 +237,7 @@ describe("an account that speaks for a resource", () => {
     expect(seen).toEqual([machineAtTools, machineAtTools, machineAtTools, { active: false }, { active: false }]);
   });
 
-  test("hears which of several of its resources a token is good for", async () => {
+  test("sees which of its resources a token is valid for", async () => {
     const gateway = await start({ yaml: SEVERAL.replace("somebody-else", "auditor") });
     const { proof } = await machine(gateway);
     const client = await gateway.signIn({ parameters: { resource: undefined } });
@@ -277,7 +277,7 @@ describe("an account that speaks for a resource", () => {
     expect(await isActive(gateway, token, owner.proof)).toBe(false);
   });
 
-  test("hears of application tokens what a route would find, and nothing of a program's", async () => {
+  test("sees application tokens as a route would, but no program's tokens", async () => {
     const gateway = await start({ yaml: SEVERAL });
     const { proof } = await machine(gateway);
     await gateway.store.put("session:s1", { userId: "alice" }, {});
@@ -315,7 +315,7 @@ function changingBlocks(): { blocks: Blocks; put: (...targets: BlockTarget[]) =>
   };
 }
 
-describe("what ends a token at the routes ends it here", () => {
+describe("a token invalid at the routes is inactive", () => {
   type End = (gateway: TestIssuer, client: SignedInClient) => unknown;
   const grantOf = (gateway: TestIssuer, client: SignedInClient): string => {
     const opened = gateway.externalTokens.open(client.tokens.access_token);
@@ -387,7 +387,7 @@ describe("what ends a token at the routes ends it here", () => {
     expect(await isActive(gateway, refresh, proof)).toBe(true);
   });
 
-  test("a refresh token that was exchanged is over, and asking about it ends nothing", async () => {
+  test("a rotated refresh token is inactive, and introspection revokes nothing", async () => {
     const gateway = await start();
     const client = await gateway.signIn();
     const { refresh_token: first = "" } = client.tokens;
@@ -409,7 +409,7 @@ describe("what ends a token at the routes ends it here", () => {
     expect(await isActive(gateway, rotated.access_token, proof)).toBe(true);
   });
 
-  test("past refresh_token_absolute_lifetime nothing is active, whoever asks first", async () => {
+  test("after refresh_token_absolute_lifetime nothing is active, regardless of the first request", async () => {
     const gateway = await start();
     const client = await gateway.signIn({ metadata: SECRET });
     const proof = clientProof(client.registration);
@@ -420,7 +420,7 @@ describe("what ends a token at the routes ends it here", () => {
   });
 });
 
-describe("who is not answered", () => {
+describe("rejected callers", () => {
   const unproven = async (gateway: TestIssuer, form: Proof, headers?: Proof): Promise<unknown[]> => {
     const answer = await gateway.oauth().sendIntrospection(form, headers);
     expect(answer.headers["cache-control"]).toBe("no-store");
@@ -459,7 +459,7 @@ describe("who is not answered", () => {
     expect(await unproven(gateway, {})).toEqual(failed);
   });
 
-  test("says in the header by what to prove oneself who tried it there", async () => {
+  test("gets a challenge after a failed Authorization header", async () => {
     const gateway = await start();
     const basic = Buffer.from("gwc_AAAAAAAAAAAAAAAAAAAAAA:x").toString("base64");
     const answer = await gateway.oauth().sendIntrospection({ token: "x" }, { authorization: `Basic ${basic}` });
@@ -467,8 +467,8 @@ describe("who is not answered", () => {
   });
 });
 
-describe("what is no question", () => {
-  test("is refused as RFC 6749 §5.2 says, without a word of the token in answer or log", async () => {
+describe("invalid requests", () => {
+  test("are rejected by RFC 6749 §5.2, without the token in response or log", async () => {
     const lines: string[] = [];
     const log = createLog({ level: "debug", destination: { write: (line) => void lines.push(line) } });
     const gateway = await start({ log });
@@ -520,7 +520,7 @@ describe("what is no question", () => {
     for (const secret of [token, token.slice(4, 40), proof["client_secret"] ?? "?"]) expect(said).not.toContain(secret);
   });
 
-  test("ends nothing at this endpoint, and revocation answers nothing of what it ends", async () => {
+  test("revoke nothing here, and the revocation endpoint describes nothing", async () => {
     const gateway = await start();
     const client = await gateway.signIn({ metadata: SECRET });
     const form = { token: client.tokens.access_token, ...clientProof(client.registration) };
@@ -531,7 +531,7 @@ describe("what is no question", () => {
   });
 });
 
-test("without the store nothing is active: 503, and the answer again when it is back", async () => {
+test("without the store nothing is active: 503, and the description again afterwards", async () => {
   const clock = createTestClock();
   const breakable = createBreakableStore(clock, createMemoryStore({ clock }));
   const gateway = await start({ clock, store: breakable.store });

@@ -25,7 +25,7 @@ async function machine(gateway: TestIssuer, more: object = {}) {
 }
 
 describe("client credentials", () => {
-  test("give an access token for the machine's own account, bound to the resource, without a refresh token", async () => {
+  test("give an access token for the client's own account, bound to the resource, without a refresh token", async () => {
     const gateway = await start();
     const { clientId, secret = "" } = await machine(gateway);
     const answer = await gateway.oauth().sendToken({
@@ -53,7 +53,7 @@ describe("client credentials", () => {
     expect([foreign.status, foreign.json()["error"]]).toEqual([400, "invalid_target"]);
   });
 
-  test("are refused to clients that registered themselves, whatever they ask for", async () => {
+  test("are rejected for dynamically registered clients, whatever they request", async () => {
     const gateway = await start();
     const oauth = gateway.oauth();
     const registration = await oauth.register({
@@ -105,7 +105,7 @@ describe("client credentials", () => {
     expect([answer.status, answer.json()["error"]]).toEqual([400, "invalid_grant"]);
   });
 
-  test("are not given back: the revocation endpoint says so, to their client alone", async () => {
+  test("cannot be revoked: the revocation endpoint says so to their own client", async () => {
     const gateway = await start();
     const { clientId, secret = "" } = await machine(gateway);
     const proof = { client_id: clientId, client_secret: secret };
@@ -117,7 +117,7 @@ describe("client credentials", () => {
     expect((await gateway.oauth().sendRevocation({ token, client_id: other.client_id })).status).toBe(200);
   });
 
-  test("are no way to a person's consent page", async () => {
+  test("cannot reach a user's consent page", async () => {
     const gateway = await start();
     const { clientId } = await machine(gateway);
     const outcome = await gateway
@@ -128,7 +128,7 @@ describe("client credentials", () => {
 });
 
 describe("a pre-registered client", () => {
-  test("signs people in, and does not end though nobody uses it", async () => {
+  test("signs users in, and does not expire if unused", async () => {
     const gateway = await start();
     const made = await createClient(gateway, { name: "desk", issuer: ORIGIN, redirectUris: [REDIRECT_URI] });
     if (!made.ok) throw new Error(made.problem);
@@ -178,7 +178,7 @@ describe("a pre-registered client", () => {
 describe("a service account", () => {
   const account = { name: "ci", email: "ci@example.com", groups: ["robots"] };
 
-  test("has a name of its own while it lives", async () => {
+  test("has a unique name while it exists", async () => {
     const gateway = await start();
     const first = await createServiceAccount(gateway, account);
     expect(await createServiceAccount(gateway, account)).toEqual({ ok: false, reason: "taken" });

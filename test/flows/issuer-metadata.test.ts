@@ -58,14 +58,14 @@ describe("authorization server metadata (RFC 8414)", () => {
     "oauth-authorization-server/jira/",
     "openid-configuration",
     "openid-configuration/github/mcp",
-  ])("stands at /.well-known/%s", async (name) => {
+  ])("is at /.well-known/%s", async (name) => {
     const { send } = await start({ yaml: MANY });
     const answer = await send({ method: "GET", url: `${ORIGIN}${WELL_KNOWN}${name}` });
     expect(answer.status).toBe(200);
     expect(answer.json()["issuer"]).toBe(ORIGIN);
   });
 
-  test.each(["/github/mcp", "/github", "/jira"])("stands below the route's path %s", async (path) => {
+  test.each(["/github/mcp", "/github", "/jira"])("is below the route's path %s", async (path) => {
     const { send } = await start({ yaml: MANY });
     const answer = await send({ method: "GET", url: `${ORIGIN}${path}${WELL_KNOWN}openid-configuration` });
     expect(answer.status).toBe(200);
@@ -112,7 +112,7 @@ describe("authorization server metadata (RFC 8414)", () => {
     }
   });
 
-  test("follows the configuration in force", async () => {
+  test("follows the active configuration", async () => {
     const gateway = await start();
     gateway.reconfigure(ONE_SERVER.replaceAll("mcp.example.com", "new.example.com"));
     expect(
@@ -158,7 +158,7 @@ describe("protected resource metadata (RFC 9728)", () => {
     });
   });
 
-  test("R2: stands at the root too when one route is the whole host", async () => {
+  test("R2: is also at the root if one route is the whole host", async () => {
     const { send } = await start();
     const root = await send({ method: "GET", url: `${ORIGIN}${WELL_KNOWN}oauth-protected-resource` });
     expect(root.json()).toMatchObject({ resource: ORIGIN, authorization_servers: [ORIGIN] });
@@ -212,7 +212,7 @@ describe("CORS", () => {
     expect(preflight.headers["access-control-allow-headers"]).toContain("mcp-protocol-version");
   });
 
-  test.each(["/.gateway/mcp/authorize", "/.gateway/mcp/consent"])("%s is for people only", async (path) => {
+  test.each(["/.gateway/mcp/authorize", "/.gateway/mcp/consent"])("%s is for users only", async (path) => {
     const { send } = await start();
     const answer = await send({ method: "GET", url: ORIGIN + path, headers: { origin: "https://inspector.example" } });
     expect(answer.headers).not.toHaveProperty("access-control-allow-origin");

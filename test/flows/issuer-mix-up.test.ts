@@ -48,7 +48,7 @@ const codeForm = ({ pkce, parameters }: Approved, registration: Registration): R
 });
 
 describe("two issuers of one gateway", () => {
-  test("name themselves in every answer, success and refusal, so that a client can tell them apart (RFC 9207)", async () => {
+  test("send iss in every response, success or error, so that a client can distinguish them (RFC 9207)", async () => {
     const gateway = await start({ yaml });
     for (const resource of [ONE, TWO]) {
       const oauth = gateway.oauth({ resource });
@@ -125,7 +125,7 @@ describe("two issuers of one gateway", () => {
 });
 
 describe("two users of one client", () => {
-  test("a code injected into another's flow fails at the verifier, and ends nothing of the victim", async () => {
+  test("a code injected into another user's flow fails at the verifier, and revokes nothing of the victim", async () => {
     const gateway = await start({ yaml });
     const registration = await gateway.oauth({ resource: ONE }).register();
     const alice = gateway.oauth({ resource: ONE, userId: "alice" });
@@ -162,7 +162,7 @@ describe("two users of one client", () => {
     expect((await alice.browser.submit(page.page, form, { decision: "approve" }, REDIRECT_URI)).left).toBe(true);
   });
 
-  test("a waiting request belongs to whoever approves it: the tokens are that user's", async () => {
+  test("a pending request belongs to the consenting user, who gets the tokens", async () => {
     const gateway = await start({ yaml });
     const registration = await gateway.oauth({ resource: ONE }).register();
     const mallory = gateway.oauth({ resource: ONE, userId: "bob" });

@@ -59,7 +59,7 @@ describe("refresh_token_absolute_lifetime", () => {
     },
   );
 
-  test("counts for grants that began before it was set, a repeated refresh included, and not for long when it is taken away", async () => {
+  test("applies to earlier grants, also to a repeated refresh, and no longer soon after its removal", async () => {
     const gateway = await start();
     const [early, late] = [await gateway.signIn(), await gateway.signIn()];
     // To the second.
@@ -77,7 +77,7 @@ describe("refresh_token_absolute_lifetime", () => {
     await next.refresh();
   });
 
-  test("does not outlast refresh_token_lifetime, which ends what is not used", async () => {
+  test("does not extend refresh_token_lifetime, which ends unused grants", async () => {
     const gateway = await start({ yaml: `refresh_token_lifetime: 24h\n${yaml}` });
     const client = await gateway.signIn();
     gateway.clock.advance(DAY * 1000);
@@ -93,7 +93,7 @@ describe("rotation", () => {
     expect(seen.size).toBe(4);
   });
 
-  test("a confidential client keeps its refresh token, which goes on working", async () => {
+  test("a confidential client keeps its refresh token, which stays valid", async () => {
     const gateway = await start();
     const client = await gateway.signIn({ metadata: { token_endpoint_auth_method: "client_secret_post" } });
     const first = client.tokens.refresh_token;
@@ -154,7 +154,7 @@ describe("rotation", () => {
     expect(outcome(await refresh(client, newToken(first)))).toBe("ok");
   });
 
-  test("a repeat after the successor was used within 30 s gets the newest pair, which goes on working", async () => {
+  test("a repeat within 30 s after the successor was used gets the newest pair, which stays valid", async () => {
     const gateway = await start();
     const client = await gateway.signIn();
     const old = client.tokens.refresh_token ?? "";
@@ -178,7 +178,7 @@ describe("rotation", () => {
     expect(entries.map(({ entry }) => entry)).toContainEqual({ key: expect.stringMatching(/^grant:/) as string });
   });
 
-  test("a process that stands still before it writes: a repeat gets the same pair for 30 s from the write", async () => {
+  test("a process that stalls before the write: a repeat gets the same pair for 30 s after the write", async () => {
     const gateway = await start();
     const client = await gateway.signIn();
     gateway.clock.advance((SESSION_SECONDS + 1) * 1000);
@@ -199,7 +199,7 @@ describe("rotation", () => {
   });
 
   test.each(["hangs up meanwhile", "waits"])(
-    "a process that stands still between write and answer, whose client %s: a repeat gets the same pair for 30 s from the answer",
+    "a process that stalls between write and response, whose client %s: a repeat gets the same pair for 30 s after the response",
     async (what) => {
       const clock = createTestClock();
       const inner = createMemoryStore({ clock });
@@ -255,7 +255,7 @@ describe("rotation", () => {
   test.each([
     ["ahead", 79_000],
     ["behind", -79_000],
-  ])("of two replicas whose clocks differ, one %s, both answer a token that is sent to both", async (_, ms) => {
+  ])("two replicas with different clocks, one %s, both accept a token sent to both", async (_, ms) => {
     const clock = createTestClock();
     const store = createMemoryStore({ clock });
     const right = await start({ clock, store });
@@ -283,7 +283,7 @@ describe("rotation", () => {
     expect(outcome(await send(right, token))).toBe("400 invalid_grant");
   });
 
-  test("a token of many rotations ago ends the family too", async () => {
+  test("a token of many rotations ago also revokes the family", async () => {
     const gateway = await start();
     const client = await gateway.signIn();
     const old = client.tokens.refresh_token ?? "";
@@ -295,7 +295,7 @@ describe("rotation", () => {
     expect(outcome(await refresh(client))).toBe("400 invalid_grant");
   });
 
-  test("a repeat by another client is refused and ends nothing", async () => {
+  test("a repeat by another client is rejected and revokes nothing", async () => {
     const gateway = await start();
     const client = await gateway.signIn();
     const thief = await gateway.oauth().register();
@@ -318,7 +318,7 @@ describe("rotation", () => {
 });
 
 describe("while the session lives", () => {
-  test("new tokens come under it, the provider is not asked, and its end stays", async () => {
+  test("new tokens belong to it, without a provider request, and its expiry stays", async () => {
     const gateway = await start();
     const client = await gateway.signIn();
     gateway.clock.advance((SESSION_SECONDS - 300) * 1000);
@@ -327,7 +327,7 @@ describe("while the session lives", () => {
     expect(gateway.identities.refreshes).toBe(0);
   });
 
-  test("a user who is gone gets invalid_grant", async () => {
+  test("a deleted user gets invalid_grant", async () => {
     const gateway = await start();
     const client = await gateway.signIn();
     gateway.identities.users.delete("alice");
@@ -358,14 +358,14 @@ describe("once the session expired (requirements, States and transitions)", () =
     expect(gateway.identities.refreshes).toBe(1);
   });
 
-  test("8 parallel refreshes ask the provider once", async () => {
+  test("8 parallel refreshes cause one provider request", async () => {
     const { gateway, client } = await expired();
     const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(client)));
     expect(answers.map(outcome)).toEqual(Array.from({ length: 8 }, () => "ok"));
     expect(gateway.identities.refreshes).toBe(1);
   });
 
-  test("the provider refusing gives invalid_grant, and the client must authorize anew", async () => {
+  test("a rejection by the provider gives invalid_grant, and the client must authorize again", async () => {
     const { gateway, client } = await expired();
     gateway.identities.refreshOutcome = "refused";
     expect(outcome(await refresh(client))).toBe("400 invalid_grant");
@@ -386,7 +386,7 @@ describe("once the session expired (requirements, States and transitions)", () =
     expect(outcome(await refresh(client))).toBe("ok");
   });
 
-  test("current policy decides: somebody whom it lets do nothing any more gets invalid_grant", async () => {
+  test("current policy decides: a user without access gets invalid_grant", async () => {
     const { gateway, client } = await expired();
     gateway.reconfigure(ONE_SERVER.replace("authenticated_user: true", "email: { is: carol@example.com }"));
     expect(outcome(await refresh(client))).toBe("400 invalid_grant");
@@ -422,7 +422,7 @@ describe("a bad refresh token", () => {
     ["an access token with the other prefix", (_, access) => access.replace("gwt_", "gwr_")],
     ["a huge one", () => `gwr_${"A".repeat(8000)}`],
     ["one with a NUL", (token) => `${token}\u0000`],
-  ])("%s is invalid_grant, and the good one goes on working", async (_, bend) => {
+  ])("%s is invalid_grant, and the valid token keeps working", async (_, bend) => {
     const client = await (await start()).signIn();
     const { refresh_token = "", access_token } = client.tokens;
     expect(outcome(await refresh(client, bend(refresh_token, access_token)))).toBe("400 invalid_grant");
@@ -448,7 +448,7 @@ describe("a bad refresh token", () => {
   });
 });
 
-describe("what is asked besides", () => {
+describe("further parameters", () => {
   test("neither scope nor resource is needed; unknown scopes do not matter; the same resource may be named", async () => {
     const client = await (await start()).signIn();
     for (const more of [{}, { scope: "mcp offline_access" }, { resource: RESOURCE }, { resource: `${RESOURCE}/` }]) {
@@ -491,7 +491,7 @@ describe("what is asked besides", () => {
 });
 
 describe("ends", () => {
-  test("a revoked user's grants are gone at once", async () => {
+  test("a revoked user's grants are invalid immediately", async () => {
     const gateway = await start();
     const client = await gateway.signIn();
     const bob = await gateway.signIn({ userId: "bob" });
@@ -500,7 +500,7 @@ describe("ends", () => {
     expect(outcome(await refresh(bob))).toBe("ok");
   });
 
-  test("a grant that ends while its refresh is under way does not come back", async () => {
+  test("a grant revoked during its refresh does not come back", async () => {
     const gateway = await start();
     const client = await gateway.signIn();
     gateway.clock.advance((SESSION_SECONDS + 1) * 1000);
@@ -518,7 +518,7 @@ describe("ends", () => {
     expect(kept.filter(({ key }) => key.startsWith("grant:"))).toEqual([]);
   });
 
-  test("the store going away consumes nothing", async () => {
+  test("a store outage consumes nothing", async () => {
     const clock = createTestClock();
     const breakable = createBreakableStore(clock);
     const client = await (await start({ clock, store: breakable.store })).signIn();

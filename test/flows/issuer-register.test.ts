@@ -116,7 +116,7 @@ routes: [{ name: t, from: "https://mcp.example.com", to: "http://127.0.0.1:9", m
     expect((await oauth.sendRegistration({ redirect_uris: [cb] })).status).toBe(201);
   });
 
-  test("ends registrations that nobody ever used after a day, and those in use later", async () => {
+  test("deletes never used registrations after a day, and used ones later", async () => {
     const gateway = await start();
     const unused = await gateway.oauth().register();
     const used = await gateway.signIn();
@@ -127,7 +127,7 @@ routes: [{ name: t, from: "https://mcp.example.com", to: "http://127.0.0.1:9", m
     expect(await gateway.store.get(`client:${used.registration.client_id}`)).toBeDefined();
   });
 
-  test("takes what an honest client says, and no more than 16 KiB", async () => {
+  test("accepts real clients' metadata, and at most 16 KiB", async () => {
     const gateway = await start();
     const register = (bytes: number) =>
       gateway.oauth().sendRegistration({ redirect_uris: [cb], x_padding: "x".repeat(bytes) });
@@ -140,7 +140,7 @@ routes: [{ name: t, from: "https://mcp.example.com", to: "http://127.0.0.1:9", m
     });
   });
 
-  test("ends registrations that nobody uses after a week, and keeps those in use", async () => {
+  test("deletes unused registrations after a week, and keeps used ones", async () => {
     const gateway = await start();
     const unused = await gateway.oauth().register();
     const used = await gateway.signIn();
@@ -150,7 +150,7 @@ routes: [{ name: t, from: "https://mcp.example.com", to: "http://127.0.0.1:9", m
     await expect(used.refresh()).resolves.toMatchObject({ token_type: "Bearer" });
   });
 
-  test("turned off is 403 and not in the metadata; who registered before goes on", async () => {
+  test("turned off is 403 and not in the metadata; existing registrations stay valid", async () => {
     const gateway = await start();
     const client = await gateway.signIn();
     expect(await client.oauth.discover()).toHaveProperty("registration_endpoint");

@@ -185,7 +185,7 @@ describe("the code grant", () => {
     for (const answer of good) expect(await refreshes(first, answer)).toBe("ok");
   });
 
-  test("a request that comes before there is a grant is refused and ends nothing", async () => {
+  test("a request that arrives before the grant exists is rejected and revokes nothing", async () => {
     const clock = createTestClock();
     const { store, before } = watchedStore(clock);
     const { oauth, form, ...rest } = await ready({ clock, store });
@@ -200,7 +200,7 @@ describe("the code grant", () => {
     expect(await refreshes({ oauth, form, ...rest }, answer)).toBe("ok");
   });
 
-  test("a request that came before the code was used, and is slower, is refused and ends nothing", async () => {
+  test("a slower request that arrived before the code was used is rejected and revokes nothing", async () => {
     const clock = createTestClock();
     const { store } = watchedStore(clock);
     const one = await ready({ clock, store });
@@ -276,7 +276,7 @@ describe("the code grant", () => {
     expect((await oauth.sendToken(form)).status).toBe(200);
   });
 
-  test("a client that registered without refresh_token gets none, and may not refresh", async () => {
+  test("a client registered without refresh_token gets none, and cannot refresh", async () => {
     const { oauth, form, registration } = await ready(undefined, { grant_types: ["authorization_code"] });
     const answer = await oauth.sendToken(form);
     expect(answer.json()).not.toHaveProperty("refresh_token");
@@ -324,7 +324,7 @@ routes:
     [undefined, undefined, ORIGIN],
     [undefined, `${ORIGIN}/b`, `${ORIGIN}/b`],
     [ORIGIN, `${ORIGIN}/`, ORIGIN],
-  ])("authorized for %s, asked for %s: %s", async (authorized, asked, expected) => {
+  ])("authorized for %s, requested %s: %s", async (authorized, asked, expected) => {
     expect(await audience(authorized, asked)).toBe(expected);
   });
 });
@@ -464,7 +464,7 @@ describe("the form (RFC 6749 §3.2)", () => {
     expect(errorOf(answer)).toEqual([400, "invalid_request"]);
   });
 
-  test("GET is not taken", async () => {
+  test("GET is rejected", async () => {
     const { send } = await start();
     expect((await send({ method: "GET", url: `${ORIGIN}/.gateway/mcp/token` })).status).toBe(405);
   });
@@ -490,7 +490,7 @@ describe("revocation (RFC 7009)", () => {
     expect(entries.map(({ entry }) => entry)).toContainEqual({ key: expect.stringMatching(/^grant:/) as string });
   });
 
-  test("by another client changes nothing, and does not say so", async () => {
+  test("by another client changes nothing, without an error", async () => {
     const { oauth, form, registration } = await ready();
     const tokens = (await oauth.sendToken(form)).json();
     const other = await oauth.register();
@@ -518,8 +518,8 @@ describe("revocation (RFC 7009)", () => {
   });
 });
 
-describe("the store is away", () => {
-  test("nothing is allowed, nothing is consumed, and it is said (D26)", async () => {
+describe("the store is unavailable", () => {
+  test("nothing is allowed or consumed, and the response says so (D26)", async () => {
     const clock = createTestClock();
     const breakable = createBreakableStore(clock);
     const { oauth, form } = await ready({ clock, store: breakable.store });

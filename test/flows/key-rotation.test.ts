@@ -117,7 +117,7 @@ async function auditIsWhole(world: ReplicaWorld, before: KeyState): Promise<void
 }
 
 test(
-  "SQLite: sessions, refresh tokens, upstream tokens and the audit go on through a rotation on two replicas",
+  "SQLite: sessions, refresh tokens, upstream tokens and the audit survive a rotation on two replicas",
   async () => {
     const { world, alice, idle, before } = await rotated(undefined);
     // Taken away at last: what was made since needs it no more.
@@ -138,7 +138,7 @@ test(
 const found = findPostgres();
 describe.skipIf("missing" in found)("PostgreSQL", () => {
   test(
-    "the same; a replica that missed steps goes on with the others, one with the old file alone lets nobody in and ends nothing",
+    "likewise; a replica that missed steps works with the others, one with only the old file rejects all users and revokes nothing",
     async () => {
       if ("missing" in found) return;
       const server = await startPostgres(found.bin);

@@ -40,7 +40,7 @@ async function signOut(browser: Browser): Promise<void> {
 }
 
 describe("at Keycloak", () => {
-  test("a sign-in asks for no offline session, a grant for one without a question, once", async () => {
+  test("a sign-in requests no offline session, a grant requests one without user interaction, once", async () => {
     const browser = await start();
     await authorize(browser);
     expect(asked()).toEqual([
@@ -52,7 +52,7 @@ describe("at Keycloak", () => {
     expect(client.tokens.refresh_token).toBeDefined();
   });
 
-  test("what outlives the session is revoked at sign-out, when no grant stands on it any more", async () => {
+  test("the offline token is revoked at sign-out, if no grant needs it", async () => {
     const browser = await start();
     const client = await authorize(browser);
     await signOut(browser);
@@ -66,7 +66,7 @@ describe("at Keycloak", () => {
     await expect.poll(() => world.identityProvider.calls.revocation).toBe(1);
   });
 
-  test("what outlives the session is revoked at the end of the last grant, after sign-out", async () => {
+  test("the offline token is revoked at the end of the last grant, after sign-out", async () => {
     const browser = await start();
     const clients = [await authorize(browser), await authorize(browser)];
     await signOut(browser);
@@ -77,7 +77,7 @@ describe("at Keycloak", () => {
     await expect.poll(() => world.identityProvider.calls.revocation).toBe(1);
   });
 
-  test("a user who may have none gets the grant", async () => {
+  test("a user without permission for one gets the grant", async () => {
     const browser = await start({ grantsOffline: false });
     const client = await authorize(browser);
     expect(asked()).toEqual([

@@ -60,7 +60,7 @@ test.each(["SIGUSR2", "SIGPWR"] as const)("a single process drains and exits wit
   expect(gateway.log()).toContain("by the test");
 });
 
-test("a worker drains and is replaced, and the others go on", async () => {
+test("a worker drains and is replaced, and the others continue", async () => {
   const gateway = await start(2);
   const [first] = await gateway.workers();
   process.kill(first?.pid ?? 0, "SIGUSR2");

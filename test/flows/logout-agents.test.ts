@@ -96,7 +96,7 @@ async function revoke(subject: Readonly<Record<string, unknown>>): Promise<numbe
 }
 
 describe("an agent by ID-JAG", () => {
-  test("is cut off by a logout token of its user: calls and open streams; what was issued before counts no more", async () => {
+  test("is revoked by a logout token of its user: calls and open streams; earlier assertions are invalid", async () => {
     const [dana, erin] = [await work("dana"), await work("erin")];
     const early = await assertion("dana");
     await logout({ sub: "dana" });
@@ -111,14 +111,14 @@ describe("an agent by ID-JAG", () => {
     expect(world.gateway.log()).toContain('"issuer":"company"');
   });
 
-  test("is cut off by a logout token with a session beside its user, too", async () => {
+  test("is also revoked by a logout token with user and session", async () => {
     const frida = await work("frida");
     await logout({ sub: "frida", sid: "a-session-at-the-company" });
     await expect.poll(within2s(frida.streams)).toBe(false);
     expect(await frida.calls()).toBe(401);
   });
 
-  test("goes on where the setting leaves it", async () => {
+  test("continues if configured so", async () => {
     await world.reconfigure(settings(false));
     const gil = await work("gil");
     await logout({ sub: "gil" });

@@ -74,7 +74,7 @@ describe("a browser", () => {
     }
   });
 
-  test("is told nothing that the metadata does not tell everybody, and nothing keeps or runs it", async () => {
+  test("sees only public metadata, and the page is neither cached nor has scripts", async () => {
     const page = await ask({ accept: CHROME, ...WINDOW });
     const metadataUrl = /resource_metadata="([^"]+)"/.exec(String(page.challenge))?.[1] ?? "";
     const metadata = (await send({ method: "GET", url: metadataUrl })).json();
@@ -95,7 +95,7 @@ describe("a browser", () => {
     expect(page.text).toContain(`<code>${page.headers["x-request-id"]}</code>`);
   });
 
-  test("gets commands that a shell takes as one word, for the clients that can connect here", async () => {
+  test("gets shell-safe commands for the clients that can connect here", async () => {
     const { text } = await ask({ accept: CHROME });
     expect(text).toContain(`codex mcp add team-tools --url &#39;${gateway.origin}/it&#39;\\&#39;&#39;s/$(id)/mcp&#39;`);
     const clients = [...text.matchAll(/<summary>([^<]*)</g)].map(([, client]) => client);
@@ -163,7 +163,7 @@ describe("an MCP client never gets it", () => {
     expect(program.challenge).not.toContain("error=");
   });
 
-  test("HEAD is answered as a program is asked", async () => {
+  test("HEAD is answered like for a program", async () => {
     const head = await ask({ accept: CHROME, ...WINDOW }, { method: "HEAD" });
     expect([head.status, head.type, head.text]).toEqual([401, "application/json", ""]);
   });

@@ -67,7 +67,7 @@ test("mcp-remote connects through a scripted sign-in, lists and calls a tool; a 
   expect(world.mcpServer.calls.map(({ tool }) => tool)).not.toContain("delete_repo");
 });
 
-test("mcp-remote comes back with what it kept, without asking anybody", async () => {
+test("mcp-remote reconnects with its stored tokens, without user interaction", async () => {
   const { client, watch } = await startHost();
   try {
     expect(watch.asked).toEqual([]);

@@ -71,7 +71,7 @@ test.each([
   ["no credential", "/closed", undefined, 401, "closed"],
   ["an MCP client without a token", "/tools", undefined, 401, undefined],
   ["an upstream that is away", "/dead", undefined, 502, undefined],
-])("%s: the settings' headers stand on it", async (_name, path, host, status, route) => {
+])("%s: has the configured headers", async (_name, path, host, status, route) => {
   const answer = await ask(path, host);
   expect(answer.status).toBe(status);
   expect(answer.headers["x-everywhere"]).toBe("global");
@@ -84,7 +84,7 @@ test.each([
   if (path !== "/.well-known/gateway/jwks.json") expect(answer.headers["cache-control"]).toBe("no-store");
 });
 
-test("pages keep what keeps them safe", async () => {
+test("pages keep their security headers", async () => {
   const page = await ask("/.gateway/signed_out", undefined, { accept: "text/html" });
   expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
   expect(page.headers["x-frame-options"]).toBe("DENY");

@@ -66,7 +66,7 @@ const ask = (url: string, token: string): Promise<Response> =>
   fetch(url, { redirect: "manual", headers: { authorization: `Bearer ${token}` } });
 
 describe("programmatic login", () => {
-  test("gives a token after a yes, with which the program acts for the person until sign-out", async () => {
+  test("issues a token after consent, with which the program acts for the user until sign-out", async () => {
     const browser = createBrowser();
     const page = await askPerson(browser, await addressFor());
     expect(new URL(page.url).hostname).toBe("auth.localhost");
@@ -114,11 +114,11 @@ describe("programmatic login", () => {
   });
 });
 
-describe("programmatic login gives nothing away", () => {
+describe("programmatic login issues no token", () => {
   const approve = "/.gateway/api/v1/approve";
   const pages = (): string => `http://auth.localhost:${world.gateway.port}`;
 
-  test("without a yes: a link opened by somebody who is signed in only shows the question", async () => {
+  test("without consent: a link opened by a signed-in user only shows the question", async () => {
     const browser = createBrowser();
     await tokenFor(browser);
     const page = await browser.open(await addressFor());
@@ -187,7 +187,7 @@ describe("programmatic login gives nothing away", () => {
     expect(allowedLoginRedirect(address, { programmaticRedirectDomains: undefined })).toBeUndefined();
   });
 
-  test("to hosts beside the list, nor without https", () => {
+  test("to unlisted hosts, or without https", () => {
     const settings = { programmaticRedirectDomains: ["tools.example.com", "*.cli.example"].map(parseDomainPattern) };
     const good = (address: string): boolean => allowedLoginRedirect(address, settings) !== undefined;
 

@@ -103,7 +103,7 @@ describe("with audit_required", () => {
     return [status, body["records"]];
   };
 
-  test("nothing passes while a sink's spool takes nothing; it goes on by itself, and nothing is lost", async () => {
+  test("no request passes while a sink's spool is full; it resumes automatically, and no record is lost", async () => {
     const spool = join(directory, "second");
     const gateway = await startGateway({
       yaml: routes(),
@@ -144,7 +144,7 @@ describe("with audit_required", () => {
     }
   });
 
-  test("nothing passes while the log cannot be written", async () => {
+  test("no request passes while the log cannot be written", async () => {
     const log = join(directory, "log");
     symlinkSync("/dev/full", log);
     const gateway = await startGateway({ yaml: routes(), boot: { authorize_log: log, audit_required: true } });

@@ -142,7 +142,7 @@ async function engineer(sub: string): Promise<{ readonly id: string; readonly gr
   return { id, group };
 }
 
-test("groups of the directory decide about who came by ID-JAG alone", async () => {
+test("directory groups apply to a user known only by ID-JAG", async () => {
   const stranger = await tokenOf("stranger");
   expect(await call(stranger, world.gateway.port)).toBe(403);
   const { id, group } = await engineer("dana");
@@ -169,7 +169,7 @@ test("so do members that a whole list no longer has, and those of a group that i
   }
 });
 
-test("what can be no id is nobody's, and no failure of the store", async () => {
+test("an invalid id is not found, without a store error", async () => {
   const { group } = await engineer("erin");
   for (const id of ["\\u0000", "\\ud800"]) {
     for (const type of ["Users", "Groups"]) {
@@ -182,7 +182,7 @@ test("what can be no id is nobody's, and no failure of the store", async () => {
 });
 
 /** Cases 24 and 25 of the research; people with browsers below. */
-describe("whoever leaves", () => {
+describe("a removed user", () => {
   const leave: Readonly<Record<string, (id: string, user: object) => Promise<Answer>>> = {
     "Okta PUT": (id, user) => company.send("PUT", `/Users/${id}`, { ...user, id, active: false }),
     "Okta PATCH without path": (id) =>
@@ -225,7 +225,7 @@ describe("whoever leaves", () => {
     },
   );
 
-  test("loses them when they are deleted, too", async () => {
+  test("also loses access when deleted", async () => {
     const { id } = await engineer("deleted");
     const token = await tokenOf("deleted");
     const isOpen = await hold(token, second.port);
@@ -235,7 +235,7 @@ describe("whoever leaves", () => {
   });
 });
 
-test("people sign in while the directory has them, with its groups and not those of the sign-in", async () => {
+test("users in the directory can sign in, with its groups instead of the provider's", async () => {
   const browser = createBrowser();
   const signIn = async (): Promise<number> =>
     (await createBrowser().signIn(`${origin}/web`, "olga@example.com")).status;
@@ -257,7 +257,7 @@ test("people sign in while the directory has them, with its groups and not those
   expect((await people.send("PATCH", `/Users/${id}`, flag("False"))).status).toBe(200);
 });
 
-test("who only shows the provider's own token is let in and cut off as everybody", async () => {
+test("a user with only a provider token is accepted and revoked like others", async () => {
   const gateway = { client_id: "gateway", client_secret: "secret", redirect_uris: [`${origin}/.gateway/callback`] };
   const { id_token: token } = await signInAt(world.identityProvider, gateway, "paul@example.com");
   const headers = { authorization: `Bearer ${token}` };

@@ -97,7 +97,7 @@ describe("SDK v1", () => {
     await client.close();
   });
 
-  test("refreshes by itself when its access token is worth nothing any more", async () => {
+  test("refreshes automatically when its access token is invalid", async () => {
     const { provider, kept, callback } = createProvider("alice@example.com");
     const url = new URL(world.resource);
     const first = new TransportV1(url, { authProvider: provider });

@@ -80,7 +80,7 @@ async function signedIn(name: "corp" | "default"): Promise<Browser> {
   return browser;
 }
 
-describe("a route for the people of one provider", () => {
+describe("a route for the users of one provider", () => {
   test("leads straight there, others to the choice", async () => {
     const at = async (path: string): Promise<Page> => createBrowser().open(`${origin}/${path}/`);
     expect(isAtProvider(await at("corp"), corp)).toBe(true);
@@ -91,7 +91,7 @@ describe("a route for the people of one provider", () => {
     expect(choices(await at("machines"))).toEqual(["default", "corp"]);
   });
 
-  test("lets them in, and says no to them as to anybody else", async () => {
+  test("accepts and denies them like other users", async () => {
     const browser = await signedIn("corp");
     expect((await browser.open(`${origin}/corp/`)).status).toBe(200);
     const denied = await browser.open(`${origin}/corp-admins/`);
@@ -100,7 +100,7 @@ describe("a route for the people of one provider", () => {
     expect(record).toMatchObject({ issuer: "corp", "allow-why-false": ["groups-unauthorized"] });
   });
 
-  test("tells upstreams whose user name it is, in plain headers as in the signed one", async () => {
+  test("qualifies user names for upstreams, in plain headers like in the signed one", async () => {
     const browser = await signedIn("corp");
     await browser.open(`${origin}/corp/`);
     const headers = upstream.seen.at(-1)?.headers ?? {};
@@ -111,7 +111,7 @@ describe("a route for the people of one provider", () => {
     expect([headers["x-groups"], claims["groups"]]).toEqual(["visitors", ["visitors"]]);
   });
 
-  test("offers its own provider to somebody of another one, who stays signed in, and does not loop", async () => {
+  test("offers its provider to a user of another one, who stays signed in, without a loop", async () => {
     const browser = await signedIn("default");
     const page = await browser.open(`${origin}/corp/page?x=1`);
     expect([page.status, choices(page)]).toEqual([200, ["corp"]]);
@@ -128,7 +128,7 @@ describe("a route for the people of one provider", () => {
     expect(choices(await browser.open(`${origin}/staff/`))).toEqual(["default"]);
   });
 
-  test("is not chosen for somebody who is signed in by a link from elsewhere", async () => {
+  test("is not chosen for a signed-in user by an external link", async () => {
     const stranger = await createBrowser().open(`${origin}/corp/`);
     const link = stranger.hops.map(({ location }) => location ?? "").find((each) => each.includes("?ticket="));
     const browser = await signedIn("default");
@@ -140,7 +140,7 @@ describe("a route for the people of one provider", () => {
     expect(isAtProvider(await browser.click(page, "idp=corp"), corp)).toBe(true);
   });
 
-  test("is denied to a program's token of somebody else, who is led nowhere", async () => {
+  test("denies a program token of another provider's user, without a redirect", async () => {
     const asked = await fetch(`${origin}/.gateway/api/v1/login?gateway_redirect_uri=http://127.0.0.1:9/back`);
     const browser = await signedIn("default");
     const page = await browser.open(await asked.text());
@@ -155,8 +155,8 @@ describe("a route for the people of one provider", () => {
 
 const textOf = (result: unknown): string => JSON.stringify((result as { content: unknown }).content);
 
-describe("MCP clients of the second provider's people", () => {
-  test("connect by the SDK: the resource asked for says where to sign in", async () => {
+describe("MCP clients of the second provider's users", () => {
+  test("connect by the SDK: the requested resource determines the provider", async () => {
     const kept = new Map<string, unknown>();
     let callback = new URLSearchParams();
     const navigator = createNavigator();
@@ -185,7 +185,7 @@ describe("MCP clients of the second provider's people", () => {
     await client.close();
   });
 
-  test("are offered it at the consent of somebody who is signed in elsewhere", async () => {
+  test("offer it at the consent of a user signed in elsewhere", async () => {
     const browser = await signedIn("default");
     const resource = `${origin}/tools/mcp`;
     const { client_id } = await createOAuthClient({ resource }).register();

@@ -55,7 +55,7 @@ async function upToCallback(browser: Browser, label: string): Promise<URL> {
 
 /** Case 21 of the research. */
 describe("two providers with the same subject and address", () => {
-  test("have two users, each with what their own provider says", async () => {
+  test("have two users, each with the claims of their own provider", async () => {
     const [here, there] = [bench.browser(), bench.browser()];
     const local = seen(await signInAt(here, host(bench.idp.issuer)));
     expect(local).toMatchObject({ id: "1", name: "Here", groups: ["staff"], email: ONE.email });
@@ -64,7 +64,7 @@ describe("two providers with the same subject and address", () => {
     expect(other["claims"]).toMatchObject({ sub: "issuer:corp/1", tid: "tenant-1" });
   });
 
-  test("are asked about at their own provider, and revoked one by one", async () => {
+  test("are refreshed at their own provider, and revoked separately", async () => {
     const [here, there] = [bench.browser(), bench.browser()];
     await signInAt(here, host(bench.idp.issuer));
     await signInAt(there, "CORP");
@@ -96,7 +96,7 @@ describe("an address of the second provider", () => {
     expect([user["email"], (user["claims"] as Record<string, unknown>)["email"] ?? ""]).toEqual([email, email]);
   });
 
-  test("stops to count when its domain is taken back", async () => {
+  test("no longer counts after its domain was removed", async () => {
     configure(corp.settings("", "email_domains: [example.com]"));
     const browser = bench.browser();
     expect(seen(await signInAt(browser, "CORP"))["email"]).toBe(ONE.email);
@@ -115,7 +115,7 @@ describe("required_claims", () => {
     expect((await signInAt(bench.browser(), "CORP")).status).toBe(status);
   });
 
-  test("keep out who has none of the name, and whose value is no text", async () => {
+  test("reject a user without the claim, or with a value that is not a text", async () => {
     for (const name of ["hd", "groups", "constructor", "email_verified"]) {
       configure(corp.settings(`, required_claims: { ${name}: "true" }`));
       expect((await signInAt(bench.browser(), "CORP")).status).toBe(403);
@@ -124,7 +124,7 @@ describe("required_claims", () => {
     expect(bench.logged()).not.toContain("tenant-1");
   });
 
-  test("end a user whose refreshed ID token has another value", async () => {
+  test("revoke a user whose refreshed ID token has another value", async () => {
     configure(corp.settings(`, required_claims: { tid: tenant-1 }`));
     const browser = bench.browser();
     await signInAt(browser, "CORP");
@@ -230,7 +230,7 @@ describe("an answer at the wrong address", () => {
     expect((await browser.open(address.href)).status).toBe(400);
   });
 
-  test("with the other's code leads to its own provider, which does not know it", async () => {
+  test("with the other provider's code goes to its own provider, which does not know it", async () => {
     const browser = bench.browser();
     const [first, second] = [await upToCallback(browser, "127.0.0.1"), await upToCallback(browser, "CORP")];
     const before = asked();
@@ -241,7 +241,7 @@ describe("an answer at the wrong address", () => {
 });
 
 describe("the choice", () => {
-  test("is not asked for where there is one provider", async () => {
+  test("is not shown with a single provider", async () => {
     configure("");
     expect((await bench.browser().open(`${APP}/`)).text).toContain("Who are you?");
   });
@@ -258,7 +258,7 @@ describe("the choice", () => {
     expect(corp.idp.calls.authorization).toBeGreaterThan(before);
   });
 
-  test.each(["other", "", "corp/../..", "https://evil.example", "%0d%0a"])("of %j is none", async (name) => {
+  test.each(["other", "", "corp/../..", "https://evil.example", "%0d%0a"])("%j is ignored", async (name) => {
     const browser = bench.browser();
     browser.jar.set(`__Host-gateway_session_idp=${name}; Path=/; Secure`, new URL(AUTH));
     const page = await browser.open(`${APP}/`);
@@ -267,7 +267,7 @@ describe("the choice", () => {
     expect([again.status, again.hops.length, again.text]).toEqual([200, 1, expect.stringContaining(CHOICE)]);
   });
 
-  test("is asked for again after signing out, and after a refusal", async () => {
+  test("is shown again after signing out, and after a rejection", async () => {
     const browser = bench.browser();
     await signInAt(browser, "CORP");
     const remembered = () => browser.jar.get("auth.example.com", "__Host-gateway_session_idp")?.value;
@@ -308,7 +308,7 @@ describe("the choice by a typed e-mail address", () => {
     "öne@corp.example",
     "one@corp.example\r\nx: y",
     `${"x".repeat(400)}@corp.example`,
-  ])("of %j leads nowhere, and is asked for again", async (email) => {
+  ])("%j leads nowhere, and is requested again", async (email) => {
     configure(corp.settings("", DOMAINS));
     const page = await type(bench.browser(), email);
     expect([page.status, page.hops.length]).toEqual([200, 1]);
@@ -322,7 +322,7 @@ describe("the choice by a typed e-mail address", () => {
 });
 
 describe("a provider that leaves the configuration", () => {
-  test("takes its sessions with it at the next request, and nobody else's", async () => {
+  test("ends its users' sessions at the next request, and no others", async () => {
     const [here, there] = [bench.browser(), bench.browser()];
     await signInAt(here, host(bench.idp.issuer));
     await signInAt(there, "CORP");
@@ -334,7 +334,7 @@ describe("a provider that leaves the configuration", () => {
     expect((await there.open(`${AUTH}/.gateway/user`, { mode: "cors" })).status).toBe(401);
   });
 
-  test("ends them too when its name stands for another issuer, whose subject 1 is somebody else", async () => {
+  test("also ends them if its name refers to another issuer, whose subject 1 is another user", async () => {
     const there = bench.browser();
     await signInAt(there, "CORP");
     const cookie = there.jar.get("app.example.com", "__Host-gateway_session")?.value ?? "";
@@ -360,7 +360,7 @@ describe("a provider that leaves the configuration", () => {
 });
 
 describe("without a first provider", () => {
-  test("people sign in at the other one, without a choice", async () => {
+  test("users sign in at the other one, without a choice", async () => {
     bench.configure(benchConfig(bench.idp.issuer, corp.settings()).replace(/^idp_.*\n/gm, ""));
     const browser = bench.browser();
     expect(seen(await browser.signIn(`${APP}/`, ONE.email))).toMatchObject({ id: "issuer:corp/1" });

@@ -160,7 +160,7 @@ describe.each(kinds)("%s", (name, kind) => {
   );
 
   test(
-    "a backup made while replicas serve has all that was confirmed before; after a restore nothing comes back that was ended",
+    "a backup of serving replicas has all confirmed writes; after a restore no revoked access comes back",
     async () => {
       vi.spyOn(console, "log").mockImplementation(() => {});
       const world = await startReplicaWorld(await kind.newStore("restored"), onTestFinished);

@@ -132,7 +132,7 @@ test("each check leaves one record, with the words of the requirements", async (
   expect(resources).toMatchObject({ allow: true, "mcp-method": "resources/list" });
 });
 
-test("a denied tool call is answered with the caller's id and reaches nobody", async () => {
+test("a denied tool call is answered with the caller's id and reaches no upstream", async () => {
   const { status, body } = await send("/denylist/mcp", call("delete_repo"));
   expect(status).toBe(200);
   expect(body).toMatchObject({ jsonrpc: "2.0", id: 7, error: { data: { request_id: expect.any(String) as string } } });
@@ -159,7 +159,7 @@ test("with mcp_tool under allow alone, other methods are denied and recorded as 
   expect(newlySeen()).toHaveLength(1);
 });
 
-test("no token, cookie or secret stands in any line that left the process", async () => {
+test("no token, cookie or secret is in any output of the process", async () => {
   const text = gateway.log() + (await gateway.recordText());
   expect(text).not.toContain(token);
   expect(text).not.toMatch(OWN_TOKEN);

@@ -110,7 +110,7 @@ describe("2025-11-25, with the SDK's server and clients", () => {
     expect(records.filter((each) => String(each["allow-why-false"]).includes("mcp-task-unknown"))).toHaveLength(45);
   });
 
-  test("nobody is shown a list of tasks, nor told that there is one", async () => {
+  test("lists of tasks are neither shown nor advertised", async () => {
     const alice = await connect("/v1/v1", "alice");
     expect(alice.getServerCapabilities()?.tasks).toEqual({ cancel: {}, requests: { tools: { call: {} } } });
     await expect(alice.experimental.tasks.listTasks()).rejects.toThrow(/list/);
@@ -119,7 +119,7 @@ describe("2025-11-25, with the SDK's server and clients", () => {
     await alice.close();
   });
 
-  test("who may not call its tool any more does not get at a task", async () => {
+  test("a user without access to its tool has no access to a task", async () => {
     const alice = await connect("/v1/v1", "alice");
     const { tasks } = alice.experimental;
     const task = await build(alice);
@@ -176,7 +176,7 @@ describe("2026-07-28, the tasks extension", () => {
     return (made as { result: { taskId: string } }).result.taskId;
   };
 
-  test("the upstream is asked by its own id, in the message and in the header that repeats it", async () => {
+  test("the upstream gets its own id, in the message and in the header that repeats it", async () => {
     const task = await make();
     expect(task).toBe(await make());
     for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
@@ -213,7 +213,7 @@ describe("2026-07-28, the tasks extension", () => {
     expect(server.seen.length).toBe(before);
   });
 
-  test("who listens hears of own tasks alone, by the id that the client knows", async () => {
+  test("a listener gets only its own tasks, by the client's id", async () => {
     const task = await make();
     const listen = (who: Who): Promise<unknown> =>
       send("/v2/v2", who, "subscriptions/listen", { notifications: { taskIds: [task, "1"] } });
@@ -227,7 +227,7 @@ describe("2026-07-28, the tasks extension", () => {
     expect(server.seen.at(-1)?.body.params["notifications"]).toEqual({ taskIds: [] });
   });
 
-  test("a process that starts anew knows it", async () => {
+  test("a restarted process knows it", async () => {
     const task = await make();
     const { port } = world.gateway;
     await world.gateway.close();

@@ -128,7 +128,7 @@ describe("step-up", () => {
   });
 });
 
-describe("what a call needs", () => {
+describe("the scope of a call", () => {
   const call = (token: string, name: string) =>
     fetch(resource, {
       method: "POST",
@@ -142,7 +142,7 @@ describe("what a call needs", () => {
   const signIn = (scope?: string) =>
     signInClient({ resource, user: "alice@example.com", ...(scope !== undefined && { parameters: { scope } }) });
 
-  test("is named whole, of what policy allows alone, and not for ever", async () => {
+  test("is named completely, only for allowed tools, and not endlessly", async () => {
     const { tokens } = await signIn("mcp notes:write unknown");
     expect(tokens).toMatchObject({ scope: "mcp notes:write" });
     const token = tokens.access_token;

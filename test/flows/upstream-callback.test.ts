@@ -51,7 +51,7 @@ describe("callback", () => {
     expect(await bench.list(person)).toMatchObject({ static: true });
   });
 
-  test("of another user's flow is refused: nobody's account is connected to somebody else", async () => {
+  test("of another user's flow is rejected: no account is connected to another user", async () => {
     const alice = await bench.person("alice@example.com");
     const bob = await bench.person("bob@example.com");
     await disconnectAll(alice);
@@ -181,7 +181,7 @@ describe("RFC 9207 on the way back", () => {
 });
 
 describe("registration", () => {
-  test("is renewed when the server has forgotten it", async () => {
+  test("is renewed if the server no longer knows it", async () => {
     const { service } = bench;
     const person = await bench.person("dora@example.com");
     await disconnectAll(person);
@@ -196,8 +196,8 @@ describe("registration", () => {
   });
 });
 
-describe("registration at a server that has forgotten it before anybody comes back", () => {
-  test("is renewed after five flows that nobody came back from; tokens of the old one keep their own", async () => {
+describe("registration at a server that deleted it before any user returned", () => {
+  test("is renewed after five flows without a return; tokens of the old one keep it", async () => {
     const { service } = bench;
     const person = await bench.person("dora@example.com");
     await disconnectAll(person);
@@ -233,7 +233,7 @@ describe("a server that refuses a registration once, by mistake", () => {
 });
 
 describe("the gateway's client ID metadata document", () => {
-  test("names itself and the callback, for everybody to read", async () => {
+  test("is public, with its id and the callback", async () => {
     const url = `${bench.gateway.origin}/.gateway/mcp/client/metadata.json`;
     const answer = await fetch(url);
     expect(answer.status).toBe(200);
@@ -350,7 +350,7 @@ describe("the list of MCP servers", () => {
     expect(foreign.status).toBe(401);
   });
 
-  test("a server whose upstream wants nothing is connected", async () => {
+  test("a server whose upstream needs no token is connected", async () => {
     const { service } = bench;
     const open = await startUpstreamGateway({
       service,

@@ -56,7 +56,7 @@ describe("static mode: client_id, client_secret and endpoint are used directly",
     expect(sent).not.toContain(client.tokens.access_token);
   });
 
-  test("somebody who went on without connecting meets a 401 whose challenge is ours, and the request does not reach the upstream", async () => {
+  test("a user who continued without connecting gets a 401 with our challenge, and the request does not reach the upstream", async () => {
     const { service } = bench;
     service.switches.decision = "access_denied";
     const person = await bench.person("bob@example.com");
@@ -86,7 +86,7 @@ describe("static mode: client_id, client_secret and endpoint are used directly",
 });
 
 describe("credentials mode: client_id and client_secret without endpoint", () => {
-  test("endpoints are discovered through RFC 9728, the given credentials are used, nothing is registered", async () => {
+  test("endpoints are discovered through RFC 9728, the configured credentials are used, nothing is registered", async () => {
     const { service } = bench;
     const before = service.seen.length;
     const registered = service.registrations.length;
@@ -162,7 +162,7 @@ describe("connect", () => {
     expect(bench.service.authorizations.length).toBe(before);
   });
 
-  test("sends somebody who is connected already straight back", async () => {
+  test("redirects a connected user straight back", async () => {
     const person = await bench.person();
     await bench.connect(person, "static");
     const before = bench.service.authorizations.length;
@@ -180,7 +180,7 @@ describe("connect", () => {
     expect(await bench.list(person)).toMatchObject({ static: true, found: true, auto: true });
   });
 
-  test("applies the route's policy: who could send nothing there has nothing to connect", async () => {
+  test("applies the route's policy: a user without access has nothing to connect", async () => {
     const carol = await bench.person("carol@other.example");
     const page = await carol.open(
       connectUrl(`?redirect_url=${encodeURIComponent(bench.application)}`),
@@ -190,7 +190,7 @@ describe("connect", () => {
     expect(await bench.list(carol)).toEqual({});
   });
 
-  test("asks a stranger to sign in first and then goes on", async () => {
+  test("requires sign-in first and then continues", async () => {
     const url = connectUrl(`?redirect_url=${encodeURIComponent(bench.application)}`);
     const send = createSend();
     const headers = { accept: "text/html", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
@@ -214,7 +214,7 @@ describe("connect", () => {
       ["?a=%20b+c", "?a=%20b+c&connect_error=not-set-up"],
       ["?connect_error=unavailable&a=1", "?a=1&connect_error=not-set-up"],
       ["#part", "?connect_error=not-set-up#part"],
-    ])("keeps what else redirect_url says: %s", async (more, expected) => {
+    ])("keeps the rest of redirect_url: %s", async (more, expected) => {
       const person = await bench.person("dora@example.com");
       bench.service.switches.resourceMetadata = wrongResource;
       const query = new URLSearchParams({ redirect_url: bench.application + more, resource: bench.resource("found") });
@@ -222,7 +222,7 @@ describe("connect", () => {
       expect(page).toMatchObject({ left: true, url: bench.application + expected });
     });
 
-    test("from the person's own page shows what to do, with a way to try again and a way back", async () => {
+    test("from the account page shows what to do, with links to retry and return", async () => {
       const person = await bench.person("dora@example.com");
       const link = findLink(await person.open(`${bench.gateway.origin}/.gateway/`), "Connect found") ?? "";
       bench.service.switches.resourceMetadata = wrongResource;
@@ -251,7 +251,7 @@ describe("connect", () => {
       expect(findLink(page, "Back to the application")).toBe(`${bench.application}?connect_error=denied-by-policy`);
     });
 
-    test("because of policy, or without such a server, is a page whose way back tells the application", async () => {
+    test("because of policy, or without such a server, is a page whose back link reports the error to the application", async () => {
       const carol = await bench.person("carol@other.example");
       const denied = await bench.connect(carol, "found");
       expect(denied.status).toBe(403);
@@ -262,7 +262,7 @@ describe("connect", () => {
     });
   });
 
-  test("that fails on the way back is a page whose way back tells the application", async () => {
+  test("that fails on the return is a page whose back link reports the error to the application", async () => {
     const person = await bench.person("dora@example.com");
     bench.service.switches.decision = "access_denied";
     const page = await bench.connect(person, "static");

@@ -30,7 +30,7 @@ const connectUrl = (route: string): string =>
 
 describe("the upstream is down", () => {
   test.each(["found", "auto"])(
-    "when a flow begins with discovery (%s): the application is told on the way back, and it works later",
+    "when a flow starts with discovery (%s): the application gets the error, and it works later",
     async (route) => {
       // Known before: what has never answered is not known to want anything.
       bench.service.switches.decision = "access_denied";
@@ -46,7 +46,7 @@ describe("the upstream is down", () => {
     },
   );
 
-  test("when the code is exchanged: a page that says so, nothing is connected, and another try connects", async () => {
+  test("when the code is exchanged: an error page, nothing is connected, and a retry connects", async () => {
     const callback = await person.open(connectUrl("found"), bench.callback);
     bench.service.pause();
     const page = await person.open(callback.url);
@@ -71,7 +71,7 @@ describe("the upstream is down", () => {
     expect(refreshes()).toHaveLength(1);
   });
 
-  test("in the middle of its answer to a refresh: what it rotated is lost, the old token is tried once, then the challenge", async () => {
+  test("in the middle of its response to a refresh: the rotated token is lost, the old token is tried once, then the challenge", async () => {
     clock.advance(121_000);
     const old = [...bench.service.refreshTokens.keys()].at(-1) ?? "";
     bench.service.switches.token = (_form, response) => {
@@ -91,7 +91,7 @@ describe("the upstream is down", () => {
     expect(await bench.list(person)).toMatchObject({ static: false });
   });
 
-  test("when a user disconnects: the tokens are forgotten here all the same", async () => {
+  test("when a user disconnects: the tokens are deleted here anyway", async () => {
     await bench.connect(person, "found");
     const page = await person.open(`${bench.gateway.origin}/.gateway/`);
     bench.service.pause();
@@ -105,7 +105,7 @@ describe("the upstream is down", () => {
     expect((await call()).status).toBe(401);
   });
 
-  test("when nothing is known of it yet: the list and the user page answer without waiting for it", async () => {
+  test("when nothing is known about it yet: list and account page respond without waiting for it", async () => {
     bench.service.pause();
     expect(await bench.list(person)).toMatchObject({ static: true });
     expect((await person.open(`${bench.gateway.origin}/.gateway/`)).status).toBe(200);

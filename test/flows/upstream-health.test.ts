@@ -31,7 +31,7 @@ async function admin(gateway: TestGateway, path: string): Promise<string> {
   return answer.text();
 }
 
-test("an ill upstream gets no requests, /status and metrics tell of it, and checks end with the route", async () => {
+test("an unhealthy upstream gets no requests, /status and metrics report it, and checks end with the route", async () => {
   const [a, b] = [await upstream("aa"), await upstream("bb")];
   a.isIll = true;
   const yaml = (more: string): string => `
@@ -88,7 +88,7 @@ routes:
   expect(a.checks - before).toBeLessThanOrEqual(1);
 });
 
-test("outlier_detection: an upstream whose answers are errors is left out, and counted", async () => {
+test("outlier_detection: an upstream that responds with errors is ejected, and counted", async () => {
   const [a, b] = [await upstream("aa"), await upstream("bb")];
   a.isIll = true;
   const gateway = await startGateway({

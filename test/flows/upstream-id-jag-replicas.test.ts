@@ -41,7 +41,7 @@ describe.skipIf("missing" in found)("two gateways on PostgreSQL", () => {
     expect(world.exchanges).toHaveLength(1);
   });
 
-  test("when the upstream has dropped what it gave", async () => {
+  test("when the upstream has dropped its token", async () => {
     const { token } = await world.newcomer();
     expect(await callBoth(token)).toEqual([200]);
     world.endUpstreamTokens();
@@ -50,7 +50,7 @@ describe.skipIf("missing" in found)("two gateways on PostgreSQL", () => {
     expect(world.exchanges).toHaveLength(1);
   });
 
-  test("what one of them has is told to nobody who may not", async () => {
+  test("a token of one of them is denied to users without access", async () => {
     const { token } = await world.newcomer();
     expect((await world.call(token)).status).toBe(200);
     const other = await world.newcomer();

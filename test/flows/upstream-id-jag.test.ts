@@ -34,8 +34,8 @@ const PRESENTED = /id-jag|by an issuer's assertion/;
 
 const code = (text: string): unknown => (JSON.parse(text) as { error: unknown }).error;
 
-describe("access by the company's word", () => {
-  test("a user calls at once; the identity provider is asked for exactly this server, once", async () => {
+describe("access by a company's assertion", () => {
+  test("a user calls immediately; one provider request is made, for exactly this server", async () => {
     const person = await world.newcomer();
     const answer = await world.call(person.token);
     expect([answer.status, answer.text.includes("list_repos")]).toEqual([200, true]);
@@ -65,14 +65,14 @@ describe("access by the company's word", () => {
     expect(world.exchanges.map(({ subject }) => subject).toSorted()).toEqual([one.id, other.id].toSorted());
   });
 
-  test("nothing has to be connected, and the user page says so", async () => {
+  test("nothing has to be connected, and the account page says so", async () => {
     const person = await world.newcomer();
     const page = await person.browser.open(`${world.front.gateway.origin}/.gateway/`);
     expect(page.text).toContain("no further sign-in is needed");
     expect(page.text).not.toContain("Connect tools");
   });
 
-  test("an ID token that has ended is renewed first; one that cannot be renewed needs a new sign-in", async () => {
+  test("an expired ID token is renewed first; one that cannot be renewed needs a new sign-in", async () => {
     // The provider's clock goes on while ours stands: the token must end within our half minute on a slow machine too.
     idTokenSeconds = 1;
     const person = await world.newcomer();
@@ -119,8 +119,8 @@ async function signedFor(audience: string, clientId: string): Promise<string> {
   return made;
 }
 
-describe("what the identity provider refuses", () => {
-  test("a user who may not: 403, and nobody asks again for half a minute", async () => {
+describe("rejections by the identity provider", () => {
+  test("a user without permission: 403, and no new request for half a minute", async () => {
     world.decide(async () => ({ status: 400, body: { error: "access_denied" } }));
     const person = await world.newcomer();
     for (let each = 0; each < 4; each += 1) {
@@ -135,7 +135,7 @@ describe("what the identity provider refuses", () => {
     expect(world.exchanges).toHaveLength(2);
   });
 
-  test("a new sign-in is taken at once for what the provider asks one for", async () => {
+  test("a required new sign-in is used immediately", async () => {
     world.decide(async () => ({ status: 400, body: { error: "insufficient_user_authentication" } }));
     const person = await world.newcomer();
     expect((await world.call(person.token)).status).toBe(403);
@@ -161,7 +161,7 @@ describe("what the identity provider refuses", () => {
     expect(world.exchanges).toHaveLength(1);
   });
 
-  test("a provider that is away: 503, and everything works again afterwards", async () => {
+  test("an unavailable provider: 503, and everything works again afterwards", async () => {
     const person = await world.newcomer();
     world.provider.pause();
     expect((await world.call(person.token)).status).toBe(503);
@@ -171,7 +171,7 @@ describe("what the identity provider refuses", () => {
   });
 });
 
-describe("what the identity provider gives and must not be presented", () => {
+describe("provider responses that must not be presented", () => {
   const signed =
     (claims: Readonly<Record<string, unknown>>, type?: string) =>
     async ({ sign }: ExchangeRequest): Promise<ExchangeAnswer> =>
@@ -239,7 +239,7 @@ describe("what the identity provider gives and must not be presented", () => {
   });
 });
 
-describe("what the upstream refuses", () => {
+describe("rejections by the upstream", () => {
   test("an ID-JAG that was used up: one fresh one; then it is an answer", async () => {
     const jti = "used-already";
     world.decide(async ({ sign }) => idJagAnswer(await sign({ client_id: world.client.client_id, jti })));
@@ -252,7 +252,7 @@ describe("what the upstream refuses", () => {
     expect(world.exchanges).toHaveLength(2);
   });
 
-  test("a token that is refused: one fresh one, with which the request goes on; then the operator's matter", async () => {
+  test("a rejected token: the request continues with one fresh token; then the operator must act", async () => {
     const person = await world.newcomer();
     expect((await world.call(person.token)).status).toBe(200);
     world.endUpstreamTokens();
@@ -267,7 +267,7 @@ describe("what the upstream refuses", () => {
   });
 });
 
-test("nothing of a token is in any log or record", async () => {
+test("no log or record contains a token", async () => {
   const { token } = await world.newcomer();
   expect((await world.call(token)).status).toBe(200);
   const written = [

@@ -168,7 +168,7 @@ describe.concurrent("the gateway killed between an upstream's answer and keeping
     expect(await world.connected(client)).toBe(true);
   });
 
-  test("where the upstream keeps its refresh tokens: the next use refreshes, and nobody has to connect again", async (context) => {
+  test("if the upstream does not rotate refresh tokens: the next use refreshes, and no user has to connect again", async (context) => {
     const world = await startWorld(context);
     const { service } = world;
     service.switches.rotates = false;

@@ -45,7 +45,7 @@ async function clientOfGateway(): Promise<string> {
   return honest.authorizations.at(-1)?.get("client_id") ?? "";
 }
 
-test("metadata with another server's authorization endpoint send nobody there", async () => {
+test("metadata with another server's authorization endpoint cause no redirect there", async () => {
   const clientId = await clientOfGateway();
   const before = honest.authorizations.length;
   attacker.switches.serverMetadata = serverMetadata(attacker.origin, {

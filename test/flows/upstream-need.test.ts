@@ -54,7 +54,7 @@ describe("one 401 of a server without OAuth", () => {
     ["without a challenge", undefined],
     ["with one for a token", "Bearer"],
     ["with one that names metadata which is not there", 'Bearer resource_metadata="http://127.0.0.1:9/nothing"'],
-  ])("%s is a 502 for that request, and nobody else notices", async (_, challenge) => {
+  ])("%s is a 502 for that request, without effect on others", async (_, challenge) => {
     bench.service.switches.challenge = challenge;
     await signIn();
     expect((await call(bob)).status).toBe(200);
@@ -86,7 +86,7 @@ describe("one 401 of a server without OAuth", () => {
   });
 });
 
-describe("a server without metadata that asks for a token each time", () => {
+describe("a server without metadata that requires a token each time", () => {
   test("can be connected, and stops being one once it lets requests pass without a token", async () => {
     await signIn();
     bench.service.switches.challenge = "Bearer";
@@ -116,7 +116,7 @@ describe("a server that contradicts itself", () => {
     expect((await call(bob)).status).toBe(401);
   });
 
-  test("a user who was refused keeps the sign-in once requests pass without a token", async () => {
+  test("a rejected user stays signed in once requests pass without a token", async () => {
     await signIn();
     bench.service.switches.challenge = "Bearer";
     bench.service.switches.open = false;
@@ -142,13 +142,13 @@ describe("a server that contradicts itself", () => {
   });
 });
 
-describe("a server whose metadata say that a part of it wants a token", () => {
+describe("a server whose metadata require a token for a part of it", () => {
   beforeEach(() => {
     const { switches, origin, url } = bench.service;
     switches.resourceMetadata = { resource: url, authorization_servers: [origin] };
   });
 
-  test("keeps no user from a sign-in or a refresh whose requests pass, though it cannot be connected", async () => {
+  test("does not block sign-ins and refreshes of users whose requests pass, though it cannot be connected", async () => {
     await signIn();
     // There is nothing to connect that could be connected.
     expect(await bench.list(alice.oauth.browser)).toMatchObject({ auto: true });
@@ -156,7 +156,7 @@ describe("a server whose metadata say that a part of it wants a token", () => {
     expect((await call(alice)).status).toBe(200);
   });
 
-  test("asks a user only for what that user's request was refused for", async () => {
+  test("asks a user only for the scope of that user's rejected request", async () => {
     const { switches, origin, authorizations } = bench.service;
     await signIn();
     switches.serverMetadata = serverMetadata(origin);

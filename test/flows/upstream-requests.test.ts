@@ -50,7 +50,7 @@ describe("expiry", () => {
     expect(refreshes()).toHaveLength(1);
   });
 
-  test("a token endpoint that is away: 503 with Retry-After while the token has ended, and everything works again afterwards", async () => {
+  test("an unavailable token endpoint: 503 with Retry-After after the token expired, and everything works again afterwards", async () => {
     const person = client.oauth.browser;
     clock.advance(121_000);
     bench.service.switches.token = (_form, response) => Boolean(response.writeHead(500).end("down"));
@@ -63,7 +63,7 @@ describe("expiry", () => {
     expect((await call()).status).toBe(200);
   });
 
-  test("a refused refresh: a correct challenge, connected false, and nobody asks the token endpoint again", async () => {
+  test("a rejected refresh: a correct challenge, connected false, and no further token request", async () => {
     clock.advance(121_000);
     bench.service.refreshTokens.clear();
     for (let count = 0; count < 3; count += 1) expectChallenge(await call());
@@ -110,7 +110,7 @@ describe("an upstream's 401", () => {
     expect(refreshes()).toHaveLength(1);
   });
 
-  test("of a token that cannot be refreshed leads to the challenge at once", async () => {
+  test("of a token that cannot be refreshed leads to the challenge immediately", async () => {
     bench.service.switches.givesRefreshTokens = false;
     const person = await bench.person("bob@example.com");
     const bob = await bench.signIn("static", { browser: person, user: "bob@example.com" });
@@ -165,7 +165,7 @@ describe("an upstream's 401", () => {
     expect(bench.gateway.log()).toContain("upstream requires credentials that no sign-in provides");
   });
 
-  test("is the only answer that is changed: 400, 403, 404 and 405 pass as they are, since clients tell eras by them", async () => {
+  test("is the only changed response: 400, 403, 404 and 405 pass unchanged, since clients detect protocol versions by them", async () => {
     for (const status of [400, 403, 404, 405]) {
       bench.service.switches.plain = { status, body: "as it is" };
       expect(await call()).toMatchObject({ status, text: "as it is" });
@@ -174,7 +174,7 @@ describe("an upstream's 401", () => {
 });
 
 describe("step-up on insufficient_scope", () => {
-  test("asks for old and new scopes together, and is bounded", async () => {
+  test("requests old and new scopes together, and is bounded", async () => {
     bench.service.switches.neededScopes = ["read", "admin"];
     expectChallenge(await call());
     // What the token may do it still may: it is not taken away.
@@ -188,7 +188,7 @@ describe("step-up on insufficient_scope", () => {
     expect((await bench.call("static", stepped.tokens.access_token)).status).toBe(200);
   });
 
-  test("an upstream that keeps asking is answered twice, then its 403 stands", async () => {
+  test("an upstream that keeps demanding scopes is served twice, then its 403 passes", async () => {
     const statuses: number[] = [];
     let token = client.tokens.access_token;
     for (let round = 1; round <= 5; round += 1) {
@@ -203,7 +203,7 @@ describe("step-up on insufficient_scope", () => {
 });
 
 describe("the upstream's outages", () => {
-  test("an upstream that is down is 502, never 401, and costs nobody the connection", async () => {
+  test("an upstream that is down is 502, never 401, and ends no connection", async () => {
     bench.service.pause();
     expect((await call()).status).toBe(502);
     bench.service.resume();

@@ -104,14 +104,14 @@ describe("a token of the platform", () => {
     for (const text of [first, second, "route-sentinel"]) expect(log).not.toContain(text);
   });
 
-  test("nobody has to connect anything", async () => {
+  test("no user has to connect anything", async () => {
     await configure(workload());
     const person = await bench.person();
     expect(await bench.list(person)).toMatchObject({ found: true });
   });
 
   test.each(["invalid_grant", "unauthorized_client", "invalid_scope", "invalid_target"])(
-    "%s is the operator's matter: nobody asks again for half a minute, nor in another way",
+    "%s needs the operator: no new request for half a minute, and no fallback",
     async (error) => {
       await configure(workload());
       const token = await tokenOf("alice@example.com");
@@ -128,7 +128,7 @@ describe("a token of the platform", () => {
     },
   );
 
-  test("a server that is away costs nobody a token that is good, and is asked again when none is left", async () => {
+  test("an unavailable server invalidates no token, and is requested again once none is valid", async () => {
     await configure(workload());
     const token = await tokenOf("alice@example.com");
     expect((await bench.call("found", token)).status).toBe(200);
@@ -174,7 +174,7 @@ describe("a token of the platform", () => {
     expect((await bench.call("found", alice)).status).toBe(200);
   });
 
-  test("an answer without an end is good for five minutes", async () => {
+  test("a token without expiry is valid for five minutes", async () => {
     seconds = undefined;
     await configure(workload());
     const token = await tokenOf("alice@example.com");
@@ -188,7 +188,7 @@ describe("a token of the platform", () => {
   });
 });
 
-describe("a client of its own", () => {
+describe("a separate client", () => {
   test("with a secret", async () => {
     await configure({ client_id: "machine", client_secret: "machine-secret", client_credentials: true });
     expect((await bench.call("found", await tokenOf("alice@example.com"))).status).toBe(200);
@@ -211,7 +211,7 @@ describe("a client of its own", () => {
     expect(bench.gateway.log()).not.toContain(form?.get("client_assertion"));
   });
 
-  test("a server that does not offer the grant is not asked", async () => {
+  test("a server that does not support the grant gets no request", async () => {
     service.switches.serverMetadata = serverMetadata(service.origin);
     await configure({ client_id: "machine", client_secret: "machine-secret", client_credentials: true });
     expect((await bench.call("found", await tokenOf("alice@example.com"))).status).toBe(502);
@@ -219,7 +219,7 @@ describe("a client of its own", () => {
     expect(bench.gateway.log()).toContain("does not offer the grant");
   });
 
-  test("a host that is not listed is not asked", async () => {
+  test("an unlisted host gets no request", async () => {
     await configure({ client_id: "machine", client_secret: "machine-secret", client_credentials: true });
     const token = await tokenOf("alice@example.com");
     const before = service.seen.length;

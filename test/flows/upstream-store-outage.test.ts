@@ -53,15 +53,15 @@ const expectTryAgain = (answer: { status: number; headers: Readonly<Record<strin
 const connectUrl = (route: string): string =>
   `${bench.gateway.origin}/.gateway/mcp/connect?redirect_url=${encodeURIComponent(bench.application)}&resource=${encodeURIComponent(bench.resource(route))}`;
 
-describe("a request, while the store is away", () => {
-  test("of a connected user goes on while the token lasts", async () => {
+describe("a request while the store is unavailable", () => {
+  test("of a connected user passes while the token is valid", async () => {
     storeIsBroken(true);
     clock.advance(25_000);
     for (let count = 0; count < 3; count += 1) expect((await call()).status).toBe(200);
     expect(refreshes()).toHaveLength(0);
   });
 
-  test("whose token has ended: 503, nobody is asked, and one refresh once it is back", async () => {
+  test("with an expired token: 503, no token request, and one refresh after the outage", async () => {
     storeIsBroken(true);
     clock.advance(121_000);
     for (let count = 0; count < 3; count += 1) expectTryAgain(await call());
@@ -73,7 +73,7 @@ describe("a request, while the store is away", () => {
     expect(refreshes()).toHaveLength(1);
   });
 
-  test("whose credential this process has not seen: 503", async () => {
+  test("with a credential unknown to this process: 503", async () => {
     const fresh = await client.refresh();
     storeIsBroken(true);
     expectTryAgain(await bench.call("static", fresh.access_token));
@@ -81,7 +81,7 @@ describe("a request, while the store is away", () => {
     expect((await bench.call("static", fresh.access_token)).status).toBe(200);
   });
 
-  test("whose token the upstream refuses: 503, and the connection is kept", async () => {
+  test("with a token that the upstream rejects: 503, and the connection stays", async () => {
     bench.service.accessTokens.clear();
     storeIsBroken(true);
     expectTryAgain(await call());
@@ -92,8 +92,8 @@ describe("a request, while the store is away", () => {
   });
 });
 
-describe("the store goes away between the upstream's answer and its keeping", () => {
-  test("of a refresh: 503, the rotated token is kept by the process and stored once the store is back, without asking again", async () => {
+describe("the store fails between the upstream's response and its storage", () => {
+  test("of a refresh: 503, the process keeps the rotated token and stores it after the outage, without another request", async () => {
     clock.advance(121_000);
     bench.service.switches.token = () => {
       storeIsBroken(true);
@@ -114,7 +114,7 @@ describe("the store goes away between the upstream's answer and its keeping", ()
     expect(refreshes()).toHaveLength(2);
   });
 
-  test("of a code: a page that says to try again, the code is worth nothing any more, and another flow connects", async () => {
+  test("of a code: a page that says to try again, the code is invalid, and another flow connects", async () => {
     bench.service.switches.token = () => {
       storeIsBroken(true);
       return false;
@@ -131,7 +131,7 @@ describe("the store goes away between the upstream's answer and its keeping", ()
   });
 });
 
-describe("a flow, while the store is away", () => {
+describe("a flow while the store is unavailable", () => {
   test("cannot be begun, and can once it is back", async () => {
     storeIsBroken(true);
     expect((await person.open(connectUrl("found"))).status).toBe(503);
@@ -149,7 +149,7 @@ describe("a flow, while the store is away", () => {
     expect(await bench.list(person)).toMatchObject({ found: true });
   });
 
-  test("a registration that could not be stored is made anew", async () => {
+  test("a registration that could not be stored is repeated", async () => {
     const before = bench.service.registrations.length;
     storeIsBroken(true);
     expect((await person.open(connectUrl("auto"))).status).toBe(503);
@@ -160,8 +160,8 @@ describe("a flow, while the store is away", () => {
   });
 });
 
-describe("lists and disconnecting, while the store is away", () => {
-  test("answer 503; the connection is there, and can be ended, once it is back", async () => {
+describe("lists and disconnecting while the store is unavailable", () => {
+  test("respond with 503; afterwards the connection exists and can be ended", async () => {
     const page = await person.open(`${bench.gateway.origin}/.gateway/`);
     const form = findForm(page, "/.gateway/mcp/disconnect");
     if (!form) throw new Error("no form to disconnect");
@@ -180,8 +180,8 @@ describe("lists and disconnecting, while the store is away", () => {
   });
 });
 
-describe("the authorization server, while the store is away", () => {
-  test("answers every endpoint with 503 and consumes nothing: codes, refresh tokens and approvals work once it is back", async () => {
+describe("the authorization server while the store is unavailable", () => {
+  test("responds with 503 at every endpoint and consumes nothing: codes, refresh tokens and approvals work afterwards", async () => {
     const { verifier, challenge } = createPkce();
     const { client_id: clientId } = client.registration;
     const asked = { clientId, redirectUri: REDIRECT_URI, challenge };

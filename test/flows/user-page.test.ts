@@ -90,7 +90,7 @@ describe("the user page", () => {
     expect(await asks(browser, client)).toBe(true);
   });
 
-  test("withdraws an approval alone: access goes on, the next authorization asks", async () => {
+  test("withdraws only a consent: access continues, the next authorization asks", async () => {
     const client = await world.signIn({ metadata: { client_name: "Withdrawn" } });
     const { browser } = client.oauth;
     const page = await openPage(browser);
@@ -112,7 +112,7 @@ describe("the user page", () => {
     expect(after.text.split("Sign out<span")).toHaveLength(page.text.split("Sign out<span").length - 1);
   });
 
-  test("shows nobody anything of another user, and ends nothing of another user", async () => {
+  test("shows and revokes nothing of other users", async () => {
     const client = await world.signIn({ metadata: { client_name: "Alice's own" } });
     const alicePage = await openPage(client.oauth.browser);
     const bob = createBrowser();

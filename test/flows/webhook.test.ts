@@ -28,7 +28,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-test("a refused configuration is told, signed; /status and metrics show it, and no secret shows anywhere", async () => {
+test("a rejected configuration is reported, signed; /status and metrics show it, and no secret appears", async () => {
   // It never comes in force, so nobody says when: the receiver does.
   void gateway.reconfigure("routes: [{ from: 'no address' }]\n");
   const { url, headers, body } = await took.promise;

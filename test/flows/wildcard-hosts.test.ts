@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const at = (tenant: string, path: string): string => `http://${tenant}.tenants.localhost:${world.gateway.port}${path}`;
 
-test("a person signs in on one of the hosts, and the upstream learns who and for which host", async () => {
+test("a user signs in on one of the hosts, and the upstream gets user and host", async () => {
   const browser = createBrowser();
   const page = await browser.signIn(at("one", "/"), "alice@example.com");
   // Asked for the policy of the redirect, signed in, redirected, rewritten.
@@ -59,7 +59,7 @@ test("a person signs in on one of the hosts, and the upstream learns who and for
   });
 });
 
-test("who is not allowed gets nothing of them, not even where the redirect leads", async () => {
+test("a denied user sees nothing of them, not even the redirect target", async () => {
   const before = upstream.seen.length;
   const browser = createBrowser();
   const page = await browser.signIn(at("one", "/"), "carol@other.example");

@@ -147,7 +147,7 @@ describe("a job without secrets", () => {
     expect(logged).not.toContain("dana-the-actor");
   });
 
-  test("is listed and ended by the administrator", async () => {
+  test("is listed and revoked by the administrator", async () => {
     const token = tokenOf(await exchange("live", await job({ ref: "refs/heads/x", sub: "listed" })));
     expect((await ping("live", token)).status).toBe(200);
     const run = (...args: readonly string[]) => runCommand("grants", ...args, "--config", gateway.configFile);
@@ -230,7 +230,7 @@ describe("the end of the trust", () => {
       () =>
         `identity_issuers: { x: { issuer: "https://x.example", uses: [workload], workload_rules: { a: { claims: { sub: [x] }, resources: ["https://x.example"] } } } }`,
     ],
-  ])("comes at once when %s: for requests, open streams and ordinary routes", async (_, changed) => {
+  ])("comes immediately when %s: for requests, open streams and ordinary routes", async (_, changed) => {
     const token = tokenOf(await exchange("live", await job()));
     const stream = await openAnswer(gateway.port, `${origin}/live`, { authorization: `Bearer ${token}` });
     expect(stream.status).toBe(200);

@@ -23,13 +23,13 @@ async function untouched(): Promise<void> {
   expect(api.actions).toEqual([]);
 }
 
-describe("who asks", () => {
+describe("callers", () => {
   test.each([
     ["without a token", "", 401],
     ["with a wrong token", "operator-token-of-the-tesT", 401],
     ["with a team's publish token", TEAM_TOKEN, 403],
     ["with a team's token for minutes", "minted", 403],
-  ])("%s: nothing is shown or done, at no address", async (_, token, status) => {
+  ])("%s: nothing is shown or done, at any address", async (_, token, status) => {
     const shown = token === "minted" ? await api.mint() : token;
     const asked: readonly (readonly [string, ApiOptions])[] = [
       ["/blocks", {}],
@@ -44,7 +44,7 @@ describe("who asks", () => {
     await untouched();
   });
 
-  test("a cookie or a token in the query is none, and a page of another site gets and does nothing (CSRF)", async () => {
+  test("a cookie or a token in the query is ignored, and a page of another site gets and does nothing (CSRF)", async () => {
     const cookie = `gateway_session=${"a".repeat(43)}`;
     for (const headers of [{ cookie }, { cookie, authorization: "Basic YWRtaW46YWRtaW4=" }])
       expect((await api.ask("/blocks", { token: "", headers, body: BLOCK })).status).toBe(401);
@@ -94,7 +94,7 @@ describe("Idempotency-Key", () => {
     await untouched();
   });
 
-  test("a replayed request does nothing, and its key opens nothing else", async () => {
+  test("a replayed request does nothing, and its key is invalid for other requests", async () => {
     const first = await api.ask("/blocks", { body: BLOCK, key: "replay" });
     const [{ id } = { id: "" }] = first.json().items;
     await api.ask(`/blocks/${id}/lift`, { body: { reason: "over" } });
@@ -142,7 +142,7 @@ describe("addresses", () => {
     expect([status, (JSON.parse(text) as { error: string }).error]).toEqual([400, "query"]);
   });
 
-  test("a cursor that was made up shows nothing that the list does not show", async () => {
+  test("an invented cursor shows nothing beyond the list", async () => {
     await putBlock(api, { kind: "user", name: "alice", reason: "", since: 1, by: "x" });
     const [whole, made] = await Promise.all([
       api.ask("/blocks"),
@@ -168,7 +168,7 @@ describe("addresses", () => {
     `/blocks/${"a/".repeat(2500)}`,
     "/blocks/..%2fopenapi.json",
     "/blocks/session:s1",
-  ])("%s is nothing", async (path) => {
+  ])("%s is not found", async (path) => {
     expect((await api.ask(path)).status).toBe(404);
   });
 
@@ -213,13 +213,13 @@ describe("bodies", () => {
     ["a long reason", JSON.stringify({ ...BLOCK, reason: "a".repeat(501) })],
     ["no reason", JSON.stringify({ ...BLOCK, reason: undefined })],
     ["no name", JSON.stringify({ ...BLOCK, name: undefined })],
-  ])("%s is refused, and nothing is done", async (_, text) => {
+  ])("%s is rejected, and nothing is done", async (_, text) => {
     const answer = await api.ask("/blocks", { body: text, method: "POST" });
     expect([answer.status, answer.json().error]).toEqual([400, "body"]);
     await untouched();
   });
 
-  test("what is too large, and what is not UTF-8", async () => {
+  test("too large bodies, and invalid UTF-8", async () => {
     const large = await api.ask("/blocks", { body: `{"name":"${"a".repeat(17_000)}"}` });
     expect([large.status, large.json().error]).toEqual([413, "too-large"]);
     const latin = await api.ask("/blocks", { body: new Uint8Array([0x7b, 0x22, 0xe9, 0x22, 0x3a, 0x31, 0x7d]) });
@@ -349,7 +349,7 @@ describe("objects of users", () => {
       expect((await api.ask(`/${plural}?user=${user}`)).status).toBe(400);
   });
 
-  test.each(objects)("%s: one is ended, no other one, with a record and once", async (plural, id) => {
+  test.each(objects)("%s: exactly one is revoked, with a record and once", async (plural, id) => {
     const path = `/${plural}/${id}/end`;
     for (const token of ["", TEAM_TOKEN]) await api.ask(path, { body: { reason: "r" }, token });
     expect((await api.ask(`${path}?force=1`, { body: { reason: "r" } })).status).toBe(400);
@@ -387,7 +387,7 @@ describe("objects of users", () => {
     expect((await api.ask("/tool-drift/d-bob")).text).not.toMatch(/sentinel|hhh/);
   });
 
-  test("a pending call is decided by nobody here, and its arguments are not shown", async () => {
+  test("a pending call cannot be decided here, and its arguments are not shown", async () => {
     const path = `/pending-calls/${"alice".padEnd(22, "-")}`;
     for (const verb of ["approve", "refuse", "end"])
       expect((await api.ask(`${path}/${verb}`, { body: { reason: "r" } })).status).toBe(404);

@@ -45,8 +45,8 @@ const call = (overrides: Partial<AskedCall> = {}): AskedCall => ({
 });
 const idOf = (state: ApprovalState): string => ("id" in state ? state.id : state.state);
 
-describe("who approves", () => {
-  test("is nobody with the address of who asks, whichever provider says so", async () => {
+describe("approvers", () => {
+  test("are never users with the caller's email address, from any provider", async () => {
     const asked = idOf(await approvals.ask(call({ approvers: [["admins"]] })));
     const twin = (email: string): Principal => {
       const found = person("alice");
@@ -57,7 +57,7 @@ describe("who approves", () => {
   });
 });
 
-test("who decided about a call is recorded for the audit", async () => {
+test("the approver of a call is recorded for the audit", async () => {
   const recorded: unknown[] = [];
   const own = createApprovals({
     store: createMemoryStore({ clock }),
@@ -91,14 +91,14 @@ describe("an approval", () => {
     expect((await approvals.ask(call())).state).toBe("approved");
   });
 
-  test("is asked for by names and arguments that somebody can read", async () => {
+  test("is requested with readable names and arguments", async () => {
     const given = '{"arguments":{}}';
     expect(await approvals.ask(call({ given, tool: "t".repeat(MAX_GIVEN) }))).toEqual({ state: "too-long" });
   });
 });
 
-describe("who asks and withdraws without end", () => {
-  test("keeps nobody else from asking", async () => {
+describe("a caller that requests and withdraws endlessly", () => {
+  test("does not block other callers", async () => {
     const states: string[] = [];
     for (let index = 0; index < 1_100; index += 1) {
       const state = await approvals.ask(call({ given: `{"arguments":${index}}` }));
@@ -111,7 +111,7 @@ describe("who asks and withdraws without end", () => {
     expect((await approvals.ask(call({ given: "{}" }))).state).toBe("waiting");
   });
 
-  test("asks again at once after a sign-out, whose calls wait for nobody", async () => {
+  test("can request again immediately after a sign-out, whose calls are dropped", async () => {
     for (let index = 0; index < MOST_WAITING; index += 1) {
       const principal = person("alice", {
         kind: "grant",
@@ -130,7 +130,7 @@ describe("the page", () => {
   const shown = (value: unknown): string =>
     (showCall(JSON.stringify({ arguments: value })).arguments ?? []).map(({ text }) => text).join("");
 
-  test("shows marks that would cover what stands above and below, and spaces that would move it away", () => {
+  test("shows marks that would cover other lines, and spaces that would move text away", () => {
     const tower = "\u0335".repeat(12);
     expect(shown({ note: `a${tower}` })).toContain(`a${"\\u0335".repeat(12)}`);
     expect(shown({ note: `a${" ".repeat(40)}b` })).toContain(`a${"\\u0020".repeat(40)}b`);
@@ -153,7 +153,7 @@ describe("the page", () => {
   });
 });
 
-describe("a reload while an approved call is under way", () => {
+describe("a reload during an approved call", () => {
   const config = (rule: string) =>
     snapshotFrom(
       `idp_provider_url: https://idp.example
@@ -165,7 +165,7 @@ routes: [{ name: a, from: "https://a.example", to: "http://127.0.0.1:1", mcp: { 
     );
   const writes = "approve: { and: [{ mcp_tool: { is: write } }] }";
 
-  test("lets it go on where the same people approve, and ends it where others would have to, or nobody", () => {
+  test("continues it if the approvers stay the same, and ends it if they change or disappear", () => {
     const before = config(`{ ${writes} }`);
     const isEnded = (rule: string, approvers?: readonly (readonly string[])[]): boolean => {
       let isOver = false;

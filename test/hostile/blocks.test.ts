@@ -126,7 +126,7 @@ function upload(
   return { sent, over };
 }
 
-describe("what was begun before a block", () => {
+describe("requests started before a block", () => {
   test("a short body that its sender held back does not reach the upstream afterwards", async () => {
     const before = (await bench.gateway.records()).length;
     const { sent, over } = upload("/app/held", { "content-length": "10" });
@@ -160,8 +160,8 @@ describe("what was begun before a block", () => {
   });
 });
 
-describe("who is blocked by address", () => {
-  test("another account of the same address, and a machine that bears it, are blocked too", async () => {
+describe("a user blocked by email address", () => {
+  test("another account with the same address, and a service account with it, are also blocked", async () => {
     const twin = await bench.person("Alice@example.com");
     const args = ["--name", "hers", "--email", "Alice@example.com", "--expires", "1h"];
     const made = await runCommand("service-account", "create", "--config", bench.gateway.configFile, ...args);
@@ -199,7 +199,7 @@ describe("who is blocked by address", () => {
 });
 
 describe("our own addresses of a blocked route", () => {
-  test("connect begins nothing at its upstream, and a flow that was begun is not completed", async () => {
+  test("connect starts nothing at its upstream, and a started flow is not completed", async () => {
     const url = (route: string): string =>
       `${bench.gateway.origin}/.gateway/mcp/connect?redirect_url=${encodeURIComponent(bench.application)}&resource=${encodeURIComponent(bench.resource(route))}`;
     const begun = await get("/.gateway/mcp/connect" + new URL(url("static")).search, { cookie: cookieOf(alice) });
@@ -224,7 +224,7 @@ describe("our own addresses of a blocked route", () => {
   });
 });
 
-test("a record that nobody can read keeps no other block from being in force", async () => {
+test("an unreadable record does not disable other blocks", async () => {
   await store.put(ODD, { kind: "user", until: "never" }, { tags: ["blocks"] });
   await blocked("user", "u-alice");
   expect((await get("/app/x", { cookie: cookieOf(alice) })).status).toBe(403);

@@ -43,7 +43,7 @@ describe("client documents", () => {
     expect(fetched.at(-1)).toBe("h.example.org");
   });
 
-  test("one peer cannot use up what a pattern has, not with a whole IPv6 network either", async () => {
+  test("one peer cannot exhaust a pattern's budget, not even with a whole IPv6 network", async () => {
     for (const peerOf of [() => "203.0.113.9", (index: number) => `2001:db8:1:2::${index}`]) {
       const { clock, fetched, read } = reading();
       for (let index = 0; index < 200; index += 1) await read(`h${index}.example.org`, peerOf(index));
@@ -56,7 +56,7 @@ describe("client documents", () => {
     }
   });
 
-  test("a few peers that use up what they can leave enough for ten new ones", async () => {
+  test("a few peers that exhaust their budgets leave enough for ten new ones", async () => {
     const { clock, fetched, read } = reading();
     for (let second = 0; second < 120; second += 1) {
       for (let peer = 0; peer < 8; peer += 1) await read("slow.example.org", `203.0.113.${peer}`);
@@ -67,7 +67,7 @@ describe("client documents", () => {
     expect(fetched.length - before).toBe(10);
   });
 
-  test("named at the endpoints are counted against whoever names them", async () => {
+  test("named at the endpoints count against the caller", async () => {
     let fetched = 0;
     const gateway = await start({
       yaml: `mcp_allowed_client_id_domains: ["*.example.org"]\n${ONE_SERVER}`,

@@ -158,7 +158,7 @@ function seen(): {
   return { headers, claims: JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown> };
 }
 
-describe("an address that the provider does not vouch for", () => {
+describe("an unverified email address", () => {
   test.each(UNVERIFIED)("is no address, email_verified being %s", async (title) => {
     const email = unverified(title);
     for (const path of ["/domain", "/mail", "/ends"]) expect([path, await statusOf(email, path)]).toEqual([path, 403]);
@@ -171,14 +171,14 @@ describe("an address that the provider does not vouch for", () => {
       expect((await (await signedIn(email)).open(gateway.origin + page)).text).not.toContain(email);
   });
 
-  test("is none in a token of the provider either", async () => {
+  test("is also ignored in a provider token", async () => {
     const token = await tokenOf(unverified("zero"));
     expect((await withToken("/token", token)).status).toBe(403);
     expect((await withToken("/token-any", token)).status).toBe(200);
     expect(JSON.stringify(seen())).not.toContain(unverified("zero"));
   });
 
-  test("counts where the provider is silent, until the settings ask for its word", async () => {
+  test("counts without email_verified, unless the settings require it", async () => {
     expect(await statusOf("silent@example.com", "/domain")).toBe(200);
     expect(await statusOf("silent@example.com", "/mail")).toBe(200);
     const token = await tokenOf("silent@example.com");
@@ -199,7 +199,7 @@ describe("an address that the provider does not vouch for", () => {
   });
 });
 
-describe("groups that the provider left out because they are too many", () => {
+describe("groups that the provider omitted because there are too many", () => {
   const LEFT_OUT = ["many@example.com", "implicit@example.com", "spelt@example.com"];
 
   test.each(LEFT_OUT)("are neither there nor not there for %s", async (email) => {
@@ -212,7 +212,7 @@ describe("groups that the provider left out because they are too many", () => {
     expect(gateway.log()).toContain("claims omitted by identity provider");
   });
 
-  test.each(LEFT_OUT)("are not told to upstreams as none for %s", async (email) => {
+  test.each(LEFT_OUT)("are not sent to upstreams as an empty list for %s", async (email) => {
     expect(await statusOf(email, "/any")).toBe(200);
     expect(seen().claims).not.toHaveProperty("groups");
     expect(seen().headers).not.toHaveProperty("x-groups");
@@ -224,14 +224,14 @@ describe("groups that the provider left out because they are too many", () => {
     expect((await browser.open(`${gateway.origin}/.gateway/`)).text).toContain("left them out");
   });
 
-  test("are unknown in a token of the provider, and its addresses are never asked", async () => {
+  test("are unknown in a provider token, and its URLs are never requested", async () => {
     expect((await withToken("/token-group", await tokenOf("many@example.com"))).status).toBe(403);
     expect((await withToken("/token-any", await tokenOf("many@example.com"))).status).toBe(200);
     expect((await withToken("/token-group", await tokenOf("nobody-special@example.com"))).status).toBe(200);
     expect(contacts).toBe(0);
   });
 
-  test("others are judged as ever", async () => {
+  test("rules on other facts work as usual", async () => {
     for (const path of ["/deny-group", "/not-group", "/deny-claim"]) {
       expect([path, await statusOf("contractor@example.com", path)]).toEqual([path, 403]);
       expect([path, await statusOf("nobody-special@example.com", path)]).toEqual([path, 200]);
@@ -253,7 +253,7 @@ describe("names that look like others", () => {
     expect(await statusOf("kelvin@\u212Aelvin.example", "/domain")).toBe(403);
   });
 
-  test("an address with nothing before the @ is in no domain", async () => {
+  test("an address with an empty local part is in no domain", async () => {
     for (const path of ["/domain", "/ends"]) expect(await statusOf("@hollow.example", path)).toBe(403);
   });
 
@@ -286,7 +286,7 @@ describe("claims for upstreams", () => {
     expect(claims["teams"]).toEqual(["a,b", "c"]);
   });
 
-  test("those that headers name stand in the signed ones, never in the place of the gateway's own", async () => {
+  test("claims named by headers are in the signed header, and never replace the gateway's own", async () => {
     expect(await statusOf("vouched@example.com", "/any")).toBe(200);
     const { headers, claims } = seen();
     expect(headers["x-role"]).toBe("lead");
@@ -320,7 +320,7 @@ describe("a refresh that brings no ID token", () => {
     };
   };
 
-  test("takes back no doubt: neither of the address, nor of groups that were left out", async () => {
+  test("keeps the address unverified, and omitted groups unknown", async () => {
     const users = [user("doubted", { email_verified: false, groups: undefined, hasgroups: true })];
     const bench = await startSessionBench({ idp: { users }, fetch: thinning() });
     try {

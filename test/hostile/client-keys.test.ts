@@ -81,7 +81,7 @@ describe("keys that are costly or no keys are refused at registration, and the a
     expect(answer.json()["error_description"]).toMatch(/^jwks.*key 2/);
   });
 
-  test("keys of one kind that no kid tells apart", async () => {
+  test("keys of one kind without a distinguishing kid", async () => {
     const gateway = await start();
     const send = (keys: readonly object[]) =>
       gateway.oauth().sendRegistration({
@@ -101,7 +101,7 @@ describe("keys that are costly or no keys are refused at registration, and the a
     expect((await send([{ ...rsa.jwk, kid: "a" }, { ...rsa.jwk, kid: "b" }, ec.jwk])).status).toBe(201);
   });
 
-  test("keys for other purposes, and of kinds that we do not verify, are left out and lock nobody out", async () => {
+  test("keys for other purposes, and of unsupported kinds, are skipped and block no client", async () => {
     const gateway = await start();
     const others: readonly JWK[] = [
       { kty: "OKP", crv: "X25519", x: odd(256) },
@@ -199,7 +199,7 @@ describe("failed proofs", () => {
     expect(await good()).toBe("200");
   });
 
-  test("of a stranger lock out no other client behind the same address", async () => {
+  test("of one client lock out no other client behind the same address", async () => {
     const gateway = await start();
     const [theirs, ours] = [await register(gateway, [ec.jwk]), await register(gateway, [ec.jwk])];
     const bad = await sign({ ...assertionClaims(theirs, gateway.clock.now()), aud: "somebody" });
@@ -244,7 +244,7 @@ describe("claims of other types", () => {
     },
   );
 
-  test("whatever stands in a claim or in the header is a refusal, never a failure of ours", async () => {
+  test("any value in a claim or header is rejected, never an internal error", async () => {
     const gateway = await start();
     const clientId = await register(gateway, [{ ...ec.jwk, kid: "k" }]);
     const name = fc.constantFrom("iss", "sub", "aud", "exp", "iat", "nbf", "jti", "client_id");
@@ -275,7 +275,7 @@ describe("claims of other types", () => {
     );
   });
 
-  test.each([0.5, 299.999_999])("an end that is no whole second (%d) is kept as one", async (fraction) => {
+  test.each([0.5, 299.999_999])("an expiry with a fraction of a second (%d) is rounded up", async (fraction) => {
     const gateway = await start();
     const clientId = await register(gateway, [ec.jwk]);
     const now = Math.floor(gateway.clock.now() / 1000);

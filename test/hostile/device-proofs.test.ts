@@ -30,7 +30,7 @@ describe("a proof", () => {
     await signedIn(other);
   });
 
-  test("opens the address that asked, on its host, for the session alone that gave it", async () => {
+  test("opens the requested page, on its host, for its own session only", async () => {
     const page = await other.open(`${world.guarded}?x=1`);
     const back = await other.prove(key, { page });
     expect([back.url, back.text]).toEqual([`${world.guarded}?x=1`, "ok"]);
@@ -60,7 +60,7 @@ describe("a proof", () => {
     expect(await statusOf(other)).toBe(450);
   });
 
-  test("by somebody else's device is refused, and does not tell whether there is such a device", async () => {
+  test("by another user's device is rejected, without revealing whether it exists", async () => {
     const bob = createDeviceVisitor(world.pages, "bob@example.com");
     await signedIn(bob);
     await bob.register(makeSoftKey());
@@ -104,7 +104,7 @@ describe("a proof", () => {
     expect([again.status, again.text.includes("was already done")]).toEqual([400, true]);
   });
 
-  test("many times at once counts once", async () => {
+  test("many concurrent times counts once", async () => {
     const uncounted = makeSoftKey();
     await alice.register(uncounted);
     const form = ceremonyOf(await other.devicePage(), "Use a registered");
@@ -126,7 +126,7 @@ describe("a proof", () => {
     expect(await statusOf(other)).toBe(450);
   });
 
-  test("with a sealed part that was changed, left out or swapped is refused", async () => {
+  test("with a changed, missing or swapped sealed part is rejected", async () => {
     const form = ceremonyOf(await other.open(world.guarded), "Use a registered");
     const ceremony = { ...world.party, challenge: form.options.challenge };
     const { ticket = "", request = "" } = form.fields;

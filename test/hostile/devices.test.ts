@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 
 describe("without a proof", () => {
-  test("nothing of a route that asks for a device reaches its upstream, whichever way it asks", async () => {
+  test("no request to a route that requires a device reaches its upstream, whatever the rule", async () => {
     const before = world.victim.requests.length;
     const page = await alice.open(world.guarded);
     expect(new URL(page.url).host).toBe(new URL(world.pages).host);
@@ -42,7 +42,7 @@ describe("without a proof", () => {
     expect(await statusOf(alice, `${world.gateway.origin}/nobody/`)).toBe(403);
   });
 
-  test("the answer says what is asked for, and its record why", async () => {
+  test("the response names the requirement, and its record the reason", async () => {
     await alice.open(world.guarded);
     const answer = await sendVia(String(world.gateway.port))({
       method: "POST",
@@ -59,7 +59,7 @@ describe("without a proof", () => {
 });
 
 describe("a removed device", () => {
-  test("opens nothing any more, in no session that proved it, and cannot be proven", async () => {
+  test("grants no access in any session that proved it, and cannot be proven", async () => {
     const key = makeSoftKey();
     const other = createDeviceVisitor(world.pages);
     await signedIn(alice);
@@ -77,7 +77,7 @@ describe("a removed device", () => {
     expect([await statusOf(alice), await statusOf(other)]).toEqual([200, 450]);
   });
 
-  test("ends answers that are open where it was asked for, and no others", async () => {
+  test("ends open responses of routes that require it, and no others", async () => {
     const ended: string[] = [];
     await signedIn(alice);
     await alice.register(makeSoftKey(), { name: "Streaming" });
@@ -94,7 +94,7 @@ describe("a removed device", () => {
     for (const stream of streams) stream.close();
   });
 
-  test("is removed by nobody but its user, from nowhere but the page", async () => {
+  test("is removed only by its user, and only from the page", async () => {
     await signedIn(alice);
     await alice.register(makeSoftKey(), { name: "Kept" });
     const bob = createDeviceVisitor(world.pages, "bob@example.com");
@@ -121,7 +121,7 @@ describe("a removed device", () => {
 });
 
 describe("a registration", () => {
-  test("is taken from the right page, and is a proof for its session", async () => {
+  test("is accepted from the right page, and is a proof for its session", async () => {
     await signedIn(alice);
     const page = await alice.register(makeSoftKey(), { name: "Laptop" });
     expect(page.url).toContain(`${world.pages}/.gateway/device-enrolled?device=dev_`);
@@ -149,7 +149,7 @@ describe("a registration", () => {
     expect(await statusOf(alice)).toBe(450);
   });
 
-  test("of a key that may be copied, or that asks nobody, is another device, and does not open what wants this one", async () => {
+  test("of a key that may be copied or has no user verification does not count as a built-in device", async () => {
     await signedIn(alice);
     const how = { as: "another", isSynced: true, userVerified: false } as const;
     expect((await alice.register(makeSoftKey(), how)).status).toBe(200);
@@ -159,7 +159,7 @@ describe("a registration", () => {
     expect(refused.text).toMatch(/dev_[\w-]+<[\s\S]*device-unauthorized/);
   });
 
-  test("of a credential that somebody has registered is refused, whoever they are", async () => {
+  test("of an already registered credential is rejected, whichever user has it", async () => {
     const key = makeSoftKey();
     await alice.register(key);
     const bob = createDeviceVisitor(world.pages, "bob@example.com");
@@ -169,7 +169,7 @@ describe("a registration", () => {
     expect(await statusOf(bob)).toBe(450);
   });
 
-  test("with an attestation is refused before anybody asks the addresses in it", async () => {
+  test("with an attestation is rejected before any URL in it is requested", async () => {
     await signedIn(alice);
     let asked = 0;
     const lists = createServer((_request, response) => {
@@ -232,7 +232,7 @@ describe("a registration", () => {
   });
 });
 
-test("no answer, ticket or key stands in the log", async () => {
+test("no response, ticket or key is in the log", async () => {
   await signedIn(alice);
   const key = makeSoftKey();
   const form = ceremonyOf(await alice.devicePage(), "Register this");

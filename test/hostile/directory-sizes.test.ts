@@ -40,7 +40,7 @@ function endlessStore(value: object) {
   return { asked, store: { page, keys } as unknown as Store };
 }
 
-test("each page of 100,000 keys costs what the first one does, the last one too", () => {
+test("each page of 100,000 keys costs the same, including the last one", () => {
   const database = openDatabase(":memory:", 0);
   const write = database.prepare("INSERT INTO gateway_records VALUES (?, '{}', 1, NULL)");
   database.exec("BEGIN");
@@ -84,7 +84,7 @@ test("records of 32 KiB: 16 requests for pages and for one address read them a f
   expect(asked.mostRecords * asked.mostAtOnce).toBeLessThanOrEqual(50);
 });
 
-test("an issuer ends the access of an address that no user has: sessions are read by pages, not all at once", async () => {
+test("an issuer revokes an address that no user has: sessions are read in pages, not all together", async () => {
   const limits: number[] = [];
   const total = 1200;
   const page = async ({ prefix, limit, tag, after }: PageQuery): Promise<readonly StoredRecord<never>[]> => {

@@ -162,7 +162,7 @@ describe("identity headers", () => {
   });
 });
 
-describe("what proxies say of their client", () => {
+describe("proxies' headers about their client", () => {
   let trusting: Pipeline;
   beforeAll(async () => {
     trusting = await startPipeline(
@@ -192,7 +192,7 @@ describe("what proxies say of their client", () => {
     return victim.requests[count] as VictimRequest;
   }
 
-  test("arrives where an operator vouches for it, by that name and spelling alone", async () => {
+  test("are forwarded if an operator trusts them, only with that exact name", async () => {
     const request = await sendTrusted([
       "CF-Connecting-IP: 192.0.2.1",
       "CF_Connecting_IP: 192.0.2.2",
@@ -207,7 +207,7 @@ describe("what proxies say of their client", () => {
     expect([...request.headers.values()].flat().filter((value) => /192\.0\.2\.[245]|true/.test(value))).toEqual([]);
   });
 
-  test("is seen by settings that name it, and by nobody else", async () => {
+  test("are visible only to settings that name them", async () => {
     const request = await sendTrusted(["X-Client-IP: seen.example"], "host.example");
     expect(request.header("host")).toBe("seen.example");
     expect(request.headers.has("x-client-ip")).toBe(false);

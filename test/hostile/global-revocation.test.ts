@@ -94,7 +94,7 @@ describe("a good revocation", () => {
     ["by e-mail address of a domain of the entry", () => bearer(), () => byEmail("Alice@Example.com")],
     ["by issuer and subject", ofStaff, () => bySub("u-alice")],
   ])(
-    "%s ends everything of the user, forgets the provider's tokens, and asks for a sign-in",
+    "%s revokes everything of the user, deletes the provider's tokens, and requires a sign-in",
     async (_, token, body) => {
       const [one, two, bob] = [await signIn(), await signIn(), await signIn("bob@example.com")];
       const answer = await post(other.port, await token(), body());
@@ -111,7 +111,7 @@ describe("a good revocation", () => {
     },
   );
 
-  test("finds by address who signed in when addresses were not listed", async () => {
+  test("finds users by address who signed in before addresses were tagged", async () => {
     const browser = await signIn();
     const stored = await bench.store.store.get<Record<string, unknown>>("identity:u-alice");
     await bench.store.store.put("identity:u-alice", stored?.value, { tags: ["user:u-alice"] });
@@ -120,7 +120,7 @@ describe("a good revocation", () => {
     await untilNextSecond();
   });
 
-  test("counts once, at all replicas together, and as often as it takes while the store is away", async () => {
+  test("counts once across all replicas, and can be repeated while the store is unavailable", async () => {
     const browser = await signIn();
     const token = await ofStaff();
     bench.store.broken = true;
@@ -146,7 +146,7 @@ describe("a good revocation", () => {
 test.each([
   ["tokens", 1],
   ["claims", 2],
-])("a refresh that is about to store %s brings nothing back that was forgotten meanwhile", async (_, turn) => {
+])("a refresh that is about to store %s restores nothing deleted meanwhile", async (_, turn) => {
   await signIn();
   let puts = 0;
   beforePut = async (name) => {
@@ -164,7 +164,7 @@ test.each([
   await untilNextSecond();
 });
 
-describe("refused, and ends nothing:", () => {
+describe("rejected, and revokes nothing:", () => {
   let alice: Browser;
   beforeAll(async () => {
     alice = await signIn();
@@ -229,7 +229,7 @@ describe("refused, and ends nothing:", () => {
     await expectRefused(await post(bench.firstPort, await bearer(), body, headers), 400, "invalid_request");
   });
 
-  test("403: whom the issuer may not speak about", async () => {
+  test("403: users of other issuers", async () => {
     const { firstPort } = bench;
     await expectRefused(await post(firstPort, await bearer(), byEmail("carol@other.example")), 403, "access_denied");
     await expectRefused(await post(firstPort, await ofStaff(), byEmail("alice@example.com")), 403, "access_denied");
@@ -237,7 +237,7 @@ describe("refused, and ends nothing:", () => {
     await expectRefused(await post(firstPort, await ofStaff(), bySub("u-alice", ORG)), 403, "access_denied");
   });
 
-  test("404: whom nobody knows, and another issuer's user of the same name", async () => {
+  test("404: unknown users, and another issuer's user with the same name", async () => {
     const { firstPort } = bench;
     await expectRefused(await post(firstPort, await bearer(), byEmail("nobody@example.com")), 404, "user_not_found");
     await expectRefused(await post(firstPort, await ofStaff(), bySub("u-nobody")), 404, "user_not_found");

@@ -275,7 +275,7 @@ test.each(WORK)("%s", (_, mostUnits, prepare) => {
   expect(unitsOf(prepare(), mostUnits)).toBeLessThan(mostUnits);
 });
 
-test("a Service with more endpoints than a route may have upstreams balances by itself", () => {
+test("a Service with more endpoints than a route can have upstreams does its own balancing", () => {
   const backends = (count: number) =>
     readUpstream(
       { service: { name: "web", port: { number: 80 } } },

@@ -361,7 +361,7 @@ test.each([
   ["groups in a simulator's question", 1000, (count: number) => asks({ groups: many(() => "a", count).join(",") })],
   ["characters in a simulator's question", 65_536, (count: number) => asks({ path: "/".padEnd(count - 9, "a") })],
   ["wrong address ranges", 101, (count: number) => wrongRanges(count) === count],
-])("%s: %i are taken, and not one more", (_, most, isWhole) => {
+])("%s: %i are accepted, and no more", (_, most, isWhole) => {
   expect([isWhole(most), isWhole(most + 1)]).toEqual([true, false]);
 });
 

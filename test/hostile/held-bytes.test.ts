@@ -85,7 +85,7 @@ function answerLong(exchange: Exchange): void {
   exchange.end(Buffer.alloc(ANSWER_BYTES / 2));
 }
 
-test("HTTP/1.1: requests that wait are bounded for one address, and given back", async () => {
+test("HTTP/1.1: pending requests are bounded for one address, and released", async () => {
   const held: Exchange[] = [];
   const { port } = await openServer(holdOthers(held));
   const text = `GET /wait HTTP/1.1\r\nhost: a.example\r\nx-a: ${LONG}\r\n\r\n`;
@@ -109,7 +109,7 @@ test("HTTP/1.1: requests that wait are bounded for one address, and given back",
   await expect.poll(() => held.length).toBe(2 * before);
 });
 
-test("HTTP/1.1: answers are bounded for one address while nobody takes them", async () => {
+test("HTTP/1.1: unread responses are bounded for one address", async () => {
   /** More than the system takes. */
   const part = Buffer.alloc(8_000_000);
   let aborted = 0;
@@ -174,7 +174,7 @@ describe("over HTTP/2", () => {
     await expect.poll(() => other.status).toBe(200);
   });
 
-  test("bodies that nobody reads are bounded, too", async () => {
+  test("unread bodies are also bounded", async () => {
     const held: Exchange[] = [];
     const { port } = await openServer(holdOthers(held));
     const session = open(port, ATTACKER);
@@ -184,7 +184,7 @@ describe("over HTTP/2", () => {
     await expect.poll(() => other.status).toBe(200);
   });
 
-  test("bodies behind heads that are refused are bounded, too", async () => {
+  test("bodies after rejected heads are also bounded", async () => {
     const { port } = await openServer(holdOthers([]));
     // Its answers do not end.
     const session = open(port, ATTACKER, 0);
@@ -194,7 +194,7 @@ describe("over HTTP/2", () => {
     expect(asked.filter(({ status }) => status !== 0 && status !== 400)).toEqual([]);
   });
 
-  test("answers that nobody takes are bounded for one address, and given back", async () => {
+  test("unread responses are bounded for one address, and released", async () => {
     const { port } = await openServer(answerLong);
     const session = open(port, ATTACKER, 0);
     const asked = Array.from({ length: 40 }, () => ask(session, "/long"));

@@ -196,7 +196,7 @@ describe("a certificate that an owner brings", () => {
     expect(await shown("login.wild.example")).toBe("shop");
   });
 
-  test("stays with who was there first", async () => {
+  test("stays with the first owner", async () => {
     await published("shop", ["shop.example"], { "shop.example": await brought("shop", made("shop.example")) });
 
     // Leave for the host is leave to serve a path of it, and no leave to take over its certificate.
@@ -212,7 +212,7 @@ describe("a certificate that an owner brings", () => {
   });
 });
 
-describe("what evil brings", () => {
+describe("hostile certificates", () => {
   const evil = "evil.example";
   const place = 'settings.host_certificates["evil.example"]';
 
@@ -251,7 +251,7 @@ describe("what evil brings", () => {
     ["the key of another certificate", () => made("other").key, "cannot be used: the key is not the certificate's"],
     ["no key", () => "hunter2", "cannot be used: the key is not a PEM private key without a passphrase"],
     ["a public key", () => made("other").cert, "cannot be used: the key is not a PEM private key without a passphrase"],
-  ])("with %s is refused with its place, and nothing of the key is said", async (_, key, message) => {
+  ])("with %s is rejected with its location, and without the key", async (_, key, message) => {
     const answer = await publish("evil", [evil], {
       [evil]: await brought("evil", { cert: made(evil).cert, key: key() }),
     });
@@ -339,7 +339,7 @@ describe("what evil brings", () => {
 describe("a connection that was opened for one owner's host", () => {
   const both = (): TestCertificate => made("both", "shop.example", "blog.example");
 
-  test("serves the hosts of others by their own routes, and 421 for those of nobody", async () => {
+  test("serves other owners' hosts by their own routes, and 421 for unknown hosts", async () => {
     await published("shop", ["shop.example"], { "shop.example": await brought("shop", both()) });
     await published("blog", ["blog.example"], {}, { set_response_headers: { "x-of": "blog" } });
     const http2 = await openHttp2("shop.example");
@@ -381,7 +381,7 @@ describe("a connection that was opened for one owner's host", () => {
 });
 
 describe("a renewal", () => {
-  test("is for new connections; those that are open go on, streams included", async () => {
+  test("applies to new connections; open ones continue, including streams", async () => {
     await published("shop", ["shop.example"], { "shop.example": await brought("shop", made("first", "shop.example")) });
     await published("blog", ["blog.example"], {});
     const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });

@@ -70,7 +70,7 @@ describe("the preface", () => {
     ["with another second half", HTTP2.replace("SM", "MS"), []],
     ["with bare line feeds", HTTP2.replaceAll("\r\n", "\n"), []],
     ["that is a request of HTTP/1.1", `PRI /hidden HTTP/1.1\r\nHost: app.example\r\n\r\n`, []],
-  ])("%s begins nothing", async (_what, bytes, expected) => {
+  ])("%s starts no connection", async (_what, bytes, expected) => {
     const before = victim.requests.length;
     const { text } = await sendRaw(clear.port, bytes);
     expect(heard(before)).toEqual(expected);
@@ -158,7 +158,7 @@ describe("a connection in the clear", () => {
     await expect.poll(() => clear.server.connections()).toBe(0);
   });
 
-  test("ends when its client takes nothing of what is sent", async () => {
+  test("ends if its client reads nothing", async () => {
     const client = await openHttp2(clear.port, { clear: true });
     client.send(head(1, "/endless"));
     await client.closed;

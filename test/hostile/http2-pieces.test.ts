@@ -76,7 +76,7 @@ afterAll(async () => {
   await tls.close();
 });
 
-test("requests whose upstream takes nothing", async () => {
+test("requests whose upstream reads nothing", async () => {
   upstream.answer(() => {});
   const client = await openHttp2(pipeline.port);
   // The windows of our SETTINGS hold once they are acknowledged.
@@ -98,7 +98,7 @@ test("requests whose upstream takes nothing", async () => {
   client.close();
 });
 
-test("answers whose client takes nothing", async () => {
+test("responses whose client reads nothing", async () => {
   const begun: ScriptedStream[] = [];
   upstream.answer((stream) => {
     begun.push(stream);
@@ -125,7 +125,7 @@ test("answers whose client takes nothing", async () => {
   other.close();
 });
 
-test("an answer that is taken later is whole, byte for byte", async () => {
+test("a response that is read later is complete, byte for byte", async () => {
   const text = Array.from({ length: 30_000 }, (_, index) => String(index % 10)).join("");
   upstream.answer((stream) => {
     const pieces = Array.from(text, (digit) => data(stream, digit));

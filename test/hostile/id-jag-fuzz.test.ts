@@ -238,7 +238,7 @@ describe("generated ID-JAGs", () => {
     await fc.assert(property, { ...settings, numRuns: 400 });
   });
 
-  test("whose signed payload is anything at all are refused", async () => {
+  test("with any signed payload are rejected", async () => {
     const good = idJagClaims(desk.clientId, gateway.clock.now(), { resource: ONE, sub: undefined });
     const payload = fc.oneof(
       fc.json({ maxDepth: 4 }),

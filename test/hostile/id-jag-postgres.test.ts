@@ -65,7 +65,7 @@ routes:
       }).toString(),
     });
 
-  test("is exchanged once, whoever presents it where, and its token is good at both", async () => {
+  test("is exchanged once at either, and its token is valid at both", async () => {
     for (let round = 0; round < 10; round += 1) {
       const assertion = await sign();
       const asked = gateways.flatMap((gateway) => [1, 2, 3].map(() => present(gateway, assertion)));
@@ -79,7 +79,7 @@ routes:
     }
   });
 
-  test("is not used up, and gives nothing, while the server is away", async () => {
+  test("is not consumed, and yields nothing, while the server is unavailable", async () => {
     const assertion = await sign();
     await postgres.stop();
     try {

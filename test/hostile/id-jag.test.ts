@@ -115,7 +115,7 @@ describe("without an issuer for this host", () => {
   });
 });
 
-test("both metadata documents name grant and profile where an issuer is configured, and nobody's name", async () => {
+test("both metadata documents name grant and profile if an issuer is configured, without its name", async () => {
   const { gateway } = await startWorld();
   for (const name of ["oauth-authorization-server", "openid-configuration"]) {
     const answer = await gateway.send({ method: "GET", url: `${ORIGIN}/.well-known/${name}` });
@@ -164,15 +164,15 @@ describe("a good ID-JAG", () => {
     expect((await desk.present(await sign({ aud }))).status).toBe(200);
   });
 
-  test("fits into the form beside a client's own assertion", async () => {
+  test("fits into the form with a client's own assertion", async () => {
     const { desk, sign } = await startWorld();
     const answer = await desk.present(await sign({ filler: "x".repeat(9000) }));
     expect(answer.status).toBe(200);
   });
 });
 
-describe("what is known of the sign-in at the issuer", () => {
-  test("is logged with the grant, bounded: when, how, and who acts for the user", async () => {
+describe("the sign-in at the issuer", () => {
+  test("is logged with the grant, bounded: time, method and actors", async () => {
     const { desk, sign } = await startWorld();
     const act = { sub: "agent-7", act: { sub: "orchestrator", iss: IDP } };
     const told = { auth_time: 1_799_999_000, amr: ["pwd", "hwk"], act };
@@ -293,7 +293,7 @@ describe("an assertion is refused", () => {
     await expectRefused(world, await world.sign({ iss: "https://there.example.net" }), /iss is no issuer/);
   });
 
-  test("by its user: one who is blocked, and then it is not used up", async () => {
+  test("by its user: a blocked one, without consuming the assertion", async () => {
     let blocks: Blocks = { ...NO_BLOCKS, size: 1, find: ({ user }) => (user?.id === ALICE ? BLOCK : undefined) };
     const world = await startWorld(config(entry()), {
       blocks: { ...NO_BLOCKS, size: 1, find: (subject) => blocks.find(subject) },
@@ -306,7 +306,7 @@ describe("an assertion is refused", () => {
     expect((await world.desk.present(assertion)).status).toBe(200);
   });
 
-  test("by its user: one whom a sign-in knows by the address that is blocked, whatever the assertion says", async () => {
+  test("by its user: one with a blocked address from a sign-in, whatever the assertion states", async () => {
     const world = await startWorld(config(entry()), {
       blocks: {
         ...NO_BLOCKS,
@@ -336,7 +336,7 @@ describe("an assertion is refused", () => {
     await expectRefused(world, await world.sign({}, {}, stranger), /ERR_JWS_SIGNATURE_VERIFICATION_FAILED/);
   });
 
-  test("by its signature: of a key that its own header brings, or leads to", async () => {
+  test("by its signature: a key from its own header, or at a URL in it", async () => {
     const world = await startWorld();
     const header = { jwk: stranger.jwk, jku: "https://evil.example.net/keys", x5u: "https://evil.example.net/x" };
     await expectRefused(world, await world.sign({}, header, stranger), /SIGNATURE_VERIFICATION_FAILED/);
@@ -394,7 +394,7 @@ describe("an assertion is refused", () => {
   });
 });
 
-describe("the request beside it", () => {
+describe("the rest of the request", () => {
   test("wants the client's proof, once", async () => {
     const { desk, sign, gateway } = await startWorld();
     const wrong = await desk.present(await sign(), { client_secret: "wrong" });
@@ -439,7 +439,7 @@ routes: [{ name: one, from: https://mcp.example.com, to: http://127.0.0.1:9, mcp
     expect(opened).toMatchObject({ ok: true, claims: { audience: RESOURCE } });
   });
 
-  test("gets no scope that it did not ask for, and none that is unknown", async () => {
+  test("gets no unrequested and no unknown scope", async () => {
     const { desk, sign } = await startWorld();
     expect((await desk.present(await sign(), { scope: "other" })).json()["error"]).toBe("invalid_scope");
     expect((await desk.present(await sign({ scope: undefined }), { scope: "mcp x" })).json()["scope"]).toBe("mcp");
@@ -458,7 +458,7 @@ describe("public clients", () => {
     expect([answer.status, answer.json()["error"]]).toEqual([401, "invalid_client"]);
   });
 
-  test("get tokens where the entry lets them, and learn nothing of other entries", async () => {
+  test("get tokens if the entry allows them, and learn nothing of other entries", async () => {
     const issuers = `identity_issuers:
   open: { issuer: "${IDP}", uses: [id_jag], jwks_url: "${KEYS}", allow_public_clients: true }
   closed: { issuer: "https://closed.example.net", uses: [id_jag], jwks_url: "${KEYS}" }`;

@@ -146,7 +146,7 @@ describe("a certificate for a host of another namespace", () => {
     expect(problemsOf(translation).join("\n")).toContain("Ingress evil/web: ");
   });
 
-  test("is not shown on a host that nobody serves, nor where its own Ingress is left out", async () => {
+  test("is not presented on an unserved host, or if its own Ingress is omitted", async () => {
     const translation = await translated({
       ingresses: [
         secured({
@@ -322,7 +322,7 @@ describe("a Secret", () => {
     expect([others, problem.includes("hunter2")]).toEqual([[], false]);
   });
 
-  test("that goes bad leaves what it held when it was good; one that is taken away leaves nothing", async () => {
+  test("that becomes invalid keeps its last valid certificate; a deleted one leaves none", async () => {
     const ingresses = [secured({ namespace: "shop", host: "shop.example.com" })];
     const before = await translated({ ingresses, secrets: [secretOf("shop", good)] });
 
@@ -353,7 +353,7 @@ describe("a Secret", () => {
     expect(translation.ingresses[0]?.served).toBe(true);
   });
 
-  test("is told of before it ends, after, and before it begins, in words that stay the same", async () => {
+  test("is reported before and after its expiry, and before its start, with stable messages", async () => {
     const DAY_MS = 86_400_000;
     const objects = {
       ingresses: [secured({ namespace: "shop", host: "shop.example.com" })],

@@ -23,7 +23,7 @@ const of = (namespace: string, host: string, createdAt: string, more: object = {
   ingress("web", { namespace, host, createdAt, ...more });
 
 describe("a host of another namespace", () => {
-  test("is not taken by an Exact path beside its Ingress", async () => {
+  test("is not claimed by an Exact path next to its Ingress", async () => {
     const { served, errors } = await translated({
       ingresses: [
         of("shop", "www.example.com", OLD),
@@ -46,7 +46,7 @@ describe("a host of another namespace", () => {
     ["the same wildcard", "*.example.com", "*.example.com"],
     ["the host in other letters", "shop.example.com", "SHOP.example.com"],
     ["the host with a dot behind", "shop.example.com", "shop.example.com."],
-  ])("is not taken by %s", async (_, older, newer) => {
+  ])("is not claimed by %s", async (_, older, newer) => {
     const { served, errors } = await translated({
       ingresses: [of("evil", newer, NEW, { paths: ["/login"] }), of("shop", older, OLD)],
     });
@@ -66,7 +66,7 @@ describe("a host of another namespace", () => {
     expect(served).toEqual([]);
   });
 
-  test("is not taken by a default backend", async () => {
+  test("is not claimed by a default backend", async () => {
     const backend = { service: { name: "web", port: { number: 80 } } };
     const evil: Ingress = { ...of("evil", "", NEW), spec: { ingressClassName: "gateway", defaultBackend: backend } };
 
@@ -97,7 +97,7 @@ describe("a host of another namespace", () => {
     expect((await translated({ ingresses: others })).served).toEqual(["blog/web"]);
   });
 
-  test("a refused host is nobody's claim: what it overlaps stays free", async () => {
+  test("a rejected host claims nothing: overlapping hosts stay free", async () => {
     const { served } = await translated({
       ingresses: [
         of("shop", "shop.example.com", OLD),
@@ -113,7 +113,7 @@ describe("a host of another namespace", () => {
 describe("a host on the operator's list", () => {
   const hosts = readHostList("hosts.yaml", 'www.example.com: [shop, blog]\n"*.apps.example.com": [shop]\n');
 
-  test("is shared by the namespaces that stand there, and by no other, however old", async () => {
+  test("is shared by the listed namespaces only, regardless of age", async () => {
     const { served, errors } = await translated(
       {
         ingresses: [
@@ -132,7 +132,7 @@ describe("a host on the operator's list", () => {
   });
 
   test.each(["a.apps.example.com", "a.b.apps.example.com", "*.apps.example.com", "*.a.apps.example.com"])(
-    "with a wildcard is kept from others: %s",
+    "with a wildcard is closed to others: %s",
     async (host) => {
       expect((await translated({ ingresses: [of("evil", host, OLD)] }, { hosts })).served).toEqual([]);
       expect((await translated({ ingresses: [of("shop", host, OLD)] }, { hosts })).served).toEqual(["shop/web"]);
@@ -143,7 +143,7 @@ describe("a host on the operator's list", () => {
     expect((await translated({ ingresses: [of("evil", host, OLD)] }, { hosts })).served).toEqual([]);
   });
 
-  test("of nobody is nobody's", async () => {
+  test("without namespaces is closed to all", async () => {
     const none = readHostList("hosts.yaml", "www.example.com: []");
 
     expect((await translated({ ingresses: [of("shop", "www.example.com", OLD)] }, { hosts: none })).served).toEqual([]);
@@ -159,7 +159,7 @@ describe("a host on the operator's list", () => {
   });
 });
 
-describe("what is too large for one request", () => {
+describe("input too large for one request", () => {
   test("leaves out the Ingresses of that namespace that do not fit, the newest first, and no others", async () => {
     const paths = Array.from({ length: 2_000 }, (_, index) => `/p${index}`);
     const long = { set_response_headers: `X-Long: ${"x".repeat(100_000)}` };
@@ -179,11 +179,11 @@ describe("what is too large for one request", () => {
   });
 });
 
-describe("what one Ingress costs", () => {
+describe("the cost of one Ingress", () => {
   const annotation = (members: number): string =>
     JSON.stringify(Object.fromEntries(Array.from({ length: members }, (_, at) => [`idle_timeou${at}`, 1])));
 
-  test("9,000 unknown members on 36 paths are told in short, and the loop is not held up by them all", async () => {
+  test("9,000 unknown members on 36 paths are reported in short, without blocking the event loop", async () => {
     let rounds = 0;
     let isOver = false;
     const count = (): void => {
@@ -240,7 +240,7 @@ describe("what one Ingress costs", () => {
   });
 });
 
-describe("what is labelled as a solver of ACME challenges", () => {
+describe("an Ingress labelled as a solver of ACME challenges", () => {
   const PATH = "/.well-known/acme-challenge/EvmP-8n5_q";
   /** As cert-manager makes it. */
   const solver = (namespace: string, host: string, change: object = {}): Ingress => ({
@@ -265,7 +265,7 @@ describe("what is labelled as a solver of ACME challenges", () => {
   });
   const key = "shop/cm-acme-http-solver-x7k2p";
 
-  test("is public on that one path of a host of its namespace, and changes nothing beside it", async () => {
+  test("is public on that one path of a host of its namespace, and changes nothing else", async () => {
     const ingresses = [of("shop", "www.example.com", OLD), solver("shop", "www.example.com")];
     const services = [service("web", "shop")];
     const { slices, problems } = await translate({ ...nothing, services, ingresses });
@@ -292,7 +292,7 @@ describe("what is labelled as a solver of ACME challenges", () => {
     ["a host that nobody has", "free.example.com"],
     ["a host below its own wildcard", "a.evil.example.com"],
     ["a wildcard", "*.evil.example.com"],
-  ])("gets nothing on %s, and does not claim it", async (_, host) => {
+  ])("gets no access on %s, and does not claim it", async (_, host) => {
     const ingresses = [
       of("evil", "*.evil.example.com", OLD),
       of("shop", "www.example.com", OLD),
@@ -326,7 +326,7 @@ describe("what is labelled as a solver of ACME challenges", () => {
     ["without its label", { labels: {} }],
     ["with another value", { labels: { "acme.cert-manager.io/http01-solver": "yes" } }],
     ["with annotations of the gateway", { annotations: { "ingress.gateway.io/host_rewrite": "a.example.com" } }],
-  ])("is an ordinary Ingress %s: nobody may pass", async (_, change) => {
+  ])("is an ordinary Ingress %s: all requests are denied", async (_, change) => {
     const one = solver("shop", "www.example.com");
     const ingresses = [of("shop", "www.example.com", OLD), { ...one, metadata: { ...one.metadata, ...change } }];
     const services = [service("web", "shop")];

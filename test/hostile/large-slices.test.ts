@@ -45,7 +45,7 @@ test.each([
   expect(messagesOf(text)).toEqual([message]);
 });
 
-test("what an owner publishes has at most a million values", () => {
+test("a published slice has at most a million values", () => {
   const text = `{"version":1,"owner":"team","routes":[${"0,".repeat(1e6)}0]}`;
   expect(parseSlice(text, "team")).toMatchObject({
     ok: false,
@@ -70,7 +70,7 @@ test.each([
     { routes: { a: { from: "https://a.example.com", to: "https://b.internal", ...typos("idle_timeou") } } },
   ],
   ["members of the slice", { ...typos("setting"), routes: {} }],
-])("of 40,000 unknown %s a hundred are told, five with a suggestion", (_what, slice) => {
+])("of 40,000 unknown %s a hundred are reported, five with a suggestion", (_what, slice) => {
   const problems = problemsOf(slice);
   expect(problems).toHaveLength(101);
   expect(suggestionsIn(problems)).toBe(5);
@@ -90,7 +90,7 @@ test("after a hundred problems no more routes are looked at", () => {
   expect(messages.join("\n")).toMatch(/has 4,?9\d\d more routes, not checked: there are too many problems/);
 });
 
-test("the validating thread has a third of what the container may have", () => {
+test("the validating thread has a third of the container's memory", () => {
   const oldMib = (container: number, machine: number): number | undefined =>
     heapLimits(container * MIB, machine * MIB).maxOldGenerationSizeMb;
   expect(oldMib(512, 64_000)).toBe(170);
@@ -99,7 +99,7 @@ test("the validating thread has a third of what the container may have", () => {
   expect(oldMib(128, 64_000)).toBe(96);
 });
 
-test("owners are served in turn: who had the least lately comes first, and the operator before all", async () => {
+test("owners are served in turn: the least recently served first, and the operator before all", async () => {
   let now = 0;
   const turns = createTurns(() => now);
   const order: string[] = [];

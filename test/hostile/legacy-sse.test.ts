@@ -231,7 +231,7 @@ describe("an address that is not the caller's, or not the upstream's", () => {
     ["an encoded slash", "/a%2Fb"],
     ["an empty segment", "/a//b"],
     ["nothing", ""],
-  ])("ends the stream, and the client learns nothing of it: %s", async (_name, data) => {
+  ])("ends the stream, and the client does not see it: %s", async (_name, data) => {
     stream = `event: endpoint\ndata: ${data}\n\n`;
     head = "";
     const connection = openRaw(pipeline.port, streamRequest("/p/sse"));
@@ -255,7 +255,7 @@ describe("an address that is not the caller's, or not the upstream's", () => {
     expect(connection.text).not.toContain("/q/other");
   });
 
-  test("a stream whose type only begins like one, which clients read", async () => {
+  test("a stream with a media type that only starts like SSE, which clients read", async () => {
     stream = "event: endpoint\ndata: https://evil.example/messages\n\n";
     typed = "text/event-stream, a/b";
     const connection = openRaw(pipeline.port, streamRequest("/p/sse"));
@@ -272,7 +272,7 @@ describe("an address that is not the caller's, or not the upstream's", () => {
     expect(connection.text).not.toContain("secret");
   });
 
-  test("a stream in a coding that nobody asked for is a 502", async () => {
+  test("a stream in an unrequested coding is a 502", async () => {
     head = "content-encoding: gzip\r\n";
     stream = "\u001f\u008b";
     const connection = openRaw(pipeline.port, streamRequest("/p/sse"));
@@ -282,7 +282,7 @@ describe("an address that is not the caller's, or not the upstream's", () => {
     expect(upstream.requests.at(-1)?.header("accept-encoding")).toBe("identity");
   });
 
-  test("the address of another user, another route, or nobody's is 404 and stays unheard", async () => {
+  test("the address of another user, another route, or an unknown one is 404 and is not forwarded", async () => {
     const address = await announced("event: endpoint\ndata: /messages?sessionId=1\n\n");
     const before = heard();
     const recordsBefore = pipeline.records.length;
@@ -308,7 +308,7 @@ describe("an address that is not the caller's, or not the upstream's", () => {
     );
   });
 
-  test("nobody without a token learns whether an address is good", async () => {
+  test("without a token the validity of an address is not revealed", async () => {
     const address = await announced("event: endpoint\ndata: /messages\n\n");
     expect((await post(address, { token: "none" })).status).toBe(401);
     expect((await post("/p?gateway_endpoint=x", { token: "none" })).status).toBe(401);
@@ -330,7 +330,7 @@ describe("an address that is not the caller's, or not the upstream's", () => {
 });
 
 describe("several upstreams", () => {
-  test("messages go to the one whose stream it is, however turns fall", async () => {
+  test("messages go to the upstream of their stream, whatever the balancing", async () => {
     const make = (): Promise<ScriptedUpstream> =>
       startScriptedUpstream((socket, { method }) => {
         if (method === "GET")

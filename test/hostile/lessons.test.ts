@@ -58,12 +58,12 @@ const lessons: readonly Lesson[] = [
   {
     advisory: "Pomerium CVE-2021-41230",
     happened: "claims were not refreshed after sign-in",
-    tests: { "runtime/identity/identities.test.ts": ["what the provider changes reaches decisions"] },
+    tests: { "runtime/identity/identities.test.ts": ["changes at the provider affect decisions"] },
   },
   {
     advisory: "Pomerium CVE-2022-24797",
     happened: "debug and metrics answered on a public listener",
-    tests: { "hostile/whole-gateway.test.ts": ["%s is nothing there"] },
+    tests: { "hostile/whole-gateway.test.ts": ["%s is not found there"] },
   },
   {
     advisory: "Pomerium CVE-2024-39315",
@@ -71,7 +71,7 @@ const lessons: readonly Lesson[] = [
     tests: {
       "hostile/whole-gateway.test.ts": [
         "the user's page and JSON hold none of them",
-        "stands in no log line and no record either",
+        "are in no log line and no record either",
       ],
       "flows/upstream-requests.test.ts": ["no Internal Token, code, verifier or client secret is in any response"],
     },
@@ -101,7 +101,7 @@ const lessons: readonly Lesson[] = [
   {
     advisory: "oauth2-proxy CVE-2026-40575",
     happened: "a forged X-Forwarded-Uri chose the path that was judged",
-    tests: { "hostile/whole-gateway.test.ts": ["a %s header opens nothing and names nobody"] },
+    tests: { "hostile/whole-gateway.test.ts": ["a %s header grants nothing and identifies no user"] },
   },
   {
     advisory: "oauth2-proxy GHSA-5hvv-m4w4-gf6v",
@@ -126,7 +126,7 @@ const lessons: readonly Lesson[] = [
   {
     advisory: "oauth2-proxy GHSA-f24x-5g9q-753f",
     happened: "an old session cookie stayed at the sign-in page",
-    tests: { "runtime/identity/sign-in/sign-in.test.ts": ["clears a session cookie that opens nothing"] },
+    tests: { "runtime/identity/sign-in/sign-in.test.ts": ["clears an invalid session cookie"] },
   },
   {
     advisory: "Envoy CVE-2022-29226",
@@ -147,7 +147,7 @@ const lessons: readonly Lesson[] = [
     advisory: "Istio and Envoy RBAC CVE-2026-26308",
     happened: "of several values of a header only the first was judged",
     tests: {
-      "hostile/lessons.test.ts": ["a header that carries authority and stands twice is refused"],
+      "hostile/lessons.test.ts": ["a duplicate security-relevant header is rejected: %s"],
       "hostile/targets.test.ts": ["the same Host twice"],
     },
   },
@@ -155,7 +155,7 @@ const lessons: readonly Lesson[] = [
     advisory: "LiteLLM CVE-2026-42271, Starlette CVE-2026-48710",
     happened: "a test endpoint ran commands of the caller; a Host trick took its sign-in away",
     tests: {
-      "hostile/lessons.test.ts": ["nothing that serves requests can start a program"],
+      "hostile/lessons.test.ts": ["no code that serves requests can start a program"],
       "hostile/whole-gateway.test.ts": ["Host %s serves nothing"],
     },
   },
@@ -180,7 +180,7 @@ const lessons: readonly Lesson[] = [
     advisory: "Kuadrant MCP gateway GHSA-g53w-w6mj-hrpp",
     happened: "an internal control header with a default key passed the session check",
     tests: {
-      "hostile/whole-gateway.test.ts": ["a %s header opens nothing and names nobody"],
+      "hostile/whole-gateway.test.ts": ["a %s header grants nothing and identifies no user"],
       "hostile/lessons.test.ts": ["no key is made of a short or a missing secret"],
       "runtime/config/compile.test.ts": ["rejects a resolved secret that is too short, without naming it"],
     },
@@ -191,7 +191,7 @@ const lessons: readonly Lesson[] = [
     tests: {
       "hostile/lessons.test.ts": ["an upstream token is found by its own user, route, upstream and client only"],
       "hostile/many-clients.test.ts": ["each of 600 interleaved requests of four users gets its own answer"],
-      "flows/issuer-gateway.test.ts": ["two users of one client are told apart"],
+      "flows/issuer-gateway.test.ts": ["two users of one client are distinguished"],
     },
   },
   {
@@ -208,7 +208,7 @@ const lessons: readonly Lesson[] = [
     tests: {
       "hostile/lessons.test.ts": [
         "an endpoint in metadata is an https address or the metadata is refused",
-        "nothing that serves requests can start a program",
+        "no code that serves requests can start a program",
       ],
     },
   },
@@ -239,7 +239,9 @@ const lessons: readonly Lesson[] = [
     happened: "configuration became a program to run; an approved server was swapped later",
     tests: {
       "hostile/lessons.test.ts": ["an upstream is an http address and nothing else"],
-      "flows/issuer-consent.test.ts": ["a document's metadata that changed is asked for anew"],
+      "flows/issuer-consent.test.ts": [
+        "changed document metadata need a new consent; a document with a loopback address always does (RFC 8252 §8.6)",
+      ],
     },
   },
 ];
@@ -269,7 +271,7 @@ test.each([
   ["Mcp-Session-Id", "a"],
   ["Mcp-Protocol-Version", "2025-11-25"],
   ["Mcp-Method", "ping"],
-])("a header that carries authority and stands twice is refused: %s", async (name, value) => {
+])("a duplicate security-relevant header is rejected: %s", async (name, value) => {
   const { createHttpServer } = await import("../../runtime/http/listener/server.ts");
   const { silentLog } = await import("../../runtime/shared/log.ts");
   const { sendRaw } = await import("../support/raw-client.ts");
@@ -293,7 +295,7 @@ test.each([
   await server.close({ timeoutMs: 0 });
 });
 
-test("nothing that serves requests can start a program", () => {
+test("no code that serves requests can start a program", () => {
   const files = readdirSync(join(root, "runtime"), { recursive: true, encoding: "utf8" }).filter((file) =>
     file.endsWith(".ts"),
   );
@@ -359,7 +361,7 @@ test("an upstream token is found by its own user, route, upstream and client onl
   expect(new Set(keys).size).toBe(keys.length);
 });
 
-describe("readers of what clients and servers send", () => {
+describe("readers of client and server input", () => {
   const exchangeWith = (cookie: string) => createFakeExchange({ headers: ["cookie", cookie] });
   const tokens = createExternalTokens({ keys: createKeys([Buffer.alloc(32)]), clock: { now: () => 0 } });
   const patterns = [parseDomainPattern("*.example.com")];

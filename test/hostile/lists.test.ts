@@ -105,7 +105,7 @@ const UNANSWERED =
 const heard = (): number => upstream.requests.length;
 
 describe("an answer as JSON", () => {
-  test("loses what its user may not call, and nothing else", async () => {
+  test("loses only tools that its user cannot call", async () => {
     upstream.answer((socket) =>
       json(socket, result(`"tools":[${TOOLS}],"nextCursor":"p2"`), { headers: 'ETag: "1"\r\nX-Own: kept\r\n' }),
     );
@@ -144,7 +144,7 @@ describe("an answer as JSON", () => {
     );
   });
 
-  test("says private to modern clients, also where nothing is hidden", async () => {
+  test("is marked private for modern clients, even if nothing is hidden", async () => {
     upstream.answer((socket) =>
       json(socket, result('"cacheScope":"public","ttlMs":3600000,"tools":[{"name":"read"}]')),
     );
@@ -218,12 +218,12 @@ describe("an answer as JSON", () => {
     ['"caf\\u00e9"', '"c\\u0061f\\u00E9"'],
     ["1", "1.0"],
     ["1", "10e-1"],
-  ])("whose id %s is spelled %s is the one that was asked for", async (id, written) => {
+  ])("with id %s in the form %s is the requested one", async (id, written) => {
     upstream.answer((socket) => json(socket, result(`"tools":[${TOOLS}]`, written)));
     expect((await ask({ id })).body).toBe(result('"tools":[{"name":"read","x":1.0e2},{"name":"write"}]', written));
   });
 
-  test("whose id differs where numbers are rounded is another one", async () => {
+  test("with an id that differs only after rounding is another one", async () => {
     upstream.answer((socket) => json(socket, result(`"tools":[${TOOLS}]`, "9007199254740992")));
     expect((await ask({ id: "9007199254740993" })).status).toBe(502);
   });
@@ -232,7 +232,7 @@ describe("an answer as JSON", () => {
     ["a notification", '{"jsonrpc":"2.0","method":"notifications/x"}'],
     ["the answer to something else", '{"jsonrpc":"2.0","id":7,"result":{}}'],
     ["nothing", ""],
-  ])("that is none to the request is refused: %s", async (_, body) => {
+  ])("that does not match the request is rejected: %s", async (_, body) => {
     upstream.answer((socket) => json(socket, body));
     expect((await ask()).status).toBe(502);
   });
@@ -243,7 +243,7 @@ describe("an answer as JSON", () => {
     expect((await ask({ body })).body).not.toContain(HIDDEN);
   });
 
-  test("to a notification asks for no other page", async () => {
+  test("to a notification requests no other page", async () => {
     const before = heard();
     upstream.answer((socket) =>
       json(socket, '{"jsonrpc":"2.0","result":{"tools":[{"name":"delete_it"}],"nextCursor":"c"}}'),
@@ -252,14 +252,14 @@ describe("an answer as JSON", () => {
     expect(heard() - before).toBe(1);
   });
 
-  test("of a call is not looked at, whatever stands in it", async () => {
+  test("of a call is not inspected, whatever it contains", async () => {
     upstream.answer((socket) => json(socket, result(`"content":[],"tools":[${TOOLS}]`)));
     expect((await ask({ method: "tools/call", params: '{"name":"read"}' })).body).toContain(HIDDEN);
   });
 });
 
 describe("an answer as events", () => {
-  test("is filtered in any cut and any line end, and what else comes passes", async () => {
+  test("is filtered with any chunking and line end, and other events pass", async () => {
     const progress = 'data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"x":"tools"}}\r\n\r\n';
     const list = `id: 5\r\nevent: message\r\ndata: {"jsonrpc":"2.0","id":1,\r\ndata: "result":{"tools":[${TOOLS}]\r\ndata: }}\r\n\r\n`;
     upstream.answer((socket) => {
@@ -345,7 +345,7 @@ describe("an answer as events", () => {
     expect(connection.text).not.toContain(HIDDEN);
   });
 
-  test("that calls itself an address at first is filtered in such a stream, too", async () => {
+  test("that starts with an endpoint event is also filtered in such a stream", async () => {
     const list = result(`"tools":[${TOOLS}]`);
     const text = `event: endpoint\nevent: message\ndata: ${list}\n\nevent: endpoint\ndata: ${list}\n\n`;
     upstream.answer((socket) => events(socket, text));
@@ -399,7 +399,7 @@ describe("a page on which all is hidden", () => {
     });
   });
 
-  test("is asked for by the same message, numbers as they were written", async () => {
+  test("is requested by the same message, with unchanged numbers", async () => {
     const before = heard();
     const large = "9007199254740993";
     upstream.answer((socket, request) =>
@@ -470,7 +470,7 @@ test.each([
     "Transfer-Encoding: chunked\r\n",
   ],
   ["events in one piece", (text: string) => text, "Connection: close\r\n"],
-])("of a page that is left nothing more passes: %s", async (_, piece, framing) => {
+])("after an aborted page nothing more passes: %s", async (_, piece, framing) => {
   const hidden = result(`"tools":[{"name":"${HIDDEN}"}],"nextCursor":"c"`);
   upstream.answer((socket, request) => {
     if (request.body.includes('"cursor"')) return json(socket, result('"tools":[{"name":"read"}]'));
@@ -480,7 +480,7 @@ test.each([
   expect((await ask()).body).toBe(`data: ${result('"tools":[{"name":"read"}]')}\n\n`);
 });
 
-test("a client that goes away takes the page that is being asked for with it", async () => {
+test("a client that disconnects cancels the pending page request", async () => {
   const left = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   upstream.answer((socket, request) => {
@@ -499,7 +499,7 @@ test("a client that goes away takes the page that is being asked for with it", a
   await left.promise;
 });
 
-test("what is left out of lists cannot be called, read or completed either", async () => {
+test("hidden entries cannot be called, read or completed either", async () => {
   upstream.answer((socket) => json(socket, result('"content":[]')));
   const before = heard();
   const uri = '{"uri":"file:///etc/passwd"}';
@@ -521,7 +521,7 @@ test("what is left out of lists cannot be called, read or completed either", asy
   expect((await ask({ method: "resources/read", params: '{"uri":"file:///srv/a"}' })).body).toContain('"content"');
 });
 
-describe("what the gateway alone may say", () => {
+describe("messages reserved to the gateway", () => {
   const modern = (method: string, name?: string): Pick<Asked, "method" | "headers" | "params"> => ({
     method,
     params: `{${name === undefined ? "" : `"uri":"${name}","name":"${name}",`}"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`,
@@ -580,11 +580,11 @@ describe("subscriptions/listen", () => {
     ["the denied one", '{"resourceSubscriptions":[ "file:///srv/a","file:///etc/x" ]}', '["file:///srv/a"]'],
     ["one of no spelling", '{"resourceSubscriptions":["file:/etc/x","file:///srv/../etc"]}', "[]"],
     ["nothing that is allowed", '{"resourceSubscriptions":[ "file:///srv/a"]}', '[ "file:///srv/a"]'],
-  ])("goes on without %s", async (_, asked, left) => {
+  ])("continues without %s", async (_, asked, left) => {
     expect(await listen(asked)).toBe(`{"resourceSubscriptions":${left}}`);
   });
 
-  test("goes on as it came where it names none, and where no rule is about messages", async () => {
+  test("continues unchanged if it names none, and without rules on messages", async () => {
     for (const asked of ['{"toolsListChanged":true}', "null", '{"resourceSubscriptions":null}'])
       expect(await listen(asked)).toBe(asked);
     const denied = '{"resourceSubscriptions":["file:///etc/x"]}';

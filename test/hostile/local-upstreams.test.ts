@@ -134,7 +134,7 @@ describe.each(ways)("over %s", (_, settings, ask) => {
   );
 
   test.skipIf(own === undefined).each(["", "[::ffff:", "[0:0:0:0:0:ffff:"])(
-    "an address of the machine's own in a network is not reached, written as %s",
+    "an address of the host itself in a network is not reached, written as %s",
     async (before) => {
       const address = own?.address ?? "";
       await publish("team", { to: at(before === "" ? address : `${before}${address}]`), ...settings });
@@ -243,7 +243,7 @@ test("the publisher is warned of an address that will be refused", async () => {
   expect(said.warnings.map(({ message }) => message).join()).toContain("allow_local_upstreams");
 });
 
-test("leave that is taken back ends what was reached", async () => {
+test("a revoked permission ends open connections", async () => {
   const upstream = await startEchoUpstream();
   try {
     await publish("trusted", { to: upstream.origin });

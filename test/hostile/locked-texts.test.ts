@@ -175,7 +175,7 @@ describe("prompts", () => {
     expect(told()).toContain("prompt greet changed");
   });
 
-  test("are free where the lock is on tools only, or there is none", async () => {
+  test("are not locked if the lock has only tools, or is absent", async () => {
     for (const route of ["tools", "free"]) {
       expect(await prompts(route, EVIL)).toContain("evil");
       expect(await getPrompt(route)).toBe("reached");
@@ -185,14 +185,14 @@ describe("prompts", () => {
     expect(told()).toEqual([]);
   });
 
-  test("with one name count as changed when one of them is, and one whose name has two readings is left out", async () => {
+  test("with the same name count as changed if one of them is, and an ambiguous name is hidden", async () => {
     expect(await prompts("hide", GREET, EVIL, OTHER)).toBe(result(`"prompts":[${OTHER}]`));
     const twice = OTHER.replace("}", ',"NAME":"greet"}');
     expect(await prompts("deny", twice, GREET)).toBe(result(`"prompts":[${GREET}]`));
     expect(await prompts("hide", OTHER.replace("}", ',"name":"other"}'))).toContain("upstream.protocol");
   });
 
-  test("are not taken for tools of the same name, nor a tool for the mark of a prompt", async () => {
+  test("are not confused with tools of the same name", async () => {
     const marked = '{"name":"\\u0002prompt:greet","description":"evil"}';
     expect(await ask("hide", "tools/list", result(`"tools":[${GREET},${marked},${TOOL}]`))).toBe(
       result(`"tools":[${TOOL}]`),
@@ -226,7 +226,7 @@ describe("prompts", () => {
     expect(await use("deny", "tools/call", '{"name":"read"}')).toBe("tool-changed");
   });
 
-  test("that no list has shown are denied where the lock asks for it, and drift outlives the lock", async () => {
+  test("that no list has shown are denied if the lock requires it, and drift outlives the lock", async () => {
     pipeline.swap(yaml(`${ALL}, on_unlisted: deny`));
     expect(await getPrompt("hide")).toBe("tool-not-listed");
     await prompts("hide", GREET);
@@ -307,7 +307,7 @@ describe("instructions", () => {
   });
 });
 
-describe("past who looks", () => {
+describe("past the inspection", () => {
   test.each([
     ["instructions", result(`"instructions":${EVIL_HELP}`, 7)],
     ["instructions in escapes", result(`"\\u0069nstructions":${EVIL_HELP}`, 7)],

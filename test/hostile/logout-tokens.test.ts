@@ -113,7 +113,7 @@ describe("a good logout token", () => {
     ["typ left out", { typ: undefined }],
     ["typ JWT, as providers wrote before there was one", { typ: "JWT" }],
     ["typ as a media type", { typ: "application/logout+jwt" }],
-  ])("with sub alone ends all sessions of the user and nobody else's: %s", async (_, header) => {
+  ])("with only sub ends all sessions of the user and no others: %s", async (_, header) => {
     const [one, two, bob] = [await signIn(), await signIn(), await signIn("bob@example.com")];
     expect(
       (await postLogout(bench.firstPort, await signLogout(claimsOf({ sub: "u-alice" }), key, header))).status,
@@ -124,14 +124,14 @@ describe("a good logout token", () => {
     await untilNextSecond();
   });
 
-  test("about a user or a session that nobody knows is a success, from which nothing is learnt", async () => {
+  test("about an unknown user or session is a success, which reveals nothing", async () => {
     for (const claims of [{ sub: "u-nobody" }, { sid: "unknown" }, { sub: "u-alice", sid: "unknown" }]) {
       const answer = await postLogout(bench.firstPort, await signLogout(claimsOf(claims), key));
       expect([answer.status, answer.text]).toEqual([200, ""]);
     }
   });
 
-  test("with somebody else's sid ends neither's session", async () => {
+  test("with another user's sid ends no session", async () => {
     const alice = await signIn();
     const { sid } = newest ?? {};
     expect((await postLogout(bench.firstPort, await signLogout(claimsOf({ sub: "u-bob", sid }), key))).status).toBe(
@@ -165,7 +165,7 @@ describe("a good logout token", () => {
     expect((await postLogout(bench.firstPort, token)).status).toBe(200);
   });
 
-  test("that comes twice does not end what was signed in since", async () => {
+  test("that arrives twice does not end later sign-ins", async () => {
     const token = await signLogout(claimsOf({ sub: "u-bob" }), key);
     expect((await postLogout(bench.firstPort, token)).status).toBe(200);
     await untilNextSecond();
@@ -174,7 +174,7 @@ describe("a good logout token", () => {
     expect(await isSignedIn(again)).toBe(true);
   });
 
-  test("is answered with 503 while the store is away, ends nothing silently, and is as good afterwards", async () => {
+  test("gets 503 while the store is unavailable, and is still valid afterwards", async () => {
     const alice = await signIn();
     const token = await signLogout(claimsOf({ sub: "u-alice" }), key);
     bench.store.broken = true;
@@ -193,7 +193,7 @@ describe("a good logout token", () => {
   });
 });
 
-describe("a sign-in that is under way while the provider signs the user out", () => {
+describe("a sign-in in progress while the provider signs the user out", () => {
   test.each([
     ["by sub", () => ({ sub: "u-carol" })],
     ["by sid", () => ({ sid: newest?.sid })],
@@ -211,7 +211,7 @@ describe("a sign-in that is under way while the provider signs the user out", ()
   });
 });
 
-describe("refused, and ends nothing:", () => {
+describe("rejected, and revokes nothing:", () => {
   let alice: Browser;
   let sid: unknown;
   beforeAll(async () => {
@@ -328,7 +328,7 @@ describe("refused, and ends nothing:", () => {
     await stillThere();
   });
 
-  test("an issuer whose keys cannot be read is asked to say it again", async () => {
+  test("an issuer with unreadable keys is asked to retry", async () => {
     bench.configure(
       benchConfig(
         bench.idp.issuer,
@@ -393,7 +393,7 @@ test("an audience that is written down is one", async () => {
   trust();
 });
 
-test("nothing of a token is logged, and what ended is, by issuer", async () => {
+test("the revocations are logged by issuer, without the token", async () => {
   await signIn();
   const sessions = (await sessionsOf(bench)).filter(({ tags }) => tags.includes("user:u-alice")).length;
   const before = bench.logged().length;

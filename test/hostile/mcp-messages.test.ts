@@ -230,7 +230,7 @@ describe("callers", () => {
     expect(victim.received.length).toBe(heardBefore);
   });
 
-  test("a store that cannot be asked is 503, not a verdict", async () => {
+  test("an unavailable store is 503, not a denial", async () => {
     const answer = await sendRaw(pipeline.port, message(CALL, [], { token: "Authorization: Bearer gwt_down" }));
     expect(answer.status).toBe(503);
     expect(answer.headers.get("retry-after")).toEqual(["5"]);
@@ -312,7 +312,7 @@ describe("Mcp-Session-Id", () => {
     expect(victim.received.length).toBe(heard);
   });
 
-  test("of another user: the words say what the client has to do, and not whose it is", async () => {
+  test("of another user: the message tells the client what to do, without naming the user", async () => {
     const sealed = await startSession();
     const bob = message(CALL, [`Mcp-Session-Id: ${sealed}`], { token: "Authorization: Bearer gwt_bob" });
     const unknown = message(CALL, ["Mcp-Session-Id: upstream-1"]);

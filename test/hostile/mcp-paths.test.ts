@@ -75,7 +75,7 @@ function targets(): readonly string[] {
   return victim.requests.slice(heardBefore).map(({ target }) => target);
 }
 
-describe("what is no MCP endpoint is 404 and stays unheard", () => {
+describe("other paths than MCP endpoints are 404 and are not forwarded", () => {
   test.each([
     ["DELETE", "/a/api/v1/repos/1"],
     ["GET", "/a/metrics"],
@@ -136,7 +136,7 @@ describe("what is no MCP endpoint is 404 and stays unheard", () => {
     expect(targets()).toEqual([]);
   });
 
-  test("without a token nobody learns what is served", async () => {
+  test("without a token the served paths are not revealed", async () => {
     const answers = await Promise.all(
       ["/a/metrics", "/a/mcp"].map((path) => send(path, { headers: ["Authorization: Basic eA=="] })),
     );
@@ -157,7 +157,7 @@ describe("what is no MCP endpoint is 404 and stays unheard", () => {
   });
 });
 
-describe("what is served", () => {
+describe("served paths", () => {
   test.each([
     ["the base", "mcp.example", "/a", "/up/mcp"],
     ["the base with a slash", "mcp.example", "/a/", "/up/mcp"],
@@ -190,7 +190,7 @@ describe("what is served", () => {
   });
 });
 
-describe("extra_paths is refused at load where it says too much or nothing", () => {
+describe("extra_paths is rejected at load if too broad or empty", () => {
   const check = (route: string): { readonly text: string; readonly ok: boolean } =>
     checkFiles([
       {

@@ -79,7 +79,7 @@ describe("a token for minutes", () => {
     }
   });
 
-  test("opens nothing of another owner, no page of the operator, and makes, renews and ends no token", async () => {
+  test("gives no access to other owners or operator pages, and cannot issue, renew or revoke tokens", async () => {
     const { token, id } = await mint(operator, "team-a");
     const other = await mint(teamB, "team-b");
     for (const [method, path, body] of [
@@ -100,7 +100,7 @@ describe("a token for minutes", () => {
     expect(await isTaken(other.token)).toBe(true);
   });
 
-  test("is minted by an owner for itself alone, by a controller for its namespaces, by the operator for all", async () => {
+  test("is issued by an owner for itself only, by a controller for its namespaces, by the operator for all", async () => {
     for (const [by, owner] of [
       [teamA, "team-b"],
       [teamA, "team-a.other"],
@@ -128,13 +128,13 @@ describe("a token for minutes", () => {
     ["something more", { owner: "team-a", scope: "*" }, "must be JSON such as"],
     ["no JSON", "owner=team-a", "must be JSON such as"],
     ["a long body", `"${"x".repeat(5000)}"`, "must be JSON such as"],
-  ])("is not minted for %s", async (_name, body, text) => {
+  ])("is not issued for %s", async (_name, body, text) => {
     const answer = await ask(operator, body);
     expect(answer.status).toBe(400);
     expect(answer.body["message"]).toContain(text);
   });
 
-  test("ends when the run that asked for it says so, and not by anybody else", async () => {
+  test("is revoked only by the run that requested it", async () => {
     const { token, id } = await mint(teamA, "team-a");
     const path = `${TOKENS}/${id}`;
     expect((await teamB!.ask("DELETE", path)).body).toEqual({ ended: false });
@@ -152,7 +152,7 @@ describe("a token for minutes", () => {
     expect((await operator!.ask("GET", TOKENS)).status).toBe(405);
   });
 
-  test("that ends while a body is on its way has nothing done", async () => {
+  test("that expires while a body arrives changes nothing", async () => {
     const { token, id } = await mint(teamA, "team-a");
     const held = httpRequest(`${gateway.adminOrigin}/config/slices/team-a`, {
       method: "PUT",
@@ -168,7 +168,7 @@ describe("a token for minutes", () => {
     expect([statusCode, (await teamA!.get("/config/slices/team-a")).status]).toEqual([401, 404]);
   });
 
-  test("is one of a few hundred at most with one token, however fast somebody asks, and others mint theirs", async () => {
+  test("is limited to a few hundred per token, however fast the requests, and others can still issue theirs", async () => {
     const others = { ...OWNERS, "team-c": { publish_token: "publish-token-of-team-c" } };
     const busy = await startGateway({ yaml: "routes: []\n", boot: { owners: others } });
     const by = client("publish-token-of-team-c", busy);
@@ -187,7 +187,7 @@ describe("a token for minutes", () => {
     }
   });
 
-  test("is good at every replica, and as long as the token that it was minted with is in the boot file", async () => {
+  test("is valid at every replica while its issuing token is in the main configuration file", async () => {
     const { token } = await mint(teamA, "team-a");
     const byOperator = await mint(operator, "team-a");
     const replica = await startGateway({ yaml: "routes: []\n", boot: { owners: OWNERS, storage_url: storageUrl } });
@@ -200,7 +200,7 @@ describe("a token for minutes", () => {
     await later.close();
   });
 
-  test("stands neither in the store nor in the log", async () => {
+  test("is neither in the store nor in the log", async () => {
     const files = (await readdir(directory)).map((name) => readFile(join(directory, name), "latin1"));
     const texts = [gateway.log(), ...(await Promise.all(files))];
     expect(minted.length).toBeGreaterThan(5);
@@ -209,7 +209,7 @@ describe("a token for minutes", () => {
   });
 });
 
-test("a token for minutes lasts as long as was asked, and longer when it is renewed in time", async () => {
+test("a token for minutes lasts as long as requested, and longer if renewed in time", async () => {
   const timed = await startGateway({ yaml: "routes: []\n", boot: { owners: OWNERS }, clock });
   const by = client(A, timed);
   const start = Math.floor(clock.now() / 1000);
@@ -225,7 +225,7 @@ test("a token for minutes lasts as long as was asked, and longer when it is rene
   await timed.close();
 });
 
-test("createTokenGate() takes nobody for anybody while the store cannot be asked", async () => {
+test("createTokenGate() accepts no token while the store is unavailable", async () => {
   const gate = createTokenGate(A, [], { find: () => Promise.reject(new Error("down")) });
   expect(await gate("Bearer gateway-publish-whatever")).toBe("unavailable");
   expect(await gate(`Bearer ${A}`)).toMatchObject({ scope: undefined });

@@ -117,12 +117,12 @@ const admin = ({ adminOrigin }: { readonly adminOrigin: string }): AdminClient =
 const standings = (gateway: Gateway): object =>
   Object.fromEntries(gateway.status().degraded.map(({ owner, standing }) => [owner, standing]));
 
-describe("an owner whose slice is bad", () => {
+describe("an owner with an invalid slice", () => {
   test.each([
     ["no JSON", BROKEN],
     ["refused by a rule", slice("a", { a: "a2" }).replace("http://a.", "ftp://a.")],
     ["a file that is no text", "\xff\xfe"],
-  ])("(%s) keeps what he had and nobody else's change from going live, over a restart", async (_, bad) => {
+  ])("(%s) keeps their previous version and blocks no other owner's change, across a restart", async (_, bad) => {
     write("a.json", slice("a", { a: "a1" }));
     write("b.json", slice("b", { b: "b1" }));
     let gateway = await start();
@@ -190,7 +190,7 @@ describe("an owner whose slice is bad", () => {
     expect(await answers(gateway.port, "a", "b")).toEqual(["421", "b1"]);
   });
 
-  test("leaves no secret of his in the store, where his slice is kept", async () => {
+  test("leaves no secret of theirs in the store with their slice", async () => {
     write("a.json", withSecret("a", { a: "a1" }, { client_secret: "hunter2-in-plain-text" }));
     await stop(await start());
     const files = readdirSync(directory).filter((name) => name.startsWith("gateway.db"));
@@ -200,13 +200,13 @@ describe("an owner whose slice is bad", () => {
   });
 });
 
-describe("an owner whose secret is missing", () => {
+describe("an owner with a missing secret", () => {
   const NAME = "GATEFORM_TEST_NEIGHBOUR_SECRET";
   const refs = {
     owners: { a: { allowed_refs: [`env:${NAME}`, `file:${tmpdir()}/*`] }, b: { allowed_settings: ["cookie_name"] } },
   };
 
-  test("at start is left out, or served as before, and the others are served", async () => {
+  test("at start is omitted, or served as before, and the others are served", async () => {
     boot(refs);
     write("a.json", withSecret("a", { a: "a1" }, { client_secret_ref: `env:${NAME}` }));
     write("b.json", slice("b", { b: "b1" }));
@@ -232,7 +232,7 @@ describe("an owner whose secret is missing", () => {
     expect(standings(gateway)).toEqual({});
   });
 
-  test("while it runs goes on with the last one, and the others' changes go live", async () => {
+  test("at runtime keeps the previous version, and the others' changes go live", async () => {
     boot(refs);
     const secret = join(directory, "secret");
     writeFileSync(secret, "one");
@@ -251,7 +251,7 @@ describe("an owner whose secret is missing", () => {
 });
 
 describe("owners in conflict", () => {
-  test("are both left out at a first start, and who was there stays afterwards", async () => {
+  test("are both omitted at a first start, and later the existing one stays", async () => {
     write("a.json", slice("a", { x: "of a", a: "a1" }));
     write("b.json", slice("b", { x: "of b" }));
     write("c.json", slice("c", { c: "c1" }));
@@ -272,7 +272,7 @@ describe("owners in conflict", () => {
     expect(standings(gateway)).toEqual({ a: "absent" });
   });
 
-  test("who wants the place or the setting of another keeps nobody from changing what is beside it", async () => {
+  test("over a path or a setting block no other changes of the owner", async () => {
     const url = "https://a.example.com/";
     write("a.json", slice("a", { a: "a1", x: "a1" }, { signout_redirect_url: url }));
     let gateway = await start();
@@ -289,7 +289,7 @@ describe("owners in conflict", () => {
     expect(await answers(gateway.port, "a", "x", "y")).toEqual(["a2", "a2", "a2"]);
   });
 
-  test("who publishes under the name of another does not end what that one has, nor keeps it from changing", async () => {
+  test("over a name neither remove the other owner's slice nor block its changes", async () => {
     write("b.json", slice("b", { b: "b1" }));
     write("c.json", slice("c", { c: "c1" }));
     const gateway = await start();
@@ -306,7 +306,7 @@ describe("owners in conflict", () => {
     expect(await answers(gateway.port, "b", "c", "evil")).toEqual(["b2", "c1", "421"]);
   });
 
-  test("over a setting leave the one that is in force", async () => {
+  test("over a setting keep the active one", async () => {
     write("b.json", slice("b", { b: "b1" }, { cookie_name: "of-b" }));
     const gateway = await start();
     write("a.json", slice("a", { a: "a1" }, { cookie_name: "of-a" }));
@@ -321,7 +321,7 @@ describe("owners in conflict", () => {
 });
 
 describe("publishing over http while another owner's slice is bad", () => {
-  test("is judged against what is in force, and is live", async () => {
+  test("is validated against the active configuration, and goes live", async () => {
     write("a.json", slice("a", { a: "a1" }));
     const gateway = await start();
     const client = admin(gateway);
@@ -339,7 +339,7 @@ describe("publishing over http while another owner's slice is bad", () => {
     expect(await answers(gateway.port, "a", "b")).toEqual(["a1", "b1"]);
   });
 
-  test("tells the owner who is not served, and not the others", async () => {
+  test("is reported to the owner that is not served only", async () => {
     const gateway = await start();
     const client = admin(gateway);
     await client.publish("a", slice("a", { a: "a1" }));
@@ -352,7 +352,7 @@ describe("publishing over http while another owner's slice is bad", () => {
     expect((await client.get("/config/slices")).text).toContain('does not serve what \\"a\\" published');
   });
 
-  test("does not take from others what they stand on", async () => {
+  test("does not remove what others depend on", async () => {
     const gateway = await start();
     const client = admin(gateway);
     await client.publish("idp", slice("idp", {}, { idp_provider_url: "https://idp.example", idp_client_id: "id" }));
@@ -368,7 +368,7 @@ describe("publishing over http while another owner's slice is bad", () => {
 
 const postgres = findPostgres();
 test.skipIf("missing" in postgres)(
-  "replicas that share PostgreSQL serve the others alike, and one that starts later serves what was kept",
+  "replicas that share PostgreSQL serve the others alike, and one that starts later serves the stored versions",
   { timeout: LONG_MS },
   async () => {
     if ("missing" in postgres) return;
@@ -391,7 +391,7 @@ test.skipIf("missing" in postgres)(
   },
 );
 
-test("workers start with a bad slice beside them, and take what others publish", async () => {
+test("workers start despite an invalid slice, and apply what others publish", async () => {
   const gateway = await runGateway({ workers: 2, boot: { development: false } });
   onTestFinished(() => gateway.close());
   gateway.write("a.json", BROKEN);

@@ -107,7 +107,7 @@ test("refuses with 503 and a time to come back, over connections that stay good,
   expect((await answer).status).toBe(200);
 });
 
-test("does nothing for clients that leave while they wait", async () => {
+test("does nothing for clients that disconnect while they wait", async () => {
   await start(0);
   const [stays, ...clients] = (await openAll()) as [Socket, ...Socket[]];
   onServe = (count) => {
@@ -121,7 +121,7 @@ test("does nothing for clients that leave while they wait", async () => {
   expect(served.length).toBeLessThan(REQUESTS);
 });
 
-test("a body that nobody takes any more is read to its end, and the connection takes the next request", async () => {
+test("an abandoned body is read to its end, and the connection accepts the next request", async () => {
   await start();
   const clients = await openAll();
   const body = "x".repeat(4_000);
@@ -135,7 +135,7 @@ test("a body that nobody takes any more is read to its end, and the connection t
   expect((await answer).status).toBe(200);
 });
 
-test("what comes in pieces, or with more behind it, while it waits is served as it would have been at once", async () => {
+test("a waiting request in pieces, or with more requests after it, is served like one without waiting", async () => {
   await start(0);
   const [first, pieces, large, two, silent] = (await openAll()) as [Socket, Socket, Socket, Socket, Socket];
   const body = "x".repeat(100_000);
@@ -176,7 +176,7 @@ function crowd(clients: readonly Socket[], request = REQUEST): Promise<void> {
   });
 }
 
-test("what is refused, asks first or becomes a WebSocket does so as well when it waited", async () => {
+test("rejections, expectations and WebSockets work the same after waiting", async () => {
   await start(0);
   const clients = await openAll();
   const texts = new Map<string, string>();
@@ -215,7 +215,7 @@ test("clients that leave with more sent than is held take all of it along", asyn
   await expect.poll(() => server.connections()).toBe(0);
 });
 
-test("what waits over TLS behind a PROXY head is its client's, and is read whole at its turn", async () => {
+test("a request waiting over TLS after a PROXY header belongs to its client, and is read completely at its turn", async () => {
   const files = await openListenerCertificates("app.example");
   await start(0, { insecure: false, certificates: files.certificates, proxyProtocol: true });
   try {
@@ -295,7 +295,7 @@ test("a connection of HTTP/2 that breaks takes all its waiting streams along", a
   expect(served.length).toBeLessThan(100);
 });
 
-test("what waits when the server closes is served before it is closed", async () => {
+test("waiting requests are served before the server closes", async () => {
   await start(0);
   const clients = await openAll();
   const answers = clients.map(answerOn);

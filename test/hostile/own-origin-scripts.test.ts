@@ -292,7 +292,7 @@ routes:
       },
     ]).text;
 
-  test("warns where an application shares the host of an MCP server and sign-in has none of its own", () => {
+  test("warns if an application shares the host of an MCP server without a separate sign-in host", () => {
     const wanted = /"one\.example\.com" serves a web application and an MCP server/;
     expect(warningsOf("")).toMatch(wanted);
     expect(warningsOf("authenticate_service_url: https://login.example.com")).not.toMatch(wanted);

@@ -129,7 +129,7 @@ function claimsOf(token: string): ExternalTokenClaims {
   return opened.claims;
 }
 
-describe("an owner without leave", () => {
+describe("an owner without permission", () => {
   test("gets no External Tokens of its visitors by publishing an MCP client route", async () => {
     expect(problemsOf(await publish("other.three", { bait: { mcp: { client: {} } } }))).toEqual([
       'routes.bait.mcp.client passes External Tokens of its users to the application, which owner "other.three" may not; ' +
@@ -137,7 +137,7 @@ describe("an owner without leave", () => {
     ]);
   });
 
-  test("is told by Terraform's provider where and why", async () => {
+  test("gets location and reason from Terraform's provider", async () => {
     const target = createHttpTarget({
       url: world.gateway.adminOrigin,
       owner: "other.three",
@@ -236,7 +236,7 @@ describe("an application's token", () => {
     expect(await listedTo(token)).toEqual(["status 401"]);
   });
 
-  test("disconnects nobody from a server that it does not open", async () => {
+  test("disconnects no user from a server that it cannot call", async () => {
     const token = await tokenAt("app");
     const answer = await send({
       method: "POST",
@@ -255,7 +255,7 @@ test("a page on a host with applications of several owners lists only what all o
   expect(await listed({ cookie: browser.cookieHeader("localhost") })).toEqual(["shared", "wide"]);
 });
 
-test("connecting leads back to no application that may not call the server", async () => {
+test("connecting never redirects to an application that cannot call the server", async () => {
   const connect = async (server: string): Promise<{ readonly status: number; readonly isBack: boolean }> => {
     const query = new URLSearchParams({ resource: `${origin}/${server}`, redirect_url: `${away}/` });
     const url = `${origin}/.gateway/mcp/connect?${query.toString()}`;
@@ -268,7 +268,7 @@ test("connecting leads back to no application that may not call the server", asy
 });
 
 describe("the process that opens a token", () => {
-  test("decides by its own boot file, whatever the one that made it had", async () => {
+  test("decides by its own main configuration file, regardless of the issuing process", async () => {
     await world.reconfigure(routes);
     const token = await tokenAt("app");
     // Without `owners` an application reaches all servers that its user may use.
@@ -280,7 +280,7 @@ describe("the process that opens a token", () => {
     expect(await listedTo(token)).toEqual(["shared", "tools", "wide"]);
   });
 
-  test("takes tokens without a route where nobody is held apart", async () => {
+  test("accepts tokens without a route if owners are not separated", async () => {
     const { routeKey: _its, ...claims } = claimsOf(await tokenAt("app"));
     const token = tokens.mint(claims);
     await world.reconfigure(routes);

@@ -95,7 +95,7 @@ describe("rules on paths are not walked around", () => {
     });
   });
 
-  test("nothing goes to an MCP server by such a path", async () => {
+  test("no request reaches an MCP server by such a path", async () => {
     const before = upstream.seen.length;
     const answer = await fetch(`${gateway.origin}/mcp/metrics;x`, {
       method: "POST",
@@ -138,7 +138,7 @@ describe("paths with parameters pass as they are", () => {
   });
 });
 
-test("gateway explain says what the other reading is", () => {
+test("gateway explain shows the other reading", () => {
   const text = `routes:
   - { name: app, from: "https://app.example.com", to: "http://127.0.0.1:9", ${policies.deny} }`;
   const asked = { user: "u", email: "", groups: "", method: "GET" };

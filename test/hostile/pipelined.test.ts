@@ -98,7 +98,7 @@ function HANDSHAKE(version: string): string {
   return `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: ${key}\r\nSec-WebSocket-Version: ${version}\r\n`;
 }
 
-test.each(REFUSED)("what is pipelined behind %s is not done", async (_case, bytes, status) => {
+test.each(REFUSED)("a request pipelined after %s is not executed", async (_case, bytes, status) => {
   const text = await sendOn(`${bytes}${HIDDEN}${HIDDEN}`);
   expect(statuses(text)).toEqual([String(status)]);
   expect(text.toLowerCase()).toContain("\r\nconnection: close\r\n");
@@ -107,7 +107,7 @@ test.each(REFUSED)("what is pipelined behind %s is not done", async (_case, byte
   expect(pipeline.records.length).toBe(recordedBefore);
 });
 
-test.each(REFUSED)("%s is answered although the client goes on sending", async (_case, bytes, status) => {
+test.each(REFUSED)("%s is answered although the client keeps sending", async (_case, bytes, status) => {
   const text = await sendOn(bytes, HIDDEN);
   expect(statuses(text)).toEqual([String(status)]);
   expect(text).toMatch(/\r\n\r\n.*[}>]$/s);
@@ -117,16 +117,13 @@ test.each(REFUSED)("%s is answered although the client goes on sending", async (
 test.each([
   ["Connection: close", get("/one", "Connection: close\r\n")],
   ["HTTP/1.0", "GET /one HTTP/1.0\r\nHost: app.example\r\n\r\n"],
-])(
-  "what is pipelined behind a request with %s is not done, and does not take its answer away",
-  async (_case, bytes) => {
-    const text = await sendOn(`${bytes}${HIDDEN}`, HIDDEN);
-    expect(statuses(text)).toEqual(["200"]);
-    expect(targets()).toEqual(["/one"]);
-  },
-);
+])("a request pipelined after one with %s is not executed, and does not disturb its response", async (_case, bytes) => {
+  const text = await sendOn(`${bytes}${HIDDEN}`, HIDDEN);
+  expect(statuses(text)).toEqual(["200"]);
+  expect(targets()).toEqual(["/one"]);
+});
 
-test("garbage behind a good request does not take its answer away", async () => {
+test("garbage after a good request does not disturb its response", async () => {
   const text = await sendOn(`${get("/one")}${get("/two")}what is this\r\n\r\n`, HIDDEN);
   expect(statuses(text)).toEqual(["200", "200"]);
   expect(targets()).toEqual(["/one", "/two"]);
@@ -153,7 +150,7 @@ test("a handshake behind a request that is not answered yet is an ordinary reque
   expect(victim.requests.at(-1)?.headers.has("upgrade")).toBe(false);
 });
 
-test("of a flood behind a held request only what is answered is done", async () => {
+test("of a flood after a held request only answered requests are executed", async () => {
   const client = openRaw(pipeline.port, `${get("/held")}${HIDDEN.repeat(500)}`);
   open.push(client.socket);
   await expect.poll(() => held.length).toBe(1);
@@ -165,7 +162,7 @@ test("of a flood behind a held request only what is answered is done", async () 
   expect(client.text.toLowerCase().split("\r\nconnection: close\r\n").length).toBe(2);
 });
 
-test("a body too large for its route is refused, its answer arrives, and nothing behind it is done", async () => {
+test("a body too large for its route is rejected, its response arrives, and no later request is executed", async () => {
   const chunk = "a".repeat(65_536);
   const text = await sendOn(`POST / HTTP/1.1\r\n${MCP_HEADERS}Content-Length: 50000000\r\n\r\n`, chunk);
   expect(statuses(text)).toEqual(["413"]);
@@ -173,7 +170,7 @@ test("a body too large for its route is refused, its answer arrives, and nothing
   expect(targets()).toEqual([]);
 });
 
-test("an expectation whose body came unasked: what is pipelined behind it is not done", async () => {
+test("an expectation with an early body: a request pipelined after it is not executed", async () => {
   const text = await sendOn(
     `POST / HTTP/1.1\r\nHost: app.example\r\nConnection: keep-alive\r\nExpect: tea\r\nContent-Length: 2\r\n\r\nab${HIDDEN}`,
   );
@@ -181,7 +178,7 @@ test("an expectation whose body came unasked: what is pipelined behind it is not
   expect(targets()).toEqual([]);
 });
 
-test("at a stop what waits behind the last answer is not done", async () => {
+test("at a stop, requests after the last response are not executed", async () => {
   const stopping = await startPipeline(yaml());
   const client = openRaw(stopping.port, `${get("/held")}${HIDDEN}${HIDDEN}`);
   open.push(client.socket);

@@ -119,13 +119,13 @@ describe("an owner's token", () => {
     expect((await operator.get("/config/slices")).body["slices"]).toHaveLength(1);
   });
 
-  test("publishes nobody else's slice under its own name", async () => {
+  test("publishes no other owner's slice under its own name", async () => {
     const answer = await teamA.publish("team-a", slice("team-b"));
     expect(answer.status).toBe(422);
     expect((await operator.get("/config/slices")).body["slices"]).toEqual([]);
   });
 
-  test("changes nothing at all where one of several changes is another owner's", async () => {
+  test("changes nothing if one of several changes belongs to another owner", async () => {
     expect((await operator.publish("team-b", slice("team-b"))).status).toBe(200);
     for (const body of [
       changes(["team-a", slice("team-a")], ["team-b", null]),
@@ -137,7 +137,7 @@ describe("an owner's token", () => {
     expect((await teamA.ask("POST", "/config/slices", {}, changes(["team-a", slice("team-a")]))).status).toBe(200);
   });
 
-  test("rolls nothing back, and opens no page of the operator, known or not", async () => {
+  test("cannot roll back, and opens no operator page, known or not", async () => {
     for (const [method, path, body] of [
       ["POST", "/config/rollback", "{}"],
       ["POST", "/config/rollback", '{"owner":"team-b"}'],
@@ -153,7 +153,7 @@ describe("an owner's token", () => {
     }
   });
 
-  test("lists its own slice and history alone", async () => {
+  test("lists only its own slice and history", async () => {
     await operator.publish("team-b", slice("team-b"));
     await teamA.publish("team-a", slice("team-a"));
     const { body, text } = await teamA.get("/config/slices");
@@ -162,7 +162,7 @@ describe("an owner's token", () => {
     expect((await teamB.get("/config/slices")).text).not.toContain("team-a");
   });
 
-  test("sees of /status what publishing needs, and of nobody else", async () => {
+  test("sees in /status only what publishing needs, and nothing of others", async () => {
     await operator.publish("team-b", slice("team-b"));
     await teamA.publish("team-a", slice("team-a"));
     const { body, text } = await teamA.get("/status");
@@ -174,7 +174,7 @@ describe("an owner's token", () => {
     expect((await operator.get("/status")).text).toContain("team-b");
   });
 
-  test("is told that something elsewhere is wrong, and not what", async () => {
+  test("sees that there is a problem elsewhere, without details", async () => {
     const store = await openRecords(storageUrl, { clock: systemClock, log: silentLog() });
     const refused = { generation: 1_000_000, problems: ["published:team-b: error: secret-host.b.example"] };
     const row = { id: "replica-2", digest: "", published: 0, seen: 0, refused };
@@ -187,7 +187,7 @@ describe("an owner's token", () => {
     await store.close();
   });
 
-  test("learns of a host that another owner has only that it is taken, nothing of what is behind it", async () => {
+  test("learns of another owner's host only that it is taken", async () => {
     const text = slice("team-b", "http://shared.a.example").replace("upstream.example", "hidden.b.example");
     expect((await operator.publish("team-b", text)).status).toBe(200);
     const answer = await teamA.publish("team-a", slice("team-a", "http://shared.a.example"));
@@ -231,7 +231,7 @@ describe("an owner's token", () => {
     expect((await teamA.ask("GET", "/metrics", named)).status).toBe(421);
   });
 
-  test("is told to the provider and the controller in words of theirs", async () => {
+  test("is reported by the provider and the controller in their own terms", async () => {
     const target = createHttpTarget({ url: gateway.adminOrigin, owner: "team-b", token: async () => A });
     await expect(target.write(slice("team-b"), null)).rejects.toThrow('Cannot publish the slice of "team-b"');
     await expect(target.read()).rejects.toThrow('this token is for the slice of owner "team-a" and nothing else');
@@ -242,7 +242,7 @@ describe("an owner's token", () => {
   });
 });
 
-describe("what is wrong elsewhere", () => {
+describe("problems elsewhere", () => {
   const scope = publishScope("team-a");
   const problem = (file: string, severity: "error" | "warning" = "error"): Problem => ({
     severity,
@@ -251,7 +251,7 @@ describe("what is wrong elsewhere", () => {
     message: `is wrong with ${file}`,
   });
 
-  test("is one problem without a name for an owner's token, beside those of its own slice", () => {
+  test("is one anonymous problem for an owner's token, in addition to those of its own slice", () => {
     const problems = ["published:team-a", "published:team-b", "published:team-a.other", "/etc/gateway.yaml"];
     const refused = { ok: false, reason: "invalid", problems: problems.map((file) => problem(file)) } as const;
     const shown = scopedOutcome(refused, scope);
@@ -278,7 +278,7 @@ describe("what is wrong elsewhere", () => {
 });
 
 describe("a token of several owners", () => {
-  test("serves a controller for all namespaces, those with an entry of their own too, and none beside them", async () => {
+  test("works for a controller of all its namespaces, including those with their own entry, and no others", async () => {
     const tokenFile = join(directory, "token");
     await writeFile(tokenFile, CLUSTER);
     const publisher = createAdminPublisher({ url: gateway.adminOrigin, owner: "kubernetes", tokenFile });
@@ -345,7 +345,7 @@ describe("settings of tokens", () => {
     expect(answer.text).toContain("a secret of the main configuration file");
   });
 
-  test("without an admin token owners' tokens open their part, and nobody the rest", async () => {
+  test("without an admin token, owners' tokens open their part, and the rest is closed", async () => {
     const alone = await start({ admin_token: undefined, owners: { a: { publish_token: A } } });
     const ask = (token: string, path: string): Promise<AdminAnswer> =>
       createAdminClient(alone.adminOrigin, token).get(path);
@@ -357,7 +357,7 @@ describe("settings of tokens", () => {
     await alone.close();
   });
 
-  test("a sealed token is opened, and good for its owner alone", async () => {
+  test("a sealed token is opened, and valid for its owner only", async () => {
     const { seal_key: key } = (await operator.get("/status")).body;
     const publish_token_sealed = await sealSecret(JSON.stringify(key), A_NEXT);
     const sealing = await start({ owners: { a: { publish_token_sealed } } });

@@ -51,7 +51,7 @@ async function ask(token: string, method: string, path: string, body?: object) {
 const mint = (token: string, owner: string) => ask(token, "POST", "/publish-tokens", { owner, lifetime: "1m" });
 
 describe("the token of a job", () => {
-  test("mints, renews and ends a publish token for its owner, which publishes", async () => {
+  test("issues, renews and revokes a publish token for its owner, which publishes", async () => {
     const job = await platform.token(AUDIENCE);
     const minted = await mint(job, "team");
     expect(minted.status).toBe(201);
@@ -83,14 +83,14 @@ describe("the token of a job", () => {
   });
 
   test.each(["/status", "/metrics", "/config/slices", "/config/slices/team", "/nowhere"])(
-    "opens nothing else: %s",
+    "has no other access: %s",
     async (path) => {
       const answer = await ask(await platform.token(AUDIENCE), "GET", path);
       expect(answer.status).toBe(403);
     },
   );
 
-  test("publishes nothing by itself", async () => {
+  test("cannot publish directly", async () => {
     const slice = { version: 1, owner: "team", routes: {} };
     expect((await ask(await platform.token(AUDIENCE), "PUT", "/config/slices/team", slice)).status).toBe(403);
   });
@@ -106,12 +106,12 @@ describe("the token of a job", () => {
     ["of another issuer", () => platform.token(AUDIENCE, { iss: "https://elsewhere.example" })],
     ["that was changed", async () => `${(await platform.token(AUDIENCE)).slice(0, -8)}AAAAAAAA`],
     ["that is none", () => Promise.resolve("a.b.c")],
-  ])("is nobody's: %s", async (_, make) => {
+  ])("is rejected: %s", async (_, make) => {
     const answer = await mint(await make(), "team");
     expect([answer.status, answer.body["error"]]).toEqual([401, "token"]);
   });
 
-  test("is no right that its minted token keeps: what it gave ends when the boot file takes the job away", async () => {
+  test("is a right that its issued token loses when the job is removed from the main configuration file", async () => {
     const { token } = (await mint(await platform.token(AUDIENCE), "team")).body as unknown as Minted;
     const { createTokenGate } = await import("../../runtime/admin-listener/gate.ts");
     const minted = { find: async () => ({ owner: "team", by: "the digest of the job" }) };

@@ -81,7 +81,7 @@ describe.each(PAIRS)("from %s to %s", (_version, path, send) => {
     },
   );
 
-  test.each(["etag", "last-modified", "dnt", "tk", "x-any"])("a second trailer %s of a request, too", async (name) => {
+  test.each(["etag", "last-modified", "dnt", "tk", "x-any"])("also a second trailer %s of a request", async (name) => {
     await ask({ trailers: twice(name) });
     expect(upstreamOf(path).seen.at(-1)?.trailers).toEqual(twice(name));
   });
@@ -94,7 +94,7 @@ describe.each(PAIRS)("from %s to %s", (_version, path, send) => {
     },
   );
 
-  test.each(["etag", "last-modified", "dnt", "tk", "x-any"])("a second trailer %s of an answer, too", async (name) => {
+  test.each(["etag", "last-modified", "dnt", "tk", "x-any"])("also a second trailer %s of a response", async (name) => {
     upstreamOf(path).answer(twice(name));
     expect((await ask({})).trailers).toEqual(twice(name));
   });

@@ -54,7 +54,7 @@ beforeEach(() => {
 const get = (target: string, host = "app.example"): Promise<RawAnswer> =>
   sendRaw(pipeline.port, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`, 60);
 
-describe("a rewrite whose result has two readings is refused, and the upstream never hears of it", () => {
+describe("a rewrite with an ambiguous result is rejected, and never reaches the upstream", () => {
   test.each([
     ["an empty segment", "/slash/a--b"],
     ["an empty segment at the beginning", "/twice//x"],

@@ -67,7 +67,7 @@ async function membersOf(client: ScimClient, group: string): Promise<readonly st
   return members.map(({ value }) => value).sort();
 }
 
-describe("who may speak for a directory", () => {
+describe("access to a directory", () => {
   test("its token and the one before; a wrong one, another's and an unknown directory are alike", async () => {
     const at = (name: string, token: string | undefined): ScimClient =>
       createScimClient(`${AUTH}/.gateway/scim/v2/${name}`, token, bench.firstPort);
@@ -108,7 +108,7 @@ describe("who may speak for a directory", () => {
   });
 });
 
-test("what the server says of itself", async () => {
+test("discovery documents", async () => {
   const config = (await okta.send("GET", "/ServiceProviderConfig")).json();
   expect(config).toMatchObject({ patch: { supported: true }, filter: { supported: true }, bulk: { supported: false } });
   expect(await total(okta, "/ResourceTypes")).toBe(2);
@@ -154,7 +154,7 @@ describe("users", () => {
     expect(await total(okta, `/Users${eq("externalId", "00uAnn")}`)).toBe(0);
   });
 
-  test("have a name that is theirs alone, whoever asks at once", async () => {
+  test("have unique names, even with concurrent requests", async () => {
     const clients = [okta, okta2];
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, at) =>
@@ -228,7 +228,7 @@ interface Page {
   readonly Resources: readonly { readonly userName: string }[];
 }
 
-test("lists come in pages of one order, with everybody once", async () => {
+test("lists come in pages of one order, with each user once", async () => {
   for (let at = 0; at < 25; at += 1) await entra.create("/Users", { userName: `page-${at}`, externalId: `p${at}` });
   const readAll = async (): Promise<readonly string[]> => {
     const seen: string[] = [];
@@ -247,7 +247,7 @@ test("lists come in pages of one order, with everybody once", async () => {
   expect(await total(entra, "/Users?count=0")).toBe(25);
 });
 
-test("who is not active, and who they are, does not change by silence", async () => {
+test("inactive state and identity do not change by omission", async () => {
   const path = `/Users/${await okta.create("/Users", oktaUser("silent@example.com", "00uSilent"))}`;
   await okta.send("PATCH", path, patchOf({ op: "replace", path: "active", value: false }));
   for (const [method, body] of [
@@ -343,7 +343,7 @@ describe("groups", () => {
   });
 });
 
-test("while the store is away everything is to be sent again", async () => {
+test("while the store is unavailable everything must be sent again", async () => {
   bench.store.broken = true;
   const answers = await Promise.all([
     okta.send("GET", `/Users${eq("userName", "a")}`),
@@ -401,7 +401,7 @@ describe("whatever is sent", () => {
     expect(await total(okta, "/Users?count=0")).toBeGreaterThan(0);
   });
 
-  test("tells nothing to who has no right token: one answer, byte for byte", async () => {
+  test("reveals nothing without the right token: one response, byte for byte", async () => {
     const { send, close } = createRawSend(bench.firstPort, host);
     const user = await okta.create("/Users", oktaUser("secret@example.com", "00uSecret"));
     const wrong = fc.constantFrom(

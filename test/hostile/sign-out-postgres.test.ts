@@ -68,13 +68,13 @@ describe.skipIf("missing" in found)("sign-out at one of two gateways on PostgreS
   /** It is done here, and goes on at the provider unless the session was found ended. */
   const isDone = ({ left, status, text }: Page): boolean => left || (status === 200 && text.includes("Signed out"));
 
-  test("is in force at the other one within two seconds", async () => {
+  test("is effective at the other one within two seconds", async () => {
     expect(isDone(await submit(await openForm()))).toBe(true);
     expect((await ask(here)).status).toBe(401);
     await expect.poll(within2s(async () => (await ask(there)).status)).toBe(401);
   });
 
-  test("asked for while the server is away fails, and done again once it is back holds at the other one", async () => {
+  test("requested while the server is unavailable fails, and repeated afterwards is effective at the other one", async () => {
     const form = await openForm();
     await postgres.stop();
     try {
@@ -87,7 +87,7 @@ describe.skipIf("missing" in found)("sign-out at one of two gateways on PostgreS
     await expect.poll(async () => (await ask(there)).status).toBe(401);
   });
 
-  test("that failed and that nobody tried again comes about all the same", async () => {
+  test("that failed and was not repeated takes effect anyway", async () => {
     const form = await openForm();
     await postgres.stop();
     try {

@@ -41,8 +41,8 @@ const submit = (): Promise<Page> => browser.submit(form, { button: "Sign out", f
 const entries = async (): Promise<readonly unknown[]> =>
   (await bench.store.store.changesSince("revocations", 0)).map(({ entry }) => entry);
 
-describe("a sign-out while the store is away", () => {
-  test("fails and clears nothing, however often it is tried", async () => {
+describe("a sign-out while the store is unavailable", () => {
+  test("fails and clears nothing, however often it is repeated", async () => {
     bench.store.broken = true;
     for (let count = 0; count < 3; count += 1) {
       const answer = await submit();
@@ -53,14 +53,14 @@ describe("a sign-out while the store is away", () => {
     bench.store.broken = false;
   });
 
-  test("holds at its own replica at once", async () => {
+  test("is effective at its own replica immediately", async () => {
     bench.store.broken = true;
     await submit();
     expect((await browser.open(`${APP}/.gateway/user`, { mode: "cors" })).status).toBe(401);
     bench.store.broken = false;
   });
 
-  test("and again once it is back: is done when it says so, and the cookie opens nothing at another replica", async () => {
+  test("and again afterwards: is done when reported, and the cookie is invalid at another replica", async () => {
     bench.store.broken = true;
     expect((await submit()).status).toBe(503);
     bench.store.broken = false;
@@ -80,7 +80,7 @@ describe("a sign-out while the store is away", () => {
     await refusedAtOther();
   });
 
-  test("that nobody tries again comes about all the same", async () => {
+  test("that is not repeated takes effect anyway", async () => {
     bench.store.broken = true;
     expect((await submit()).status).toBe(503);
     bench.store.broken = false;
@@ -110,8 +110,8 @@ describe("a sign-out while the store is away", () => {
   });
 });
 
-describe("a session ended from the user page while the store is away", () => {
-  test("goes on nowhere once the store is back, though the form was not sent again", async () => {
+describe("a session ended from the account page while the store is unavailable", () => {
+  test("is invalid everywhere once the store is back, though the form was not sent again", async () => {
     const id = (await bench.store.store.list("sessions"))[0]?.key ?? "";
     bench.store.broken = true;
     await expect(bench.session.revocations.revoke(id)).rejects.toMatchObject({ code: "store.unavailable" });
@@ -125,8 +125,8 @@ describe("a session ended from the user page while the store is away", () => {
   });
 });
 
-describe("a provider's refusal of a user while the store goes away", () => {
-  test("what should have ended with it does not come back when the user signs in again", async () => {
+describe("a provider's rejection of a user during a store outage", () => {
+  test("revoked access does not come back when the user signs in again", async () => {
     // The refusal is written, and what should follow fails.
     const [identity] = (await bench.store.store.list("user:u-alice")).filter(({ key }) => key.startsWith("identity:"));
     if (!identity) throw new Error("no identity");

@@ -87,7 +87,7 @@ describe("a secret of the boot file", () => {
     expect(problemsOf(withSecret("file:/run/secrets/other.pem"), boot)).not.toContain(setting);
   });
 
-  test("stays readable beside it, where the owner may", () => {
+  test("stays readable next to it, if the owner has permission", () => {
     expect(problemsOf(withSecret("file:/run/secrets/team"))).toEqual([]);
   });
 });
@@ -137,7 +137,7 @@ describe("the admin listener", () => {
     ]);
   });
 
-  test("does not forbid other ports of the machine", () => {
+  test("does not forbid other ports of the host", () => {
     expect(problemsOf({ from: "http://app.example.com", to: "http://127.0.0.1:8081" })).toEqual([]);
   });
 });

@@ -27,7 +27,7 @@ async function startProvider(answer?: string) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, most: () => most };
 }
 
-test("requests to a provider that hangs use half of the connections, and another provider is asked at once", async () => {
+test("requests to a provider that hangs use half of the connections, and requests to another provider are sent immediately", async () => {
   const hanging = await startProvider();
   const other = await startProvider("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
   const fetch = createOperatorFetch({ atOnce: 8, timeoutMs: 60_000 });
@@ -47,7 +47,7 @@ test("requests to a provider that hangs use half of the connections, and another
   expect(await (await fetch(other.url)).text()).toBe("ok");
 });
 
-test("2,000 who wait for a provider longer than a request may take are told so, and do not hold up others", async () => {
+test("2,000 requests that wait too long for a provider get an error, and do not block others", async () => {
   const hanging = await startProvider();
   const fetch = createOperatorFetch({ atOnce: 64, timeoutMs: 50 });
   // Their time is up together: none begins then, and the others are told a few in each turn.

@@ -200,7 +200,7 @@ async function expectNoneLeft(
 const to = (listener: Listener, cases: readonly (readonly [string, string, number])[]) =>
   cases.map(([title, bytes, status]) => [listener, title, bytes, status] as const);
 
-describe.concurrent("240 strangers who never close their end leave no descriptor behind", () => {
+describe.concurrent("240 clients that never close their end leave no descriptor behind", () => {
   test("handshakes answered otherwise, requests whose answer closes, and WebSockets half closed", () => {
     const halfClosed = (): readonly Stranger[] =>
       Array.from({ length: 40 }, () => {
@@ -225,19 +225,14 @@ describe.concurrent("240 strangers who never close their end leave no descriptor
   });
 });
 
-test.each(["plain", "secure", "redirecting"] as const)(
-  "a silent connection is asked whether it lives: %s",
-  async (listener) => {
-    const { socket } = stranger(listener, undefined);
-    try {
-      await expect
-        .poll(() => hasKeepAliveTimer(listener === "redirecting" ? redirectPort : portOf(listener)))
-        .toBe(true);
-    } finally {
-      socket.destroy();
-    }
-  },
-);
+test.each(["plain", "secure", "redirecting"] as const)("an idle connection is probed: %s", async (listener) => {
+  const { socket } = stranger(listener, undefined);
+  try {
+    await expect.poll(() => hasKeepAliveTimer(listener === "redirecting" ? redirectPort : portOf(listener))).toBe(true);
+  } finally {
+    socket.destroy();
+  }
+});
 
 const PRLIMIT = "/usr/bin/prlimit";
 

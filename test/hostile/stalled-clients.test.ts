@@ -98,7 +98,7 @@ async function expectGivenUp(path: string): Promise<void> {
   await asked.get(path)?.closed;
 }
 
-describe("a client that takes nothing of its answer is cut, and its upstream with it", () => {
+describe("a client that reads nothing of its response is disconnected, and its upstream with it", () => {
   const left: Socket[] = [];
   afterEach(() => {
     for (const socket of left.splice(0)) socket.destroy();
@@ -127,8 +127,8 @@ describe("a client that takes nothing of its answer is cut, and its upstream wit
   });
 });
 
-describe("whoever has taken everything stays", () => {
-  test("an event stream, a WebSocket, and streams beside one that is cut", async () => {
+describe("a client that has read everything stays", () => {
+  test("an event stream, a WebSocket, and streams next to a cancelled one", async () => {
     const events = openRaw(plain.port, get("/events"));
     const messages = openRaw(plain.port, handshake("/messages"));
     const client = await openHttp2(secure.port);
@@ -209,7 +209,7 @@ describe("watchStalls()", () => {
     expect(cutAfter(left, taken)).toBe(expected);
   });
 
-  test("looks at nothing without a limit", () => {
+  test("checks nothing without a limit", () => {
     vi.useFakeTimers();
     watchStalls({ stallMs: 0, writers: () => expect.unreachable(), progressOf: () => 0, onStall: () => {} });
     expect(vi.getTimerCount()).toBe(0);

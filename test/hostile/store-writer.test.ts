@@ -37,7 +37,7 @@ describe("a signed-in user", () => {
     return page.status === 200 ? (JSON.parse(page.text) as { user?: unknown }).user : page.status;
   };
 
-  test("who writes another user into the own session is signed out", async () => {
+  test("a user who writes another user into their session is signed out", async () => {
     const alice = bench.browser();
     await alice.signIn(`${APP}/`, "alice@example.com");
     await bench.browser().signIn(`${APP}/`, "bob@example.com");
@@ -51,7 +51,7 @@ describe("a signed-in user", () => {
     ["groups", { groups: ["admins", "sales"] }],
     ["claims", { claims: { sub: "u-alice", email: "bob@example.com" } }],
   ])(
-    "who writes other %s into the own identity is signed out, and gets their own by signing in",
+    "a user who writes other %s into their identity is signed out, and gets their own by signing in",
     async (_what, change) => {
       const alice = bench.browser();
       await alice.signIn(`${APP}/`, "alice@example.com");
@@ -64,7 +64,7 @@ describe("a signed-in user", () => {
     },
   );
 
-  test("who puts another user's identity in the place of the own is signed out, and gets their own by signing in", async () => {
+  test("a user who replaces their identity by another user's is signed out, and gets their own by signing in", async () => {
     const alice = bench.browser();
     await alice.signIn(`${APP}/`, "alice@example.com");
     await bench.browser().signIn(`${APP}/`, "bob@example.com");
@@ -82,7 +82,7 @@ describe("a signed-in user", () => {
 /** As that of the bench, by which rows end. */
 const benchClock = () => createTestClock(Math.floor(Date.now() / 1000) * 1000);
 
-test("who points a sign-in code at another session gets no session", async () => {
+test("a user who points a sign-in code at another session gets no session", async () => {
   const memory = createMemoryStore({ clock: benchClock() });
   let victim: string | undefined;
   const take: Store["take"] = async (key) => {
@@ -101,7 +101,7 @@ test("who points a sign-in code at another session gets no session", async () =>
 });
 
 test.each(["//evil.example/", "https://evil.example/", "@evil.example/", "javascript:alert(1)"])(
-  "who writes %s into the sign-in of another user leads nobody there",
+  "%s written into the sign-in of another user causes no redirect there",
   async (returnTo) => {
     const memory = createMemoryStore({ clock: benchClock() });
     const get: Store["get"] = async (key) => {
@@ -124,7 +124,7 @@ describe("the user of an MCP client", () => {
     ["another user", { userId: "bob" }],
     ["another audience", { audience: new URL(RESOURCE).origin }],
     ["more scope", { scope: "mcp admin" }],
-  ])("who writes %s into the own grant gets no token", async (_what, change) => {
+  ])("a user who writes %s into their grant gets no token", async (_what, change) => {
     const store = createMemoryStore({ clock: createTestClock() });
     const gateway = await start({ store });
     const client = await gateway.signIn({ userId: "alice" });
@@ -134,7 +134,7 @@ describe("the user of an MCP client", () => {
     await expect(client.refresh()).rejects.toThrow("invalid_grant");
   });
 
-  test("who writes another user into the record of the own code gets no token", async () => {
+  test("a user who writes another user into the record of their code gets no token", async () => {
     const store = createMemoryStore({ clock: createTestClock() });
     const gateway = await start({ store });
     const oauth = gateway.oauth();
@@ -148,7 +148,7 @@ describe("the user of an MCP client", () => {
     expect([answer.status, answer.json()["error"]]).toEqual([400, "invalid_grant"]);
   });
 
-  test("who copies the own approval for another user is of no use: that user is asked", async () => {
+  test("an approval copied for another user has no effect: that user is asked", async () => {
     const store = createMemoryStore({ clock: createTestClock() });
     const gateway = await start({ store });
     const client = await gateway.signIn({ userId: "alice" });
@@ -166,7 +166,7 @@ describe("the user of an MCP client", () => {
     expect(outcome.at).toBe("page");
   });
 
-  test("who writes more scope into another user's approval is of no use: that user is asked", async () => {
+  test("more scope written into another user's approval has no effect: that user is asked", async () => {
     const store = createMemoryStore({ clock: createTestClock() });
     const scopes = "mcp: { server: { path: /mcp, tool_scopes: { delete_all: [admin] } } }";
     const gateway = await start({ store, yaml: ONE_SERVER.replace("mcp: { server: { path: /mcp } }", scopes) });
@@ -187,7 +187,7 @@ describe("the user of an MCP client", () => {
   });
 });
 
-test("who writes a line into an action of administrators forges no record, and holds up no other action", async () => {
+test("a line written into an administrator's action forges no record, and blocks no other action", async () => {
   const clock = createTestClock();
   const store = createMemoryStore({ clock });
   const tags = ["audit-actions"];

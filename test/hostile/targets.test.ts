@@ -142,7 +142,7 @@ describe("hosts", () => {
 });
 
 describe("refusals", () => {
-  test("carry the request id in header and body, and tell nothing of the configuration", async () => {
+  test("have the request id in header and body, and reveal nothing of the configuration", async () => {
     const answer = await sendRaw(pipeline.port, get("/a%2fb"));
     const id = answer.headers.get("x-request-id")?.[0];
     expect(JSON.parse(answer.body)).toEqual({

@@ -36,7 +36,7 @@ test.each<[string, string, string]>([
   ["another type", "text/plain", '{"id":1,"result":{"task":{"taskId":"1"}}}'],
   ["more than a MiB", "application/json", `{"id":1,"result":{"task":{"taskId":"1"},"x":"${"x".repeat(2 ** 20)}"}}`],
   ["nothing", "application/json", ""],
-])("an answer that cannot be read passes as it is (%s), and its id opens nothing", async (_name, type, text) => {
+])("an unreadable response passes unchanged (%s), and its id is invalid", async (_name, type, text) => {
   answering(type, text);
   expect((await ask(CALL)) === text).toBe(true);
   const before = upstream.seen.length;
@@ -72,7 +72,7 @@ test("events of any size pass in a stream, those that name tasks sealed up to a 
   expect(JSON.parse(bobs)).toMatchObject({ error: { code: -32602, data: { reason: "mcp-task-unknown" } } });
 });
 
-test("thousands of tasks keep nothing here, and each has one id", async () => {
+test("thousands of tasks use no memory here, and each has one id", async () => {
   const tasks = Array.from(
     { length: 2_000 },
     (_, id) => `data: {"method":"notifications/tasks","params":{"taskId":"${id}"}}\n\n`,
@@ -83,7 +83,7 @@ test("thousands of tasks keep nothing here, and each has one id", async () => {
   expect(new Set(bodies[0]?.match(/"taskId":"[^"]+"/g)).size).toBe(2_000);
 });
 
-test("a stream that tells of tasks nobody has asked it for makes nobody theirs", async () => {
+test("a stream about unrequested tasks gives no user access to them", async () => {
   answering("application/json", '{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"own"}}}');
   const made = JSON.parse(await ask(CALL)) as { result: { task: { taskId: string } } };
   const { taskId } = made.result.task;

@@ -624,7 +624,7 @@ const DOORS = [
   "the consent form",
 ];
 
-describe("every kind of credential at every door: only its own passes", () => {
+describe("every kind of credential at every endpoint: only its own passes", () => {
   test("the table names every door", () => {
     expect(Object.keys(doors)).toEqual(DOORS);
   });
@@ -651,7 +651,7 @@ describe("every kind of credential at every door: only its own passes", () => {
     expect(atRoute).not.toHaveLength(0);
   });
 
-  test("introspection writes no kind into a log, wherever in the request it stands", async () => {
+  test("introspection logs no kind of token, wherever it is in the request", async () => {
     const url = `${origin}/.gateway/mcp/introspect`;
     const { client_id = "" } = clientProof(client.registration);
     for (const credential of Object.values(kinds)) {
@@ -669,7 +669,7 @@ describe("every kind of credential at every door: only its own passes", () => {
     expect(written).toEqual([]);
   });
 
-  test("the revocation endpoint ends a client's grant for its own tokens alone", async () => {
+  test("the revocation endpoint revokes a client's grant for its own tokens only", async () => {
     const proof = clientProof(client.registration);
     const fresh = await client.refresh();
     // Of the one by an ID-JAG the grant is another one.

@@ -110,21 +110,21 @@ describe("a list in the answer to something else", () => {
     ["one that is read in two ways", JSON_TYPE, RESULT.replace('"content"', '"a":1,"a":2,"content"')],
     ["one that is larger than anything read", JSON_TYPE, RESULT.replace("{", `{${" ".repeat(9 * 1024 * 1024)}`)],
     ["events", EVENTS, event('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}') + event(RESULT)],
-  ])("is not what passes as it came: %s", async (_, type, answer) => {
+  ])("is not forwarded unchanged: %s", async (_, type, answer) => {
     const got = await exchange("hide", CALL, type, answer);
     // Events come in chunks.
     const whole = type === EVENTS ? got.split("\r\n")[1] : got;
     expect([whole?.length, whole === answer]).toEqual([answer.length, true]);
   });
 
-  test("in what stands where a stream was asked for is refused", async () => {
+  test("in a response instead of the requested stream is rejected", async () => {
     for (const type of ["text/plain", JSON_TYPE])
       expect(await exchange("hide", undefined, type, event(listed(1, EVIL)))).not.toContain("evil");
   });
 });
 
 describe("a drift", () => {
-  test("is not ended by a second answer, another page, or one that nobody asked for", async () => {
+  test("is not cleared by a second response, another page, or an unrequested one", async () => {
     await exchange("deny", ASK, EVENTS, event(listed(1, EVIL)) + event(listed(1, READ)));
     expect(await passes("deny")).toBe(false);
     await exchange("deny", undefined, EVENTS, event(listed(99, READ)));
@@ -139,20 +139,20 @@ describe("a drift", () => {
     expect(await passes("deny")).toBe(true);
   });
 
-  test("is ended by an answer that comes in the other stream, as old servers send all of theirs", async () => {
+  test("is cleared by a response in the other stream, as old servers send all of theirs", async () => {
     await exchange("deny", ASK, JSON_TYPE, listed(1, EVIL));
     await exchange("deny", ASK.replace("1,", "5,"), EVENTS, "");
     await exchange("deny", undefined, EVENTS, event(listed(5, READ)));
     expect(await passes("deny")).toBe(true);
   });
 
-  test("of a tool that has its name twice is left out, since nobody knows which calls to deny", async () => {
+  test("of a tool with a duplicate name is hidden, since the calls to deny are unknown", async () => {
     const twice = EVIL.replace('"name":"read"', '"name":"read","NAME":"read"');
     expect(await exchange("deny", ASK, JSON_TYPE, listed(1, twice, WRITE))).toBe(listed(1, WRITE));
     expect(await exchange("deny", ASK, JSON_TYPE, listed(1, EVIL, WRITE))).toBe(listed(1, EVIL, WRITE));
   });
 
-  test("is taken for one where a definition has more values than are read", async () => {
+  test("is assumed if a definition has more values than are read", async () => {
     const many = `{"name":"read","x":[${"1,".repeat(100_000)}1]}`;
     expect(await exchange("hide", ASK, JSON_TYPE, listed(1, many, WRITE))).toBe(listed(1));
     expect(await passes("hide", "write")).toBe(false);

@@ -122,7 +122,7 @@ const CHANGED: readonly (readonly [what: string, tool: string])[] = [
   ["the description's Unicode form", READ.replace("Reads.", "Re\u0301ads.")],
 ];
 
-describe("what counts as a change", () => {
+describe("changes", () => {
   test.each(CHANGED)("%s", async (_, tool) => {
     expect(await list("hide", [tool, WRITE])).toBe(listed(WRITE));
     expect(await call("hide", "read")).toBe("tool-changed");
@@ -138,7 +138,7 @@ describe("what counts as a change", () => {
   });
 });
 
-describe("what follows from it", () => {
+describe("effects of a change", () => {
   test.each([
     ["warn", listed(CHANGED[0]?.[1] ?? "", WRITE, '{"name":"new"}'), "reached", "reached"],
     ["hide", listed(WRITE), "tool-changed", "tool-not-reviewed"],
@@ -158,7 +158,7 @@ describe("what follows from it", () => {
     expect(counted).toEqual([`default/${mode} read changed`, `default/${mode} new unlocked`]);
   });
 
-  test("a denied call is not what a denial by policy is, and policy comes first", async () => {
+  test("a denied call differs from a denial by policy, and policy comes first", async () => {
     expect(await call("hide", "forbidden")).toBe("mcp-tool-unauthorized");
     expect(pipeline.records.at(-1)).toMatchObject({ deny: true, "tool-lock": "unlocked" });
     expect(await call("hide", "new")).toBe("tool-not-reviewed");
@@ -177,7 +177,7 @@ describe("what follows from it", () => {
     expect(told().slice(0, 2)).toEqual(["call read unseen", "call constructor unseen"]);
   });
 
-  test("is over as soon as a list shows it right again, and is told once until then", async () => {
+  test("ends as soon as a list shows the locked tool again, and is reported once until then", async () => {
     const changed = CHANGED[0]?.[1] ?? "";
     await list("hide", [changed]);
     await list("hide", [changed]);
@@ -200,7 +200,7 @@ describe("what follows from it", () => {
   });
 });
 
-test("a tool that no list has shown is not called where the lock asks for it", async () => {
+test("a tool that no list has shown is not called if the lock requires it", async () => {
   pipeline.swap(yaml(`${LOCK}, on_unlisted: deny`));
   for (const route of ["hide", "warn"]) {
     expect(await call(route, "read")).toBe("tool-not-listed");
@@ -209,7 +209,7 @@ test("a tool that no list has shown is not called where the lock asks for it", a
   }
 });
 
-test("a lock that is removed and comes back has not forgotten what has drifted", async () => {
+test("a lock that is removed and restored remembers drift", async () => {
   await list("deny", [CHANGED[0]?.[1] ?? ""]);
   pipeline.swap(yaml(LOCK).replaceAll(/, tool_lock: [^]*?on_drift: \w+ }/g, ""));
   expect(await call("deny", "read")).toBe("reached");
@@ -217,7 +217,7 @@ test("a lock that is removed and comes back has not forgotten what has drifted",
   expect(await call("deny", "read")).toBe("tool-changed");
 });
 
-describe("what changes nothing", () => {
+describe("no effect", () => {
   const script = async (answer: (socket: Socket) => void, route = "hide"): Promise<RawAnswer> => {
     upstream.answer(answer);
     return send(route, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}');
@@ -242,7 +242,7 @@ describe("what changes nothing", () => {
     expect(await call("hide", "read")).toBe("tool-changed");
   });
 
-  test("nothing of it is on a route without a lock", async () => {
+  test("a route without a lock is unaffected", async () => {
     expect(await list("free", [CHANGED[0]?.[1] ?? "", "{}"])).toBe(listed(CHANGED[0]?.[1] ?? "", "{}"));
     expect(await call("free", "new")).toBe("reached");
     expect(told()).toEqual([]);
@@ -262,7 +262,7 @@ describe("lists that hide something", () => {
     }
   });
 
-  test("a name that a loose reader finds elsewhere is none", async () => {
+  test("a name that only a lenient reader finds is ignored", async () => {
     expect(await list("hide", [READ.replace(/}$/, ',"Name":"write"}'), '{"NAME":"read"}', "1", WRITE])).toBe(
       listed(WRITE),
     );
@@ -293,7 +293,7 @@ describe("lists that hide something", () => {
     expect(await call("deny", "read")).toBe("tool-changed");
   });
 
-  test("are private to a modern client, whether something was left out or not", async () => {
+  test("are private for a modern client, whether something was hidden or not", async () => {
     const modern = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/list"];
     const ask = async (tool: string): Promise<string> => {
       upstream.answer((socket) => json(socket, listed(tool).replace('"tools"', '"cacheScope":"public","tools"')));
@@ -304,7 +304,7 @@ describe("lists that hide something", () => {
     expect(await ask(CHANGED[0]?.[1] ?? "")).toContain('"cacheScope":"private","tools":[]');
   });
 
-  test("show it to who reviews, and the server does not hear of that", async () => {
+  test("show it to reviewers, unnoticed by the server", async () => {
     const changed = CHANGED[0]?.[1] ?? "";
     expect(await list("hide", [changed], ["X-Gateway-Tool-Lock: show"])).toBe(listed(changed));
     const heard = [...(upstream.requests.at(-1)?.headers.keys() ?? [])];
@@ -322,7 +322,7 @@ describe("lists that hide something", () => {
     });
   });
 
-  test("say of a large list in one line what they can, and read on", async () => {
+  test("report a large list in one line, and read on", async () => {
     const strangers = Array.from({ length: 3_000 }, (_, index) => `{"name":"x${index}"}`);
     expect(await list("hide", [...strangers, WRITE])).toBe(listed(WRITE));
     const [record] = pipeline.records.filter((each) => each["tool-drift"] !== undefined);

@@ -178,7 +178,7 @@ describe("trailers of HTTP/1.1 requests", () => {
     ["two lengths", chunked(`Content-Length: 5\r\nContent-Length: 6\r\n\r\n${HIDDEN}`)],
     ["a coding", chunked(`Transfer-Encoding: chunked\r\n\r\n${HIDDEN}`)],
     ["too many bytes", chunked(`X-A: ${"a".repeat(40_000)}\r\n\r\n${HIDDEN}`)],
-  ])("with %s are refused, and nothing behind them is a request", async (_what, bytes) => {
+  ])("with %s are rejected, and no later bytes count as a request", async (_what, bytes) => {
     const got = await sendRaw(pipelines.plain.port, bytes);
     expect([0, 400, 431]).toContain(got.status);
     expect(got.text.match(/HTTP\/1\.1 \d/g)?.length ?? 0).toBeLessThanOrEqual(1);
@@ -197,7 +197,7 @@ describe("trailers of HTTP/1.1 requests", () => {
     expect(received()).not.toContain("X-A: 1");
   });
 
-  test("the next request on the connection begins behind them, and is judged by itself", async () => {
+  test("the next request on the connection starts after them, and is evaluated separately", async () => {
     const got = await sendRaw(pipelines.plain.port, chunked(`X-A: 1\r\n\r\n${HIDDEN}`));
     expect(got.text.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
     expect(victim.requests.slice(heardBefore).map(({ line, trailers }) => [line, trailers])).toEqual([

@@ -66,7 +66,7 @@ describe("an upstream's Set-Cookie", () => {
     expect(answer.headers.get("set-cookie")).toBeUndefined();
   });
 
-  test("without a name passes where it says nothing of ours", async () => {
+  test("without a name passes if it is not one of ours", async () => {
     cookie = "=theirs";
     const answer = await sendRaw(pipeline.port, "GET / HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n\r\n");
     expect(answer.headers.get("set-cookie")).toEqual(["=theirs", "mine=1"]);
@@ -119,7 +119,7 @@ describe("the request id of an answer", () => {
     ["an event stream", "200 OK\r\ncontent-type: text/event-stream"],
     ["an answer without a body", "204 No Content"],
     ["a failure of the upstream's own", "500 Internal Server Error"],
-  ])("stands on %s", async (_case, head) => {
+  ])("is on %s", async (_case, head) => {
     status = head;
     const answer = await sendRaw(pipeline.port, GET);
     status = "200 OK";

@@ -28,7 +28,7 @@ test("authorities are read once for all connections and routes that have the sam
   expect(new Set([one, same, other].map((each) => each?.poolKey)).size).toBe(3);
 });
 
-test("more authorities than the public ones together are refused, and so is a key whose signatures take long", () => {
+test("more authorities than all public ones are rejected, and so is a key with slow signatures", () => {
   const { cert, key } = makeTestCertificate({ name: "gateway", by: authority, keys: largeRsaKey() });
   expect(() => compile({ tls_custom_ca: authority.cert.repeat(1_200) })).toThrow(/"tls_custom_ca" has more than/);
   expect(() => compile({ tls_client_cert: cert, tls_client_key: key })).toThrow(/RSA of at most 4096 bits/);

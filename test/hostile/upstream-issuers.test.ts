@@ -109,7 +109,7 @@ describe("the issuer of a configured client", () => {
     expect(bench.gateway.log()).not.toContain(STATIC_SECRET);
   });
 
-  test("a refresh asks the server that gave the token, whatever the MCP server says now", async () => {
+  test("a refresh goes to the server that issued the token, whatever the MCP server states now", async () => {
     honest.switches.accessTokenSeconds = 60;
     const alice = await bench.person();
     await bench.connect(alice, "found");
@@ -163,7 +163,7 @@ describe("assertions are for the server that receives them", () => {
     expect(bench.gateway.log()).toContain("the assertion is not for");
   });
 
-  test("what is no JWT is not sent", async () => {
+  test("anything but a JWT is not sent", async () => {
     grantAll();
     await writeFile(assertionFile, "opaque-sentinel");
     await configure(workload());
@@ -183,7 +183,7 @@ describe("assertions are for the server that receives them", () => {
     expect(honest.tokenRequests).toHaveLength(1);
   });
 
-  test("what the gateway signs itself names the issuer", async () => {
+  test("the gateway's own assertions name the issuer", async () => {
     grantAll();
     await configure(credentials["a client key"]);
     await bench.call("found", await tokenOf("alice@example.com"));

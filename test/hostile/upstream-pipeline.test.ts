@@ -37,7 +37,7 @@ async function proxy(to: string | readonly string[], more: Record<string, unknow
 const request = (method = "GET", more = ""): string => `${method} /x HTTP/1.1\r\nHost: app.example\r\n${more}\r\n`;
 const CHUNKS = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
-describe("what a client is told", () => {
+describe("error responses to clients", () => {
   test.each([
     ["closes before it answers", (socket: Socket) => socket.end(), 502, "upstream.reset"],
     ["resets before it answers", (socket: Socket) => socket.resetAndDestroy(), 502, "upstream.reset"],
@@ -72,7 +72,7 @@ describe("what a client is told", () => {
     await expect.poll(() => pipeline.proxy.underWay).toBe(0);
   });
 
-  test("of an upstream that is not there, unless another one is: with a body, too", async () => {
+  test("for a missing upstream, unless another one exists: also with a body", async () => {
     const nowhere = `http://127.0.0.1:${await freePort()}`;
     const alone = await proxy(nowhere);
     const refused = await sendRaw(alone.port, request("GET", "Connection: close\r\n"));
@@ -158,7 +158,7 @@ describe("an upstream cannot tire the gateway out", () => {
     return (user + system) / 1_000;
   };
 
-  test("by chunks of one byte, and nobody is warned of listeners", async () => {
+  test("by chunks of one byte, without listener warnings", async () => {
     const warnings: string[] = [];
     const hear = (warning: Error): void => void warnings.push(warning.name);
     process.on("warning", hear);
@@ -290,7 +290,7 @@ describe("bodies of any size", () => {
   });
 });
 
-test("an event stream goes on for as long as it likes, and its client takes the connection with it", async () => {
+test("an event stream has no time limit, and its client closes the connection with it", async () => {
   const server = await start(
     (socket) => void socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: 1\n\n"),
   );

@@ -109,7 +109,7 @@ describe("subjects of the first provider", () => {
   });
 });
 
-describe("what an older program stored of a subject that is refused now", () => {
+describe("a record of an older version with a subject that is rejected now", () => {
   const OLD = "issuer:corp/1";
   let bench: SessionBench;
   let corp: SessionBench;
@@ -138,7 +138,7 @@ describe("what an older program stored of a subject that is refused now", () => 
     await bench.close();
   });
 
-  test("is nobody", async () => {
+  test("is ignored", async () => {
     for (const { session } of [bench, corp]) {
       expect(await session.identities.find(OLD)).toBeUndefined();
       expect(await session.identities.refresh(OLD)).toEqual({ ok: false, reason: "refused" });
@@ -197,7 +197,7 @@ describe("two issuers that both have a subject 1", () => {
     expect((await store.get<IdentityRecord>("identity:1"))?.value).not.toHaveProperty("issuer");
   });
 
-  test("are never asked about at the other's provider", async () => {
+  test("are never checked at the other's provider", async () => {
     await signIn(first);
     await signIn(corp);
     const before = [first.idp.calls.refresh, corp.idp.calls.refresh];
@@ -206,7 +206,7 @@ describe("two issuers that both have a subject 1", () => {
     expect([first.idp.calls.refresh, corp.idp.calls.refresh]).toEqual(before);
   });
 
-  test("are told apart by upstreams", async () => {
+  test("are distinguished by upstreams", async () => {
     await signIn(corp);
     const user = await corp.session.identities.find(THERE);
     if (!user) throw new Error("no such user");
@@ -225,7 +225,7 @@ describe("two issuers that both have a subject 1", () => {
     expect(await Promise.all(browsers.map((each) => statusOf(each)))).toEqual(statuses);
   });
 
-  test("a block of one leaves the other, whose address it does not name", () => {
+  test("a block of one does not affect the other", () => {
     const block = { kind: "user", name: THERE, reason: "", since: 0, by: "" } as const;
     const index = indexBlocks([block]);
     expect(findBlock(index, { user: { id: THERE, email: "one@example.com" } }, 1)).toBe(block);

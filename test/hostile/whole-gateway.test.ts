@@ -291,8 +291,8 @@ describe("every credential at every door", () => {
   });
 });
 
-describe("what the upstreams were given", () => {
-  test("holds no credential of ours but the application's own", () => {
+describe("requests to the upstreams", () => {
+  test("contain no credential of ours except the application's own", () => {
     const seen = JSON.stringify(upstream.seen);
     expect(upstream.seen.length).toBeGreaterThan(5);
     for (const [kind, value] of Object.entries(credentials)) {
@@ -302,7 +302,7 @@ describe("what the upstreams were given", () => {
     expect(withToken.every(({ target }) => target.startsWith("/assistant"))).toBe(true);
   });
 
-  test("stands in no log line and no record either", async () => {
+  test("are in no log line and no record either", async () => {
     const lines = gateway.log() + (await gateway.recordText());
     expect(lines).toContain("grant created");
     for (const [kind, value] of Object.entries(credentials))
@@ -335,7 +335,7 @@ describe("the public listener", () => {
     "/.well-known/gateway",
     "/.well-known/gateway/keys",
     "/.well-known/oauth-protected-resource/none",
-  ])("%s is nothing there", async (path) => {
+  ])("%s is not found there", async (path) => {
     for (const at of [host, otherHost, pages]) {
       const before = upstream.seen.length;
       const answer = await send({ host: at, path, headers: { authorization: `Bearer ${gateway.adminToken}` } });
@@ -373,7 +373,7 @@ describe("the public listener", () => {
     ["Mcp-Init-Host", "localhost"],
     ["X-HTTP-Method-Override", "OPTIONS"],
     ["Sec-Fetch-Site", "same-origin"],
-  ])("a %s header opens nothing and names nobody", async (name, value) => {
+  ])("a %s header grants nothing and identifies no user", async (name, value) => {
     expect((await send({ path: "/app-a", headers: { [name]: value } })).status).toBe(401);
     expect((await send({ path: "/tools/mcp", headers: { [name]: value } })).status).toBe(401);
     const known = await send({
@@ -460,6 +460,6 @@ test("the store's file and its side files are readable by their owner only", asy
   }
 });
 
-test("no promise was left to fail by itself", () => {
+test("no promise was left to reject unhandled", () => {
   expect(unhandled).toEqual([]);
 });

@@ -53,7 +53,7 @@ routes: [{ name: tools, from: https://mcp.example.com, to: http://127.0.0.1:9, m
   return { gateway, key, present };
 }
 
-test("signed claims of any kind: a token is given to the one workload that fits, or to nobody", async () => {
+test("signed claims of any kind: only a matching workload gets a token", async () => {
   const { gateway, key, present } = await world();
   const names = fc.constantFrom(
     "iss",
@@ -92,7 +92,7 @@ test("signed claims of any kind: a token is given to the one workload that fits,
   );
 });
 
-test("any change of its text: nothing is given, and never anything but a refusal", async () => {
+test("any change of its text: no token, and never anything but a rejection", async () => {
   const { gateway, key, present } = await world();
   await fc.assert(
     fc.asyncProperty(fc.nat(), fc.string({ minLength: 1, maxLength: 3 }), fc.nat(2), async (at, text, length) => {

@@ -345,7 +345,7 @@ routes: [{ name: tools, from: https://mcp.example.com, to: http://127.0.0.1:9, m
     }
   });
 
-  test("wif-no-retry, wif-grant-fallback: scope is refused as what it is, so that no client tries another way", async () => {
+  test("wif-no-retry, wif-grant-fallback: an invalid scope is reported as such, so that no client tries another grant", async () => {
     const { sign, present } = await world();
     expect((await present(await sign(), { scope: "wif.rejected" })).json()["error"]).toBe("invalid_scope");
   });

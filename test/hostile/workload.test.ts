@@ -113,7 +113,7 @@ test("no other grant goes without a client where platforms need none", async () 
   }
 });
 
-test("the metadata names the grant type where an issuer is configured, no profile of people, and nobody's name", async () => {
+test("the metadata names the grant type if an issuer is configured, without user profile or issuer names", async () => {
   const { gateway } = await startWorld();
   for (const name of ["oauth-authorization-server", "openid-configuration"]) {
     const answer = await gateway.send({ method: "GET", url: `${ORIGIN}/.well-known/${name}` });
@@ -124,7 +124,7 @@ test("the metadata names the grant type where an issuer is configured, no profil
 });
 
 describe("a good token", () => {
-  test("becomes one for a server of its rule, of a user that is no person, without a refresh token", async () => {
+  test("is exchanged for a token of its rule's server, for a non-person user, without a refresh token", async () => {
     const world = await startWorld();
     const answer = await world.present(await world.sign());
     expect([answer.status, answer.headers["cache-control"]]).toEqual([200, "no-store"]);
@@ -178,7 +178,7 @@ describe("a good token", () => {
     expect((await present(await sign({ aud: [aud] }))).status).toBe(200);
   });
 
-  test("names what its entry accepts, and nothing else then", async () => {
+  test("has exactly the audiences that its entry accepts", async () => {
     const { present, sign } = await startWorld(config(entry(', audiences: ["https://github.com/acme", "api://x"]')));
     expect((await present(await sign({ aud: "https://github.com/acme" }))).status).toBe(200);
     expect((await present(await sign({ aud: ["api://x", "https://github.com/acme"] }))).status).toBe(200);
@@ -190,7 +190,7 @@ describe("a good token", () => {
     expect((await present(await sign({}, { typ: undefined }))).status).toBe(200);
   });
 
-  test("stands beside ID-JAGs of the same host, told apart by typ alone", async () => {
+  test("works with ID-JAGs on the same host, distinguished by typ only", async () => {
     const both = `identity_issuers:
   ci: { issuer: "${PLATFORM}", uses: [workload, id_jag], jwks_url: "${PLATFORM_KEYS}", workload_rules: { ${MAIN} } }`;
     const { gateway, present, sign } = await startWorld(config(both));
@@ -269,7 +269,7 @@ describe("an assertion is refused", () => {
     expect((await world.present(await world.sign())).status).toBe(200);
   });
 
-  test("by its issuer's uses: one that vouches for people makes no workloads", async () => {
+  test("by its issuer's uses: an issuer for users asserts no workloads", async () => {
     const other = `identity_issuers:
   ci: { issuer: "${PLATFORM}", uses: [id_jag], jwks_url: "${PLATFORM_KEYS}" }
   else: { issuer: "https://x.example.net", uses: [workload], jwks_url: "${PLATFORM_KEYS}", workload_rules: { ${MAIN} } }`;
@@ -277,7 +277,7 @@ describe("an assertion is refused", () => {
     await expectRefused(world, await world.sign(), /iss is no issuer with the use workload/);
   });
 
-  test("by its signature: of another key under the same id, of a key that its own header brings", async () => {
+  test("by its signature: another key with the same id, a key from its own header", async () => {
     const world = await startWorld();
     await expectRefused(world, await world.sign({}, {}, stranger), /ERR_JWS_SIGNATURE_VERIFICATION_FAILED/);
     const header = { jwk: stranger.jwk, jku: "https://evil.example.net/keys", x5u: "https://evil.example.net/x" };
@@ -314,7 +314,7 @@ describe("an assertion is refused", () => {
     expect((await present(undefined)).json()).toMatchObject({ error: "invalid_request" });
   });
 
-  test("while its keys cannot be read, as not to be told now; it is used up by nothing", async () => {
+  test("while its keys cannot be read, as unavailable; it is not consumed", async () => {
     const world = await startWorld();
     const assertion = await world.sign();
     world.platform.documents.delete(PLATFORM_KEYS);
@@ -325,7 +325,7 @@ describe("an assertion is refused", () => {
     expect((await world.present(assertion)).status).toBe(200);
   });
 
-  test("many times, and its peer is slowed down; good ones cost nothing", async () => {
+  test("many times, and its peer is rate limited; valid ones cost nothing", async () => {
     const world = await startWorld();
     let slowed = 0;
     for (let count = 0; count < 80; count += 1) {
@@ -338,7 +338,7 @@ describe("an assertion is refused", () => {
   });
 });
 
-describe("the request beside it", () => {
+describe("the rest of the request", () => {
   test("names one server, once, that a rule of the token opens", async () => {
     const world = await startWorld();
     const missing = await world.present(await world.sign(), { resource: undefined });
@@ -385,7 +385,7 @@ describe("the request beside it", () => {
     expect(opened).toMatchObject({ ok: true, claims: { kind: "workload", clientId: made.client_id } });
   });
 
-  test("may name a client that says nothing, where the entry passes over it, and proves none with it", async () => {
+  test("may name a client without credentials if the entry ignores it, and does not authenticate it", async () => {
     const { gateway, present, sign } = await startWorld(config(entry(", ignore_client_id: true")));
     const answer = await present(await sign(), { client_id: "conformance-wif-workload" });
     const opened = gateway.externalTokens.open(String(answer.json()["access_token"]));
@@ -418,7 +418,7 @@ describe("a token counts once", () => {
     for (const answer of answers) if (answer.status !== 200) expect(answer.json()).toEqual(REFUSED);
   });
 
-  test("by the whole of it where it has no jti, whoever wrote its signature otherwise", async () => {
+  test("by the whole of it if it has no jti, even with another encoding of its signature", async () => {
     const world = await startWorld();
     const assertion = await world.sign({ jti: undefined });
     expect((await world.present(assertion)).status).toBe(200);
@@ -497,7 +497,7 @@ describe("rules", () => {
     ["what a rule asks", without(GOOD, ["[refs/heads/main]", "[refs/heads/release]"])],
     ["what a rule opens", without(GOOD, [`["${ONE}"], groups: [deploy]`, `["${TWO}"], groups: [deploy]`])],
     ["what a rule gives", without(GOOD, ["groups: [deploy]", "groups: [admins]"])],
-  ])("end what they gave when the configuration loses %s", async (_, yaml) => {
+  ])("revoke their tokens when the configuration loses %s", async (_, yaml) => {
     const world = await startWorld(GOOD);
     const { access_token: token } = (await world.present(await world.sign())).json();
     expect(await callerAt(world, token)).toMatchObject({ ok: true });
@@ -507,7 +507,7 @@ describe("rules", () => {
     expect(await callerAt(world, token)).toEqual({ ok: false, reason: "revoked" });
   });
 
-  test("end it also for who reads it from the store", async () => {
+  test("also revoke tokens that were read from the store", async () => {
     const clock = createTestClock();
     const store = createMemoryStore({ clock });
     const world = await startWorld(GOOD, { clock, store });

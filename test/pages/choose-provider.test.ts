@@ -75,7 +75,7 @@ describe.skipIf(missing !== undefined)("the choice of a provider in Chromium", (
     ["choose-provider", choose],
     ["choose-other-provider", other],
   ] as const)(
-    "%s is accessible in light and dark, breaks no policy of its own and fits a narrow screen",
+    "%s is accessible in light and dark, respects its own policy and fits a narrow screen",
     async (name, go) => {
       await withVisitor({}, async ({ page, consoleErrors }) => {
         await go(page);
@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)("the choice of a provider in Chromium", (
     });
   });
 
-  test("by somebody who is signed in elsewhere changes who they are, when they say so", async () => {
+  test("by a user signed in elsewhere switches the user after a confirmation", async () => {
     await withVisitor({}, async ({ page }) => {
       await other(page);
       expect(await page.getByRole("link").allInnerTexts()).toEqual([LABEL]);

@@ -159,7 +159,7 @@ function random(seed: number): (below: number) => number {
 }
 
 describe("the simulator", () => {
-  test("says what the gateway does, of 50 random calls", async () => {
+  test("predicts the gateway's decisions for 50 random calls", async () => {
     const next = random(20_261_123);
     const pick = <T>(items: readonly T[]): T => items[next(items.length)] as T;
     const tokens = new Map<string, string>();
@@ -235,7 +235,7 @@ describe("the simulator", () => {
 });
 
 describe("questions", () => {
-  test("by address, of somebody imagined, with what acts beside the policy", async () => {
+  test("by email, for a hypothetical user, with everything that acts in addition to the policy", async () => {
     const wiki = await ask(ALICE, { address: `${origin}/wiki/open/page`, groups: "engineering", method: "POST" });
     expect(verdicts(wiki)).toEqual(["Allowed"]);
     expect(textOf(wiki)).toContain('true http_path {"starts_with":"/wiki/open"} , is "/wiki/open/page"');
@@ -259,7 +259,7 @@ describe("questions", () => {
     [{ route: "default/wiki", message: "tool", name: "x" }, "it is no MCP server route"],
     [{ route: "default/wiki", ip: "somewhere" }, '"somewhere" is no IP address'],
     [{ route: HOSTILE }, "No route that you can view"],
-  ])("that make no sense are told so: %j", async (query, words) => {
+  ])("that make no sense get an error: %j", async (query, words) => {
     const page = await ask(ALICE, query);
     expect(page.status).toBe(200);
     expect(textOf(page)).toContain(words);
@@ -267,7 +267,7 @@ describe("questions", () => {
     expect(verdicts(page)).toEqual([]);
   });
 
-  test("with arguments too long for an address are asked by a form, which keeps nothing", async () => {
+  test("with arguments too long for a URL use a form, which stores nothing", async () => {
     const browser = await as(ALICE);
     const asked = await ask(ALICE, { route: "team-a/orders", groups: "staff", message: "tool", name: "pay" });
     const long = JSON.stringify({ amount: 501, note: "x".repeat(60_000) });
@@ -281,7 +281,7 @@ describe("questions", () => {
     expect(forged.status).toBe(403);
   });
 
-  test("about others' routes and people are not answered to a viewer of one owner", async () => {
+  test("about others' routes and users are not answered for a viewer of one owner", async () => {
     expect(
       verdicts(await ask(BOB, { route: "team-a/orders", groups: "staff", message: "tool", name: "list" })),
     ).toEqual(["Allowed"]);
@@ -311,7 +311,7 @@ describe("drafts", () => {
   };
   const generation = async (): Promise<unknown> => (await admin.get("/config/slices")).body["generation"];
 
-  test("of one rule: who loses, tried, exported, and nothing is in force by it", async () => {
+  test("of one rule: lost access, tested, exported, without effect on traffic", async () => {
     const before = [
       await generation(),
       world.gateway.runtime.current().digest,
@@ -350,7 +350,7 @@ describe("drafts", () => {
     ]).toEqual(before);
   });
 
-  test("are shared with who may see their owner, and with nobody else", async () => {
+  test("are visible only to users who can see their owner", async () => {
     const mine = await change(ALICE, "?route=team-b%2Forders", { text: "[]" });
     expect(textOf(mine)).toMatch(/group "staff" loses connecting and listing/);
     expect((await (await as(VERA)).open(mine.url)).status).toBe(200);
@@ -375,7 +375,7 @@ describe("drafts", () => {
     expect(textOf(page)).toContain(words);
   });
 
-  test("that are hostile are told so, whatever they say", async () => {
+  test("that are hostile are rejected with an error", async () => {
     const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${Array.from(
       { length: 30 },
       (_, at) =>
@@ -406,7 +406,7 @@ describe("changes", () => {
   const open = async (user: string, place = ""): Promise<Page> => (await as(user)).open(`${pages}/changes${place}`);
   const textInForce = async (owner: string): Promise<string> => (await admin.get(`/config/slices/${owner}`)).text;
 
-  test("name who published what, and what it changed", async () => {
+  test("show publisher and changes", async () => {
     const rows = generations(await open(ALICE));
     expect(rows.find((row) => row.includes("team-a"))).toMatch(
       /^2 of team-a .* team-a published active admin_token gateform-terraform [0-9a-f]{12}$/,
@@ -440,7 +440,7 @@ describe("changes", () => {
     expect(await textInForce("team-a")).toBe(before);
   });
 
-  test("go back by a button where nobody publishes again and again, for operators with a reason", async () => {
+  test("can be rolled back by a button unless a publisher repeats them, by operators with a reason", async () => {
     expect((await open(VERA, "/4")).text).not.toContain("/rollback?");
     expect((await open(VERA, "/rollback?owner=team-b&to=3&from=4")).status).toBe(404);
     const browser = await as(ALICE);

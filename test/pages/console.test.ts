@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 describe.skipIf(missing !== undefined)("the console", () => {
-  test("says who somebody is there, shows the reader's times, and does without scripts", async () => {
+  test("shows the user's role and local times, and works without scripts", async () => {
     const { page, context, consoleErrors } = await world.visit("bob", "/decisions", { timezoneId: "Asia/Kolkata" });
     expect(await page.locator(".who").innerText()).toContain("bob@example.com · viewer of team-a");
     expect(await page.locator("#zone").innerText()).toContain("Asia/Calcutta");
@@ -39,7 +39,7 @@ describe.skipIf(missing !== undefined)("the console", () => {
     await plain.context.close();
   });
 
-  test("has an ordinary denial for who has no role, and a page for what is nowhere", async () => {
+  test("has an ordinary denial for users without a role, and a not-found page", async () => {
     const { page, context } = await world.visit("carol", "/people?user=alice");
     expect(await page.getByRole("heading", { level: 1 }).innerText()).toBe("Access denied");
     expect(await page.locator("body").innerText()).not.toMatch(/console|people/i);

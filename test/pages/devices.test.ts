@@ -89,7 +89,7 @@ async function register(button: string, name: string): Promise<void> {
 }
 
 describe.skipIf(missing !== undefined)("a device", () => {
-  test("is registered, opens the route that asked on another host, is removed, and closes it", async () => {
+  test("is registered, opens the requested route on another host, is removed, and closes it", async () => {
     await plugIn(page);
     await open("/enclave/page?x=1");
     expect(page.url()).toContain(`${pages()}/.gateway/webauthn?request=`);
@@ -112,7 +112,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     expect(visitor.consoleErrors).toEqual([]);
   });
 
-  test("is proven by another session of its person, and shown when it is registered", async () => {
+  test("is proven by another session of its user, and shown when it is registered", async () => {
     const device = await plugIn(page);
     await open(`${pages()}/.gateway/webauthn`);
     await register("Register this device", "Desk");
@@ -134,7 +134,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     expect(visitor.consoleErrors).toEqual([]);
   });
 
-  test("that is a security key opens what takes any, not what wants a built-in one", async () => {
+  test("that is a security key opens routes for any device, not those for built-in ones", async () => {
     await plugIn(page, { transport: "usb", verifiesUser: false });
     await open("/any/");
     await register("Register another device", "Key");
@@ -147,7 +147,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await page.waitForURL(`${world.gateway.origin}/enclave/`);
   });
 
-  test("that keeps its key in an account is not taken for the machine it is on", async () => {
+  test("that keeps its key in an account does not count as built-in", async () => {
     await plugIn(page, { isSynced: true });
     await open("/enclave/");
     await register("Register this device", "Phone");
@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await page.getByRole("heading", { name: "Verify your device" }).waitFor();
   });
 
-  test("that does not recognise its person, or is registered already, is said on the page", async () => {
+  test("that does not recognise its user, or is registered already, is reported on the page", async () => {
     const device = await plugIn(page);
     await open(`${pages()}/.gateway/webauthn`, "bob@example.com");
     await register("Register this device", "Twice");
@@ -171,7 +171,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     expect(visitor.consoleErrors).toEqual([]);
   });
 
-  test("cannot be asked without JavaScript, and the page says so", async () => {
+  test("cannot be used without JavaScript, and the page says so", async () => {
     await visitor.context.close();
     visitor = await newVisitor(browser, { javaScript: false });
     ({ page } = visitor);
@@ -181,7 +181,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await page.getByText("needs JavaScript, and a device").waitFor();
   });
 
-  test("is proven to the session that the route's host has in the end, when the sign-in pages forgot theirs", async () => {
+  test("is proven for the final session on the route's host, when the sign-in pages lost theirs", async () => {
     await plugIn(page);
     await open("/any/first");
     await visitor.context.clearCookies({ domain: "auth.localhost" });

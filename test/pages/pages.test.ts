@@ -269,7 +269,7 @@ async function withVisitor(options: VisitorOptions, visit: (visitor: Visitor) =>
 
 describe.skipIf(missing !== undefined)("pages in Chromium", () => {
   test.each(pages)(
-    "%s is accessible in light and dark, breaks no policy of its own and fits a narrow screen",
+    "%s is accessible in light and dark, respects its own policy and fits a narrow screen",
     async (name, heading, go) => {
       await withVisitor({}, async ({ page, consoleErrors }) => {
         await go(page);
@@ -363,7 +363,7 @@ describe.skipIf(missing !== undefined)("pages in Chromium", () => {
     });
   });
 
-  test("the user page shows what an application may do, and ends it", async () => {
+  test("the account page shows an application's access, and revokes it", async () => {
     const resource = `${world.gateway.origin}/tools/mcp`;
     const oauth = createOAuthClient({ resource });
     const redirectUri = `${clientOrigin}/callback`;
@@ -391,7 +391,7 @@ describe.skipIf(missing !== undefined)("pages in Chromium", () => {
     });
   });
 
-  test("whoever opens an MCP address finds their own page from there, without JavaScript", async () => {
+  test("a user who opens an MCP address finds the account page from there, without JavaScript", async () => {
     await withVisitor({ javaScript: false }, async ({ page, consoleErrors }) => {
       const answer = await page.goto(`${world.gateway.origin}/tools/mcp`);
       expect(answer?.status()).toBe(401);
@@ -407,7 +407,7 @@ describe.skipIf(missing !== undefined)("pages in Chromium", () => {
     });
   });
 
-  test("sign-out works without JavaScript, and the next page asks who it is", async () => {
+  test("sign-out works without JavaScript, and the next page requires sign-in", async () => {
     await withVisitor({ javaScript: false }, async ({ page }) => {
       await open(page, "/.gateway/");
       await signOut(page);
