@@ -86,7 +86,7 @@ describe("criteria", () => {
   });
 
   test.each(Object.entries(examples))("%s gives data that the policy language takes", (name, criterion) => {
-    // A rule of `reject` alone would let nobody in, which is refused.
+    // A rule with only `reject` would allow no request, which is rejected.
     const rule = name === "reject" ? allow(or(criterion, email.is("a@example.com"))) : allow(criterion);
     expect(parsePolicy(rule).ok).toBe(true);
     expect(Object.keys(criterion.data)[0]?.split("/")[0]).toBe(name);

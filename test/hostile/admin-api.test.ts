@@ -49,7 +49,7 @@ describe("callers", () => {
     for (const headers of [{ cookie }, { cookie, authorization: "Basic YWRtaW46YWRtaW4=" }])
       expect((await api.ask("/blocks", { token: "", headers, body: BLOCK })).status).toBe(401);
     expect((await api.ask("/blocks?access_token=operator-token-of-the-test", { token: "" })).status).toBe(401);
-    // What a form of another site can send, even if it had the token.
+    // Types that a form of another site can send, even if it had the token.
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""])
       expect((await api.ask("/blocks", { body: BLOCK, headers: { "content-type": type } })).status).toBe(415);
     const preflight = await api.ask("/blocks", {

@@ -21,13 +21,13 @@ import { runCommand } from "../support/run-command.ts";
 import { HANDSHAKE, openAnswer } from "../support/live-upstream.ts";
 import { startUpstreamGateway, type UpstreamGateway } from "../support/upstream-gateway.ts";
 
-/** Key of a record that nobody can read. */
+/** Key of an unreadable record. */
 const ODD = "block:odd";
 const send = createSend();
 
 let directory: string;
 let server: Server;
-/** What the upstream got whole, and what was broken off before. */
+/** Requests that reached the upstream completely, and aborted ones. */
 const upstream = { whole: [] as string[], broken: [] as string[], begun: [] as string[] };
 let bench: UpstreamGateway;
 let store: Store;
@@ -88,7 +88,7 @@ async function inForce(): Promise<number> {
   return ((await answer.json()) as { blocks: object[] }).blocks.length;
 }
 
-/** Resolves when it is in force. */
+/** Resolves when it is active. */
 async function blocked(kind: string, name: string): Promise<void> {
   vi.spyOn(console, "log").mockImplementation(() => {});
   vi.spyOn(console, "error").mockImplementation(() => {});

@@ -1,4 +1,4 @@
-/** Bounds that stand between one message and much work: each case fails where its bound is taken away. */
+/** Bounds that keep one message from causing much work: each case fails without its bound. */
 import { describe, expect, test } from "vitest";
 
 import { createRedactor } from "../../runtime/audit/redaction/redactor.ts";

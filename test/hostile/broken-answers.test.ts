@@ -1,6 +1,6 @@
 /**
- * Answers that break off in the middle, because the upstream does or because the right to them ends: the client hears a
- * break, whatever the connection is made of, and the gateway goes on.
+ * Responses that are aborted in the middle, by the upstream or because the right to them ends: the client notices the abort
+ * on any kind of connection, and the gateway continues.
  */
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -14,11 +14,11 @@ import { answerOk, startVictim, type Victim } from "../support/victim.ts";
 let victim: Victim;
 let listener: ListenerCertificates;
 const pipelines: Pipeline[] = [];
-/** Of the victim, with half an answer. */
+/** Connections to the victim with half a response. */
 const halfway: Socket[] = [];
 const open: Socket[] = [];
 
-/** What comes of an answer before it breaks. */
+/** Parts of a response before it is aborted. */
 const BEGINNINGS: Readonly<Record<string, string>> = {
   "/chunks": "transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n",
   "/length": "content-length: 100000\r\n\r\nhello",

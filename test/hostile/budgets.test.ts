@@ -1,4 +1,4 @@
-/** Strangers who use up what is shared: questions that we ask others for them. */
+/** Attackers who use up shared resources: requests that the gateway makes to others for them. */
 import { describe, expect, test } from "vitest";
 
 import { parseDomainPattern } from "../../runtime/settings/domains.ts";

@@ -1,7 +1,4 @@
-/**
- * What a provider says of a user in other forms than usual, or lets its users choose: it opens nothing. Whole gateway, real
- * oidc-provider, real sockets.
- */
+/** Unusual or user-chosen claims of a provider give no access. Whole gateway, real oidc-provider, real sockets. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -25,7 +22,7 @@ import { createBrowser, type Browser } from "../support/scripted-browser.ts";
 
 const API = "https://api.example.com";
 
-/** What a provider may write where it does not vouch for an address. */
+/** Values of a provider that does not verify an address. */
 const UNVERIFIED: readonly (readonly [title: string, word: unknown])[] = [
   ["false", false],
   ["text false", "false"],
@@ -148,7 +145,7 @@ const tokenOf = async (email: string): Promise<string> => (await signInAt(provid
 const withToken = (path: string, token: string): Promise<Response> =>
   fetch(gateway.origin + path, { redirect: "manual", headers: { authorization: `Bearer ${token}` } });
 
-/** What reached the upstream last: its headers, and the claims of the signed one. */
+/** The latest request at the upstream: its headers, and the claims of the signed one. */
 function seen(): {
   readonly headers: Readonly<Record<string, unknown>>;
   readonly claims: Readonly<Record<string, unknown>>;

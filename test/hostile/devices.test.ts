@@ -72,7 +72,7 @@ describe("a removed device", () => {
     expect([await statusOf(alice), await statusOf(other)]).toEqual([450, 450]);
     const ceremony = { ...world.party, challenge: form.options.challenge };
     expect((await other.answer(form, proveWith(key, ceremony))).text).toContain("not registered this device here");
-    // Registered again it is another device: sessions that proved the one before have to prove it anew.
+    // Registered again it is another device: sessions that verified the previous one must verify again.
     await alice.register(key, { name: "Found laptop" });
     expect([await statusOf(alice), await statusOf(other)]).toEqual([200, 450]);
   });

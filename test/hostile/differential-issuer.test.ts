@@ -107,7 +107,7 @@ describe("differences between our authorization server and oidc-provider", () =>
       });
     }
     expectAllUsed("authorize", explain("authorize", seen));
-    // Whatever was asked, nobody was sent anywhere but on or to the client's own addresses.
+    // Whatever the request, redirects only lead to the next step or to the client's own addresses.
     const allowed =
       /^$|^https:\/\/mcp\.example\.com\/\.gateway\/mcp\/consent\?|^http:\/\/127\.0\.0\.1(:\d+)?\/callback\?|^https:\/\/app\.example\.com\/callback\?fixed=1&/;
     expect(targets.filter((target) => !allowed.test(target))).toEqual([]);
@@ -180,7 +180,7 @@ async function mintCodes(): Promise<readonly [ours: string, theirs: string]> {
   return [code, theirCode];
 }
 
-/** "goes on", "page 400", "page, then client <error>" by a link, or "client <error>" with what the answer lacks. */
+/** "goes on", "page 400", "page, then client <error>" by a link, or "client <error>" with the members missing in the response. */
 function authorizeClass(answer: Answer, onward: string): string {
   const { location } = answer.headers;
   if (location === undefined) {

@@ -1,5 +1,5 @@
 /**
- * Global token revocation as companies, strangers and thieves ask for it: everything of a user ends, or nothing.
+ * Global token revocation by companies, attackers and thieves: it ends all access of a user, or none.
  *
  * @see draft-parecki-oauth-global-token-revocation
  */
@@ -83,7 +83,7 @@ async function signIn(user = "alice@example.com"): Promise<Browser> {
 const isSignedIn = async (browser: Browser): Promise<boolean> =>
   (await browser.open(`${APP}/`, { follow: false })).status === 200;
 
-/** What the provider says from the next second on counts again; it counts in seconds of the real time. */
+/** Provider events count again from the next second on; its clock has seconds of real time. */
 async function untilNextSecond(): Promise<void> {
   const said = Math.max(Math.floor(bench.clock.now() / 1000), Math.floor(Date.now() / 1000));
   await expect.poll(() => Math.floor(Date.now() / 1000)).toBeGreaterThan(said);

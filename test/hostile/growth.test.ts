@@ -1,6 +1,6 @@
 /**
- * Work whose size somebody else chooses: at 10⁵ members, names, lines or rules it costs what a few dozen of ordinary ones
- * do, or is refused. What each entry stands for is in DESIGN.md, "Budgets".
+ * Work whose size another party chooses: at 10⁵ members, names, lines or rules it costs as much as a few dozen ordinary ones,
+ * or is rejected. DESIGN.md, "Budgets", explains each entry.
  */
 import { X509Certificate } from "node:crypto";
 
@@ -331,12 +331,12 @@ function streamReader(): { readonly reader: UpstreamReceiver; readonly heard: ()
 
 const KEY = new Uint8Array(32);
 
-/** Of thirteen letters "a", one of 8,192 in capitals and small ones. */
+/** One of 8,192 spellings of thirteen letters "a", in upper and lower case. */
 function spelling(index: number): string {
   return Array.from({ length: 13 }, (_, at) => ((index >> at) & 1 ? "A" : "a")).join("");
 }
 
-/** Of one tool. */
+/** Criterion for one tool. */
 function argument(match: object): CriterionDoc {
   return { mcp_tool_argument: { tool: "write", ...match } };
 }

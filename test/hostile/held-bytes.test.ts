@@ -1,4 +1,4 @@
-/** What one client makes the process hold: heads that never end, requests that wait, bodies that nobody reads. Others are served. */
+/** Memory that one client makes the process hold: heads that never end, waiting requests, unread bodies. Others are served. */
 import { connect as connectHttp2, type ClientHttp2Session } from "node:http2";
 import { connect, type Socket } from "node:net";
 
@@ -77,7 +77,7 @@ function holdOthers(held: Exchange[]): (exchange: Exchange) => void {
 
 const ANSWER_BYTES = 100_000;
 
-/** Half of it by itself, as it comes from an upstream. */
+/** Sends half of it separately, like an upstream. */
 function answerLong(exchange: Exchange): void {
   if (exchange.path === "/now") return exchange.respond(200, ["content-length", "0"]);
   exchange.start(200, ["content-length", String(ANSWER_BYTES)]);
@@ -190,7 +190,7 @@ describe("over HTTP/2", () => {
     const session = open(port, ATTACKER, 0);
     const asked = Array.from({ length: 20 }, () => ask(session, "/%zz", Buffer.alloc(60_000)));
     await expect.poll(() => asked.filter(({ isOver }) => isOver).length).toBeGreaterThan(11);
-    // It is not told of all of those that were cut off.
+    // Not every aborted request is reported.
     expect(asked.filter(({ status }) => status !== 0 && status !== 400)).toEqual([]);
   });
 

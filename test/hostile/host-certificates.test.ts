@@ -86,7 +86,7 @@ interface Brought {
 const made = (name: string, ...dns: readonly string[]): TestCertificate =>
   makeTestCertificate({ name, dns: dns.length === 0 ? [name] : dns, by: authority });
 
-/** As it stands in the slice of its owner. */
+/** As in the slice of its owner. */
 async function brought(owner: string, { cert, key }: Pick<TestCertificate, "cert" | "key">): Promise<Brought> {
   return { certificate: cert, certificate_key_sealed: await sealSecret(sealKey, key, owner) };
 }

@@ -1,6 +1,6 @@
 /**
- * HTTP/2 in clear text as a way around: the preface anywhere but at the beginning, half of it, beside an upgrade. And its
- * bounds are those of HTTP/2 over TLS.
+ * HTTP/2 in plain text as a bypass: the preface anywhere but at the start, half of it, next to an upgrade. Its bounds are
+ * those of HTTP/2 over TLS.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -98,7 +98,7 @@ describe("the preface", () => {
         `GET /first HTTP/1.1\r\nHost: app.example\r\nConnection: ${connection}\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`,
       );
       await client.contains("\r\n\r\nok");
-      // What is no request any more node does not report behind such a one: it waits for the end.
+      // After such a request node does not report later input: it waits for the end.
       client.socket.end(Buffer.from(HTTP2, "latin1"));
       await client.closed;
       expect(client.text.match(/HTTP\/1\.1 \d+/g)?.[0]).toBe("HTTP/1.1 200");
@@ -149,7 +149,7 @@ describe("a connection in the clear", () => {
   ])("ends with its client's end, %s", async (_when, frames) => {
     const client = await openHttp2(clear.port, { clear: true });
     client.send(...frames);
-    // Both have said all that they have to say: nothing that is written would show that nobody is there.
+    // Both sides have nothing more to send: no write would show that the peer is gone.
     client.send(frame(FRAME.ping, 0, 0, Buffer.alloc(8)));
     if (frames.every((each) => each.length > 12))
       await client.find(({ type, flags }) => type === FRAME.ping && (flags & FLAG.ack) !== 0);

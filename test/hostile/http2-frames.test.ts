@@ -153,7 +153,7 @@ describe("HTTP/2 heads (RFC 9113 §8.2, §8.3)", () => {
     }
   });
 
-  // nghttp2 drops such a field and goes on, before anybody can see it; what matters is that it goes no further.
+  // nghttp2 drops such a field and continues, before our code can see it; it must only not be forwarded.
   test.each([
     ["a value with a line feed", "x-a", "a\nx-evil: 1"],
     ["a value with a carriage return", "x-a", "a\rx-evil: 1"],

@@ -1,5 +1,5 @@
 /**
- * Bodies in frames of one byte that somebody does not take just now: node:http2 keeps each frame, and each write, apart, at
+ * Bodies in frames of one byte that are not read at the moment: node:http2 stores each frame, and each write, separately, at
  * 100 bytes and more, and hundreds of streams on one connection would fill the heap.
  */
 import { setFlagsFromString } from "node:v8";
@@ -26,7 +26,7 @@ import { mayStall } from "../support/stall-limit.ts";
 mayStall(1500);
 
 const STREAMS = 3;
-/** What the windows of both sides of the gateway allow. */
+/** Windows of both sides of the gateway. */
 const WINDOW = 262_144;
 /** Each byte once kept apart: 30 MiB. */
 const MOST_PER_STREAM = 8 * 1_048_576;
@@ -118,7 +118,7 @@ test("responses whose client reads nothing", async () => {
   const other = await openHttp2(pipeline.port);
   other.send(request(1, "GET", FLAG.endStream, "/other"));
   expect(await other.outcome(1)).toEqual({ status: 200, ended: true });
-  // What is kept while the client goes on taking nothing: the last pieces may be on their way between two turns.
+  // Memory while the client still reads nothing: the last pieces may be on their way between two turns.
   await expect.poll(() => (used() - before) / STREAMS).toBeLessThan(MOST_PER_STREAM);
   expect(client.frames.some(({ type }) => type === FRAME.reset || type === FRAME.goaway)).toBe(false);
   client.close();

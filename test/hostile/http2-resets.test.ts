@@ -1,6 +1,6 @@
 /**
- * Streams that are reset by both sides at any moment: node:http2 has been seen to abort the process then (http2/reset.ts),
- * and to take what broke off for whole. Each call hears exactly one end, and the process goes on.
+ * Streams that both sides reset at any moment: node:http2 has been seen to abort the process then (http2/reset.ts), and to
+ * treat a truncated body as complete. Each call is notified of exactly one end, and the process continues.
  */
 import { Readable } from "node:stream";
 
@@ -70,7 +70,7 @@ function later(act: () => void): void {
   pick([() => act(), () => process.nextTick(act), () => setImmediate(act), () => setTimeout(act, random() * 4)])();
 }
 
-/** Breaks off, ends, or goes on without end. */
+/** Is aborted, ends, or continues endlessly. */
 function upload(): Readable {
   const body = new Readable({ read: () => {} });
   let left = Math.floor(random() * 5);

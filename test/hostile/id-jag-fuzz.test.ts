@@ -81,7 +81,7 @@ interface Case {
   readonly isOurs: boolean;
 }
 
-/** What it is at the time of the clock. */
+/** Its state at the time of the clock. */
 function caseOf({ typ, isOurs, iat, life, nbf, client, extension, ignored, jti, ...draft }: Draft): Case {
   const { formResource, formScope, ...claims } = draft;
   const now = Math.floor(gateway.clock.now() / 1000);
@@ -108,7 +108,7 @@ function nameClient(client: unknown): unknown {
   return Array.isArray(client) ? [desk.clientId] : client;
 }
 
-/** @param payload JSON text, or what else stands in its place */
+/** @param payload JSON text, or a replacement for it */
 function sign(payload: string | Uint8Array, header: Readonly<Record<string, unknown>> = {}, by = key): Promise<string> {
   const bytes = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
   return new CompactSign(bytes)
@@ -118,7 +118,7 @@ function sign(payload: string | Uint8Array, header: Readonly<Record<string, unkn
 
 const isNumber = (value: unknown): value is number => typeof value === "number";
 
-/** What may be answered: by the drafts and RFC 8707, apart from the code. */
+/** Allowed responses: by the drafts and RFC 8707, independent of the code. */
 function expectedOf({ claims, header, form, isOurs }: Case): readonly string[] {
   const now = Math.floor(gateway.clock.now() / 1000);
   const { iat, exp, nbf, aud, resource, scope, sub, jti } = claims;
@@ -231,7 +231,7 @@ describe("generated ID-JAGs", () => {
         text = text.slice(0, from) + insert.join("") + text.slice(from + remove);
       }
       const seen = await present(text);
-      // Spare bits at the end of a part are nobody's: the same bytes are the same assertion.
+      // Spare bits at the end of a part have no meaning: the same bytes are the same assertion.
       const isSame = JSON.stringify(partsOf(text)) === JSON.stringify(partsOf(good));
       expect(isSame ? ["200", "invalid_grant"] : ["invalid_grant"]).toContain(seen);
     });

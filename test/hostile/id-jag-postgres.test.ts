@@ -1,4 +1,4 @@
-/** One ID-JAG at two gateways that share a PostgreSQL server, at the same time: it counts once, whoever comes first. */
+/** One ID-JAG at two gateways that share a PostgreSQL server, at the same time: it is accepted once, by either of them. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createSend, type Answer } from "../support/browser.ts";

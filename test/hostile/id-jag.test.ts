@@ -1,6 +1,6 @@
 /**
- * ID-JAGs that are not good: each check of enterprise-managed authorization by itself. All refusals of an assertion have one
- * wire text; the reason is in the log, and the assertion nowhere.
+ * Invalid ID-JAGs: each check of enterprise-managed authorization separately. All rejections of an assertion have one wire
+ * text; the reason is in the log, and the assertion nowhere.
  */
 import { createHmac, randomUUID } from "node:crypto";
 
@@ -281,7 +281,7 @@ describe("an assertion is refused", () => {
   ])("by its claims: %s", async (_, claims, reason) => {
     const world = await startWorld();
     await expectRefused(world, await world.sign(claims), reason);
-    // What was refused has used up nothing.
+    // A rejected assertion uses up nothing.
     expect((await world.desk.present(await world.sign())).status).toBe(200);
   });
 

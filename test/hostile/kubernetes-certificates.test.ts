@@ -1,4 +1,4 @@
-/** What whoever may write Ingresses and Secrets in one namespace can do with certificates. */
+/** Attacks with certificates by an author of Ingresses and Secrets in one namespace. */
 import { describe, expect, test } from "vitest";
 
 import { readHostList } from "../../runtime/kubernetes/translate/hosts/host-list.ts";

@@ -1,4 +1,4 @@
-/** What whoever may write Ingresses and Services in one namespace can do to the others. */
+/** Attacks on other namespaces by an author of Ingresses and Services in one namespace. */
 import { describe, expect, test } from "vitest";
 
 import { readHostList } from "../../runtime/kubernetes/translate/hosts/host-list.ts";
@@ -10,7 +10,7 @@ import { ingress, nothing, service } from "../support/kube-manifests.ts";
 const OLD = "2026-01-01T00:00:00Z";
 const NEW = "2026-02-01T00:00:00Z";
 
-/** Which Ingresses are served, and what the authors of the others are told. */
+/** Served Ingresses, and the messages for the authors of the others. */
 async function translated(objects: Partial<KubeObjects>, options: TranslateOptions = {}) {
   const services = [service("web", "shop"), service("web", "evil"), service("web", "blog")];
   const { ingresses, problems } = await translate({ ...nothing, services, ...objects }, options);

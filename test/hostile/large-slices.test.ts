@@ -9,7 +9,7 @@ import { readSource } from "../../runtime/settings/source.ts";
 import { mayStall } from "../support/stall-limit.ts";
 import { parseSlice } from "../../runtime/bundle/validation/validation.ts";
 
-// What runs in the thread that validates, which has limits of its own, runs here in the thread of the test.
+// The validating thread's work, which has limits of its own, runs in the thread of the test here.
 mayStall(2000);
 
 const MIB = 1024 * 1024;

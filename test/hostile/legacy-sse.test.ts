@@ -1,6 +1,6 @@
 /**
- * MCP servers of revision 2024-11-05 (HTTP with SSE) behind the gateway: they tell their clients where to send messages,
- * and what they tell may not lead past policy, to somebody else's session or to another origin.
+ * MCP servers of revision 2024-11-05 (HTTP with SSE) with the gateway: they announce addresses for messages to their clients,
+ * and an announcement must not bypass the policy, or lead to another user's session or another origin.
  */
 import { createServer, type Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -137,7 +137,7 @@ describe("an address that is not the caller's, or not the upstream's", () => {
   let upstream: ScriptedUpstream;
   let pipeline: Pipeline;
   const clock = createTestClock();
-  /** What the upstream sends behind the head of its streams. */
+  /** Data that the upstream sends after the head of its streams. */
   let stream = "";
   let head = "";
   let typed = "text/event-stream";

@@ -1,8 +1,8 @@
 /**
- * What went wrong in other gateways, and the tests that would fail if it happened here.
+ * Vulnerabilities of other gateways, and the tests that would fail if they existed here.
  *
- * The table names each advisory with the titles that hold its lesson; the test below it fails when a title is gone. Tests
- * that have no better place stand at the end of this file.
+ * The table lists each advisory with the titles of its tests; the test below it fails if a title is missing. Tests without
+ * a better place are at the end of this file.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -305,7 +305,7 @@ test("no code that serves requests can start a program", () => {
       readFileSync(join(root, "runtime", file), "utf8"),
     ),
   );
-  // What makes the published package runs its tools; it is never published itself.
+  // The scripts that build the published package run its tools; they are never published.
   expect(starting.filter((file) => !file.startsWith("package/"))).toEqual([]);
 });
 

@@ -13,7 +13,7 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { sendRaw } from "../support/raw-client.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 
-/** What listens for this machine only, such as an admin listener. It counts who connects, and answers nobody. */
+/** A listener for the local host only, like an admin listener. It counts connections, and never responds. */
 const victim = { port: 0, connections: 0, close: (): void => {} };
 let gateway: TestGateway;
 
@@ -34,7 +34,7 @@ afterAll(async () => {
   victim.close();
 });
 
-/** The whole slice of an owner: one route. @returns what its publisher is told */
+/** The whole slice of an owner: one route. @returns the response to its publisher */
 async function publish(owner: string, route: object): Promise<{ readonly warnings: readonly { message: string }[] }> {
   const answer = await fetch(`${gateway.adminOrigin}/config/slices/${owner}`, {
     method: "PUT",
@@ -72,7 +72,7 @@ async function handshake(path: string): Promise<number> {
   return (await sendRaw(gateway.port, `${lines.join("\r\n")}\r\n\r\n`)).status;
 }
 
-/** What was logged since. */
+/** Log lines of the action. */
 async function logged(act: () => Promise<unknown>): Promise<string> {
   const before = gateway.log().length;
   await act();
@@ -253,7 +253,7 @@ test("a revoked permission ends open connections", async () => {
     await writeFile(gateway.configFile, text.replace("allow_local_upstreams: true", "allow_local_upstreams: false"));
     await changed;
 
-    // The connection that was kept is good for nobody.
+    // No request can use the pooled connection.
     expect((await fetch(`${gateway.origin}/trusted`)).status).toBe(502);
     expect(upstream.seen).toHaveLength(1);
   } finally {

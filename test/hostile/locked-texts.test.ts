@@ -111,7 +111,7 @@ async function use(route: string, method: string, params: string): Promise<strin
 const getPrompt = (route: string, name = "greet"): Promise<string> =>
   use(route, "prompts/get", JSON.stringify({ name }));
 
-/** What records say of the lock. */
+/** Values of the lock in records. */
 function told(): readonly string[] {
   return pipeline.records.flatMap((record) => {
     const drifts = record["tool-drift"] as { item?: string; tool?: string; name?: string; drift: string }[] | undefined;

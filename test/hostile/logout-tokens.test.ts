@@ -1,6 +1,6 @@
 /**
- * Logout tokens as providers, strangers and thieves send them: what is not exactly a logout token for this gateway ends
- * nothing, and nobody learns from the answer what was wrong with it.
+ * Logout tokens of providers, attackers and thieves: a token that is not exactly a logout token for this gateway ends no
+ * session, and the response does not tell what was wrong with it.
  *
  * @see OpenID Connect Back-Channel Logout 1.0 §2.6
  */
@@ -39,7 +39,7 @@ let bench: SessionBench;
 let other: Replica;
 let key: SigningKey;
 let stranger: SigningKey;
-/** Of the last sign-in. */
+/** Session of the last sign-in. */
 let newest: KnownSession | undefined;
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench?.close());
 
-/** @param more members of the entry beside, or instead of, the usual ones */
+/** @param more members of the entry in addition to, or instead of, the default ones */
 function trust(more = "", uses = "[logout]"): void {
   const jwks = JSON.stringify({ keys: [key.jwk] });
   const entry = `{ issuer: "${bench.idp.issuer}", uses: ${uses}, jwks: '${jwks}'${more} }`;
@@ -120,7 +120,7 @@ describe("a good logout token", () => {
     ).toBe(200);
     expect(await Promise.all([one, two, bob].map(isSignedIn))).toEqual([false, false, true]);
     expect((await postLogout(bench.firstPort, await signLogout(claimsOf({ sub: "u-bob" }), key))).status).toBe(200);
-    // What the provider says from the next second on counts again.
+    // Provider events count again from the next second on.
     await untilNextSecond();
   });
 
@@ -137,7 +137,7 @@ describe("a good logout token", () => {
     expect((await postLogout(bench.firstPort, await signLogout(claimsOf({ sub: "u-bob", sid }), key))).status).toBe(
       200,
     );
-    // The provider's session is over, whoever's it is: nobody signs in under it any more; what was made before is Alice's.
+    // The provider's session has ended for any user: no sign-in can use it; the earlier session is Alice's.
     expect(await isSignedIn(alice)).toBe(true);
   });
 

@@ -1,4 +1,7 @@
-/** Many clients at once, and clients that leave at every moment: nobody gets another's answer, and nothing stays behind. */
+/**
+ * Many simultaneous clients, and clients that leave at any moment: no client gets another's response, and nothing is left
+ * open.
+ */
 import { Agent, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -92,7 +92,7 @@ describe("other paths than MCP endpoints are 404 and are not forwarded", () => {
   ])("%s %s", async (method, path, forwarded = "") => {
     const answer = await send(path, { method });
     if (forwarded !== "") {
-      // A query is no path, whatever stands in it.
+      // A query is not a path, whatever its content.
       expect(targets()).toEqual([forwarded]);
       return;
     }

@@ -1,5 +1,5 @@
 /**
- * Publish tokens for minutes: whoever was given one, or found one in a log, that wants more owners, more time, or another
+ * Short-lived publish tokens: their holder, or a finder of one in a log, tries to get more owners, more time, or another
  * token.
  */
 import { once } from "node:events";

@@ -93,7 +93,7 @@ async function restart(gateway: Gateway): Promise<Gateway> {
   return start();
 }
 
-/** What hosts answer; the status where it is not 200. */
+/** Responses of hosts; the status if it is not 200. */
 async function answers(port: number, ...hosts: readonly string[]): Promise<readonly string[]> {
   return Promise.all(
     hosts.map(
@@ -294,7 +294,7 @@ describe("owners in conflict", () => {
     write("c.json", slice("c", { c: "c1" }));
     const gateway = await start();
 
-    // "a.json" sorts before the file of whom it names, "d.json" is behind it.
+    // "a.json" sorts before the file of the owner that it names, "d.json" after it.
     write("a.json", slice("b", { evil: "evil" }));
     write("c.json", slice("b", { evil: "evil" }));
     write("b.json", slice("b", { b: "b2" }));

@@ -1,4 +1,7 @@
-/** More requests than a process can serve: each is answered once or refused with a time to come back, and nobody is served who left. */
+/**
+ * More requests than a process can serve: each gets one response or a rejection with a time to retry, and none is served
+ * after its client left.
+ */
 import { connect as connectHttp2, constants, type ClientHttp2Session } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -13,7 +16,7 @@ import { openListenerCertificates } from "../support/certificates.ts";
 import { parseAnswer, type RawAnswer } from "../support/raw-client.ts";
 
 const QUEUE_TIMEOUT_MS = 20;
-/** Of each request: all, one after another, take much longer than they may wait. */
+/** Cost of each request: all of them, one after another, take much longer than they may wait. */
 const COST_MS = 5;
 const REQUESTS = 60;
 const REQUEST = "GET /web HTTP/1.1\r\nhost: app.example\r\n\r\n";

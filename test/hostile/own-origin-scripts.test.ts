@@ -97,7 +97,7 @@ async function openApplication(policy?: string): Promise<Page> {
   return page;
 }
 
-/** What a window says through a handle that another page of its origin kept. */
+/** Reads a window through a handle that another page of its origin has. */
 const READ_WINDOW = `(() => {
   try { return window.kept.closed ? "closed" : window.kept.document.documentElement.outerHTML; }
   catch (error) { return error.name; }
@@ -108,7 +108,7 @@ function inPage<T = unknown>(page: Page, script: string): Promise<T> {
   return page.evaluate<T>(script);
 }
 
-/** The address of one of our pages, as it stands in a script. */
+/** The address of one of our pages, as written in a script. */
 function addressOf(name: string): string {
   return JSON.stringify(pages.get(name));
 }
@@ -119,7 +119,10 @@ async function popupOf(page: Page, script: string): Promise<Page> {
   return opened;
 }
 
-/** Leads the window that `page` has a handle on to the user page (without a redirect, which would cut it); afterwards the handle is worth nothing. */
+/**
+ * Navigates the window of `page`'s handle to the user page (without a redirect, which would drop the handle); afterwards the
+ * handle is useless.
+ */
 async function expectNoHandle(page: Page, led: Page): Promise<void> {
   const isLed = await inPage<boolean>(
     page,

@@ -29,7 +29,7 @@ let admin: AdminClient;
 let origin = "";
 /** A host of team-a alone. */
 let away = "";
-/** Routes of the boot file. */
+/** Routes of the main configuration file. */
 let routes = "";
 const send = createSend();
 const tokens = createExternalTokens({ keys: createKeys([Buffer.alloc(32)]), clock: systemClock });

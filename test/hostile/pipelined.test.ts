@@ -51,7 +51,7 @@ const release = (): void => {
   for (const socket of held.splice(0)) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
 };
 
-/** Sends, and goes on sending until the gateway's end is closed. A connection that is reset instead rejects. */
+/** Sends, and continues until the gateway's end is closed. Rejects if the connection is reset instead. */
 function sendOn(bytes: string, more = ""): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port: pipeline.port, host: "127.0.0.1", allowHalfOpen: true });
@@ -74,7 +74,7 @@ function sendOn(bytes: string, more = ""): Promise<string> {
 const HIDDEN = get("/hidden");
 const MCP_HEADERS = "Host: mcp.example\r\nAuthorization: Bearer gwt_alice\r\nContent-Type: application/json\r\n";
 
-/** All are told `close`. */
+/** All get `close`. */
 const REFUSED: readonly [string, string, number][] = [
   ["a bad Host", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400],
   ["no Host", "GET / HTTP/1.1\r\n\r\n", 400],

@@ -1,6 +1,6 @@
 /**
- * Tokens of owners: a team, or whoever stole its token, that wants another team's slice, the operator's pages, or to
- * learn what others publish.
+ * Tokens of owners: a team, or a thief of its token, tries to reach another team's slice, the operator's pages, or others'
+ * configuration.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Jobs that publish with the token of their platform: for the owners whose boot file entry it fits, and nothing else. */
+/** Jobs that publish with the token of their platform: only for the owners whose entry in the main configuration file matches. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createAdminClient } from "../support/admin-client.ts";
@@ -63,7 +63,7 @@ describe("the token of a job", () => {
     expect((await ask(await platform.token(AUDIENCE), "POST", `/publish-tokens/${id}`)).status).toBe(200);
     expect((await ask(job, "DELETE", `/publish-tokens/${id}`)).body).toEqual({ ended: true });
     expect((await team.get("/config/slices")).status).toBe(401);
-    // Who was let in stands in the log, and nothing of the token.
+    // The log names accepted callers, and nothing of the token.
     expect(gateway.log()).toContain("publish token issued");
     for (const part of platform.issued.flatMap((text) => text.split("."))) expect(gateway.log()).not.toContain(part);
   });

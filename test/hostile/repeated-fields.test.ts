@@ -1,7 +1,7 @@
 /**
- * Fields that stand twice although they have one meaning only. What the gateway reads itself is refused (accept-h1.ts); the
- * others are passed on as they came, over each pair of HTTP versions, and are nobody's failure: an upstream that is blamed for
- * what its callers send could be shut out by any of them.
+ * Duplicate fields that have only one meaning. The gateway rejects those that it reads itself (accept-h1.ts); the others are
+ * forwarded unchanged, over each pair of HTTP versions, and count as no failure: an upstream that is blamed for its callers'
+ * input could be ejected by any of them.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 

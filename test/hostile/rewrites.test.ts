@@ -118,7 +118,7 @@ test("whatever reaches the upstream is canonical, with and without its parameter
         const sent = victim.requests[heard]?.target ?? "";
         expect(canonicalPath(sent)).toEqual({ ok: true, path: sent });
         for (const other of otherReadings(sent) ?? []) expect(canonicalPath(other).ok).toBe(true);
-        // What was decided on is what the client meant, and it has one reading too.
+        // The decision used the path that the client meant, which is also unambiguous.
         const decided = String(pipeline.records[recorded]?.["path"]);
         expect(canonicalPath(decided)).toEqual({ ok: true, path: decided });
       },

@@ -30,7 +30,7 @@ afterAll(async () => {
   await victim.close();
 });
 
-/** Pieces of which paths that fool somebody are made. */
+/** Pieces of paths that readers may misread. */
 const piece = fc.constantFrom(
   ..."/ /a /admin /b. /.c // . .. ; ;x %2e %2E%2e %2f %5c \\ %00 %41 %7e %7E %C3%A4 %ff %25 %252e %3B %3b ? # % ~ ä { | ] [ \" ' & = @ : + !".split(
     " ",
@@ -79,7 +79,7 @@ test("method, host and path in the record are those the victim received", async 
         host: record?.["host"],
         path: record?.["path"],
       });
-      // Nothing that another reader would take for a path below /admin came through the route for everybody.
+      // No path that another reader would see below /admin passed the public route.
       const lenient = decodeURIComponent(
         (path ?? "").replaceAll(/%(?![0-9a-fA-F]{2})/g, "%25").replaceAll(/;[^/]*/g, ""),
       )

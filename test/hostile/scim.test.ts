@@ -1,5 +1,5 @@
 /**
- * The SCIM server as Okta, Entra, strangers and several processes at once call it. Two replicas on one store.
+ * The SCIM server with requests of Okta, Entra, attackers and several simultaneous processes. Two replicas on one store.
  *
  * @see RFC 7644
  */
@@ -168,7 +168,7 @@ describe("users", () => {
     expect(await total(okta, `/Users${eq("userName", "twin@example.com")}`)).toBe(1);
     const again = await okta.send("POST", "/Users", oktaUser("twin@EXAMPLE.com", "00uThird"));
     expect([again.status, again.json()["scimType"], again.json()["status"]]).toEqual([409, "uniqueness", "409"]);
-    // What was reserved beside it is free again.
+    // The other reserved name is free again.
     const third = await okta.create("/Users", oktaUser("third@example.com", "00uThird"));
     const taken = await okta.send(
       "PATCH",
@@ -262,7 +262,7 @@ test("inactive state and identity do not change by omission", async () => {
   expect(bench.logged()).not.toContain("cannot identify deactivated directory user");
   await okta.send("PATCH", path, patchOf({ op: "remove", path: "externalId" }));
   expect(bench.logged()).toContain("cannot identify deactivated directory user");
-  // Who let whom in.
+  // Records of changed access, with their actor.
   const changed = bench.logged().match(/.*"did":"changed".*/g) ?? [];
   expect(JSON.parse(changed.at(-1) ?? "")).toMatchObject({
     directory: "okta",
@@ -360,7 +360,7 @@ test("while the store is unavailable everything must be sent again", async () =>
 describe("whatever is sent", () => {
   const host = new URL(AUTH).host;
   const base = "/.gateway/scim/v2";
-  /** What the listener refuses before it is anybody's: paths that have more than one reading. */
+  /** Paths that the listener rejects before they belong to any endpoint: ambiguous ones. */
   const isPlain = (path: string): boolean => /^(\/[A-Za-z0-9_]+)*\/?(\?.*)?$/.test(path);
 
   test("is answered as SCIM, and never with a failure of ours", async () => {

@@ -1,6 +1,6 @@
 /**
- * Signing out at one of two gateways that share a PostgreSQL server: whoever is told that it is done can rely on the cookie
- * opening nothing at the other one, also where the server went away in between.
+ * Signing out at one of two gateways that share a PostgreSQL server: after the confirmation, the cookie gives no access at
+ * the other one, even if the server was unavailable in between.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
@@ -65,7 +65,7 @@ describe.skipIf("missing" in found)("sign-out at one of two gateways on PostgreS
     return browser.submit(page, form, {}, world.identityProvider.issuer);
   };
 
-  /** It is done here, and goes on at the provider unless the session was found ended. */
+  /** It is done here, and continues at the provider unless the session had already ended. */
   const isDone = ({ left, status, text }: Page): boolean => left || (status === 200 && text.includes("Signed out"));
 
   test("is effective at the other one within two seconds", async () => {

@@ -1,6 +1,6 @@
 /**
- * A sign-out, or another end of access, asked for while the store is away: whoever asks is told that it failed, and what
- * they are told once it is back is true at every replica. What was kept of the cookie opens nothing then.
+ * A sign-out, or another end of access, while the store is unavailable: the user gets an error, and the message once the
+ * store is back is true at every replica. A copy of the cookie gives no access then.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 

@@ -1,4 +1,4 @@
-/** Slices of owners who want more than the boot file gives them: its secrets, and the admin listener. */
+/** Slices of owners that try to get more than the main configuration file gives them: its secrets, and the admin listener. */
 import { describe, expect, test } from "vitest";
 
 import { loadSlices } from "../../runtime/config/load.ts";

@@ -50,7 +50,7 @@ test("requests to a provider that hangs use half of the connections, and request
 test("2,000 requests that wait too long for a provider get an error, and do not block others", async () => {
   const hanging = await startProvider();
   const fetch = createOperatorFetch({ atOnce: 64, timeoutMs: 50 });
-  // Their time is up together: none begins then, and the others are told a few in each turn.
+  // They time out together: none begins then, and the others are notified a few in each turn.
   const answers = await Promise.allSettled(Array.from({ length: 2000 }, () => fetch(hanging.url)));
   for (const answer of answers) expect(answer).toMatchObject({ reason: { code: "fetch.timeout" } });
   expect(hanging.most()).toBeLessThanOrEqual(32);

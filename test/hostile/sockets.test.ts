@@ -1,6 +1,6 @@
 /**
- * Strangers who keep their end of a connection open: whatever the gateway answers, its own end is gone soon after, so
- * that nobody can use up its descriptors. A real process, whose open descriptors are counted.
+ * Attackers who keep their end of a connection open: the gateway closes its own end soon after any response, so that they
+ * cannot use up its descriptors. A real process, whose open descriptors are counted.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -116,7 +116,7 @@ function stranger(listener: Listener, bytes: string | undefined, head = PROXY_HE
       ? connectTls({ socket: raw, servername: "app.example", rejectUnauthorized: false })
       : raw;
   let text = "";
-  // TLS clients of node close their end with the server's: these are told nothing of it.
+  // TLS clients of node close their end with the server's: these do not react to it.
   socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
   for (const each of [raw, socket]) each.on("error", () => {});
   if (bytes !== undefined) socket.write(bytes, "latin1");
@@ -175,7 +175,7 @@ const REDIRECTED: readonly [string, string, number][] = [
   ["a body", "POST / HTTP/1.1\r\nHost: app.example\r\nContent-Length: 10000000\r\n\r\nab", 403],
 ];
 
-/** Connections of 240 strangers that want an answer, and of some that never say anything good. */
+/** 240 attackers' connections that expect a response, and some that never send a valid request. */
 async function expectNoneLeft(
   name: "plain" | "secure",
   cases: readonly (readonly [Listener, string, string, number])[],
@@ -260,7 +260,7 @@ test.skipIf(!existsSync(PRLIMIT))(
           return strangers.some(({ socket, text }) => socket.destroyed && text() === "");
         }, soon)
         .toBe(true);
-      // What they hold open.
+      // Connections that they hold open.
       limitTo("1");
       await expect.poll(() => gateway.log(), soon).toContain("out of file descriptors");
       limitTo(limit);
@@ -275,7 +275,7 @@ test.skipIf(!existsSync(PRLIMIT))(
   },
 );
 
-/** Of an established connection at our port; see proc_net_tcp.txt of the kernel: timer 02 is keep-alive's. */
+/** True for an established connection at our port; see proc_net_tcp.txt of the kernel: timer 02 is keep-alive's. */
 function hasKeepAliveTimer(port: number): boolean {
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")} `;
   const lines = readFileSync("/proc/net/tcp", "latin1").split("\n");

@@ -16,10 +16,10 @@ import { type Pipeline, startPipeline } from "../support/pipeline.ts";
 import { openRaw, type RawConnection } from "../support/raw-client.ts";
 import { block, FLAG, FRAME, frame, openHttp2 } from "../support/raw-h2.ts";
 
-/** Of five minutes in earnest. */
+/** Instead of the real five minutes. */
 const BOUND_MS = 400;
 const CHUNK = Buffer.alloc(65_536, "x");
-/** What the upstream was asked, by path. */
+/** Requests at the upstream, by path. */
 const asked = new Map<string, { readonly answer: Writable; readonly closed: Promise<void> }>();
 
 let upstream: Server;
@@ -138,7 +138,7 @@ describe("a client that has read everything stays", () => {
       await messages.contains("101 Switching");
       client.send(windowUpdate(0, 2 ** 20), ask("/events-2", 1), ask("/endless-stream", 3));
       await client.find(({ stream, type }) => stream === 1 && type === FRAME.data);
-      // Its window is used up, and nobody opens it.
+      // Its window is used up, and stays closed.
       await expectGivenUp("/endless-stream");
       await client.find(({ stream, type }) => stream === 3 && type === FRAME.reset);
       // One that came after all of these: so they have been silent for longer than the bound.

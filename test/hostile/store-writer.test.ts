@@ -1,4 +1,7 @@
-/** Somebody who can write the store, and has an account, changes rows: nobody becomes another user, and no secret goes elsewhere. */
+/**
+ * An attacker who can write the store, and has an account, changes rows: they cannot become another user, and no secret goes
+ * elsewhere.
+ */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { queueAction, startActions } from "../../runtime/records/actions.ts";
@@ -15,7 +18,7 @@ import { APP, startSessionBench, type SessionBench } from "../support/session-be
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Changes what stands in a row, and nothing else. */
+/** Changes the content of a row, and nothing else. */
 async function edit(store: Store, key: string, change: Row): Promise<void> {
   const { value, tags, expiresAt } = (await store.get<Row>(key)) ?? expect.unreachable(key);
   await store.put(key, { ...value, ...change }, { tags, ...(expiresAt === undefined ? {} : { expiresAt }) });

@@ -38,7 +38,7 @@ const INITIALIZE = JSON.stringify({
 let directory = "";
 let world: SignInGateway;
 let upstream: EchoUpstream;
-/** Of an issuer whose assertions count. */
+/** Key of an issuer whose assertions are accepted. */
 let company: SigningKey;
 /** Behind a route whose users connect it with OAuth. */
 let service: UpstreamService;
@@ -119,7 +119,7 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
   const parameter = (url: string, name: string): string => new URL(url).searchParams.get(name) ?? "";
   const connectUrl = findLink(await oauth.browser.open(`${origin}/.gateway/`), "Connect tracker") ?? "";
   const connecting = await oauth.browser.open(connectUrl, `${service.origin}/authorize`);
-  // Good for the whole host, and so connected to all that is on it.
+  // Valid for the whole host, and therefore for all resources on it.
   const whole = await signInClient({ resource, user: ALICE, parameters: { resource: undefined } });
   const wide = await whole.oauth.sendToken({
     grant_type: "refresh_token",
@@ -277,7 +277,7 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
   const introspects = async (token: string, caller: Readonly<Record<string, string>>): Promise<boolean> => {
     const url = `${origin}/.gateway/mcp/introspect`;
     const answer = await send({ method: "POST", url, headers: FORM, body: form({ token, ...caller }) });
-    // Of what is not active nothing else is said.
+    // For an inactive token nothing else is returned.
     if (answer.status === 200 && answer.json()["active"] !== true) expect(answer.text).toBe('{"active":false}');
     return answer.status === 200 && answer.json()["active"] === true;
   };
@@ -507,7 +507,7 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
       isOpen: async (credential) => {
         const to = encodeURIComponent(parameter(returning.url, "to"));
         const url = `${origin}/.gateway/return?code=${encodeURIComponent(credential)}&to=${to}`;
-        // What the response sets is not kept: after a code that is invalid the sign-in begins again, with cookies of its own.
+        // The response's cookies are discarded: after an invalid code the sign-in starts again, with cookies of its own.
         const answer = await send({ method: "GET", url, headers: { cookie: second.cookieHeader("localhost") } });
         return answer.headers["location"]?.endsWith("/web/x") === true;
       },
@@ -534,7 +534,7 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
       isOpen: async (credential) => {
         const headers = { "content-type": "application/json", ...bearer(credential) };
         const body = JSON.stringify({ sub_id: { format: "iss_sub", iss: IDP, sub: "nobody" } });
-        // Of whom nobody knows anything.
+        // For an unknown user.
         return (await send({ method: "POST", url: revocationAddress, headers, body })).status === 404;
       },
     },
@@ -672,7 +672,7 @@ describe("every kind of credential at every endpoint: only its own passes", () =
   test("the revocation endpoint revokes a client's grant for its own tokens only", async () => {
     const proof = clientProof(client.registration);
     const fresh = await client.refresh();
-    // Of the one by an ID-JAG the grant is another one.
+    // The grant of an ID-JAG is a different one.
     const ends = ["access token", "refresh token"];
     for (const kind of Object.keys(kinds).filter((each) => !ends.includes(each))) {
       const answer = await client.oauth.sendRevocation({ token: kinds[kind] ?? "", ...proof });

@@ -1,4 +1,4 @@
-/** Servers under a tool lock that hand their tools to clients past whoever looks at lists, or end a drift that goes on. */
+/** Servers under a tool lock that pass tools to clients around the filter of lists, or end a drift that continues. */
 import type { Socket } from "node:net";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -19,7 +19,7 @@ let tls: ListenerCertificates;
 let victim: Victim;
 let http2Upstream: TrailerUpstream;
 let scripted: ScriptedHttp2;
-/** What the victim answers, byte for byte. */
+/** Response of the victim, byte for byte. */
 let answer = "";
 let heardBefore = 0;
 let receivedBefore = 0;
@@ -80,7 +80,7 @@ const FORBIDDEN = `
   .split(/\s+/);
 /** Refused by what reads them, wherever they come from. */
 const BREAKING = ["content-length", "transfer-encoding"];
-/** Of connections of HTTP/1.1: in HTTP/2 they make a message malformed. */
+/** Fields of HTTP/1.1 connections: in HTTP/2 they make a message malformed. */
 const CONNECTION = ["connection", "keep-alive", "proxy-connection", "te", "upgrade", "http2-settings"];
 const KEPT: Fields = [
   ["x-ok", "1"],
@@ -245,7 +245,7 @@ describe("trailers of HTTP/2 requests", () => {
     for (const path of ["/", "/h2"]) {
       const outcome = await play(path, frames);
       const { status, ended, reset, goaway, closed } = outcome;
-      // What came before was a whole request: its answer may be out before the rest is read, and is the end then.
+      // The part before was a complete request: its response may leave before the rest is read, and is then the end.
       if (status === 200 && ended) continue;
       expect(closed === true || (reset ?? goaway ?? 0) > 0, JSON.stringify(outcome)).toBe(true);
     }

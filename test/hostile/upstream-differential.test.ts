@@ -217,7 +217,7 @@ const answer = fc
       : text.slice(0, bent.at % (text.length + 1)) + bent.put + text.slice((bent.at % (text.length + 1)) + bent.cut),
   );
 
-/** What chance brings too seldom. */
+/** Cases that random generation produces too rarely. */
 const RARE: readonly string[] = [
   "HTTP/1.1 204 No Content\r\ncontent-length: 1000000000000000000\r\n\r\n",
   "HTTP/1.1 103 Early Hints\r\nconnection: close\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",

@@ -35,7 +35,7 @@ function reset(socket: Socket): void {
   else socket.resetAndDestroy();
 }
 
-/** What the upstream does with a request; the path says which. */
+/** Behavior of the upstream, selected by the path. */
 const SCRIPTS: Readonly<Record<string, (socket: Socket, mark: string) => void>> = {
   plain: (socket, mark) => socket.write(okText(mark)),
   chunks: (socket, mark) => socket.write(chunksOf(mark)),
@@ -74,7 +74,7 @@ const SCRIPTS: Readonly<Record<string, (socket: Socket, mark: string) => void>> 
 };
 const FAILING = /^(?:end|reset) at once|^half|^garbage|^silence/;
 
-/** What the caller does meanwhile. */
+/** Behavior of the caller meanwhile. */
 const CALLERS = [
   "wait",
   "wait",
@@ -121,7 +121,7 @@ async function run(upstream: Upstream, requests: number, names: readonly string[
     if (typeof outcome === "number") return;
     failures.set(outcome.failure ?? "none", (failures.get(outcome.failure ?? "none") ?? 0) + 1);
     if (outcome.failure !== undefined) {
-      // What had come of it by then was his all the same.
+      // The part that had come by then must still be its own.
       if (!mark.repeat(LONG / mark.length).includes(outcome.body.toString())) throw new Error(`${name}: not his own`);
       return;
     }

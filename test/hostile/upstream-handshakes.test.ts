@@ -1,4 +1,4 @@
-/** What a TLS connection to an upstream costs everybody else: neither its owner nor its server chooses that. */
+/** Cost of a TLS connection to an upstream for others: neither its owner nor its server can choose it. */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type TLSSocket } from "node:tls";

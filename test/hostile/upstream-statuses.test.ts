@@ -27,7 +27,7 @@ let clearSession: ClientHttp2Session;
 const escaped: unknown[] = [];
 const onEscaped = (error: unknown): void => void escaped.push(error);
 
-/** What an upstream answers, by the name that the request asks for. */
+/** Responses of an upstream, by the name in the request. */
 const ANSWERS: Readonly<Record<string, string>> = {
   "status 000": "HTTP/1.1 000 Zero\r\ncontent-length: 2\r\n\r\nok",
   "status 099": "HTTP/1.1 099 Low\r\ncontent-length: 2\r\n\r\nok",
@@ -186,7 +186,7 @@ describe("own requests", () => {
     const asked = { url: new URL(url), method: "GET", headers: {}, maxBytes: 100, signal };
     expect(await kept(asked)).toMatchObject({ ok: false });
     await kept.close();
-    // Of what fetch itself refuses it does not always tell before its time is up.
+    // For responses that fetch itself rejects, it may only time out.
     const operator = createOperatorFetch({ timeoutMs: 500 })(url);
     await expect(operator).rejects.toMatchObject({ code: expect.stringMatching(/^fetch\.(?:unreachable|timeout)$/) });
     expect(escaped).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * Subjects that look like somebody else: another issuer's user, a machine, the same name in another spelling. Real
- * oidc-providers, real sockets; two issuers share one store, as those of one gateway do.
+ * Subjects that resemble another user: another issuer's user, a service account, the same name in another spelling. Real
+ * oidc-providers, real sockets; two issuers share one store, like those of one gateway.
  */
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -33,7 +33,7 @@ const NOW = Math.floor(Date.now() / 1000) * 1000;
 describe("subjects of the first provider", () => {
   const COMPOSED = "josé";
   const DECOMPOSED = "jose\u0301";
-  /** They are somebody, and nobody else. */
+  /** Each is a user of its own. */
   const TAKEN = [
     "Issuer:corp/1",
     "ISSUER:corp/1",

@@ -252,7 +252,7 @@ const doors: Readonly<Record<string, (value: string) => Promise<boolean>>> = {
     ).status === 200,
 };
 
-/** What each may open; all else stays shut. */
+/** Access that each one has; everything else is denied. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   cookie: ["web route, as a cookie", "list of servers, as a cookie"],
   pagesCookie: ["own page, as a cookie"],

@@ -1,6 +1,6 @@
 /**
- * Tokens of platforms that nobody thought of, by a fixed seed: whatever is changed in a good one, it is refused by one text or
- * is still a token of the very same workload.
+ * Tokens of platforms with unforeseen changes, by a fixed seed: a changed token is rejected with one text or is still a token
+ * of the same workload.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Tokens as platforms write them, and rules as their guides would have them: each rule opens for the job, pod or machine that
- * it means, and for none beside it. Names, ids and audiences are invented; members are those that the platforms document.
+ * Tokens in the form of platforms, and rules from their guides: each rule accepts its job, pod or host, and no other. Names,
+ * IDs and audiences are invented; members are those that the platforms document.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 

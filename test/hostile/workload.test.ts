@@ -1,6 +1,6 @@
 /**
- * Tokens of platforms that are not good, and what a good one becomes: each check of workload identity federation by itself.
- * All refusals of an assertion have one wire text; the reason is in the log, and the assertion nowhere.
+ * Invalid tokens of platforms, and the result of a valid one: each check of workload identity federation separately. All
+ * rejections of an assertion have one wire text; the reason is in the log, and the assertion nowhere.
  */
 import { createHmac } from "node:crypto";
 
@@ -86,7 +86,7 @@ async function expectRefused(world: World, assertion: string, reason: RegExp | s
   expect(await world.gateway.store.list("grants")).toEqual([]);
 }
 
-/** What a request with the token finds at a route. */
+/** Caller that a request with the token has at a route. */
 async function callerAt(world: World, token: unknown, resource = ONE) {
   return world.gateway.callers.bearer(String(token), { resource, origin: ORIGIN });
 }
@@ -265,7 +265,7 @@ describe("an assertion is refused", () => {
   ])("by its claims: %s", async (_, claims, reason) => {
     const world = await startWorld();
     await expectRefused(world, await world.sign(claims), reason);
-    // What was refused has used up nothing.
+    // A rejected token uses up nothing.
     expect((await world.present(await world.sign())).status).toBe(200);
   });
 

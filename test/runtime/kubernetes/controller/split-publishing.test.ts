@@ -23,8 +23,8 @@ interface Answer {
   readonly body: object;
 }
 
-/** A gateway without published slices. @param judge its response for the owners in a request */
-async function gatewayThat(judge: (owners: readonly string[]) => Answer) {
+/** A gateway without published slices. @param respond its response for the owners in a request */
+async function gatewayThat(respond: (owners: readonly string[]) => Answer) {
   const posts: string[][] = [];
   const bytes: number[] = [];
   const server: Server = createServer((request, response) => {
@@ -37,7 +37,7 @@ async function gatewayThat(judge: (owners: readonly string[]) => Answer) {
       const owners = changes.map(({ owner }) => owner);
       posts.push(owners);
       bytes.push(body.length);
-      const answer = judge(owners);
+      const answer = respond(owners);
       return response.writeHead(answer.status).end(JSON.stringify(answer.body));
     });
   });
