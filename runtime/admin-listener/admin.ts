@@ -19,7 +19,7 @@ export interface PagesDeps {
   readonly bundle: Pick<Bundle, "current" | "status" | "subscribe" | "sealKey">;
   readonly metrics: Metrics;
   readonly isDraining: () => boolean;
-  /** The public listener accepts connections. */
+  /** Whether the public listener accepts connections. */
   readonly isListening: () => boolean;
   readonly storeHealth: StoreHealth;
   readonly storeCounts: StoreCounts;
@@ -33,7 +33,7 @@ export interface PagesDeps {
   readonly toolNotes?: () => readonly object[];
   /** Results of webhook deliveries; absent: no webhook. */
   readonly webhook?: (() => object) | undefined;
-  /** Where records go; absent: nothing is shown of it. */
+  /** State of record delivery; absent: not shown. */
   readonly records?: RecordsState | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface ProcessAdmin extends Admin {
   readonly pages: AdminPages;
 }
 
-/** Listens. @throws GatewayError `admin.address`, `admin.listen` */
+/** Starts listening. @throws GatewayError `admin.address`, `admin.listen` */
 export async function createAdmin(deps: AdminDeps): Promise<ProcessAdmin> {
   const pages = processPages(deps);
   // Before anything is registered: a failure to listen must leave nothing behind.
@@ -103,7 +103,7 @@ function processPages(deps: PagesDeps): AdminPages {
       return {
         ...(await about()),
         bundle: bundle.status(),
-        // Public: secrets for this gateway are sealed to it.
+        // Public: key for sealing secrets for this gateway.
         seal_key: bundle.sealKey ?? null,
         counters: metrics.totals(),
         ...(deps.blocks && { blocks: deps.blocks() }),

@@ -14,7 +14,7 @@ export interface AdminRequest {
   readonly scope: PublishScope | undefined;
   /** SHA-256 (base64url) of a token in the main configuration file; undefined: it was issued for minutes. */
   readonly token: string | undefined;
-  /** Present: of a job with its platform's token. */
+  /** Present for a job with its platform's token. */
   readonly rights?: readonly WorkloadRight[] | undefined;
   /**
    * The whole body; undefined when it is longer.
@@ -47,9 +47,9 @@ export interface AdminEndpoint {
   handles(path: string): boolean;
   /** Also under a host name that is not ours; for paths that are never opened in a browser. */
   readonly anyHost?: boolean;
-  /** Also for tokens of owners: it keeps to `scope` of the request. */
+  /** Also open to owners' tokens: the endpoint must respect the request's `scope`. */
   readonly forOwners?: boolean;
-  /** Also for jobs with the token of their platform: it keeps to `rights` of the request. */
+  /** Also open to jobs with a platform's token: the endpoint must respect the request's `rights`. */
   readonly forWorkloads?: boolean;
   answer(request: AdminRequest): Promise<AdminReply>;
 }

@@ -18,7 +18,7 @@ import { publishScope } from "./publish-scope.ts";
 
 /** Holder of a token. */
 export interface AdminCaller {
-  /** Undefined: the operator. */
+  /** Undefined: the operator's. */
   readonly scope: PublishScope | undefined;
   /** SHA-256 (base64url) of a token in the main configuration file; undefined: it was issued for minutes. */
   readonly token: string | undefined;
@@ -29,12 +29,12 @@ export interface AdminCaller {
 /** @returns the caller, by the token in an Authorization header */
 export type TokenGate = (header: string | undefined) => Promise<AdminCaller | TokenRefusal>;
 
-/** @param names canonical; of `admin_hosts` and `admin_address` */
+/** @param names canonical; from `admin_hosts` and `admin_address` */
 export function hostAllowed(header: string | undefined, names: ReadonlySet<string>): boolean {
   const match = /^(\[[^\]]+\]|[^:[\]]+)(:[0-9]{1,5})?$/.exec(header ?? "");
   const host = match?.[1] && bareHost(match[1].toLowerCase());
   if (host === undefined) return false;
-  // An address cannot be rebound; probes and scrapers use the pod's.
+  // An IP address cannot be rebound; probes and scrapers use the pod's.
   return host === "localhost" || isIP(host) !== 0 || names.has(host);
 }
 

@@ -84,7 +84,7 @@ const HTTP_OPTIONS = {
   ...TCP_KEEP_ALIVE,
 } as const;
 
-/** Listens. @throws GatewayError `admin.address`, `admin.listen` */
+/** Starts listening. @throws GatewayError `admin.address`, `admin.listen` */
 export async function createAdminListener(deps: AdminListenerDeps): Promise<Admin> {
   const parsed = parseListener(deps.address);
   if (!parsed.ok) throw new GatewayError("admin.address", `Cannot listen on "${deps.address}": ${parsed.problem}`);
@@ -125,7 +125,7 @@ export async function createAdminListener(deps: AdminListenerDeps): Promise<Admi
   goOnAfterErrors(server, deps.log);
   const bound = server.address();
   const boundPort = typeof bound === "object" && bound !== null ? bound.port : port;
-  // Everywhere is also here.
+  // A wildcard address includes loopback.
   const shown = host === "" || host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   const address = `${isIPv6(shown) ? `[${shown}]` : shown}:${boundPort}`;
 
@@ -162,7 +162,7 @@ function createAnswers(
     const socket = request.socket as TLSSocket;
     const certificateMissing = asksForCertificate && (!socket.authorized || resumesEnded(socket));
     const isOpen = path === "/healthz" || path === "/readyz";
-    // Pipelines may call us by any name; a web page that had its name pointed at us does not know the token.
+    // Pipelines may use any host name; a web page with a rebound name does not have the token.
     const atPath = endpoints.find((each) => each.handles(path));
     const isOurName = hostAllowed(request.headers.host, names);
     // A request that is rejected anyway does not query the store for issued tokens.

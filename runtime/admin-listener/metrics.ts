@@ -6,7 +6,7 @@ import type { SignOutResult, TokenRefresh } from "../shared/clock.ts";
 import { type CountedOperation, createMcpOperations } from "./mcp-series.ts";
 import { createCounter, createSeriesRegistry, histogram, type MetricValues, type Series } from "./series.ts";
 
-/** Functions without `this`: they may be handed over singly. */
+/** Functions without `this`: they can be passed on separately. */
 export interface Metrics {
   /** A response from an upstream is complete. @param status 0 when it was aborted */
   readonly answered: (route: CompiledRoute, status: number, durationMs: number) => void;
@@ -28,7 +28,7 @@ export interface Metrics {
   readonly unanswered: (by: "client" | "gateway", requests: number) => void;
   /** A user was signed out, or should have been. */
   readonly signedOut: (signOut: SignOutResult) => void;
-  /** A signed identity header was made without groups. */
+  /** A signed identity header omitted the groups. */
   readonly groupsOmitted: (why: "too-many" | "unknown") => void;
   /** Fresh tokens were requested from a token endpoint. */
   readonly refreshed: (refresh: TokenRefresh) => void;
@@ -38,7 +38,7 @@ export interface Metrics {
   readonly keepRoutes: (routes: readonly CompiledRoute[]) => void;
   readonly totals: () => Totals;
   readonly contentType: string;
-  /** Prometheus text form. */
+  /** Prometheus text format. */
   readonly text: () => Promise<string>;
   /** Values as plain data, for merging with those of other processes. */
   readonly values: () => Promise<MetricValues>;

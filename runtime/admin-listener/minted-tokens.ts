@@ -38,7 +38,7 @@ export interface MintedTokens {
   /** Active tokens, in no particular order. */
   page(request: PageRequest): Promise<PageOf<MintedToken>>;
   get(id: string): Promise<MintedToken | undefined>;
-  /** @returns whether there was one */
+  /** @returns whether it existed */
   end(id: string, isAllowed: (owner: string) => boolean): Promise<boolean>;
 }
 

@@ -1,9 +1,9 @@
-/** Series of parts that count for themselves: approvals, limits, tracing, the webhook, upstreams. */
+/** Series of parts with their own counts: approvals, limits, tracing, the webhook, upstreams. */
 import type { Series } from "./series.ts";
 import type { Webhook } from "../webhook/webhook.ts";
 import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
 
-/** @param counts how often each of them happened in this process */
+/** @param counts of events in this process */
 export function approvalSeries(counts: ReadonlyMap<string, number>): Series {
   return {
     name: "gateway_approvals_total",

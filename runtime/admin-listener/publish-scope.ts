@@ -49,7 +49,7 @@ export function scopedLaggards(laggards: readonly Laggard[]): readonly Laggard[]
   return laggards.map(({ id, reason }) => ({ id, reason: withoutRefusal(reason) }));
 }
 
-/** @param outcome of changes that the scope covers */
+/** @param outcome of changes within the scope */
 export function scopedOutcome<Outcome extends PublishOutcome | Validated>(
   outcome: Outcome,
   scope: PublishScope,

@@ -18,7 +18,7 @@ import { callerOf, outsideScope } from "./publish-scope.ts";
 const TOKENS = "/publish-tokens";
 const MAX_BODY_BYTES = 4096;
 
-/** @param record for the audit; absent: there is none */
+/** @param record for the audit; absent: not recorded */
 export function publishTokenEndpoint(
   tokens: MintedTokens,
   log: Log,

@@ -20,7 +20,7 @@ export interface WorkloadRight {
 }
 
 export interface PublishWorkloads {
-  /** All that are written. */
+  /** All configured rights. */
   readonly rights: readonly WorkloadRight[];
   /** @returns [] for an unknown token */
   find(token: string): Promise<readonly WorkloadRight[] | "unavailable">;

@@ -1,6 +1,6 @@
 /**
- * Numbers → the Prometheus text form. prom-client formats and adds the process's own metrics; our series are read at
- * scrape time from plain numbers, so that a request pays for no labels.
+ * Numbers → the Prometheus text format. prom-client formats them and adds the process's own metrics. Our series are
+ * read from plain numbers at scrape time, so that requests pay nothing for labels.
  */
 import { AggregatorRegistry, collectDefaultMetrics, Registry, type Metric } from "prom-client";
 
@@ -24,7 +24,7 @@ export interface Series {
 export interface SeriesRegistry {
   register(series: Series): void;
   readonly contentType: string;
-  /** Everything registered, read now. */
+  /** All registered series, read now. */
   text(): Promise<string>;
   values(): Promise<MetricValues>;
 }

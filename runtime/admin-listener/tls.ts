@@ -17,7 +17,7 @@ export interface AdminServer {
   readonly server: Server | SecureServer;
   /** Registers a callback for each connection that speaks HTTP, which `takeInTurn` cannot see on a TLS server. */
   takeConnections(take: (socket: Socket) => void): void;
-  /** Cuts connections that are still in their handshake. */
+  /** Closes connections that are still in their handshake. */
   cutFresh(): void;
 }
 

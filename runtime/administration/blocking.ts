@@ -74,7 +74,7 @@ export interface NewBlock {
   readonly until: number | undefined;
 }
 
-/** @returns each that is blocked now: of a user who is named by address all who have it */
+/** @returns all present blocks: for a user named by address, those of all users who have it */
 export async function blockTarget(
   deps: BlockingDeps,
   target: BlockTarget,

@@ -3,9 +3,9 @@ import { digestOf } from "../shared/canonical-json.ts";
 import type { Action, Asked } from "./kind.ts";
 
 interface Ending<T, D> extends Pick<Action<T, D>, "title" | "effect" | "target" | "details"> {
-  /** State before, for the record; the digest of the object where this is absent. */
+  /** State before, for the record; default: the digest of the object. */
   before?(deps: D, thing: T): string | undefined | Promise<string>;
-  /** @returns false: it was no longer there */
+  /** @returns false when it no longer existed */
   end(deps: D, thing: T, asked: Asked): Promise<boolean>;
 }
 

@@ -74,30 +74,30 @@ export interface SeenOfUser extends Seen {
   /** Names of devices, and IP addresses of sessions, by ID. */
   readonly deviceNames: ReadonlyMap<string, string>;
   readonly lastFrom: ReadonlyMap<string, string>;
-  /** @returns who has verified the name of a client; undefined: unverified */
+  /** @returns the verifier of a client's name; undefined: unverified */
   readonly vouchedBy: (clientId: string) => string | undefined;
   /** Addresses of the pages of a client and of a route. */
   readonly clientHref: (clientId: string) => string;
   readonly routeHref: (routeKey: string) => string;
 }
 
-/** The console's table. Texts of users and clients in its cells go through `foreignText`. */
+/** The console's table. Texts of users and clients in its cells pass through `foreignText`. */
 export interface ObjectTable<T, S> {
   /** `id` in the markup. */
   readonly id: string;
   readonly caption: (rows: number, isCut: boolean) => string;
   readonly columns: readonly (TableColumn & { cell(thing: T, seen: S): HtmlValue })[];
-  /** Instead of a table without rows. */
+  /** Shown instead of a table without rows. */
   readonly empty: Html;
 }
 
-/** A screen of its own. Other kinds are on pages of users and clients. */
+/** A separate screen. Other kinds are on pages of users and clients. */
 export interface OwnScreen {
   /** "Blocks" */
   readonly name: string;
   readonly group: NavigationGroupName;
   readonly icon: Icon;
-  /** No object belongs to an owner: only roles for everything see the screen. */
+  /** No object belongs to an owner: only roles for all owners see the screen. */
   readonly isUnowned?: true;
   /** Label of the filter by `kind`, and of the search. */
   readonly filter: { readonly kind?: readonly [label: string, all: string]; readonly search: string };
@@ -154,11 +154,11 @@ export interface Action<T, D> extends Change {
   run(deps: D, thing: T, asked: Asked): Promise<string | undefined>;
 }
 
-/** How objects of a kind are made. */
+/** Creation of an object of a kind. */
 export interface Creation<D> extends Change {
   readonly inputs: readonly Input[];
   ownerOf(values: ReadonlyMap<string, string>): string | undefined;
-  /** Records itself. @throws GatewayError with the kind's `wrong` code */
+  /** Writes its own record. @throws GatewayError with the kind's `wrong` code */
   run(
     deps: D,
     values: ReadonlyMap<string, string>,
@@ -194,7 +194,7 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
   readonly filters: readonly string[];
   /** Text of the command for an empty list. */
   readonly none: string;
-  /** Absent: the console has a page of another form. */
+  /** Absent: the console has another kind of page. */
   readonly table?: ObjectTable<T, S>;
   readonly screen?: OwnScreen;
   /** Its table is on the page of the user who owns these objects. */
@@ -209,27 +209,27 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
   readonly own?: OwnPart<T>;
   /** The code of errors about what was entered. */
   readonly wrong?: string;
-  /** Where a reason is required and there is none. */
+  /** Error message for a missing required reason. */
   readonly needsReason?: string;
   idOf(thing: T): string;
   /** The user whose email address is shown; undefined: none. */
   userOf(thing: T): string | undefined;
-  /** Owner of the configuration that it belongs to; undefined: only roles for everything count. */
+  /** Owner of the configuration that it belongs to; undefined: only roles for all owners apply. */
   ownerOf(thing: T): string | undefined;
-  /** How a console form names an object, where that is not its ID in the field `of`. */
+  /** How a console form identifies an object, if not by its ID in the field `of`. */
   readonly byForm?: {
     fieldsOf(thing: T): readonly (readonly [name: string, value: string])[];
     named(read: (name: string) => string): Named;
   };
   /** Texts that the console's search compares. */
   texts?(thing: T): readonly (string | undefined)[];
-  /** Whether this can be `after` of a request. */
+  /** Whether the text is a valid `after` of a request. */
   readonly isPlace: (after: string) => boolean;
-  /** Order of the command's table; that of `page` where it is absent. */
+  /** Order of the command's table; default: that of `page`. */
   inTable?(a: T, b: T): number;
   /** In a stable order. @throws GatewayError `store.unavailable` */
   page(deps: D, query: KindQuery): Promise<PageOf<T>>;
-  /** @param userId where only an object of this user is meant @throws GatewayError `store.unavailable` */
+  /** @param userId if only an object of this user is meant @throws GatewayError `store.unavailable` */
   find(deps: D, id: string, userId?: string): Promise<T | undefined>;
   readonly creation?: Creation<D>;
   readonly actions: readonly Action<T, D>[];

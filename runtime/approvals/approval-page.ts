@@ -112,7 +112,7 @@ const DECISIONS: ReadonlyMap<string, "approved" | "refused"> = new Map([
 
 const UNAVAILABLE = { code: "approval.unavailable", message: "Approvals cannot be looked up right now." } as const;
 
-/** The user's own calls that wait, on the user page. */
+/** The user's own pending calls, on the user page. */
 export function approvalSection({ approvals }: Pick<ApprovalPageDeps, "approvals">): UserSection {
   return async ({ user }) => {
     const waiting = await approvals.listWaiting(user.id);

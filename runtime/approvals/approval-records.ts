@@ -15,7 +15,7 @@ export const WAITING_SECONDS = 3600;
 export const DECIDED_SECONDS = 600;
 /** How long the outcome of a call is stored. */
 export const USED_SECONDS = 30 * 86_400;
-/** Longer than a call can wait for its approval and then come again. */
+/** Longer than a call can be pending and then be repeated. */
 export const POINTER_SECONDS = WAITING_SECONDS + 2 * DECIDED_SECONDS;
 
 /** How often a pending call checks for a decision, should the notification be lost. */
@@ -31,7 +31,7 @@ export interface ApprovalRecord {
   /** The caller: ID, display name, and client. */
   readonly userId: UserId;
   readonly userName: string;
-  /** "" for who has none. */
+  /** "" for a user without one. */
   readonly userEmail: string;
   /** "" for callers without one. */
   readonly clientId: string;
@@ -40,7 +40,7 @@ export interface ApprovalRecord {
   readonly routeName: string;
   /** Address of the MCP server. */
   readonly server: string;
-  /** Sealed: the query of that address, in which clients may send keys. */
+  /** Sealed: the query of that address, which may contain keys of the client. */
   readonly query?: string;
   readonly tool: string;
   /** Sealed: canonical JSON of the tool's arguments, numbers as written; see `givenToTool`. */
@@ -53,7 +53,7 @@ export interface ApprovalRecord {
   readonly askedAt: number;
   /** The same call was approved before, and its outcome is unknown. */
   readonly afterUnknown?: true;
-  /** Id and name of who decided. */
+  /** ID and name of the user who decided. */
   readonly decidedBy?: { readonly id: UserId; readonly name: string };
   readonly decidedAt?: number;
   /** For a used approval: unknown from the moment before the call is made until its response has been sent. */
@@ -81,13 +81,13 @@ export const queryOf = (key: string): string => `${key} query`;
 export const withFieldsOf = (key: string): string => `${key} fields`;
 export const givenOf = (key: string, given: string): string => (given.startsWith("[") ? withFieldsOf(key) : key);
 export const pointerKey = (hmac: string): string => `approval-of:${hmac}`;
-/** Whether a text can be the id of an approval. */
+/** Whether a text can be an approval's ID. */
 export const isApprovalId = (text: string): boolean => /^[A-Za-z0-9_-]{22}$/.test(text);
 
 /** Tag of approvals that another user must decide. */
 export const waitingTag = (userId: string): string => `asking:${userId}`;
 
-/** The same of all users. */
+/** The same for all users. */
 export const WAITING_TAG = "asking";
 
 export function askerOf({ userId, userEmail }: Pick<ApprovalRecord, "userId" | "userEmail">): {

@@ -5,7 +5,7 @@ import type { Keys } from "../shared/keys.ts";
 import { approvalKey, type ApprovalRecord, givenOf, queryOf } from "./approval-records.ts";
 import type { ApprovalState, AskedCall } from "./interfaces.ts";
 
-/** @returns undefined for one that was used: the same call needs another one */
+/** @returns undefined for a used approval: the same call needs another one */
 export function stateOf(found: StoredRecord<ApprovalRecord>, call: AskedCall): ApprovalState | undefined {
   const { value } = found;
   const id = found.key.slice(approvalKey("").length);

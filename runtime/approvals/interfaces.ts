@@ -4,7 +4,7 @@ import type { ApprovalNeed } from "../policy/facts.ts";
 import type { StoredRecord } from "../store/store.ts";
 import type { ApprovalRecord } from "./approval-records.ts";
 
-/** A call that policy lets pass once it is approved. */
+/** A call that policy allows after approval. */
 export interface AskedCall {
   readonly principal: Principal;
   /** server: the called address, with its query separately ("" or "?…"); to: the target of the call. */
@@ -19,7 +19,7 @@ export interface AskedCall {
   /** Canonical JSON of the arguments for the tool and its server, numbers as written; see `givenToTool`. */
   readonly given: string;
   readonly approvers: ApprovalNeed["approvers"];
-  /** Address of the page on which it is decided, without the id. */
+  /** Address of the decision page, without the ID. */
   readonly page: string;
 }
 

@@ -1,4 +1,4 @@
-/** Puts the parts of approvals together. */
+/** Assembles the parts of approvals. */
 import type { Endpoint } from "../http/endpoint.ts";
 import type { BrowserSessions, Csrf } from "../identity/interfaces.ts";
 import type { UserSection } from "../identity/users/user-endpoints.ts";

@@ -53,7 +53,7 @@ export function pageWaitingCalls(
   return pageOf(store, { prefix: approvalKey(""), tag }, page, toCall);
 }
 
-/** @returns undefined: there is none, or it no longer waits */
+/** @returns undefined when it does not exist, or is no longer pending */
 export async function findWaitingCall(store: Pick<Store, "get">, id: string): Promise<WaitingCall | undefined> {
   const record = isApprovalId(id) ? await store.get<ApprovalRecord>(approvalKey(id)) : undefined;
   return record?.value.state === "waiting" ? toCall(record) : undefined;

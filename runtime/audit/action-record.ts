@@ -24,7 +24,7 @@ export interface AdminAction {
   readonly before?: string | null | undefined;
   readonly after?: string | null | undefined;
   readonly reason?: string | undefined;
-  /** Absent: it was done. */
+  /** Absent: the action succeeded. */
   readonly outcome?: "refused" | "failed" | undefined;
 }
 

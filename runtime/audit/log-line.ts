@@ -132,7 +132,7 @@ function* repeatsIn(json: string): Iterable<readonly [name: string, depth: numbe
 
 /** Start of every line of the gateway. */
 export const LINE_START = Buffer.from('{"level":"');
-/** A line that was begun may have one in it, deep in a tool's arguments. */
+/** A partial line may contain such a text deep in a tool's arguments. */
 const MAX_TRIES = 16;
 
 export interface SplitLine {
@@ -142,7 +142,7 @@ export interface SplitLine {
   readonly rest: Buffer;
 }
 
-/** Parts a line from the unfinished one that it was appended to. */
+/** Splits a line from the partial one that it was appended to. */
 export function splitLine(bytes: Buffer): SplitLine {
   const whole = { torn: undefined, rest: bytes };
   let at = bytes.indexOf(LINE_START, 1);

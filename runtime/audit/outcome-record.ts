@@ -16,7 +16,7 @@ export interface OutcomeInput {
   readonly status: number;
   /** Origin of the failure; absent when the request got a good response or was denied by a rule. */
   readonly failedBy: "gateway" | "upstream" | "client" | undefined;
-  /** How the upstream failed; absent where it did not. */
+  /** How the upstream failed; absent if it did not. */
   readonly failure: string | undefined;
   readonly durationMs: number;
   /** Number of hidden and shown list entries; absent when no list was filtered. */

@@ -9,7 +9,7 @@ export interface RecordCopy {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** One of them: it reads the queue of the copies (`record-queue/`) at its own pace. */
+/** One consumer: it reads the queue of the copies (`record-queue/`) at its own pace. */
 export interface RecordConsumer extends Closable {
   /** Resolves when all accepted records are stored. */
   flush?(): Promise<void>;
@@ -19,7 +19,7 @@ export interface RecordConsumer extends Closable {
   status(): ConsumerStatus;
 }
 
-/** All of them, with their queue. */
+/** All consumers, with their queue. */
 export interface RecordConsumers extends Closable {
   /** Takes records in the order of the log; never throws, never waits. */
   take(copies: readonly RecordCopy[]): void;
@@ -29,7 +29,7 @@ export interface RecordConsumers extends Closable {
   status(): readonly ConsumerStatus[];
 }
 
-/** The operator's log, as the thread of the records hands it on. Messages are constants. */
+/** The operator's log, passed on by the records thread. Messages are constants. */
 export interface ConsumerLog {
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;

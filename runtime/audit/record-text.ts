@@ -1,4 +1,4 @@
-/** Texts of a record: JSON on one line, with nothing in it that a terminal or log viewer would obey. */
+/** Texts of a record: JSON on one line, without characters that a terminal or log viewer would obey. */
 import { escapeUnits } from "../shared/json/visible-text.ts";
 
 export function plainJsonText(text: string): string {

@@ -45,7 +45,7 @@ export interface RecordsOfThread {
   readonly isAudited: boolean;
   /** There are copies. */
   readonly wantsExtra: boolean;
-  /** Place of the line that was written last: outcomes name it. */
+  /** Position of the latest line: outcomes refer to it. */
   readonly lastSeq: number;
   /** Called after the response, so nothing waits for space in the queue. */
   writeOutcome(outcome: OutcomeInput): void;
@@ -69,7 +69,7 @@ export interface LineWriter extends RecordWriter {
 export interface RecordWriterOptions {
   /** "stdout", a file path (appended to, created with mode 640), or an open file descriptor, which stays open. */
   readonly destination: string | number;
-  /** A write failed (reported at the first failure of a row), or lines were lost at close. `queued` counts bytes. */
+  /** A write failed (called for the first failure in a row), or lines were lost at close. `queued` counts bytes. */
   readonly onError: (error: GatewayError, queued: number) => void;
   /** Bytes that may be queued before `write` makes callers wait. Default: 8 Mi. */
   readonly maxQueued?: number;
@@ -119,10 +119,10 @@ class FileWriter implements LineWriter {
   // record.
   #filling: Buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   #filled = 0;
-  /** Chunks that are full and wait for the write before them. */
+  /** Full chunks that wait for the previous write. */
   readonly #full: Buffer[] = [];
   #spare: Buffer | undefined;
-  /** Bytes queued and written since the start; the difference waits. */
+  /** Bytes queued and written since the start; the difference is pending. */
   #total = 0;
   #done = 0;
   #isWriting = false;
@@ -272,7 +272,7 @@ class FileWriter implements LineWriter {
 
   #retry(batch: Buffer, offset: number, waitMs: number, whenDone: () => void): void {
     if (this.#isClosed) return;
-    // The old file may never work again: a rotation is the way out.
+    // The old file may never work again, but a rotation can fix that.
     this.#useNextFile();
     this.#writeFrom(batch, offset, waitMs, whenDone);
   }

@@ -44,7 +44,7 @@ export interface RecordInput {
    * Name of the trusted issuer that verified the user, by an assertion or at sign-in; absent for the first provider.
    */
   readonly issuer?: string | undefined;
-  /** Names of the rules of that issuer that let a workload in. */
+  /** Names of that issuer's rules that admitted a workload. */
   readonly issuerRules?: readonly string[] | undefined;
   /** How the caller was authenticated: "session", "grant", "id-jag" …; absent for anonymous callers. */
   readonly authMethod?: string | undefined;
@@ -223,7 +223,7 @@ function argumentsField(input: RecordInput, redact?: RecordInput["redact"]): str
   return `,"mcp-tool-parameters":${isPrintable(text) ? text : oneLine(text)}`;
 }
 
-/** JSON text on one line, with nothing in it that a terminal or log viewer would obey. */
+/** JSON text on one line, without characters that a terminal or log viewer would obey. */
 function oneLine(json: string): string {
   try {
     return escapeMarks(JSON.stringify(JSON.parse(json)));
@@ -233,7 +233,7 @@ function oneLine(json: string): string {
   }
 }
 
-/** Bounded, and with nothing in it that a terminal or log viewer would obey. */
+/** Bounded, and without characters that a terminal or log viewer would obey. */
 export function jsonText(text: string): string {
   const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
   return plainJsonText(short);

@@ -3,7 +3,7 @@ import type { CompiledRoute } from "../config/compiled.ts";
 import type { Decision } from "../policy/facts.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** Those calls of the proxy's metrics that are listened to. */
+/** The observed calls of the proxy's metrics. */
 export interface TrafficMetrics {
   readonly answered: (route: CompiledRoute, status: number, durationMs: number) => void;
   readonly upstreamFailed: (route: CompiledRoute, failure: string) => void;

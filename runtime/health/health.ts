@@ -44,7 +44,7 @@ export interface HealthDeps {
   readonly log: Log;
 }
 
-/** Parts of the gateway that are opened later than this one. */
+/** Parts of the gateway that are opened later. */
 export interface Observed {
   readonly isDraining: () => boolean;
   readonly upstreams: () => readonly UpstreamStatus[];
@@ -136,7 +136,7 @@ export function startHealth({ store, storeHealth, id, bundle, isApart, clock, lo
 
 /** Lag of the event loop: the delay of every request while another one computes. */
 interface LoopMonitor extends Closable {
-  /** @returns milliseconds: 99 of 100 turns since the last call came no later */
+  /** @returns milliseconds: the 99th percentile of the delay since the last call */
   take(): number;
 }
 

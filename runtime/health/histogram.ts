@@ -3,11 +3,11 @@
  * processes can be added, and a quantile of the sum covers all of them.
  */
 
-/** Eight bounds a decade: a quantile is off by a sixth at most. */
+/** Eight bounds per decade: a quantile is off by a sixth at most. */
 const BOUNDS_PER_DECADE = 8;
-/** Milliseconds up to which the first bucket reaches. */
+/** Upper bound of the first bucket, in milliseconds. */
 const FIRST_MS = 0.1;
-/** The last one has all that took longer than the bound below it, 56 s. */
+/** The last one has all durations above 56 s, the bound below it. */
 export const BUCKETS = 48;
 
 /** Upper bound of a bucket in milliseconds. */
@@ -33,7 +33,7 @@ export function addDurations(a: Durations, b: Durations): Durations {
 
 /**
  * @param share 0.5 for the median
- * @returns milliseconds, between the bounds of the bucket it falls into; undefined where nothing was counted
+ * @returns milliseconds, between the bounds of the quantile's bucket; undefined when nothing was counted
  */
 export function quantileMs(durations: Durations, share: number): number | undefined {
   let total = 0;

@@ -76,7 +76,7 @@ export interface RefreshReport {
   readonly result: "refused" | "unavailable";
   readonly count: number;
   readonly lastAt: number;
-  /** Where it failed last, of upstreams. */
+  /** Upstreams only: the route of the last failure. */
   readonly route?: string;
 }
 

@@ -10,7 +10,10 @@ import { addRollups, type Rollup } from "./rollup.ts";
 import { type TierBlock, blocksOf, stepOf, type Tier } from "./tiers.ts";
 
 export interface TrafficReader {
-  /** @returns each step of the range, the oldest first; undefined where no process counted. @throws GatewayError `store.unavailable` */
+  /**
+   * @returns each step of the range, the oldest first; undefined where no process counted.
+   * @throws GatewayError `store.unavailable`
+   */
   read(tier: Tier): Promise<readonly TrafficStep[]>;
 }
 
@@ -20,7 +23,7 @@ export interface TrafficStep {
   readonly rollup: Rollup | undefined;
 }
 
-/** A process that hangs, or waits for the store, may still write. */
+/** A process that hangs, or waits for the store, may still write until then. */
 const SETTLED_AFTER_SECONDS = 300;
 const FRESH_SECONDS = 5;
 
@@ -72,7 +75,7 @@ function addUp(rollups: readonly Rollup[]): ReadonlyMap<number, Rollup> {
   );
 }
 
-/** @param found by their starts */
+/** @param found rollups by their starts */
 export function stepsOf(
   tier: Tier,
   from: number,

@@ -38,10 +38,10 @@ export interface Rollup {
   readonly start: number;
   /** Epoch seconds up to which it is counted; for a current span this is not its end. */
   readonly until: number;
-  /** "all", "owner:<name>" of those who have viewers of their own, "route:<key>" of the busiest. */
+  /** "all", "owner:<name>" of owners with viewers of their own, "route:<key>" of the busiest. */
   readonly scopes: Readonly<Record<string, ScopeCounts>>;
   readonly failures: readonly FailureCount[];
-  /** 99 of 100 turns of the event loop came no later than this, in the worst minute; by process. */
+  /** 99th percentile of the event loop's delay, in the worst minute; by process. */
   readonly loopMs: Readonly<Record<string, number>>;
 }
 
@@ -49,9 +49,9 @@ export const ALL = "all";
 export const routeScope = (key: string): string => `route:${key}`;
 export const ownerScope = (owner: string): string => `owner:${owner}`;
 
-/** Routes that a rollup names, of one process and of one minute. */
+/** Most routes in a rollup, per process and minute. */
 export const BUSIEST = 12;
-/** The same of several together. */
+/** Most routes in a sum of several. */
 const MAX_ROUTES = 48;
 const MAX_FAILURES = 32;
 const MAX_PROCESSES = 64;
@@ -60,7 +60,7 @@ export function numberOf({ counts }: ScopeCounts, counted: RollupCounts): number
   return counts[COUNTED.indexOf(counted)] ?? 0;
 }
 
-/** How busy a scope was. */
+/** Number of requests in a scope. */
 export function sumOf({ counts }: ScopeCounts): number {
   return counts.reduce((total, count) => total + count, 0);
 }

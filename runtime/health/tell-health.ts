@@ -19,7 +19,7 @@ const TAG = "health";
 const TELL_EVERY_MS = 10_000;
 /** Three reports may be lost before a process counts as silent … */
 export const SILENT_AFTER_SECONDS = 35;
-/** … and so long it is still shown. */
+/** … and then stays visible for this time. */
 const EXPIRES_AFTER_SECONDS = 120;
 
 export function healthKey(id: string): string {

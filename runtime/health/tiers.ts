@@ -5,7 +5,7 @@ export interface Tier {
   /** Also the name of the range in an address. */
   readonly name: "1h" | "6h" | "48h";
   readonly stepSeconds: number;
-  /** How many steps the range has. */
+  /** Number of steps in the range. */
   readonly steps: number;
 }
 
@@ -20,7 +20,7 @@ export const HEALTH_FORMATS = firstFormats(["health", "traffic"]);
 /** Steps whose records are listed together. */
 const BLOCK_STEPS = 15;
 
-/** Start of the step that this second is in. */
+/** Start of the step that contains this second. */
 export function stepOf({ stepSeconds }: Tier, seconds: number): number {
   return Math.floor(seconds / stepSeconds) * stepSeconds;
 }

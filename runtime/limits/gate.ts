@@ -41,7 +41,7 @@ export const MAX_TENDED = 500;
 /** Entries that an ending process returns, per limit; others count until they expire. */
 export const MAX_RETIRED = 500;
 
-/** Keys of one limit that a process remembers; of those beyond, each request waits for the store. */
+/** Most keys of one limit that a process remembers; for others, each request waits for the store. */
 export const MAX_KEYS = 20_000;
 
 /**

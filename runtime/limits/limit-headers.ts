@@ -26,7 +26,7 @@ export function retryAfterSeconds(retryAfterMs: number): number {
   return Math.max(1, Math.ceil((retryAfterMs - 1) / 1000));
 }
 
-/** Names have no character that would have to be escaped. */
+/** Names contain no character that must be escaped. */
 function policyItem({ name, most, windowMs }: RateLimit): string {
   return windowMs === undefined
     ? `"${name}";q=${most};qu="concurrency"`

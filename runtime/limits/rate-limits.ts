@@ -27,7 +27,7 @@ export interface LimitFacts {
 export interface OverLimit {
   readonly ok: false;
   readonly limit: RateLimit;
-  /** All limits that the request had to be within. */
+  /** All limits that applied to the request. */
   readonly limits: readonly RateLimit[];
   readonly retryAfterMs: number;
 }
@@ -108,7 +108,7 @@ export class RateLimits implements Closable {
     this.#timer.unref();
   }
 
-  /** A promise only where the store must be waited for. */
+  /** A promise only if it must wait for the store. */
   take(route: CompiledRoute, facts: LimitFacts): Admission | Promise<Admission> {
     const all = this.#gatesOf(route);
     const nowMs = this.#readClock();

@@ -39,7 +39,7 @@ interface RequestLimit {
   readonly countsAlone: boolean;
 }
 
-/** A slot is this part of the window, and an allotment at most that part of the limit. */
+/** A slot is this fraction of the window, and an allotment at most this fraction of the limit. */
 const PARTS = 10;
 /** An allotment is this fraction of the rest, so that no process holds the last few unused. */
 const SHARE = 4;
@@ -200,7 +200,7 @@ export class RequestGate implements Gate {
     return askInTurn(count, this.#askOnce);
   }
 
-  /** @returns whether there is more to ask */
+  /** @returns whether there is more to do */
   readonly #askOnce = async (count: Count): Promise<boolean> => {
     const askedAtMs = this.#clock.now();
     const setBacksBefore = this.#setBacks;
@@ -268,7 +268,7 @@ export class RequestGate implements Gate {
   /** Handles an unavailable store. */
   #fallBack(count: Count, spent: number, nowMs: number): void {
     count.mayAdvance = false;
-    // Those who have passed already count here, too.
+    // Earlier requests are also counted here.
     count.alone = allot(count.alone, nowMs, { ...this.#base, wanted: spent, spent }).entries;
     for (const resolve of count.waiting.splice(0)) resolve(this.#takeAlone(count, nowMs));
   }

@@ -15,7 +15,7 @@ import type { Store } from "../store/store.ts";
 
 export interface SharedCountsDeps {
   readonly store: Pick<Store, "allot">;
-  /** How many processes share the store by now. */
+  /** Number of processes that share the store now. */
   readonly countProcesses: () => Promise<number>;
   readonly clock: Clock;
   readonly log: Log;

@@ -50,7 +50,7 @@ interface Slots {
   readonly waiting: ((taken: Taken) => void)[];
 }
 
-/** How long the slots of a killed process are lost. */
+/** How long the slots of a killed process are unavailable. */
 export const HELD_MS = 30_000;
 const RENEW_MS = 10_000;
 /** When a slot becomes free is unknown; the same process admits the next request immediately. */
@@ -73,7 +73,7 @@ export class SlotGate implements Gate {
 
   constructor({ counts, clock, onAlone }: SlotGateDeps, limit: SlotLimit) {
     const { most } = limit;
-    // Another gate of this process may count the same under an older configuration.
+    // Another gate of this process may use the same count under an older configuration.
     const holder = `${counts.holder}.${randomSecret(6)}`;
     this.#shared = counts;
     this.#clock = clock;
@@ -112,7 +112,7 @@ export class SlotGate implements Gate {
     if (!slots || slots.using === 0) return;
     slots.using -= 1;
     slots.fullUntilMs = 0;
-    // A few stay in hand until they are renewed, for who comes next.
+    // A few spare slots are held until their renewal, for later requests.
     if (slots.holding - slots.using <= 2 * this.#inHand) return;
     slots.givesBack = true;
     void this.#ask(slots);
@@ -184,7 +184,7 @@ export class SlotGate implements Gate {
     return askInTurn(slots, this.#askOnce);
   }
 
-  /** @returns whether there is more to ask */
+  /** @returns whether there is more to do */
   readonly #askOnce = async (slots: Slots): Promise<boolean> => {
     const askedAtMs = this.#clock.now();
     const setBacksBefore = this.#setBacks;

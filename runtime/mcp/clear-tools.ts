@@ -25,7 +25,7 @@ export function clearTools(route: CompiledRoute, blocks: BlockedTools | undefine
   const known = checkOf(route);
   if (blocks?.hasTools(route.key) !== true) return known;
   const { isClearTool } = known;
-  // Seldom, and for a while: made for one message.
+  // Created per message: needed rarely, and only for a while.
   const isClearOfBlocks = lazily(() => toolNameCheck([{ in: blocks.blockedTools(route.key) }]));
   return { isClearTool: (name) => isClearOfBlocks(name) && (isClearTool === undefined || isClearTool(name)) };
 }
@@ -67,7 +67,7 @@ function toolMatches({ policy, toolScopes, limits = [] }: ToolRules): readonly S
   ];
 }
 
-/** Most routes never see a name that is not plain. */
+/** Most routes never see a name that is not plain, so the check is created on demand. */
 function lazily(make: () => ToolNameCheck): ToolNameCheck {
   let made: ToolNameCheck | undefined;
   return (name) => (made ??= make())(name);

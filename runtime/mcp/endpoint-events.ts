@@ -20,14 +20,14 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export class EndpointEvents {
   readonly #rewrite: (data: string) => string | undefined;
-  /** Chunks of the event that is not complete. */
+  /** Chunks of the incomplete event. */
   #held: Buffer[] = [];
   #heldBytes = 0;
   #state: "between" | "holding" | "watching" = "between";
   #line: number[] = [];
   #lineBytes = 0;
   #behindCr = false;
-  /** Bytes of the byte order mark that have come; undefined once it has, or when there is none. */
+  /** Bytes of the byte order mark received so far; undefined once it is complete, or when there is none. */
   #markBytes: number | undefined = 0;
   #type = "";
   #data: string[] = [];
@@ -118,7 +118,7 @@ export class EndpointEvents {
     const colon = line.indexOf(":");
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
-    // The last one counts; a line that was cut has another value than this.
+    // The last one counts; a truncated line has another value.
     if (name === "event") this.#type = isWhole ? value : "";
     else if (this.#state === "watching") return;
     // No address has a line break.
@@ -136,7 +136,7 @@ export class EndpointEvents {
     this.#heldBytes += rest.length;
     if (this.#heldBytes <= MAX_HELD_BYTES) return true;
     if (this.#type === ENDPOINT) return false;
-    // Far too long for an address: it passes, and must not turn into one.
+    // Far too long for an address: it passes, and must not become one.
     passed.push(...this.#held);
     this.#held = [];
     this.#data = [];

@@ -1,6 +1,6 @@
 /**
- * The members of a message that carry meaning, found in its bytes: positions only, nothing is checked here but the JSON
- * itself and keys that resemble known ones. Pure.
+ * Positions of the meaningful members of a message in its bytes. Checks only the JSON itself, and keys that resemble
+ * known ones. Pure.
  */
 import { PROTOCOL_VERSION, knownMember, knownMetaMember } from "./members.ts";
 import type { RefusalReason } from "./refusals.ts";

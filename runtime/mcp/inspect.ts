@@ -12,7 +12,7 @@ import { readMessageHeaders } from "./message-headers.ts";
 import { bodyTooLarge, refusal } from "./refusals.ts";
 import type { McpRefusal } from "./refusals.ts";
 
-/** `message` is absent for GET, HEAD and DELETE, which have no body and pass by identity policy. */
+/** `message` is absent for GET, HEAD and DELETE, which have no body, and are decided by identity policy. */
 export type Inspection = { readonly ok: true; readonly message: McpMessage | undefined } | McpRefusal;
 
 /**
@@ -34,7 +34,7 @@ export function inspect(
     else if (isBodyless) done(body.bytes.length === 0 ? BODYLESS : refusal("mcp-unexpected-body"));
     else done(read(exchange, body.bytes, options));
   };
-  // Without a timer of its own: it would be one for every message.
+  // Without a separate timer per message.
   readBodyInto(exchange, maxBytes, finish, Infinity);
 }
 

@@ -12,14 +12,14 @@ import type { Log } from "../shared/log.ts";
 import { toolLockOf } from "./tool-locks/tool-locks.ts";
 
 export interface ToolNotes {
-  /** Hidden, and not to be called: rules cannot decide about them. */
+  /** Hidden and denied, since rules cannot decide about them. */
   readonly unclear: readonly string[];
-  /** The name of a tool, and the one in a rule that does not cover it. */
+  /** The name of a tool, and the similar one in a rule that does not cover it. */
   readonly uncovered: readonly { readonly tool: string; readonly rule: string }[];
 }
 
 export interface ListedTools {
-  /** A list has a tool. @param isClear whether rules can decide about it */
+  /** A list contains a tool. @param isClear whether rules can decide about it */
   found(route: CompiledRoute, tool: string, isClear: boolean): void;
   /** Names of the tools that this process has seen in lists of a route, at most 300, hidden ones excepted. */
   namesOf(routeKey: string): readonly string[];
@@ -74,7 +74,7 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
     return { unclear: [...of.unclear].sort(), uncovered };
   };
 
-  /** @param listed names of tools that its server listed before */
+  /** @param listed names that the server listed earlier */
   const begin = (route: CompiledRoute, listed: ReadonlySet<string>): Known => ({
     route,
     names: new Set(listed),
@@ -127,7 +127,7 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
         if (of.findLookAlike) {
           for (const tool of new Set([...of.names, ...lockedTools(route)])) compare(of, tool);
         }
-        // Whether they are clear to these rules is found with the next list.
+        // The next list shows whether they are clear under these rules.
         for (const tool of same?.unclear ?? []) of.names.delete(tool);
         names += of.names.size;
       }

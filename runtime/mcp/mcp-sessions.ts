@@ -18,8 +18,8 @@ export interface SessionBinding {
 export interface McpSessions {
   /**
    * @param upstreamId value of the upstream's header
-   * @param presented the sealed id that the request carried, if any: the same session keeps the same text
-   * @returns undefined when the upstream's id is not 1–1024 visible ASCII characters, which no client would accept
+   * @param presented the sealed ID of the request, if any: the same session keeps the same text
+   * @returns undefined when the upstream's ID is not 1–1024 visible ASCII characters, which no client would accept
    */
   seal(upstreamId: string, binding: SessionBinding, presented?: string): string | undefined;
   /** @returns the upstream's ID; undefined for a foreign seal, and for one of another caller */

@@ -60,8 +60,8 @@ export function knownMember(scanner: JsonScanner): Member | "look-alike" | undef
 }
 
 /**
- * The same for the members of `_meta`, where only the protocol version has a meaning: applications have names of their
- * own there, and `task_id` is a usual one.
+ * The same for the members of `_meta`, where only the protocol version has a meaning: applications add their own names,
+ * and `task_id` is a common one.
  */
 export function knownMetaMember(scanner: JsonScanner): Member | "look-alike" | undefined {
   const exact = exactMember(scanner);

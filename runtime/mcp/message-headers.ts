@@ -71,7 +71,7 @@ export function isIdentityCoding(contentEncoding: string | undefined): boolean {
  */
 export function decodeMirror(value: string): string | undefined {
   if (!/^[\x20-\x7e\t]*$/.test(value)) return undefined;
-  // A value with only one half of the marker means itself.
+  // A value with only one half of the marker is literal.
   if (!value.startsWith(PREFIX) || !value.endsWith(SUFFIX) || value.length < PREFIX.length + SUFFIX.length)
     return value;
   const coded = value.slice(PREFIX.length, -SUFFIX.length);
@@ -82,7 +82,7 @@ export function decodeMirror(value: string): string | undefined {
   return Buffer.from(text).equals(bytes) ? text : undefined;
 }
 
-/** The other way round. */
+/** The inverse of `decodeMirror`. */
 export function encodeMirror(text: string): string {
   const isPlain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith(PREFIX);
   return isPlain ? text : PREFIX + Buffer.from(text).toString("base64") + SUFFIX;

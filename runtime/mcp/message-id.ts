@@ -11,13 +11,13 @@ export function idKey(json: string | undefined): string | undefined {
   if (json === undefined || INTEGER.test(json)) return json;
   const value = JSON.parse(json) as unknown;
   if (typeof value !== "number") return JSON.stringify(value);
-  // Larger ones are other numbers to a client that reads them exactly.
+  // A client that reads exactly distinguishes larger ones.
   return Number.isSafeInteger(value) ? String(value) : json;
 }
 
 const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
 
-/** @param one as JSON text, as is the other */
+/** @param one JSON text @param other JSON text */
 export function sameId(one: string | undefined, other: string | undefined): boolean {
   return one === other || idKey(one) === idKey(other);
 }

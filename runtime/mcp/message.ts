@@ -38,7 +38,7 @@ export interface McpMessage {
   readonly facts: McpFacts;
   /** The message follows revision 2026-07-28 or a later one: no sessions, closing the stream cancels. */
   readonly isModern: boolean;
-  /** The message as received, proven unambiguous. */
+  /** The message as received, known to be unambiguous. */
   readonly bytes: Buffer;
   /** Position of the tool's arguments in `bytes`; see `toolArguments`. */
   readonly argumentsSpan: TextSpan | undefined;
@@ -151,7 +151,7 @@ function completedFacts(bytes: Buffer, method: string, span: TextSpan | undefine
 
 const REF_MEMBERS: ReadonlySet<string> = new Set(["type", "name", "uri"]);
 
-/** A response to the server's request: `result` or `error`, and nothing of a request. */
+/** A response to the server's request: `result` or `error`, without members of a request. */
 function validateResponse(bytes: Buffer, envelope: Envelope, id: string | undefined): McpMessage | McpRefusal {
   const { result, error, params } = envelope;
   const isResult = result !== undefined && result.kind === "object" && error === undefined && id !== undefined;
@@ -205,7 +205,7 @@ export const METHODS: ReadonlySet<string> = new Set([
 ]);
 const FOLDED_METHODS: ReadonlySet<string> = new Set([...METHODS].map((method) => method.toLowerCase()));
 
-/** Visible ASCII: every method of MCP is, and nothing else can be compared loosely. */
+/** Visible ASCII: all methods of MCP are, and other characters could be compared loosely. */
 const METHOD = /^[\x21-\x7e]{1,256}$/;
 function isVersion2(bytes: Buffer, span: TextSpan | undefined): boolean {
   return plainText(bytes, span) === "2.0";
@@ -231,7 +231,10 @@ function plainText(bytes: Buffer, span: TextSpan | undefined): string | undefine
   return isPlain(text) ? text : undefined;
 }
 
-/** Text on which policy is decided: no lone surrogates, which parsers replace, no control characters, which C cuts at. */
+/**
+ * Text that policy can decide on: no lone surrogates, which parsers replace, no control characters, at which C
+ * truncates.
+ */
 export function isPlain(text: unknown): text is string {
   // oxlint-disable-next-line no-control-regex -- exactly these are meant
   return typeof text === "string" && !/[\0-\x1f\x7f-\x9f]/.test(text) && text.isWellFormed();

@@ -15,7 +15,7 @@ import type { MessageHeaders } from "./message-headers.ts";
 export interface Mirrored {
   readonly isRequest: boolean;
   readonly method: string | undefined;
-  /** `_meta` claims a protocol version, text or not. */
+  /** Whether `_meta` has a protocol version, text or not. */
   readonly hasVersion: boolean;
   readonly version: string | undefined;
   readonly name: string | undefined;
@@ -68,7 +68,7 @@ function isNameOf(value: string | undefined, body: Mirrored): boolean {
     case "tasks/cancel":
       return value === body.taskId;
     default:
-      // Extensions may mirror one of the same members for methods that we do not know.
+      // Extensions may mirror one of the same members for unknown methods.
       return value === body.name || value === body.uri || value === body.taskId;
   }
 }
@@ -127,7 +127,7 @@ function collect(value: unknown, found: Found): void {
   }
 }
 
-/** Equal for a value and the header that repeats it; integers compare as numbers. */
+/** Equal for a value and its header; integers compare as numbers. */
 function keyOf(value: unknown): string | undefined {
   if (typeof value === "string" || typeof value === "boolean") return `=${value}`;
   if (typeof value === "number") return numberKey(String(value));

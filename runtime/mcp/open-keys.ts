@@ -3,7 +3,7 @@ import { ScanError } from "./scan-error.ts";
 
 /** Limit for the members of all open objects together. */
 const MAX_OPEN_MEMBERS = 10_000;
-/** Up to here keys are compared one with the other; past it by Sets, so that many keys do not cost their square. */
+/** Up to this number keys are compared one by one; above it with Sets, so that many keys do not cost quadratic time. */
 const MAX_COMPARED = 16;
 
 /** Positions instead of texts: most keys are never needed as text. */
@@ -105,7 +105,7 @@ export class OpenKeys {
       hashes = new Set(this.hashes.subarray(mark, index));
       this.hashSets[depth] = hashes;
     }
-    // Another hash is another key, and no text has to be made to see that.
+    // A different hash proves a different key, without creating a text.
     if (this.sets[depth] !== undefined || hashes.has(this.hash)) this.lookUpText(mark, index, depth);
     else hashes.add(this.hash);
   }

@@ -22,7 +22,7 @@ export interface WireAnswer {
   readonly body: string;
 }
 
-/** Outside −32768…−32000, which JSON-RPC and MCP keep for themselves. */
+/** Outside −32768…−32000, which JSON-RPC and MCP reserve. */
 export const ACCESS_DENIED_CODE = -31403;
 
 /** Also a code of the gateway; the digits are those of HTTP. */
@@ -48,7 +48,7 @@ function lockedWord({ method, prompt }: McpMessage["facts"] = {}): string {
   return method === "completion/complete" ? "resource template" : "skill";
 }
 
-/** 400, 405, 413 or 415 with a JSON-RPC error; with the request's id when it could be read. */
+/** 400, 405, 413 or 415 with a JSON-RPC error; with the request's ID if it could be read. */
 export function refusalAnswer(refused: McpRefusal, requestId: string): WireAnswer {
   const { status, code, text, reason, id } = refused;
   const headers = status === 405 ? [...HEADERS, "allow", "GET, POST, DELETE, OPTIONS"] : HEADERS;
@@ -147,9 +147,9 @@ export interface ApprovalQuestion {
 }
 
 /**
- * The same for clients that can put a question before their user (MCP 2026-07-28, `input_required`).
+ * The same for clients that can ask their user a question (MCP 2026-07-28, `input_required`).
  *
- * @param question undefined: it was put already, and the client only comes again
+ * @param question undefined: it was already asked, and the client is only repeating the call
  */
 export function inputRequiredAnswer(
   message: McpMessage | undefined,

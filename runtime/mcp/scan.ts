@@ -16,7 +16,7 @@ export interface TextSpan {
   readonly kind: ValueKind;
   readonly start: number;
   readonly end: number;
-  /** Text with a backslash in it. */
+  /** Whether the text contains a backslash. */
   readonly isEscaped: boolean;
 }
 
@@ -48,7 +48,7 @@ export class JsonScanner {
     this.keys.start(bytes);
   }
 
-  /** Lets go of the bytes. */
+  /** Drops the reference to the bytes. */
   release(): void {
     this.start(NOTHING);
   }
@@ -116,7 +116,7 @@ export class JsonScanner {
       : { kind, start, end: this.pos, isEscaped: false };
   }
 
-  /** Walks over the next value, whatever it is: one loop for all that is in it, or a call for each would cost more than it. */
+  /** Walks over the next value of any kind, in one loop: a call for each nested value would cost more than the walk. */
   skipValue(): void {
     const { bytes, end, marks } = this;
     const outer = this.depth;

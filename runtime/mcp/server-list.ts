@@ -30,7 +30,7 @@ const MAX_BODY_BYTES = 64 * 1024;
 
 export interface ServerListDeps {
   readonly authenticator: Pick<Authenticator, "bearer" | "cookie">;
-  /** Has the user completed the upstream OAuth flow of a route that needs one? */
+  /** Whether the user has connected an account at the upstream of a route that needs one. */
   readonly isConnected: (user: User, route: CompiledRoute) => Promise<boolean>;
   /** Ends the user's connection to the upstream of a route. */
   readonly disconnect: (userId: string, route: CompiledRoute) => Promise<boolean>;
@@ -39,7 +39,7 @@ export interface ServerListDeps {
   readonly log: Log;
 }
 
-/** Keys exactly as the requirements have them. */
+/** Keys exactly as in the requirements. */
 interface ListedServer {
   readonly name: string;
   readonly url: string;
@@ -167,7 +167,7 @@ function originOf(snapshot: Snapshot, host: string): string | undefined {
 }
 
 async function readUrls(exchange: Exchange): Promise<ReadonlySet<string> | undefined> {
-  // Forms of other sites can be sent as text, but not as JSON.
+  // Other sites can send forms as text, but not as JSON.
   if (!/^application\/json\s*(?:;|$)/i.test(exchange.header("content-type") ?? "")) return undefined;
   const body = await readBody(exchange, MAX_BODY_BYTES);
   if (!body.ok) return undefined;

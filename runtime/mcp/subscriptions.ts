@@ -24,7 +24,7 @@ export function readSubscriptions(bytes: Buffer): readonly string[] | "unreadabl
   return Array.isArray(value) && value.every(isPlain) ? value : "unreadable";
 }
 
-/** The same message, asking for these. @param bytes of which `readSubscriptions` returned some */
+/** The same message, for these URIs. @param bytes for which `readSubscriptions` returned some */
 export function withSubscriptions(bytes: Buffer, uris: readonly string[]): Buffer {
   const text = bytes.toString("utf8");
   const [start, end] = spanAt(text, PLACE);

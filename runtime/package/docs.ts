@@ -1,4 +1,4 @@
-/** The provider's documentation in the layout that a registry shows, made from the schema and so from the Field tree. */
+/** The provider's documentation in a registry's layout, generated from the schema and so from the Field tree. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 

@@ -8,7 +8,7 @@ import { LAUNCHER, PROVIDER_FILE } from "../terraform/launcher.ts";
 import type { Component } from "./sbom.ts";
 import type { ZipEntry } from "./zip.ts";
 
-/** Name of a platform as Terraform writes it. */
+/** Terraform's name of a platform. */
 export type Platform = `${"linux" | "darwin"}_${"amd64" | "arm64"}`;
 
 export const PLATFORMS: readonly Platform[] = ["linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"];
@@ -21,7 +21,7 @@ export interface ProviderFiles {
   readonly bundle: string;
   /** Path of the licenses of its contents. */
   readonly licenses: string;
-  /** "terraform-provider-gateway_v1.2.3": Terraform finds the executable by it. */
+  /** "terraform-provider-gateway_v1.2.3": Terraform searches for this name. */
   readonly name: string;
 }
 
@@ -36,7 +36,7 @@ export async function filesFor(platform: Platform, files: ProviderFiles): Promis
   return [{ name: files.name, content: Buffer.from(LAUNCHER), mode: 0o755 }, bundle, licenses];
 }
 
-/** Node as a part of the self-contained executable, for bills of materials; undefined where none is made here. */
+/** Node as a part of the self-contained executable, for bills of materials; undefined if none is made here. */
 export function embeddedNode(platforms: readonly Platform[]): Component | undefined {
   if (!platforms.includes(SELF_CONTAINED) || !canBuildHere()) return undefined;
   return {

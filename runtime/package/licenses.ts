@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const PACKAGE = /^(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 
-/** A package on the disk. */
+/** An installed package. */
 export interface InstalledPackage {
   /** "@scope/name@1.2.3", as bills of materials refer to it. */
   readonly ref: string;
@@ -11,7 +11,7 @@ export interface InstalledPackage {
 }
 
 /**
- * The packages that a bundle was made from.
+ * The packages that a bundle contains.
  *
  * @param inputs paths of bundled files below `root`
  */
@@ -28,7 +28,7 @@ export async function packagesOf(root: string, inputs: readonly string[]): Promi
 /**
  * The packages of the lock file with these names and versions.
  *
- * @param refs as bills of materials have them
+ * @param refs from bills of materials
  */
 export async function installedPackages(root: string, refs: readonly string[]): Promise<readonly InstalledPackage[]> {
   const { packages } = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
@@ -36,7 +36,7 @@ export async function installedPackages(root: string, refs: readonly string[]): 
   };
   const places = new Map(
     Object.entries(packages)
-      // Any of several places will do.
+      // Any of several locations is fine.
       .toReversed()
       .map(([place, { version = "" }]) => [
         `${place.slice(place.lastIndexOf("node_modules/") + 13)}@${version}`,

@@ -12,14 +12,11 @@ import { type Signer, signSums } from "./sign.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/**
- * @param directory emptied first
- * @returns who signed
- */
+/** @param directory emptied first @returns the signer */
 export async function packageNpm(directory: string): Promise<Signer> {
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
-  // Builds first: package.json has that as `prepack`.
+  // Builds first: package.json runs the build as `prepack`.
   execFileSync("npm", ["pack", "--silent", "--pack-destination", directory], { cwd: ROOT, stdio: ["ignore", 2, 2] });
   await copyFile(join(ROOT, "dist/sbom.cdx.json"), join(directory, `gateform-${VERSION}.cdx.json`));
   return signSums(directory, `gateform-${VERSION}_SHA256SUMS`);

@@ -12,7 +12,7 @@ import { argumentParts, terraformParts } from "./pages/terraform.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** @returns path from the root → text as it should be */
+/** @returns path from the root → generated text */
 export function madePages(): ReadonlyMap<string, string> {
   const filled = (path: string, parts: Readonly<Record<string, string>>): readonly [string, string] => [
     path,

@@ -11,7 +11,7 @@ import { basename, dirname, join } from "node:path";
 
 import { build, type Plugin } from "esbuild";
 
-/** How a source names the file of a thread or a worker (shared/thread.ts). */
+/** Names of thread and worker files in sources (shared/thread.ts). */
 const STARTED = /\b(?:startThread|programUrl)\(import\.meta\.url, "([\w-]+)"/g;
 
 /** Packages that users install if they need the features. */
@@ -74,7 +74,7 @@ export async function writePrograms(root: string, outdir: string): Promise<reado
   return Object.keys(metafile.inputs);
 }
 
-/** Sources that others start as threads and processes. */
+/** Sources that are started as threads and processes. */
 async function startedFiles(root: string): Promise<readonly string[]> {
   const files = await readdir(join(root, "runtime"), { recursive: true });
   const found: string[] = [];

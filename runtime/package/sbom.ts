@@ -39,7 +39,7 @@ export interface Product {
   readonly version: string;
   readonly description: string;
   readonly purl?: string;
-  /** "application" when absent. */
+  /** Default: "application". */
   readonly type?: "container";
 }
 

@@ -17,7 +17,7 @@ const LOCAL_HEADER = 0x04034b50;
 const CENTRAL_HEADER = 0x02014b50;
 const END_OF_DIRECTORY = 0x06054b50;
 const DEFLATED = 8;
-/** Version 2.0 of the format, which has deflation. */
+/** Version 2.0 of the format, the first with deflation. */
 const VERSION = 20;
 /** "Made by" Unix: the permission bits below apply. */
 const UNIX = 3 << 8;

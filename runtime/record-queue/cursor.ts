@@ -1,4 +1,4 @@
-/** How far one receiver is in one slot, and which records of the slot it does not get. */
+/** Position of one receiver in one slot, and the slot's records that it does not get. */
 import type { RecordCopy } from "../audit/record-consumer.ts";
 import type { RecentValues } from "./recent-values.ts";
 import { type Loss, parseLosses } from "./losses.ts";
@@ -39,7 +39,7 @@ export class Cursor {
   readonly #recent: RecentValues | undefined;
   #position: Position;
 
-  /** @param name of its files @param recent of the slot's own process */
+  /** @param name of its files @param recent values of the slot's own process */
   constructor(slot: Slot, name: string, onCommit: () => void, recent?: RecentValues) {
     this.slot = slot;
     this.isLegacy = name === "";
@@ -70,7 +70,7 @@ export class Cursor {
     return this.waiting === 0 && this.losses.length === 0;
   }
 
-  /** One more record in the slot, which is for this receiver. */
+  /** Counts one more record for this receiver. */
   add(bytes: number): void {
     this.waiting += 1;
     this.bytes += bytes;
@@ -147,7 +147,7 @@ export class Cursor {
     return this.losses.find(({ from, at = Infinity }) => from <= number && number < at);
   }
 
-  /** How far it is in a segment. */
+  /** Position within a segment. */
   #within({ number, records, bytes }: Segment): Position {
     const { segment, offset, records: done } = this.#position;
     if (number > segment) return { segment: number, offset: 0, records: 0 };

@@ -1,4 +1,6 @@
-/** A line of the queue: the JSON of a record and, after a tab, a note for the record store. JSON has no tab of its own. */
+/**
+ * A line of the queue: the JSON of a record and, after a tab, a note for the record store. The JSON contains no tab.
+ */
 import type { RecordCopy } from "../audit/record-consumer.ts";
 import { parseObject } from "../shared/is-record.ts";
 
@@ -6,7 +8,7 @@ export interface QueueLine {
   /** JSON */
   readonly text: string;
   readonly note: string | undefined;
-  /** Undefined where the text is not a JSON object. */
+  /** Undefined unless the text is a JSON object. */
   readonly value: RecordCopy["value"] | undefined;
 }
 

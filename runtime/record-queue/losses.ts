@@ -20,11 +20,11 @@ export interface Loss {
   lost: number;
   readonly sinceMs: number;
   untilMs: number;
-  /** Records of the slot with these numbers are not for the receiver, up to `at`. */
+  /** The receiver does not get records from this number up to `at`. */
   readonly from: number;
   /** The loss is reported before this record; undefined: it is still growing. */
   at: number | undefined;
-  /** When it was over: the time of its record. */
+  /** When the loss ended: the time of its record. */
   toldMs: number | undefined;
 }
 

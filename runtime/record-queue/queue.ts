@@ -43,7 +43,7 @@ export interface QueueOptions {
   readonly adoptEveryMs?: number | undefined;
 }
 
-/** No name of a sink. Each process has a slot in it. */
+/** Not a valid name of a sink. Each process has a slot in it. */
 const QUEUE_DIRECTORY = "_queue";
 const MAX_SEGMENT_BYTES = 8 << 20;
 const MAX_PENDING_BYTES = 16 << 20;
@@ -224,6 +224,6 @@ function removeSpool(path: string): void {
   try {
     rmdirSync(dirname(path));
   } catch {
-    // There are others in it.
+    // Other slots remain in it.
   }
 }

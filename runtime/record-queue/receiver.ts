@@ -9,11 +9,11 @@ export interface ReceiverOptions {
   readonly name: string;
   /** Name of its files in a slot: unique per receiver. */
   readonly fileName: string;
-  /** Bytes of records that wait for it. */
+  /** Limit for its pending records, in bytes. */
   readonly maxBytes: number;
   /** Directory in which an earlier version stored its pending records. */
   readonly legacyDirectory?: string;
-  /** Records are lost to it from now on. */
+  /** The receiver loses records from now on. */
   readonly onLosing: (loss: Loss) => void;
   /** A loss that is over and reported at its position. */
   readonly onLost: (loss: Loss) => void;
@@ -29,7 +29,7 @@ export interface ReceiverDeps {
   readonly clock: Clock;
   /** Writes to the authorization log: a line with its line end. */
   readonly record: ((line: string) => void) | undefined;
-  /** Number of the record that is put next. */
+  /** Number of the next record. */
   readonly next: () => number;
 }
 
@@ -69,7 +69,7 @@ export class Receiver {
     return this.#left.reduce((sum, { waiting }) => sum + waiting, this.#deps.own.waiting);
   }
 
-  /** Number of the record that is put next. */
+  /** Number of the next record. */
   get next(): number {
     return this.#deps.next();
   }
@@ -115,7 +115,7 @@ export class Receiver {
     this.#restore(this.#deps.own);
   }
 
-  /** @returns whether the next record is for it */
+  /** @returns whether the receiver gets the next record */
   offer(bytes: number, hasRoom: boolean): boolean {
     const { own, options, segmentBytes } = this.#deps;
     // While records are missing, nothing is queued after them: the gap is reported first, at its position.

@@ -1,7 +1,7 @@
-/** The newest records as values, so that a receiver that keeps up parses nothing. */
+/** The newest records, parsed, so that a receiver that keeps up parses nothing. */
 import type { RecordCopy } from "../audit/record-consumer.ts";
 
-/** About those of one batch of the record store. */
+/** About one batch of the record store. */
 const MOST = 2_048;
 
 export class RecentValues {

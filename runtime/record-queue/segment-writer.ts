@@ -12,14 +12,14 @@ import type { SlotWriter } from "./slot.ts";
 
 export interface SegmentWriterOptions {
   readonly slot: DiskSlot;
-  /** A file of more is followed by the next one. */
+  /** Size at which the next file starts. */
   readonly segmentBytes: number;
   readonly maxPendingBytes: number;
   readonly retryMs: number;
   readonly onWritten: () => void;
   /** A file is complete: it is removed unless a receiver needs it. */
   readonly onComplete: () => void;
-  /** The first of a row; undefined: it works again. */
+  /** Called for the first failure in a row; undefined: it works again. */
   readonly onFailing: (error: unknown) => void;
 }
 

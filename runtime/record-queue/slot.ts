@@ -1,6 +1,6 @@
 /**
- * Records that wait for their receivers: segments of lines, in the order of the log. Each record has a number, which grows and
- * is never used twice in a slot; a segment is called by the number of its first one.
+ * Records that are pending for their receivers: segments of lines, in the order of the log. Each record has a number,
+ * which grows and is never reused in a slot; a segment is named by the number of its first one.
  */
 
 export interface Position {
@@ -15,7 +15,7 @@ export interface Segment {
   /** Readable bytes and records. */
   bytes: number;
   records: number;
-  /** Nothing more is written to it. */
+  /** Whether it is finished. */
   isComplete: boolean;
 }
 
@@ -46,12 +46,12 @@ export interface SlotReader {
 export interface Slot {
   /** Sorted by number. */
   readonly segments: readonly Segment[];
-  /** Number of the record that is written next. */
+  /** Number of the next record. */
   readonly end: number;
   openReader(name: string): SlotReader;
   /** Removes a segment that all receivers have read. */
   remove(segment: Segment): void;
-  /** Another process may have it. */
+  /** Releases the slot for another process. */
   release(): void;
 }
 

@@ -15,9 +15,9 @@ import { errorText } from "../shared/errors.ts";
 import type { Sender, SendResult, SpooledRecord } from "./sender.ts";
 
 export interface DeliveryTiming {
-  /** Records gather for so long before they are sent. */
+  /** Time for collecting records before they are sent. */
   readonly lingerMs: number;
-  /** After the first failure; doubles. */
+  /** Pause after the first failure; doubles. */
   readonly firstRetryMs: number;
   readonly longestRetryMs: number;
   /** 0 … 1 */
@@ -95,7 +95,7 @@ export class Delivery {
     }
   }
 
-  /** @returns after how many milliseconds to try again; gather: wait for more; idle: nothing waits */
+  /** @returns milliseconds until the next attempt; gather: wait for more; idle: nothing is pending */
   async #step(): Promise<number | "again" | "gather" | "idle"> {
     const { receiver, sender, onAway } = this.#deps;
     const batch = await receiver.read(this.#maxRecords, sender.maxBytes, this.#next);

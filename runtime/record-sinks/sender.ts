@@ -5,7 +5,7 @@ export type SendResult =
   | { readonly outcome: "taken"; readonly rejected?: number; readonly reason?: string }
   /** Rejects all or some of these records; may accept others. */
   | { readonly outcome: "refused"; readonly reason: string }
-  /** The receiver, or the way to it. */
+  /** A failure of the destination, or of the connection. */
   | { readonly outcome: "away"; readonly reason: string; readonly retryAfterMs?: number };
 
 export interface SpooledRecord {

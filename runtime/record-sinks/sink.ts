@@ -27,7 +27,7 @@ export interface RecordSinkDeps {
   readonly closeWithinMs?: number | undefined;
   /** For syslog, see there. */
   readonly quietMs?: number | undefined;
-  /** Instead of the one for the kind of target. */
+  /** Replaces the sender for the kind of target. */
   readonly sender?: Sender | undefined;
 }
 

@@ -17,13 +17,15 @@ export interface LateOutcome {
   /** Part of its text, with a comma or a brace after it; unique among the texts with this ID. */
   readonly mark: string;
   readonly result: string;
-  /** Null: as it was decided. */
+  /** Null: the outcome of the decision stays. */
   readonly outcome: number | null;
 }
 
-/** One writer; several may work on one database. Opened by the first call, and again by the first one after a failure. */
+/**
+ * One writer; several may use one database. Opened by the first call, and reopened by the first one after a failure.
+ */
 export interface RecordBackEnd extends Closable {
-  /** All of it or nothing; a record that was written already is not written again. @throws `BackEndError` */
+  /** Writes all of it or nothing; skips records that are already stored. @throws `BackEndError` */
   write(batch: Batch): Promise<void>;
   /**
    * Does one piece of background work: a segment to drop, an index to create.
@@ -33,7 +35,7 @@ export interface RecordBackEnd extends Closable {
   maintain(now: number): Promise<boolean>;
 }
 
-/** Where the records lie. Plain: it is handed to threads. */
+/** Location of the records. Plain data, for other threads. */
 export type RecordPlace =
   | { readonly kind: "sqlite"; readonly path: string; readonly isTemporary: boolean }
   | { readonly kind: "postgres"; readonly url: string };
@@ -43,7 +45,7 @@ export interface RecordStoreOptions extends Bounds {
 }
 
 export class BackEndError extends Error {
-  /** busy: another writer has its turn, and nothing is wrong. */
+  /** busy: another writer is active, which is not a problem. */
   readonly reason: "busy" | "failed";
 
   constructor(reason: "busy" | "failed", message: string, options?: ErrorOptions) {

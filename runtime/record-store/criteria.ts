@@ -1,12 +1,12 @@
-/** A question as conditions of rows. */
+/** A query as conditions on rows. */
 import { lowerAscii } from "../shared/ascii.ts";
 import type { RecordQuery } from "./record-reader.ts";
 import { type Column, kindNumber, nameNumber, outcomeNumber } from "./row.ts";
 
-/** Rows that have one of these in a column. */
+/** Rows with one of these values in a column. */
 export interface Criterion {
   readonly alternatives: readonly { readonly column: Column; readonly value: number; readonly but?: string }[];
-  /** The same as a condition of a row, which no index is used for. */
+  /** The same as a condition on a row, without an index. */
   readonly condition: string;
   readonly values: readonly number[];
   /** Null is also searched, and no index contains it. */
@@ -27,7 +27,7 @@ export function criteriaOf({
   if (user !== undefined) {
     const usr = nameNumber(user);
     criteria.push({
-      // Once each: an id may be an address.
+      // One query each: an ID may also be an address.
       alternatives: [
         { column: "usr", value: usr },
         { column: "mail", value: nameNumber(lowerAscii(user)), but: `(usr IS NULL OR usr <> ${usr})` },
@@ -61,5 +61,5 @@ function oneOf(column: Column, values: readonly (number | null)[]): Criterion {
   };
 }
 
-/** More than that are looked for row by row. */
+/** With more values, rows are checked one by one. */
 const MAX_ALTERNATIVES = 8;

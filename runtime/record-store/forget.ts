@@ -9,7 +9,7 @@ import { forgetInFile } from "./sqlite/sqlite-forget.ts";
 import type { Forgetting } from "./forgetting.ts";
 import { parseObject } from "../shared/is-record.ts";
 
-/** @returns how many went @throws GatewayError `records.unavailable` */
+/** @returns number of erased records @throws GatewayError `records.unavailable` */
 export async function forgetRecords({ place }: Pick<RecordStoreOptions, "place">, names: UserNames): Promise<number> {
   try {
     const forgetting = forgettingOf(names);

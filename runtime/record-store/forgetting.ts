@@ -1,4 +1,4 @@
-/** One segment's rows: which may be about the user, and whether one is. */
+/** Erasure in one segment: selects rows that may be about the user, and decides about one. */
 export interface Forgetting {
   /** A condition of rows `f` (facts) and `t` (texts) with "?" for its values. */
   readonly condition: (contains: (text: string) => string) => string;

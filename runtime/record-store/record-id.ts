@@ -35,7 +35,10 @@ export function nextId(id: bigint): bigint {
   return id + (1n << WRITER_BITS);
 }
 
-/** @param instance run of a process @param seq place in its log @returns the same each time; another record may have it, too */
+/**
+ * @param instance run of a process @param seq position in its log @returns the same each time; another record may
+ *   also have it
+ */
 export function recordId(timeMs: number, instance: string, seq: number): bigint {
   const count = Number.isSafeInteger(seq) ? Math.abs(seq) % COUNTS : 0;
   return firstIdAt(timeMs) | BigInt(count * WRITERS + writerOf(instance));

@@ -24,9 +24,9 @@ export interface KeeperDeps {
   readonly flushMs?: number | undefined;
 }
 
-/** Lines that are written without waiting for more; an outcome is one, too. */
+/** Number of lines that are written without waiting for more; an outcome is also a line. */
 const FLUSH_AT = 1_000;
-/** Lines of one transaction, while many wait. */
+/** Lines per transaction when many are pending. */
 const MAX_BATCH = 2_000;
 const MAX_BATCH_BYTES = 4 << 20;
 const BUSY_RETRY_MS = 50;
@@ -176,7 +176,7 @@ export class RecordKeeper implements RecordConsumer {
       if (this.#untended >= TEND_AFTER) void this.#tend();
       if (receiver.waiting < FLUSH_AT && this.#flushes.length === 0 && !this.#closing)
         return receiver.waiting > 0 ? flushMs : undefined;
-      // Others in this thread, and others that write, have their turn.
+      // Lets other tasks of this thread and other writers run.
       await new Promise(setImmediate);
     }
   }

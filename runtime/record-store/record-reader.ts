@@ -37,7 +37,7 @@ export interface RecordQuery {
   readonly kind?: KeptRecord["kind"];
   /** From this time on, inclusive … */
   readonly sinceMs?: number;
-  /** … and before this one. */
+  /** … and before this time. */
   readonly untilMs?: number;
   /** Id or email. */
   readonly user?: string;
@@ -52,7 +52,7 @@ export interface RecordQuery {
   readonly order: "newest" | "oldest";
   /** 1 to 200. */
   readonly limit: number;
-  /** `next` of an earlier page of the same question. */
+  /** `next` of an earlier page of the same query. */
   readonly cursor?: string;
 }
 

@@ -32,7 +32,7 @@ export function openRecordReader(
     : createSqliteReader({ path: place.path, maxAgeMs, ...limits });
 }
 
-/** Temporary files of processes that were killed. */
+/** Removes temporary files of killed processes. */
 function removeAbandoned(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = Number(TEMPORARY.exec(name)?.[1]);

@@ -16,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export interface ReadRecords {
   readonly rows: readonly Row[];
-  /** Outcomes of decisions that were read before. */
+  /** Outcomes of decisions in earlier batches. */
   readonly ended: readonly LateOutcome[];
   /** Number of lines that are not records. */
   readonly damaged: number;
@@ -42,7 +42,7 @@ export function createDecisionTimes(): (value: Fields) => string | undefined {
   };
 }
 
-/** @param lines of the queue @param now for records without a time @param valueAt of those that need not be parsed */
+/** @param lines of the queue @param now for records without a time @param valueAt parsed values, where available */
 export function readRecords(
   lines: readonly string[],
   now: number,
@@ -59,7 +59,7 @@ export function readRecords(
       continue;
     }
     const { message } = value;
-    // Places and signatures of the log are about the log.
+    // Records about the log itself have no place in the store.
     if (typeof message === "string" && message.startsWith("audit ")) continue;
     if (message === OUTCOME_MESSAGE) {
       const result = resultOf(value);
@@ -90,13 +90,13 @@ function resultOf(value: Fields): NonNullable<KeptRecord["result"]> | undefined 
   };
 }
 
-/** Writes it into the row. */
+/** Adds it to the row. */
 function join(row: Row, result: NonNullable<KeptRecord["result"]>): void {
   row.result = JSON.stringify(result);
   row.outcome ??= outcomeOf(result);
 }
 
-/** @param decidedMs not a number where that is not known */
+/** @param decidedMs NaN if unknown */
 function endedOf(value: Fields, result: NonNullable<KeptRecord["result"]>, decidedMs: number): readonly LateOutcome[] {
   const { instance, of } = value;
   if (Number.isNaN(decidedMs) || typeof of !== "number") return [];

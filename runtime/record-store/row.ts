@@ -13,16 +13,16 @@ import { ownerOfRoute } from "../shared/route-key.ts";
 import { formatId, recordId, timeOf } from "./record-id.ts";
 import type { KeptRecord, RecordQuery } from "./record-reader.ts";
 
-/** Columns that questions go by; each has an index of its rows that have it. */
+/** Searchable columns; each has an index of the rows with a value. */
 export const COLUMNS = ["usr", "mail", "route", "owner", "tool", "client", "outcome", "kind", "request"] as const;
 export type Column = (typeof COLUMNS)[number];
 
 export interface Row {
-  /** The next one where another record has it. */
+  /** The next one if another record has it. */
   id: bigint;
   /** Milliseconds since the epoch. */
   readonly timeMs: number;
-  /** Null: it has none; `outcome` and `kind`: the usual one, which no index has. */
+  /** Null: no value; for `outcome` and `kind`: the usual value, which no index contains. */
   readonly columns: Readonly<Record<Exclude<Column, "outcome">, number | null>>;
   outcome: number | null;
   /** JSON of the copy. */
@@ -59,7 +59,7 @@ interface Fields {
   readonly requestId: string | undefined;
 }
 
-/** @param text of the value, JSON @param now for a record without a time */
+/** @param text of the value, JSON @param now time for a record without one */
 export function toRow(value: Readonly<Record<string, unknown>>, text: string, now: number): Row {
   const { userId, email, route, tool, clientId, requestId } = fieldsOf(value);
   const { time, instance, seq } = value;
@@ -114,7 +114,7 @@ export function toKept(row: {
   };
 }
 
-/** Whether its names are those that the question has, and not others of the same number. */
+/** Whether its names are those of the query, and not others with the same number. */
 export function isAskedFor(
   record: KeptRecord,
   { user, route, tool, client, owners, request, outcomes }: RecordQuery,

@@ -23,11 +23,11 @@ import {
 import { type Segment, segmentOf } from "./segments.ts";
 
 export interface SearchLimits {
-  /** Nothing older is shown, though it may still be there. */
+  /** Older records are hidden, though they may still exist. */
   readonly maxAgeMs: number;
-  /** Rows that a page may cost. */
+  /** Rows that a page may read. */
   readonly maxRows?: number;
-  /** Time that it may cost, checked every few thousand rows. */
+  /** Time that a page may take, checked every few thousand rows. */
   readonly maxMs?: number;
 }
 

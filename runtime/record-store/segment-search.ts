@@ -103,7 +103,7 @@ export function searchIn(
   const conditions = rest.map(({ condition }) => ` AND ${condition}`).join("");
   const values = rest.flatMap((criterion) => criterion.values);
 
-  /** Each alternative by its index; together in order. */
+  /** Each alternative by its index; merged in order. */
   const select = (range: Range, isFiltered: boolean): { readonly sql: string; readonly values: readonly Value[] } => {
     const filter = isFiltered ? conditions : "";
     const filterValues = isFiltered ? values : [];

@@ -28,7 +28,7 @@ export function segmentRecords({ maxRecords }: Bounds): number {
   return Math.min(Math.ceil(maxRecords / 20), Math.max(MAX_SEGMENT, Math.ceil(maxRecords / 200)));
 }
 
-/** How long a segment is the last one, at most. */
+/** How long a segment can be the last one. */
 function segmentMs({ maxAgeMs }: Bounds): number {
   return Math.ceil(maxAgeMs / 24);
 }
@@ -56,7 +56,7 @@ export function isOver(segments: readonly Segment[], bounds: Bounds, oldestId: b
   return full > bounds.maxRecords - segmentRecords(bounds);
 }
 
-/** @param segments oldest first, at least one @returns that which has, or is to have, the record */
+/** @param segments oldest first, at least one @returns the segment for the record */
 export function segmentOf(segments: readonly Segment[], id: bigint): Segment | undefined {
   return segments.findLast(({ firstId }) => firstId <= id) ?? segments[0];
 }

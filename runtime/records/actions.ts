@@ -1,6 +1,6 @@
 /**
- * Actions of administrators on their way into the audit. They are done by commands and by the supervisor, which write no
- * records: so they wait in the store until one of the gateways has written them, at least once.
+ * Administrative actions on their way into the audit. Commands and the supervisor perform them, but write no records:
+ * so actions wait in the store until a gateway has written them, at least once.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -28,7 +28,7 @@ const LEASE_MS = 10_000;
 const LOOK_EVERY_MS = 15_000;
 const CLOSE_MS = 1_000;
 
-/** @returns the id that its record will have @throws GatewayError `store.unavailable` */
+/** @returns the ID of its record @throws GatewayError `store.unavailable` */
 export async function queueAction(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   action: AdminAction,

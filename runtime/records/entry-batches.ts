@@ -1,4 +1,4 @@
-/** Entries for the records' thread, gathered into batches in memory that both threads have. */
+/** Entries for the records thread, collected into batches in memory that both threads share. */
 import { CHECKPOINT_BYTES, outcomeBytes, putCheckpoint, putOutcome } from "../audit/entries.ts";
 import type { OutcomeInput } from "../audit/outcome-record.ts";
 import type { ToRecordThread } from "./records-protocol.ts";
@@ -28,7 +28,7 @@ export class EntryBatches {
   #lastChunk = 0;
   #chunk = this.#newChunk(CHUNK_BYTES);
   #filled = 0;
-  /** Bytes queued and written since the start; the difference waits. */
+  /** Bytes queued and written since the start; the difference is pending. */
   #total = 0;
   #done = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -39,12 +39,12 @@ export class EntryBatches {
     this.#maxQueued = maxQueued;
   }
 
-  /** Bytes that are not sent. */
+  /** Bytes not sent yet. */
   get filled(): number {
     return this.#filled;
   }
 
-  /** Bytes that are not written. */
+  /** Bytes not written yet. */
   get waiting(): number {
     return this.#total - this.#done;
   }
@@ -102,7 +102,7 @@ export class EntryBatches {
     this.#room = undefined;
   }
 
-  /** All of it is written. */
+  /** Marks everything as written. */
   finish(): void {
     this.#done = this.#total;
   }

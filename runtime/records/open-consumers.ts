@@ -1,4 +1,4 @@
-/** Opens the queue of the copies and its consumers, in the thread of the records. */
+/** Opens the queue of the copies and its consumers, in the records thread. */
 import type { ConsumerLog, RecordConsumer, RecordConsumers } from "../audit/record-consumer.ts";
 import { type QueueOptions, RecordQueue } from "../record-queue/queue.ts";
 import { openRecordSink, sinkReceiver } from "../record-sinks/sink.ts";
@@ -58,7 +58,7 @@ export function queueLog(log: ConsumerLog): Pick<QueueOptions, "onCut" | "onFail
   };
 }
 
-/** The queue with those that read it, as one. */
+/** Combines the queue and its readers. */
 export function gather(queue: RecordQueue, consumers: readonly RecordConsumer[]): RecordConsumers {
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {

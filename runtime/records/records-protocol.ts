@@ -13,7 +13,7 @@ export interface RecordThreadSettings {
   readonly closeTimeoutMs: number;
   /** Redaction of copies; absent: there are none. */
   readonly redaction?: RedactorOptions;
-  /** Records prove that they are whole. */
+  /** Settings for tamper-evident records. */
   readonly audit?: {
     /** Private key of the signer, 32 bytes. */
     readonly seed: Uint8Array;
@@ -37,7 +37,7 @@ export type ToRecordThread =
       readonly memory: SharedArrayBuffer | undefined;
       readonly length: number;
     }
-  /** The chunk does not come again. */
+  /** The chunk is no longer used. */
   | { readonly type: "forget"; readonly chunk: number }
   /** A configuration took effect: routes with declarations for tool arguments, by key. */
   | { readonly type: "arguments"; readonly declared: ReadonlyMap<string, DeclaredArguments> }

@@ -120,7 +120,7 @@ class ThreadConnection implements RecordThread {
   readonly reopen = (): void => {
     const { destination } = this.#settings;
     if (this.#isClosed || typeof destination !== "string" || destination === "stdout") return;
-    // Whether it can be opened is known here and now.
+    // Reports immediately whether the file can be opened.
     openLogFile(destination).close();
     this.#batches.send();
     this.#tell({ type: "reopen" });

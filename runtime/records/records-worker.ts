@@ -1,4 +1,4 @@
-/** The thread of the records: see serve-records.ts. */
+/** The records thread: see serve-records.ts. */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 
 import { systemClock } from "../shared/clock.ts";

@@ -18,7 +18,7 @@ export function pauseAfter(failures: number, { firstMs, mostMs }: Pauses, random
 
 export interface Backoff {
   next(): number;
-  /** All is well again. */
+  /** Ends the pause after a success. */
   reset(): void;
 }
 
@@ -35,7 +35,7 @@ export function createBackoff({
 
 /** Pauses by key, so that only what failed waits. */
 export interface Cooldowns {
-  /** Whether it is too early to ask again. */
+  /** Whether the pause of a key is still running. */
   has(key: string): boolean;
   begin(key: string, forMs: number): void;
   end(key: string): void;

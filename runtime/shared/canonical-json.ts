@@ -7,7 +7,7 @@ export abstract class ValueToken {
   abstract readonly text: string | undefined;
 }
 
-/** A number as the text has it, where reading it could have rounded it. */
+/** A number with its source text, since parsing could have rounded it. */
 export class NumberToken extends ValueToken {
   readonly text: string;
 
@@ -27,7 +27,11 @@ export function parseVerbatim(json: string): unknown {
   return parseNumbers(json, (text) => new NumberToken(text));
 }
 
-/** @param numberOf makes a value of the text of a number @param objectOf may replace each object and list @throws SyntaxError */
+/**
+ * @param numberOf converts the text of a number
+ * @param objectOf may replace each object and list
+ * @throws SyntaxError
+ */
 export function parseNumbers(
   json: string,
   numberOf: (text: string) => unknown,

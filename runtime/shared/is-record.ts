@@ -1,4 +1,4 @@
-/** Members of an object by name, as JSON and YAML have them. */
+/** Members of an object by name, as in JSON and YAML. */
 export type Members = Readonly<Record<string, unknown>>;
 
 /** An object that is not a list. */

@@ -37,7 +37,7 @@ const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 export type ParsedKeySet =
   | {
       readonly ok: true;
-      /** Those that can verify; none when the set has keys for other purposes only. */
+      /** Keys for verification; none when all keys of the set are for other purposes. */
       readonly value: JSONWebKeySet;
       /** One line for each invalid verification key: which one and why. Sent to the client that registers it. */
       readonly problems: readonly string[];

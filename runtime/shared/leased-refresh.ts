@@ -32,7 +32,7 @@ export interface LeasedWork<T extends object> {
 export interface LeasedRefreshes<T extends object> {
   /** Starts a refresh, or joins the one in progress under this key. */
   readonly once: (key: string, begin: () => Promise<T>) => Promise<T>;
-  /** @returns undefined when the lease was not to be had, or the process stops */
+  /** @returns undefined when the lease was not available, or the process stops */
   readonly underLease: (refresh: LeasedWork<T>) => Promise<T | undefined>;
   /** Ends all waits, and waits for running work. */
   readonly close: () => Promise<void>;

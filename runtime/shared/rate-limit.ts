@@ -22,7 +22,7 @@ interface Bucket {
   filledAt: number;
 }
 
-/** Peers remembered at most; the longest unseen is forgotten first. */
+/** Most peers remembered; the longest unseen is dropped first. */
 const MAX_PEERS = 10_000;
 
 /** @param burst most at the same time @param perSecond refill */

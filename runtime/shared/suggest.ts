@@ -64,7 +64,7 @@ const ROWS = [0, 1, 2].map(() => new Uint8Array(2 * MAX_LENGTH)) as [Uint8Array,
 /** Edits from one word to the other (swapping two letters is one), or `limit` when there are at least that many. */
 function editDistance(from: string, to: string, limit: number): number {
   if (Math.abs(from.length - to.length) >= limit || from.length > MAX_LENGTH) return limit;
-  // Three rows are enough: this one, and two for letters that changed places.
+  // Three rows are enough: this one, and two for swapped letters.
   let [before, last, row] = ROWS;
   for (let j = 0; j <= to.length; j++) last[j] = j;
   for (let i = 1; i <= from.length; i++) {

@@ -14,7 +14,7 @@
 
 declare const MADE: unique symbol;
 
-/** A text that `providerUserId`, `serviceAccountUserId`, `workloadUserId` or `readUserId` gave. */
+/** Result of `providerUserId`, `serviceAccountUserId`, `workloadUserId` or `readUserId`. */
 export type UserId = string & { readonly [MADE]: true };
 
 /** The user that an ID represents. */
@@ -23,7 +23,7 @@ export type UserIdParts =
       readonly kind: "person";
       /** Absent: the first provider. */
       readonly issuer?: string;
-      /** `sub`, as the issuer has it. */
+      /** The issuer's `sub`. */
       readonly subject: string;
     }
   | { readonly kind: "service-account"; readonly name: string }
@@ -41,7 +41,7 @@ const ISSUER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 /** Name of the first provider in policies; no issuer has this name. */
 export const FIRST_PROVIDER = "default";
 
-/** Whether an issuer may be called so: 1 to 32 lower-case letters, digits and dashes, no dash first or last. */
+/** Whether a name is valid for an issuer: 1 to 32 lower-case letters, digits and dashes, no dash first or last. */
 export function isIssuerName(name: string): boolean {
   return name !== FIRST_PROVIDER && ISSUER_NAME.test(name);
 }
@@ -81,7 +81,7 @@ export function isServiceAccountName(name: string): boolean {
   return SERVICE_ACCOUNT_NAME.test(name);
 }
 
-/** The id of a service account; its name is checked where the account is made. */
+/** The ID of a service account; its name is checked where the account is created. */
 export function serviceAccountUserId(name: string): UserId {
   return (SERVICE_ACCOUNT + name) as UserId;
 }
@@ -114,7 +114,7 @@ export function readUserId(text: string): UserId | undefined {
   return parseUserId(text) === undefined ? undefined : (text as UserId);
 }
 
-/** Whether who is named so is named by e-mail address: an id of the prefixes may have an "@", too. */
+/** Whether a name is an email address: IDs with one of the prefixes may also contain an "@". */
 export function isNamedByEmail(name: string): boolean {
   return name.includes("@") && !RESERVED.some((prefix) => name.startsWith(prefix));
 }

@@ -9,7 +9,7 @@ import type { AllotmentRequest } from "./allotments.ts";
 import type { PageQuery, PutOptions } from "./store.ts";
 
 const MAX_NAME_BYTES = 1024;
-/** A published slice of 100,000 routes has some 50 MB; nothing else comes near. */
+/** A published slice of 100,000 routes has about 50 MB; all other values are far smaller. */
 const MAX_VALUE_BYTES = 64 * 1024 * 1024;
 const MAX_TAGS = 32;
 
@@ -44,7 +44,7 @@ export function encodeValue(value: unknown): string {
   return text;
 }
 
-/** Everything of a put, checked once. @throws GatewayError `store.invalid` */
+/** Checks everything of a put, once. @throws GatewayError `store.invalid` */
 export function checkPut(key: string, value: unknown, options: PutOptions): CheckedPut {
   checkName("key", key);
   const { ifVersion, expiresAt, tags = [] } = options;
@@ -58,14 +58,14 @@ export function checkPut(key: string, value: unknown, options: PutOptions): Chec
 
 export interface CheckedPage {
   readonly tag: string | undefined;
-  /** Keys from here on, by their bytes. */
+  /** Keys from this one on, by their bytes. */
   readonly from: string;
   /** And before this key. */
   readonly before: string;
   readonly limit: number;
 }
 
-/** More are read page by page, so that others' requests come in between. */
+/** Larger results are read page by page, so that other requests run in between. */
 const MAX_PAGE = 1000;
 
 /** @throws GatewayError `store.invalid` */
@@ -80,8 +80,8 @@ export function checkPage({ prefix, tag, after, limit }: PageQuery): CheckedPage
   const code = last.codePointAt(0) ?? 0;
   if (code >= 0x7f) throw invalid("the beginning of keys must end in a character of ASCII");
   const before = prefix.slice(0, -1) + String.fromCodePoint(code + 1);
-  // One lower bound: of two, SQLite searches by the first and reads every key up to the second, for each page. No key is
-  // between one and the same with U+0001 after it, the least character of a key.
+  // One lower bound: with two, SQLite searches by the first and reads every key up to the second, for each page. No key
+  // lies between a key and the same with U+0001 after it, the least character of a key.
   const isWithin = after !== undefined && Buffer.compare(Buffer.from(after), Buffer.from(prefix)) >= 0;
   return { tag, from: isWithin ? `${after}\u0001` : prefix, before, limit };
 }
@@ -111,7 +111,7 @@ const MAX_COUNT = 2_147_483_647;
 /** 31 days: longer windows are not request limits. */
 const MAX_KEEP_MS = 31 * 86_400_000;
 
-/** @throws GatewayError `store.invalid` unless every number is whole, within its bounds and not against another one */
+/** @throws GatewayError `store.invalid` unless all numbers are whole, within their bounds and consistent */
 export function checkAllotment({ holder, back, ...numbers }: AllotmentRequest): void {
   if (holder !== undefined) checkName("count", holder);
   if (back !== undefined) checkName("count", back.entry);

@@ -19,7 +19,7 @@ export interface FeedPoll {
   readonly everyMs: number;
 }
 
-/** @param poll absent where every appender is in this process */
+/** @param poll absent if every appender is in this process */
 export function createFeedWatch(poll?: FeedPoll): FeedWatch {
   const listeners = new Map<string, Set<() => void>>();
   const seen = new Map<string, number>();
@@ -31,7 +31,7 @@ export function createFeedWatch(poll?: FeedPoll): FeedWatch {
     onAppend(feed, listener) {
       const known = listeners.get(feed) ?? new Set();
       listeners.set(feed, known);
-      // A wrapper of its own: the same function subscribed twice is two subscriptions.
+      // A separate wrapper: the same function subscribed twice is two subscriptions.
       const entry = (): void => {
         if (known.has(entry)) listener();
       };

@@ -10,7 +10,7 @@ import type { Json, Store } from "./store.ts";
 import { task } from "../shared/faults/guard.ts";
 
 export interface FeedFollower {
-  /** Resolves when this process knows all that was in the feed. @throws GatewayError `store.unavailable` */
+  /** Resolves when this process has read everything in the feed. @throws GatewayError `store.unavailable` */
   catchUp(): Promise<void>;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface FollowOptions {
   readonly feed: string;
   /** Must not throw. */
   readonly onEntry: (entry: Json) => void;
-  /** After each reading that did not fail. */
+  /** Called after each successful read. */
   readonly onRead?: () => void;
 }
 

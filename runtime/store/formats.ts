@@ -22,7 +22,7 @@ export interface RecordFormat {
 /** By kind: `{ grant: { schema: 1, upgrades: [] } }`. Other kinds pass unchanged. */
 export type RecordFormats = Readonly<Record<string, RecordFormat>>;
 
-/** Kinds that have had one schema only. */
+/** Formats of kinds with only one schema so far. */
 export function firstFormats(kinds: readonly string[]): RecordFormats {
   return Object.fromEntries(kinds.map((kind) => [kind, { schema: 1, upgrades: [] }]));
 }

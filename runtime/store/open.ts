@@ -1,4 +1,4 @@
-/** Opens the store that `storage_url` names. */
+/** Opens the store of `storage_url`. */
 import { errorText, GatewayError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import type { Clock } from "../shared/clock.ts";

@@ -31,7 +31,7 @@ export interface OwedOptions {
 }
 
 export function createOwed({ clock, log, what, lifetime, act }: OwedOptions): Owed {
-  /** Key → epoch seconds until which it is held. */
+  /** Key → epoch seconds until which it is pending. */
   const pending = new Map<string, number>();
   /**
    * Keys whose first attempt has not ended. The feed, which it writes to, is read meanwhile: that must not cause a
@@ -51,7 +51,7 @@ export function createOwed({ clock, log, what, lifetime, act }: OwedOptions): Ow
   const retry = (keys = [...pending.keys()].filter((key) => !attempted.has(key))): Promise<void> => {
     if (keys.length === 0) return Promise.resolve();
     retrying ??= retryAll(keys)
-      // Tried again at the next reading of the feed.
+      // Retried at the next read of the feed.
       .catch((error: unknown) =>
         log.warn({ what, count: pending.size, reason: errorText(error) }, "store writes pending"),
       )

@@ -10,13 +10,13 @@ export interface PageOf<T> {
 }
 
 export interface PageRequest {
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string | undefined;
   /** 1 to 999. */
   readonly limit: number;
 }
 
-/** @param of which records, with the tag that their listing has */
+/** @param of selects the records, with the tag of their listing */
 export async function pageOf<R, T>(
   store: Pick<Store, "page">,
   of: { readonly prefix: string; readonly tag?: string | undefined },
@@ -35,7 +35,9 @@ export async function pageOf<R, T>(
   return { found: found.map(make), ...(next === undefined ? {} : { next }) };
 }
 
-/** All records of one kind, by pages, in the order of their keys: for those of which there may be many. @param tag that they have */
+/**
+ * All records of one kind, by pages, in the order of their keys: for kinds with many records. @param tag of the records
+ */
 export async function* everyPage<R>(
   store: Pick<Store, "page">,
   prefix: string,
@@ -51,7 +53,7 @@ export async function* everyPage<R>(
   }
 }
 
-/** The same as one list, read by pages: the store and the event loop serve others in between. */
+/** The same as one list, read by pages: the store and the event loop serve other requests in between. */
 export async function listByPages<R>(
   store: Pick<Store, "page">,
   prefix: string,

@@ -52,7 +52,7 @@ export interface Lease {
 }
 
 export interface FeedEntry {
-  /** Grows without gaps being promised; order is the order of appending as seen by readers. */
+  /** Grows, possibly with gaps; in the order of appending as seen by readers. */
   readonly sequence: number;
   readonly entry: Json;
 }

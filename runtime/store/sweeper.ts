@@ -1,4 +1,4 @@
-/** Removes expired records now and then, so that a store does not grow with every sign-in. */
+/** Removes expired records periodically, so that a store does not grow with every sign-in. */
 import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import type { Closable } from "../shared/clock.ts";

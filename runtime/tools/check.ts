@@ -4,7 +4,7 @@ import { type CheckedConfig, formatProblem, loadSlices, type Problem, type Slice
 
 export interface CheckReport {
   readonly text: string;
-  /** Nothing is an error. */
+  /** Whether there are no errors. */
   readonly ok: boolean;
 }
 

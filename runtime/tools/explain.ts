@@ -1,4 +1,6 @@
-/** `gateway explain`: validates one imagined request against a configuration, with the proxy's own policy engine. */
+/**
+ * `gateway explain`: evaluates one hypothetical request against a configuration, with the proxy's own policy engine.
+ */
 import { formatProblem, loadSlices, type SliceSource } from "../config/load.ts";
 import { explainedRoute } from "../simulation/explain/explained-route.ts";
 import {
@@ -16,7 +18,7 @@ export interface ExplainOptions extends Question {
   readonly json?: boolean;
 }
 
-/** The exit codes of the command, for scripts that ask "may she?". */
+/** The exit codes of the command, for scripts. */
 export const EXPLAIN_EXIT = { allowed: 0, problem: 1, denied: 3, approval: 4 } as const;
 
 export interface ExplainAnswer {

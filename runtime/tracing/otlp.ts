@@ -23,7 +23,7 @@ type ExportResult = Parameters<Parameters<OTLPTraceExporter["export"]>[1]>[0];
 export interface OtlpOptions extends Pick<TracingSettings, "headers" | "serviceName"> {
   /** URL of the traces receiver, "https://otlp.example.com/v1/traces". */
   readonly endpoint: string;
-  /** Spans that may wait. Default 8,192. */
+  /** Most queued spans. Default: 8,192. */
   readonly maxQueued?: number;
   /** Longest wait of a single span. Default: 2,000. */
   readonly batchMs?: number;

@@ -37,7 +37,7 @@ export interface SpanCounts {
 /** Longest text in an attribute, in UTF-16 units. */
 const MAX_TEXT = 128;
 
-/** Text of a client, cut where it is long. */
+/** Text from a client, truncated if long. */
 export function short(text: string): string {
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 }

@@ -13,7 +13,7 @@ export interface TraceParent {
   readonly traceId: string;
   /** ID of the calling span; 16 lower-case hexadecimal digits, not all zero. */
   readonly spanId: string;
-  /** The caller may have recorded it. */
+  /** Whether the caller may have recorded it. */
   readonly sampled: boolean;
 }
 
@@ -25,7 +25,7 @@ const MAX_TRACEPARENT = 256;
 /** @param values of all `traceparent` headers of a request. @returns undefined when they name no trace */
 export function parseTraceparent(values: readonly string[]): TraceParent | undefined {
   const [text] = values;
-  // Two of them have two readings (W3C Trace Context §3.2: exactly one).
+  // Two headers are ambiguous (W3C Trace Context §3.2: exactly one).
   if (text === undefined || values.length !== 1 || text.length > MAX_TRACEPARENT) return undefined;
   const match = TRACEPARENT.exec(text);
   if (!match) return undefined;
@@ -51,7 +51,7 @@ const MAX_LENGTH = 512;
 /** Read at all. */
 const MAX_READ = 8192;
 
-/** @param values of all `tracestate` headers. @returns the list to pass on; "" when it cannot be read */
+/** @param values of all `tracestate` headers @returns the list to pass on; "" when it is invalid */
 export function parseTracestate(values: readonly string[]): string {
   const text = values.join(",");
   if (text === "" || text.length > MAX_READ) return "";

@@ -9,7 +9,7 @@ export interface TraceMeta {
 
 const MENTION = Buffer.from("traceparent");
 
-/** @param bytes of a message that was understood */
+/** @param bytes of a validated message */
 export function readTraceMeta(bytes: Buffer): TraceMeta | undefined {
   if (!bytes.includes(MENTION)) return undefined;
   const { params } = JSON.parse(bytes.toString("utf8")) as { readonly params?: unknown };

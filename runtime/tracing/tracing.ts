@@ -18,7 +18,7 @@ import { formatTraceparent, parseTraceparent, parseTracestate } from "./trace-co
 
 export type { SpanAttribute, Span, SpanCounts, SpanSink } from "./span.ts";
 
-/** One sending of a request to an upstream. */
+/** One attempt to send a request to an upstream. */
 export interface Attempt {
   /** Only the first call counts. @param outcome status of the response, or why there is none */
   end(outcome: number | string): void;
@@ -49,7 +49,7 @@ export interface RequestTrace {
   end(status: number): void;
 }
 
-/** Functions without `this`: they may be handed over singly. */
+/** Functions without `this`: they can be passed on separately. */
 export interface Tracing extends Closable {
   readonly begin: (exchange: Exchange) => RequestTrace;
   /** Fresh tokens were requested; a separate trace, since many requests may wait for one response. */
@@ -63,7 +63,7 @@ const NO_COUNTS: SpanCounts = { exported: 0, dropped: 0, failed: 0 };
 /** Standard methods; any other is text from the client. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"]);
 
-/** @param sink absent: ids are made and passed on, spans are not recorded */
+/** @param sink absent: IDs are generated and passed on, spans are not recorded */
 export function createTracing(
   { sampleOneIn, continueTraces }: Pick<TracingSettings, "sampleOneIn" | "continueTraces">,
   sink: SpanSink | undefined,
@@ -124,7 +124,7 @@ export function createTracing(
   };
 }
 
-/** Loads the exporter when spans go somewhere. */
+/** Loads the exporter if a receiver is configured. */
 export async function openTracing(settings: TracingSettings, deps: { readonly log: Log }): Promise<Tracing> {
   const { endpoint } = settings;
   if (endpoint === undefined) return createTracing(settings, undefined);

@@ -34,7 +34,7 @@ export interface VaultTokenDeps {
 
 interface Held {
   readonly token: string;
-  /** Then the server took it (epoch milliseconds). */
+  /** When the server last accepted it (epoch milliseconds). */
   readonly provenAtMs: number;
   /** Absent: it does not expire. */
   readonly renewAtMs?: number;

@@ -17,18 +17,18 @@ export type EntryAnswer =
   | { readonly ok: true; readonly fields: EntryFields; readonly leaseMs: number }
   | {
       readonly ok: false;
-      /** "server": nothing else could be read now either. */
+      /** "server": other entries could not be read now either. */
       readonly of: "server" | "entry";
       readonly failure: string;
     };
 
-/** An entry, in the version that is referenced. */
+/** An entry, in the referenced version. */
 export interface EntryPlace {
   /** Encoded, below `/v1/`: "kv/data/team-a/app?version=2". Equal paths are equal places. */
   readonly path: string;
   /** For messages: "kv/data/team-a/app". */
   readonly name: string;
-  /** The one that is pinned. */
+  /** The pinned version. */
   readonly version?: number | undefined;
 }
 
@@ -82,7 +82,7 @@ function entryOf(status: number, body: Members, { name, version }: EntryPlace): 
     return failed(missing(version === undefined ? `"${name}"` : `version ${version} of "${name}"`, data));
   if (status !== 200) return failed(`"${name}" is answered with ${status}, must be an entry of KV version 2`);
   const lease = body["lease_duration"];
-  // Version 1 has the fields where version 2 has `data` and `metadata`.
+  // In version 1 of the engine the fields are where version 2 has `data` and `metadata`.
   if (!isRecord(data) || !isRecord(data["metadata"]) || !isRecord(data["data"]))
     return failed(`"${name}" is no entry of KV version 2, its mount must be of that version`);
   const leaseMs = typeof lease === "number" && Number.isFinite(lease) && lease > 0 ? lease * 1000 : 0;

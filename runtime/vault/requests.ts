@@ -96,7 +96,7 @@ export function createVaultRequests(
     },
   };
 
-  /** The file of authorities may be another one by the next request. */
+  /** The file of authorities may have changed by the next request. */
   function retire(used: Requests): void {
     if (caFile === undefined || requests !== used) return;
     requests = undefined;
@@ -111,7 +111,7 @@ export function createVaultRequests(
 
 const REDIRECT_EXPECTED = "a standby must answer itself, or 307 to the same path over the same scheme";
 
-/** Where a standby sends us; undefined when we do not go there. */
+/** Target of a standby's redirect; undefined when it is not followed. */
 function redirectTarget(status: number, location: string | undefined, from: URL): URL | undefined {
   if ((status !== 307 && status !== 308) || location === undefined || !URL.canParse(location, from.href))
     return undefined;

@@ -30,7 +30,7 @@ import { createVaultRequests, TIMEOUT_MS, type VaultRequests } from "./requests.
 export type VaultSecret =
   | {
       readonly value: string;
-      /** Why this is the value of before. */
+      /** Why this is an earlier value. */
       readonly late?: string;
     }
   | {
@@ -78,7 +78,7 @@ interface Entry {
   readonly place: EntryPlace;
   /** Requested fields; others are not stored. */
   readonly asked: Map<string, AskedField>;
-  /** Those, as they were read last. */
+  /** Their values at the last read. */
   found: ReadonlyMap<string, FieldValue> | undefined;
   /** Equal for equal fields; not reversible. */
   foundMark: string;
@@ -225,7 +225,7 @@ export class Vault implements Closable {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Another state, another mark. */
+  /** A mark that changes with the state. */
   #markOf({ foundMark, failure }: Entry): string {
     return JSON.stringify([foundMark, this.#outage?.failure ?? failure]);
   }

@@ -45,7 +45,7 @@ export const delayAfter = (attempts: number): number => DELAYS[Math.min(attempts
 
 /** All methods: @throws GatewayError `store.unavailable` */
 export interface EventRecords {
-  /** @returns false: it is known already */
+  /** @returns false: already known */
   add(event: NewEvent): Promise<boolean>;
   /** The oldest first. */
   waiting(): Promise<readonly WaitingEvent[]>;

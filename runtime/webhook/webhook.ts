@@ -58,7 +58,7 @@ export class Webhook implements Closable {
   readonly #records: EventRecords;
   readonly #tally: ReturnType<typeof createTally>;
   readonly #fresh: NewEvent[] = [];
-  /** Hash → epoch seconds until which it is the same event. */
+  /** Hash → epoch seconds until which an event is the same one. */
   readonly #seen = new Map<string, number>();
   /** In the store, as last seen by this process. */
   #waitingOf = new Map<EventType, number>();
@@ -98,7 +98,7 @@ export class Webhook implements Closable {
 
   /** Stores new events and sends due ones; called automatically every few seconds, and after each event. */
   work(): Promise<void> {
-    // One round at a time; an event during a round is in the one that follows.
+    // One round at a time; the next round handles events that arrive during one.
     this.#running ??= this.#round().then(
       () => {
         this.#running = undefined;
@@ -128,7 +128,7 @@ export class Webhook implements Closable {
     const checksOthers = this.#ticks++ % LOOK_EVERY === 0;
     if (this.#closed || (!checksOthers && this.#tally.waiting() === 0)) return;
     const lease = await this.#deps.store.lease("webhook", LEASE_MS);
-    // Another process is at it.
+    // Another process is sending.
     if (!lease) return;
     try {
       const waiting = await this.#records.waiting();
@@ -138,7 +138,7 @@ export class Webhook implements Closable {
       for (const { value } of waiting) this.#countWaiting(value.type, 1);
       for (const event of waiting) {
         const waits = event.value.nextAt - now;
-        // Nothing waits longer: the clock was ahead when it was written.
+        // A longer wait means that the clock was ahead when the event was written.
         if (waits > 0 && waits <= LONGEST_RETRY_AFTER) continue;
         if (!(await lease.renew(LEASE_MS)) || !(await this.#send(event))) break;
         // New events are stored first; the next round continues here.
@@ -239,7 +239,7 @@ export interface SignedMessage {
   readonly body: string;
 }
 
-/** The three header fields; one signature for each key, of which the receiver needs to know one. */
+/** The three header fields; one signature for each key, of which the receiver needs only one. */
 export function signedHeaders(keys: readonly Buffer[], { id, timestamp, body }: SignedMessage): Record<string, string> {
   return {
     "webhook-id": id,

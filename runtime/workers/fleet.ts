@@ -29,7 +29,7 @@ export interface FleetDeps {
 
 export interface MemberStatus {
   readonly name: string;
-  /** Absent while it is being started again. */
+  /** Absent while it is restarting. */
   readonly pid?: number;
   readonly serving: boolean;
   readonly restarts: number;
@@ -115,7 +115,10 @@ export class Fleet {
     return answers;
   }
 
-  /** Reports of all that serve: within 50 ms new ones, of busy workers their last one while it is recent. For probes. */
+  /**
+   * Reports of all serving workers: within 50 ms new ones, for busy workers their last one while it is recent. For
+   * probes.
+   */
   async recentReports(): Promise<readonly WorkerReport[]> {
     const reports = await Promise.all(this.#members.map((member) => this.#recentReport(member)));
     return reports.filter((report) => report !== undefined);

@@ -10,7 +10,7 @@ import { task } from "../shared/faults/guard.ts";
 
 const LINE_END = 0x0a;
 
-/** @returns resolves when everything that came is passed on */
+/** @returns a promise that resolves when everything received is passed on */
 export function forwardLines(from: Readable, to: Writable): Promise<void> {
   let partial: Buffer[] = [];
   return new Promise((resolve) => {

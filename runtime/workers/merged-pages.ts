@@ -55,7 +55,7 @@ export function mergedPages({ fleet, storeHealth, sealKey, isDraining, series }:
       const serving = reports.filter(({ ready }) => ready).length;
       const { digest = "", published, owners } = reports[0]?.bundle ?? {};
       return {
-        // One is enough to serve; the others are started again meanwhile.
+        // One serving worker is enough; the others are restarting.
         ready: !draining && serving > 0,
         digest,
         generation: published?.inForce ?? 0,
@@ -75,7 +75,7 @@ export function mergedPages({ fleet, storeHealth, sealKey, isDraining, series }:
         ...(await about()),
         ...worstStoreStatus([...reports.values()].map(({ store }) => store)),
         bundle: [...reports.values()].map(({ bundle }) => bundle)[0] ?? null,
-        // Public: secrets for this gateway are sealed to it.
+        // Public: key for sealing secrets for this gateway.
         seal_key: sealKey ?? null,
         blocks: [...reports.values()].map(({ blocks }) => blocks)[0] ?? null,
         certificates: [...reports.values()].map(({ certificates }) => certificates)[0] ?? [],

@@ -21,7 +21,7 @@ export interface WorkerReport {
   /** Deliveries of this worker, and pending ones that it saw. */
   readonly webhook: WebhookStatus | undefined;
   readonly recordSinks: readonly SinkStatus[];
-  /** Requests may pass: they can be recorded, or need not be. */
+  /** Whether records can be written, or are not required. */
   readonly canRecord: boolean;
 }
 

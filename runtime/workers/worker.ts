@@ -1,6 +1,6 @@
 /**
- * One worker of `gateway run --workers N`: a whole gateway without an admin listener. The public port is shared with the
- * other workers by `cluster`: the supervisor accepts connections and hands them round.
+ * One worker of `gateway run --workers N`: a whole gateway without an admin listener. `cluster` shares the public port
+ * between the workers: the supervisor accepts connections and distributes them.
  *
  * Arguments: the configuration's path, this worker's name.
  */

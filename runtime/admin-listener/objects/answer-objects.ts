@@ -56,7 +56,7 @@ async function route(deps: ObjectsDeps, request: AdminRequest): Promise<AdminRep
   return method === "POST" ? act(deps, kind, action, id, request) : notAllowed("POST");
 }
 
-/** @returns undefined for a path that has an empty part, is too long, or is not text */
+/** @returns undefined for a path with an empty part, and for one that is too long or not text */
 function partsOf(path: string): readonly string[] | undefined {
   if (path.length > BOUNDS.pathCharacters) return undefined;
   const parts: string[] = [];

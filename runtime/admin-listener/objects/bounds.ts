@@ -1,4 +1,4 @@
-/** Where the admin API is, and its bounds, which its document states. */
+/** Address and bounds of the admin API, which its document states. */
 export const API = "/api/v1";
 
 export const BOUNDS = {

@@ -29,7 +29,7 @@ export const API_ANSWER_FORMATS = firstFormats(["api-answer"]);
 const ANSWER_SECONDS = 24 * 3600;
 const IN_PROGRESS_SECONDS = 60;
 
-/** With or without the quotation marks of a structured field. @returns undefined: it is missing, or it is not a key */
+/** With or without the quotation marks of a structured field. @returns undefined when missing or invalid */
 export function readIdempotencyKey(header: string | readonly string[] | undefined): string | undefined {
   const text = typeof header === "string" ? header : "";
   return /^("?)([A-Za-z0-9._~:-]{1,128})\1$/.exec(text)?.[2];

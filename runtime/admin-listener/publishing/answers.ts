@@ -6,7 +6,7 @@ import type { PublishOutcome, Validated } from "../../bundle/publisher.ts";
 import { publishedName } from "../../bundle/validation/protocol.ts";
 import { json, type AdminReply } from "../answer.ts";
 
-/** @param owners of several slices that were sent together */
+/** @param owners of several slices sent together */
 export function answerOutcome(
   owner: string | undefined,
   outcome: PublishOutcome,

@@ -21,7 +21,7 @@ import { isRecord } from "../../shared/is-record.ts";
 
 /** For several owners: about 80,000 routes. */
 const MAX_CHANGES_BYTES = 64 * 1024 * 1024;
-/** Some 20,000 routes. */
+/** About 20,000 routes. */
 const MAX_SLICE_BYTES = 16 * 1024 * 1024;
 const MAX_ROLLBACK_BYTES = 4096;
 const SLICES = "/config/slices";
@@ -50,7 +50,7 @@ export function sliceEndpoint(publisher: Publisher, parsing: Parsing): AdminEndp
         return await oneSlice(request, name, publisher, parsing);
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
-        // The store or the validating thread: nothing was decided about the request itself.
+        // The store or the validating thread failed: nothing was decided about the request itself.
         const message = request.scope ? "the gateway cannot do this at the moment, try again" : error.message;
         return json(503, { error: error.code, message }, { "retry-after": "1" });
       }

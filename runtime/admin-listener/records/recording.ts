@@ -60,7 +60,7 @@ export function recordSeries(thread: NonNullable<RecordsState["thread"]>): reado
   ];
 }
 
-/** Whether requests may pass. */
+/** Whether requests can be recorded as required. */
 export function canPass(records: RecordsState | undefined): boolean {
   return records?.required !== true || records.thread?.canKeep !== false;
 }
@@ -90,7 +90,7 @@ export function sinkStatus(records: RecordsState | undefined): { readonly record
   };
 }
 
-/** Several workers as one: each has a spool of its own. */
+/** Several workers as one: each has a separate spool. */
 export function mergeSinks(each: readonly (readonly SinkStatus[])[]): readonly SinkStatus[] {
   const merged = new Map<string, SinkStatus>();
   for (const sink of each.flat()) {

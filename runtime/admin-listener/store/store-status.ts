@@ -6,7 +6,7 @@ import { histogram, type Series } from "../series.ts";
 /** Its form in readiness and status. */
 export interface StoreStatus {
   readonly store: StoreState;
-  /** Whole seconds since it was "ok" last; absent while it is, and where it never was. */
+  /** Whole seconds since it was last "ok"; absent while it is, and if it never was. */
   readonly store_failing_seconds?: number;
 }
 
@@ -16,7 +16,7 @@ export function storeStatus({ store, failingMs }: StoreFacts): StoreStatus {
 
 const FROM_BEST: readonly StoreState[] = ["ok", "read-only", "down"];
 
-/** Several processes as one: the status of the one that has it worst, and for longest. */
+/** Several processes as one: the worst status, with the longest failure. */
 export function worstStoreStatus(each: readonly StoreStatus[]): StoreStatus | undefined {
   const secondsOf = ({ store_failing_seconds: seconds = 0 }: StoreStatus): number => seconds;
   const [worst] = each.toSorted(

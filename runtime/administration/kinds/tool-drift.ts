@@ -1,4 +1,4 @@
-/** Drift: tools and other locked items that servers list otherwise than they were reviewed. The console compares them. */
+/** Drift: tools and other locked items whose listed definition differs from the lock. The console compares them. */
 import { ownerOfRoute } from "../../shared/route-key.ts";
 import { findDrift, pageDrift, type RouteDrift } from "../../mcp/tool-locks/shared-drift.ts";
 import { textField, type Kind, type KindDeps } from "../kind.ts";

@@ -49,7 +49,7 @@ export function createNoteSigner(name: string, seed: Uint8Array): NoteSigner {
   };
 }
 
-/** @returns undefined when it is none, or of another kind than Ed25519 */
+/** @returns undefined for an invalid key, and for another kind than Ed25519 */
 export function parseVerifierKey(written: string): NoteVerifier | undefined {
   const [, name = "", keyId = "", encoded = ""] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)$/.exec(written) ?? [];
   const typed = Buffer.from(encoded, "base64");

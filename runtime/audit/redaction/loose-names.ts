@@ -4,7 +4,7 @@ import { foldCase } from "../../policy/mcp/fold-case.ts";
 /** One form for names that servers may confuse. A name of separators only is unchanged. */
 export function looseName(name: string): string {
   const fold = foldCase(name.trimStart());
-  // Punctuation: .NET joins names by a colon, paths do by a slash.
+  // Punctuation: .NET joins names by a colon, paths by a slash.
   return fold.replace(/[!-/:-@[-`{-~]/g, "") || fold;
 }
 
@@ -13,13 +13,13 @@ export interface Joining<Node> {
   readonly joined: Map<string, Set<Node>>;
 }
 
-/** A node, and the names from there on as one. */
+/** A node, and the names from it on, joined. */
 export interface Start<Node> {
   readonly from: Node;
   readonly text: string;
 }
 
-/** Four names as one are enough for flat forms of nested values. So each pointer costs a few entries for each of its names. */
+/** Joining four names is enough for flat forms of nested values, and bounds the entries of each pointer. */
 const MOST_JOINED = 4;
 
 /**

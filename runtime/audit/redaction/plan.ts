@@ -18,7 +18,7 @@ export type Treatment = (typeof TREATMENTS)[number];
 
 /** Tool, or "*" for all → JSON pointers. */
 export type ToolPointers = Readonly<Record<string, readonly string[]>>;
-/** Plain data, for other threads, too. */
+/** Plain data, also for other threads. */
 export type DeclaredArguments = Readonly<Partial<Record<Treatment, ToolPointers>>>;
 
 interface Rule {
@@ -33,7 +33,7 @@ interface Node extends Joining<Node> {
   readonly children: Map<string, Node>;
   /** The strictest rule here other than `plain`: it applies to each form. */
   closed: Rule | undefined;
-  /** The strictest of those below. */
+  /** The strictest of the rules below. */
   below: Rule | undefined;
   /** A child has a name that is not an index. */
   isNamed: boolean;
@@ -143,7 +143,7 @@ function makeTree(rank: Rank, declared: readonly Declared[]): Tree {
       const rule = { treatment, pointer, depth: tokens.length };
       let node = root;
       let exact = exactRoot;
-      /** The last nodes, each with the names from there to here as one. */
+      /** The last nodes, each with the joined names from there to here. */
       let starts: readonly Start<Node>[] = [];
       for (const token of tokens) {
         const fold = looseName(token);
@@ -228,7 +228,7 @@ export function placeOf(place: Place, value: unknown): Place {
   if (typeof value !== "string") return { ...only, leadsOn: true, positions };
   let rule = ruleAt(only);
   for (const { node, isAround } of positions) {
-    // Texts in a list of which single elements are declared are just those elements.
+    // In a list with declarations for single elements, a text is just such an element.
     const mayHold = isAround !== true || node.isNamed || JSON_START.test(value);
     if (node.below && mayHold) rule = stricter(rule, node.below);
   }
@@ -247,7 +247,7 @@ function enter(positions: readonly Position[], { own, all }: Inherited): Place {
 
 type Inherited = Pick<Place, "own" | "all">;
 
-/** The first one where both are as strict. */
+/** The first one if both are equally strict. */
 function stricter(first: Rule | undefined, second: Rule): Rule {
   return first === undefined || strictness(second) > strictness(first) ? second : first;
 }

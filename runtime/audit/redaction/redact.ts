@@ -35,7 +35,7 @@ export interface Redaction {
 }
 
 export interface RedactedArguments {
-  /** JSON on one line, with nothing in it that a terminal or log viewer would obey. */
+  /** JSON on one line, without characters that a terminal or log viewer would obey. */
   readonly text: string;
   /** Pointers into `text` to its digests. */
   readonly digest: readonly string[];
@@ -43,7 +43,7 @@ export interface RedactedArguments {
   readonly omit: readonly string[];
 }
 
-/** Each costs 3 µs; of calls with more there is one digest. */
+/** Each costs 3 µs; a call with more gets one digest. */
 const MAX_DIGESTS = 128;
 
 /** @param given as returned by `parseExactly` @returns undefined unless they are arguments */

@@ -7,7 +7,7 @@ import { createDigests } from "../replay/digests.ts";
 import { createPlans, type DeclaredArguments } from "./plan.ts";
 import { redactArguments, type RedactedArguments, type Redaction } from "./redact.ts";
 
-/** Plain data: a thread makes a redactor of its own. */
+/** Plain data: each thread creates its own redactor. */
 export interface RedactorOptions {
   /** 32 bytes or more. */
   readonly key: Uint8Array;
@@ -20,7 +20,7 @@ export interface Redactor {
    * @returns undefined when nothing is redacted
    */
   lineMembers(declared: DeclaredArguments | undefined, tool: string, text: string): string | undefined;
-  /** The same of one route. */
+  /** The same for one route. */
   lineOf(declared: DeclaredArguments | undefined): ((tool: string, text: string) => string | undefined) | undefined;
   /**
    * Returns the fields of a copy, with arguments as they may leave the log: undeclared ones as digests.
@@ -28,7 +28,7 @@ export interface Redactor {
    * @param text JSON with these as its top-level members: numbers are read from it as written
    */
   copyFields(fields: Members, text: string): Members;
-  /** Routes with a declaration, by key: all others have none. Whenever a configuration comes into force. */
+  /** Sets the routes with declarations, by key. Called whenever a configuration takes effect. */
   setRoutes(routes: ReadonlyMap<string, DeclaredArguments>): void;
 }
 
@@ -46,7 +46,7 @@ export function createRedactor({ key }: RedactorOptions): Redactor {
   const redactCopy = (fields: Members, given: unknown): Members => {
     const { [ARGUMENTS]: _, [CHANGED]: changed, ...others } = fields;
     const before = readChanged(changed);
-    // All of them are one digest already.
+    // The arguments are already one digest.
     if (before.digest.has("")) return fields;
     const declared = routes.get(textOf(fields["route"]));
     const plan = plans(declared, textOf(fields["mcp-tool"]));

@@ -30,7 +30,7 @@ export interface NameDigest {
   readonly exact: string;
 }
 
-/** Names are those of schemas, few and always the same. */
+/** Names come from schemas: few and always the same. */
 const MAX_NAMES = 1_000;
 const DIGEST_CHARS = 16;
 

@@ -20,13 +20,13 @@ export type Outcome = (typeof OUTCOMES)[number];
 export interface RecordedCheck {
   /** "2026-11-20T18:00:00.000Z" */
   readonly time: string;
-  /** approve: a call that needed an approval, whatever became of that. */
+  /** approve: a call that needed an approval, whatever its result. */
   readonly outcome: Outcome;
-  /** Why it was decided so, sorted. */
+  /** Reasons of the decision, sorted. */
   readonly reasons: readonly string[];
-  /** "" where the record has none. */
+  /** "" if the record has none. */
   readonly requestId: string;
-  /** Key of the route; "" where the record has none. */
+  /** Key of the route; "" if the record has none. */
   readonly route: string;
   /**
    * refused: rejected before the policy was evaluated; omitted: the facts were too long; absent: recorded without the
@@ -164,7 +164,7 @@ const UNKNOWN_KEY: Known = { keyId: undefined, value: () => undefined, name: (wr
 
 interface ReadMessage {
   readonly mcp: McpFacts;
-  /** The arguments as they were written. */
+  /** The arguments as written. */
   readonly written: unknown;
 }
 

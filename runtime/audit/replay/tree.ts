@@ -103,7 +103,7 @@ export interface Known {
   readonly keyId: string | undefined;
   /** @param written "t" and a digest … @returns undefined for a value that no policy names */
   value(written: string): string | number | boolean | undefined;
-  /** @param written "#" and digests @returns a name that reads like it: itself where a policy names it */
+  /** @param written "#" and digests @returns a name that matches like it: the name itself if a policy has it */
   name(written: string): string;
 }
 

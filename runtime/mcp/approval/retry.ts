@@ -9,7 +9,7 @@ import { isRecord } from "../../shared/is-record.ts";
 import { isBesideArguments, type McpMessage } from "../message.ts";
 import { isOwnState, OWN_STATE } from "./request-state.ts";
 
-/** Our one entry of `inputRequests`. */
+/** The gateway's one entry of `inputRequests`. */
 export const APPROVAL_INPUT = "approval";
 
 export interface Retry {
@@ -55,7 +55,7 @@ export function elicitationOf({ bytes, isModern }: Pick<McpMessage, "bytes" | "i
   const declared = isRecord(capabilities) ? capabilities["elicitation"] : undefined;
   if (!isRecord(declared)) return undefined;
   if (isRecord(declared["url"])) return "url";
-  // Without modes it is the form, as in the revisions before there were two.
+  // Without modes it is the form, as in revisions with only one mode.
   return isRecord(declared["form"]) || Object.keys(declared).length === 0 ? "form" : undefined;
 }
 

@@ -54,7 +54,7 @@ export class EventBlocks {
     this.#maxBytes = maxBytes;
   }
 
-  /** @returns undefined when an event is larger than it may be */
+  /** @returns undefined when an event is too large */
   push(chunk: Buffer): readonly EventBlock[] | undefined {
     const blocks: EventBlock[] = [];
     let start = 0;
@@ -147,7 +147,7 @@ function readBlock(lines: readonly Buffer[]): EventBlock {
 
 const OTHER_FIELDS: ReadonlySet<string> = new Set(["event", "id", "retry"]);
 
-/** An event with other data. @param data JSON */
+/** The event with other data. @param data JSON */
 export function renderEvent(others: readonly string[], data: string): Buffer {
   // A line end in JSON is white space; all three kinds end a line here. The others occur only within its strings.
   const plain = LOOSE_LINE_END.test(data) ? data.replace(/[\x85\u2028\u2029]/g, escapeChar) : data;

@@ -7,7 +7,7 @@ import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
 import { spanText } from "../scan.ts";
 import type { FoundItem, ListAnswer, ListKind } from "./list-answer.ts";
 
-/** Lists go stale with the rules that they were filtered by. */
+/** Filtered lists become outdated when the rules change. */
 const MAX_TTL_MS = 60_000;
 
 export interface FilterOptions {
@@ -103,7 +103,7 @@ function* cacheEdits(bytes: Buffer, { cacheScope, ttlMs, resultStart }: ListAnsw
     );
 }
 
-/** The same request for another page; numbers stay as they were written. */
+/** The same request for another page; numbers stay as written. */
 export function nextPage(request: Buffer, cursor: string): Buffer {
   const message = parseVerbatim(request.toString("utf8")) as { readonly params?: object };
   return Buffer.from(canonicalJson({ ...message, params: { ...message.params, cursor } }));

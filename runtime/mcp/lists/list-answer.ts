@@ -119,7 +119,7 @@ function readMessage(bytes: Buffer): ListAnswer | "none" | "unreadable" {
   return { id: id && rawText(bytes, id), ...result };
 }
 
-/** @returns undefined when it could be read otherwise */
+/** @returns undefined when it is ambiguous */
 function readResult(bytes: Buffer): Omit<ListAnswer, "id"> | "other" | undefined {
   let isSound = true;
   const lists: FoundList[] = [];
@@ -148,7 +148,7 @@ function readResult(bytes: Buffer): Omit<ListAnswer, "id"> | "other" | undefined
       const { kind, ...span } = scanner.take();
       const quote = kind === "text" ? 1 : 0;
       const item = { start: span.start - quote, end: span.end + quote, name: "" };
-      // Servers write null for none.
+      // Some servers write null for an empty list.
       if (kind !== "null") lists.push({ kind: INSTRUCTIONS, start: item.start, end: item.end, items: [item] });
     } else if (key === "nextCursor" || key === "cacheScope" || key === "ttlMs") {
       hints[key] = scanner.take();
@@ -188,7 +188,7 @@ function readName(bytes: Buffer, wanted: string): string | undefined {
   while (scanner.nextKey(mark)) {
     const length = scanner.keyPlainLength();
     if (length !== -1 && length !== wanted.length && length !== otherLength) {
-      // Most keys; a text of each costs more than walking over it.
+      // Most keys; creating a text for each costs more than skipping it.
       scanner.skipValue();
       continue;
     }
@@ -205,7 +205,7 @@ function readName(bytes: Buffer, wanted: string): string | undefined {
   return isSound ? name : undefined;
 }
 
-/** Length in `snake_case`, as models of Python read names, too. */
+/** Length in `snake_case`, since models in Python also read such names. */
 const SNAKE_LENGTHS: ReadonlyMap<string, number> = new Map(
   LISTS.map(({ name }) => [name, name.replace(/[A-Z]/g, "_$&").length]),
 );

@@ -5,7 +5,9 @@
  * unusual form is of unknown kind. Pure.
  */
 
-/** "result", "tool_error" (a tool's own failure), or the code of a JSON-RPC error; "_OTHER" for one that shows no code. */
+/**
+ * "result", "tool_error" (a tool's own failure), or the code of a JSON-RPC error; "_OTHER" for an error without a code.
+ */
 export type AnswerKind = string;
 
 /** @param piece as received, JSON or events @param isCall the response is to `tools/call` */
@@ -39,7 +41,7 @@ const RESULT = Buffer.from('"result"');
 const ERROR = Buffer.from('"error"');
 const CODE = Buffer.from('"code"');
 const MESSAGE = Buffer.from('"message"');
-/** Inside a text it would have backslashes. */
+/** Inside a string the quotes would be escaped. */
 const IS_ERROR = Buffer.from('"isError"');
 const TRUE = Buffer.from("true");
 

@@ -70,14 +70,14 @@ export class AnswerMembers {
   }
 }
 
-/** A name with any of its letters in another case, or written as an escape. */
+/** A pattern for a name with any of its letters in another case, or escaped. */
 function escapable(name: string): string {
   return name
     .split("")
     .map((letter) => {
       const [small, large] = [letter.toLowerCase(), letter.toUpperCase()];
       const codes = [small, large].map((each) => each.charCodeAt(0).toString(16));
-      // Some readers fold the long s into the other one; its bytes are read one by one here.
+      // Some readers fold the long s to "s"; its bytes are matched one by one here.
       const long = small === "s" ? "|\\\\u017f|\\xc5\\xbf" : "";
       return `(?:[${small}${large}]|\\\\u00(?:${codes.map(anyCase).join("|")})${long})`;
     })

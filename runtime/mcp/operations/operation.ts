@@ -14,7 +14,7 @@ export interface OperationLabels {
   readonly tool: string | undefined;
   /** Prompt of `prompts/get`, as the client wrote it. */
   readonly prompt: string | undefined;
-  /** A revision of MCP; undefined where the request names none. */
+  /** A revision of MCP; undefined if the request names none. */
   readonly protocolVersion: string | undefined;
   readonly httpVersion: string;
   /** The response was read, and is not a failure. */
@@ -34,7 +34,7 @@ const METHODS: ReadonlySet<string> = new Set([
   "notifications/roots/list_changed",
 ]);
 const REVISIONS: ReadonlySet<string> = new Set(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]);
-/** Those that JSON-RPC keeps for itself and for servers, MCP's among them, and our own; servers may send any number. */
+/** Codes reserved by JSON-RPC for itself and for servers, including MCP's, and our own; servers may send any number. */
 const CODE = /^-(?:32700|3260[0-3]|320[0-9]{2}|31403|31429)$/;
 
 export class Operation {
@@ -44,7 +44,7 @@ export class Operation {
   readonly #httpVersion: string;
   #answer: AnswerKind | undefined;
 
-  /** @param protocolVersion as the request's header names it */
+  /** @param protocolVersion from the request's header */
   constructor(message: McpMessage, method: string, protocolVersion: string | undefined, httpVersion: string) {
     this.#message = message;
     this.#method = method;

@@ -51,7 +51,7 @@ const TASKS = ["result", "capabilities", "tasks"] as const;
 
 interface FoundIds {
   readonly pointer: readonly string[];
-  /** One, or a list in which some are none. */
+  /** One ID, or a list whose elements may be invalid. */
   readonly ids: string | readonly unknown[];
 }
 

@@ -19,7 +19,7 @@ export interface OpenedTask {
 }
 
 export interface TaskIds {
-  /** @returns undefined for ids that are empty, longer than 1,024 bytes, or no text */
+  /** @returns undefined for IDs that are empty, longer than 1,024 bytes, or not text */
   seal(task: OpenedTask, binding: SessionBinding): string | undefined;
   /** @returns undefined for a foreign seal, and for one of another caller */
   open(sealed: string, binding: SessionBinding): OpenedTask | undefined;

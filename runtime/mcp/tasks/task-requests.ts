@@ -16,7 +16,7 @@ export const RELATED_TASK = "io.modelcontextprotocol/related-task";
 
 export interface OpenedMessage {
   readonly bytes: Buffer;
-  /** The task that the message is about; undefined where it is about none, or about several. */
+  /** The task of the message; undefined if it has none, or several. */
   readonly task: OpenedTask | undefined;
   /** The sealed ID that the client has. */
   readonly sealed: string | undefined;
@@ -27,12 +27,12 @@ export interface OpenedMessage {
 /** Texts that every message with a task ID contains. */
 const MENTIONS = [Buffer.from("task"), Buffer.from("\\u")];
 
-/** Whether a message may name a task at all: most do not, and are not read for it. */
+/** Whether a message may name a task at all: most do not, and are not parsed for it. */
 export function mayNameTask(message: McpMessage): boolean {
   return isAboutTask(message.facts.method) || MENTIONS.some((each) => isBesideArguments(message, each));
 }
 
-/** Methods that act on a task, those of later revisions too, in whatever case a server may read them. */
+/** Methods that act on a task, also those of later revisions, in any case that a server may accept. */
 export function isAboutTask(method: string | undefined): boolean {
   return method !== undefined && /^tasks\//i.test(method);
 }
@@ -51,7 +51,7 @@ export function mayMakeTask(message: McpMessage): boolean {
   return isCall && isBesideArguments(message, isModern ? TASKS_EXTENSION : TASK_MEMBER);
 }
 
-/** Whether the client of a message of 2026-07-28 declares with it that it knows tasks (SEP-2663). */
+/** Whether a client declares in a message of 2026-07-28 that it supports tasks (SEP-2663). */
 export function declaresTasks({ bytes }: Pick<McpMessage, "bytes">): boolean {
   let value: unknown = JSON.parse(bytes.toString("utf8"));
   for (const name of DECLARED) value = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
@@ -66,7 +66,7 @@ const DECLARED = [
   TASKS_EXTENSION_NAME,
 ] as const;
 
-/** @returns "unknown": it names a task that is none of the caller's */
+/** @returns "unknown": it names a task of another caller */
 export function openTasks(
   message: McpMessage,
   open: (sealed: string) => OpenedTask | undefined,

@@ -15,7 +15,7 @@ import { parseExactJson, type ValueBudget } from "../../shared/json/exact-json.t
 import type { FoundItem, ListAnswer } from "../lists/list-answer.ts";
 
 export type DriftKind =
-  /** Another definition than one that was reviewed under its key. */
+  /** The definition differs from all in the lock under its key. */
   | "changed"
   /** The lock has no definition with its key, or it has no key that every client reads alike. */
   | "unlocked";
@@ -87,7 +87,9 @@ const MAX_NEW_BYTES = 2 * 1024 * 1024;
 /** About the number of values in ordinary definitions of this size. */
 const MAX_NEW_VALUES = 100_000;
 
-/** Digests of definitions by their bytes: servers send the same ones again and again, and bringing them into order costs. */
+/**
+ * Digests of definitions by their bytes: servers send the same ones repeatedly, and canonicalizing them is expensive.
+ */
 export class DigestMemory {
   #known = new Map<string, string>();
 

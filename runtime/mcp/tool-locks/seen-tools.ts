@@ -13,7 +13,7 @@ import type { ToolLock } from "../../features/mcp/tool-lock.ts";
 import { DigestMemory, type ToolDrift, type ToolsCheck } from "./check-tools.ts";
 
 export type ToolState =
-  /** No list has shown it yet. */
+  /** Not in any list yet. */
   "unseen" | "reviewed" | "changed" | "unlocked";
 
 /** Whether calls of a tool of this state are denied. */
@@ -57,7 +57,7 @@ export class SeenTools {
   readonly memory = new DigestMemory();
   /** By name; "" for an unreadable definition. Never more names than were locked at the same time. */
   readonly #digests = new Map<string, string>();
-  /** Those of them that were not as reviewed when they were listed, with the time; also by viewer, see `#ownKey`. */
+  /** Names whose last listed definition did not match the lock, with the time; also by viewer, see `#ownKey`. */
   readonly #drifted = new Map<string, number>();
   /** By `#ownKey`: the digest that this viewer saw instead of the locked one. */
   readonly #own = new Map<string, string>();
@@ -215,7 +215,7 @@ const MAX_UNLOCKED = 1_000;
 const MAX_DRIFTED = 10_000;
 /** The latest ones, of 32 KiB at most. */
 const MAX_TEXTS = 32;
-/** Lists of those who listed last. */
+/** Limit for viewers: those of the latest lists. */
 const MAX_VIEWERS = 10_000;
 /** Limit for tools that a viewer saw in another form: those of the latest lists. */
 export const MAX_OWN = 1_000;

@@ -35,7 +35,7 @@ const MIN_PAUSE_MS = 1_000;
 
 interface DriftRecord {
   readonly route: string;
-  /** Name, or key of a name and of who was shown it (seen-tools.ts), and digest as it was listed. */
+  /** Name, or key of a name and its viewer (seen-tools.ts), and the listed digest. */
   readonly tools: readonly (readonly [string, string])[];
 }
 
@@ -159,11 +159,11 @@ function isDriftRecord(value: unknown): value is DriftRecord {
   return isRecord(value) && typeof value["route"] === "string" && Array.isArray(value["tools"]);
 }
 
-/** Items of a route that were last listed otherwise than they were reviewed. */
+/** Items of a route whose last listed definition differs from the lock. */
 export interface RouteDrift {
   readonly id: string;
   readonly routeKey: string;
-  /** "tool drop", as lists showed them to all viewers, and to some. */
+  /** "tool drop": listed to all viewers, and to some. */
   readonly forAll: readonly string[];
   readonly forSome: readonly string[];
 }
@@ -180,7 +180,7 @@ export async function findDrift(store: Pick<Store, "get">, id: string): Promise<
   return record && toDrift(record);
 }
 
-/** @returns undefined: nothing differs now, or the record cannot be read */
+/** @returns undefined: nothing differs now, or the record is unreadable */
 function toDrift({ key, value }: StoredRecord<DriftRecord>): RouteDrift | undefined {
   if (!isDriftRecord(value)) return undefined;
   const keys = value.tools.flatMap(([each]) => (isSeenKey(each) ? [] : [each]));

@@ -1,4 +1,4 @@
-/** The differences between reviewed tools, and other locked items, and the listed ones. Pure. */
+/** Differences between the definitions in a lock and the listed ones. Pure. */
 import { itemKey, LOCKED_KINDS, type LockedKind } from "../../features/mcp/locked-items.ts";
 import { hasUnseen, type LockedTool } from "../../features/mcp/tool-lock-file.ts";
 import { byName, canonicalText, type ExactJson, type ExactObject } from "../../shared/json/exact-json.ts";
@@ -26,7 +26,7 @@ export interface ToolChanges {
   readonly same: number;
 }
 
-/** Both may have a name several times: lists differ by user. */
+/** Both lists may have a name several times, since lists differ by user. */
 export function compareTools(locked: readonly LockedTool[], listed: readonly LockedTool[]): ToolChanges {
   const keyOf = ({ kind, name }: LockedTool): string => itemKey(kind, name);
   const before = Map.groupBy(locked, keyOf);
@@ -72,7 +72,7 @@ function orderOf({ kind, name }: Pick<LockedTool, "kind" | "name">): string {
   return LOCKED_KINDS.indexOf(kind) + name;
 }
 
-/** More are never reviewed of one tool, and each is compared with each that is listed. */
+/** More are never locked for one tool, and each is compared with each listed one. */
 const MOST_COMPARED = 8;
 
 /** The locked definition that differs least. */

@@ -9,7 +9,7 @@ import { checkTools, type ToolDrift, type ToolsCheck } from "./check-tools.ts";
 import { SeenTools, type DriftChanges, type ToolState, type Viewing } from "./seen-tools.ts";
 
 export interface ToolLocks {
-  /** @param key see `calledKey` @param viewer who calls it */
+  /** @param key see `calledKey` @param viewer the caller */
   stateOf(route: CompiledRoute, lock: ToolLock, key: string, viewer: string): ToolState;
   /** As far as this process knows: see `SeenTools`. */
   differences(route: CompiledRoute): ReturnType<SeenTools["differences"]>;
@@ -72,7 +72,7 @@ export function createToolLocks(share?: (routeKey: string, changes: DriftChanges
 }
 
 const NO_DIFFERENCES: ReturnType<SeenTools["differences"]> = { changed: new Set(), unlocked: new Set() };
-/** Routes that had one, the latest ones. */
+/** Limit for routes whose lock was removed: the latest ones. */
 const MAX_WITHOUT_LOCK = 1_000;
 
 export function toolLockOf({ mcp }: CompiledRoute): ToolLock | undefined {

@@ -2,10 +2,7 @@
 
 const PART = /^<!-- generated: ([a-z-]+) -->\n(?:[^]*?\n)??<!-- end -->$/gm;
 
-/**
- * @param parts name → Markdown
- * @throws Error when the page and `parts` do not name the same ones
- */
+/** @param parts name → Markdown @throws Error when the page and `parts` have different names */
 export function fillParts(page: string, parts: Readonly<Record<string, string>>): string {
   const left = new Set(Object.keys(parts));
   const filled = page.replaceAll(PART, (_, name: string) => {

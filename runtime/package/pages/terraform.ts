@@ -1,4 +1,4 @@
-/** Parts of runtime/terraform/README.md and of the page of arguments that follow from the provider's schema. */
+/** Generated parts of runtime/terraform/README.md and of the page of arguments, from the provider's schema. */
 import { readFileSync } from "node:fs";
 
 import { readSecretName, secretOfAttribute } from "../../settings/secret-spellings.ts";
@@ -76,7 +76,7 @@ function attributeTable(
   return table(["Argument", "Type", "Use", "Description"], rows);
 }
 
-/** Arguments and blocks of the resource itself; all others are settings, of which the reference has the whole text. */
+/** Arguments and blocks of the resource itself; all others are settings, which the reference documents. */
 function isOwn(path: string, name: string): boolean {
   return path === ""
     ? /^`?(?:owner|seal_key|routes|sha256|generation|bundle_json|file|http)`?$/.test(name)

@@ -1,4 +1,4 @@
-/** Members of a record, which any version of the gateway may have written: of another type they are absent. */
+/** Members of a record, written by any version of the gateway: one of an unexpected type counts as absent. */
 export type RecordValue = Readonly<Record<string, unknown>>;
 
 export function textOf(record: RecordValue, name: string): string | undefined {

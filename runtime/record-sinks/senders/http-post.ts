@@ -1,4 +1,4 @@
-/** POST requests over one connection that stays: bounded in time and bytes, without redirects. */
+/** POST requests over one persistent connection: bounded in time and bytes, without redirects. */
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 
@@ -67,7 +67,7 @@ async function exchange(begin: () => ClientRequest, body: string): Promise<Poste
   try {
     return await answerOf(request, body);
   } catch (error) {
-    // A connection that had been idle, which the other side closed at this very moment: nothing was read of it.
+    // The other side closed an idle connection at this very moment: it has read nothing of the request.
     if (request.reusedSocket && (error as NodeJS.ErrnoException).code === "ECONNRESET") return answerOf(begin(), body);
     throw error;
   }

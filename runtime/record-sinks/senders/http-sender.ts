@@ -1,4 +1,4 @@
-/** Batches over HTTP: records or OCSF events on lines of their own, or OTLP's form of logs. */
+/** Batches over HTTP: records or OCSF events, one per line, or OTLP logs. */
 import type { SinkTarget, SinkTls } from "../../features/records/compiled.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { formatOcsf } from "../formats/ocsf.ts";
@@ -56,7 +56,7 @@ function resultOf({ status, retryAfterMs, body }: Posted, isOtlp: boolean): Send
   return { outcome: "away", reason, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-/** OTLP 1.x, "Partial Success": they must not be sent again. */
+/** OTLP 1.x, "Partial Success": rejected records must not be sent again. */
 function rejectedOf(body: string): number {
   try {
     const value: unknown = JSON.parse(body);

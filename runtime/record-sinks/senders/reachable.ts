@@ -22,7 +22,7 @@ export const reachableLookup: LookupFunction = (hostname, options, callback) => 
   });
 };
 
-/** Literal addresses are looked up nowhere. @throws Error */
+/** Literal addresses never reach the look-up. @throws Error */
 export function refuseForbidden(host: string): void {
   const bare = bareHost(host);
   if (isIP(bare) !== 0 && addressKind(bare) === "forbidden") throw forbidden();

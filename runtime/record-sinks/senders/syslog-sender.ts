@@ -18,7 +18,7 @@ export interface SyslogSenderOptions {
   readonly tls: SinkTls;
   readonly timeoutMs: number;
   readonly identity: SyslogIdentity;
-  /** Least time for a receiver that does not want the connection to close it. Default 500. */
+  /** Minimum time for a destination to reject the connection by closing it. Default: 500. */
   readonly quietMs?: number;
 }
 
@@ -30,7 +30,7 @@ export function createSyslogSender({ target, tls, timeoutMs, identity, quietMs =
   const name = `${host}:${port}`;
 
   return {
-    // There is time for more between two of them.
+    // A larger batch would not fit the time between two.
     maxRecords: 8_192,
     maxBytes: 4 << 20,
     async send(records, signal) {

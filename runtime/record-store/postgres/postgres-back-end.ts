@@ -29,7 +29,7 @@ import {
   SEGMENTS_LOCK,
 } from "./postgres-records.ts";
 
-/** One writes, one makes indexes. */
+/** One for writing, one for creating indexes. */
 const CONNECTIONS = 2;
 
 export function createPostgresBackEnd(url: string, bounds: Bounds): RecordBackEnd {
@@ -75,7 +75,10 @@ export function createPostgresBackEnd(url: string, bounds: Bounds): RecordBackEn
   };
 }
 
-/** @param bounds absent: into a full segment too @returns false: a segment is to be begun first, and nothing was written */
+/**
+ * @param bounds absent: also into a full segment
+ * @returns false: a new segment is needed first, and nothing was written
+ */
 async function writeBatch(query: Query, { rows, ended, now }: Batch, bounds?: Bounds): Promise<boolean> {
   await query(`SELECT pg_advisory_xact_lock_shared(${LOCK_SPACE}, ${SEGMENTS_LOCK})`);
   const segments = await readSegments(query);
@@ -107,11 +110,11 @@ function bySegment<T extends { readonly id: bigint }>(
   rows: readonly T[],
 ): ReadonlyMap<number, readonly T[]> {
   const groups = Map.groupBy(rows, ({ id }) => segmentOf(segments, id)?.number ?? 0);
-  // All writers in one order: none waits for another one that waits for it.
+  // All writers use one order, which avoids deadlocks.
   return new Map([...groups].toSorted(([a], [b]) => a - b));
 }
 
-/** @returns how many were not there, and those of which the id is another record's */
+/** @returns number of new records, and those whose ID another record has */
 async function insert(
   query: Query,
   segment: number,
@@ -158,7 +161,7 @@ function textOf({ text }: Row): string {
   return text.toWellFormed();
 }
 
-/** @returns those of which the record is not there by this id */
+/** @returns outcomes whose record does not exist with this ID */
 async function finish(query: Query, segment: number, given: readonly LateOutcome[]): Promise<readonly LateOutcome[]> {
   const rows = await query(
     `UPDATE ${PREFIX}texts_${segment} t SET result = n.result

@@ -1,4 +1,4 @@
-/** Reads records out of PostgreSQL. */
+/** Reads records from PostgreSQL. */
 import { GatewayError } from "../../shared/errors.ts";
 import type { RecordReader } from "../record-reader.ts";
 import { countInSlots, noCounts } from "../count.ts";
@@ -6,7 +6,7 @@ import { countRecords, findRecords, getRecord, type SearchLimits } from "../sear
 import type { SegmentReader } from "../segment-search.ts";
 import { NoTableError, openRecordPool, PREFIX, readSegments, readVersion } from "./postgres-records.ts";
 
-/** Questions at a time, of one process. */
+/** Concurrent queries of one process. */
 const CONNECTIONS = 3;
 const MAX_TRIES = 10;
 

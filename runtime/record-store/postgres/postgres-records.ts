@@ -1,4 +1,4 @@
-/** Connections to PostgreSQL for records: few, with short waits, in a schema of their own. */
+/** Connections to PostgreSQL for records: few, with short waits, in a separate schema. */
 import { Pool } from "pg";
 
 import { errorText } from "../../shared/errors.ts";
@@ -83,7 +83,7 @@ export async function prepareSchema({ query, transaction }: RecordPool): Promise
   if (version === undefined) {
     await transaction(async (run) => {
       await lockAlone(run);
-      // A role that may make no schema is enough once it is there.
+      // A role that cannot create schemas is enough once it exists.
       const [known] = await run("SELECT 1 FROM pg_namespace WHERE nspname = 'gateform_records'");
       if (!known) await run("CREATE SCHEMA gateform_records");
       await run(`CREATE TABLE IF NOT EXISTS ${PREFIX}version (version integer NOT NULL)`);
@@ -93,7 +93,7 @@ export async function prepareSchema({ query, transaction }: RecordPool): Promise
       await run(
         `CREATE TABLE IF NOT EXISTS ${PREFIX}segments (number integer PRIMARY KEY, first_id bigint NOT NULL, records bigint NOT NULL, is_indexed boolean NOT NULL)`,
       );
-      // Earlier versions number their writers by it.
+      // Earlier versions use it to number their writers.
       await run(`CREATE SEQUENCE IF NOT EXISTS ${PREFIX}writers`);
     });
   } else await update({ query, transaction });
@@ -113,7 +113,7 @@ async function update({ query, transaction }: Pick<RecordPool, "query" | "transa
   });
 }
 
-/** @returns undefined when nothing was written yet @throws BackEndError */
+/** @returns undefined before anything was written @throws BackEndError */
 export async function readVersion(query: Query): Promise<number | undefined> {
   try {
     const [row] = await query(`SELECT version FROM ${PREFIX}version`);

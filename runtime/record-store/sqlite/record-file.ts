@@ -13,9 +13,9 @@ const FULL = 13;
 const DAMAGED = new Set([11, 26]);
 
 /**
- * Opens the file for writing, and makes it where it is not there; for its owner only.
+ * Opens the file for writing, creating it if missing, for its owner only.
  *
- * @param waitMs for others that write
+ * @param waitMs for other writers
  * @throws BackEndError
  */
 export function openForWriting(path: string, waitMs: number): DatabaseSync {
@@ -32,7 +32,7 @@ export function openForWriting(path: string, waitMs: number): DatabaseSync {
       if (checkVersion(database) === 1) update(database);
       database.exec(`CREATE TABLE IF NOT EXISTS segments
         (number integer PRIMARY KEY, first_id integer NOT NULL, records integer NOT NULL, is_indexed integer NOT NULL) STRICT`);
-      // Earlier versions number their writers by it.
+      // Earlier versions use it to number their writers.
       database.exec("CREATE TABLE IF NOT EXISTS writers (number integer PRIMARY KEY AUTOINCREMENT) STRICT");
       database.exec(`PRAGMA application_id = ${APPLICATION}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
       return database;
@@ -43,7 +43,7 @@ export function openForWriting(path: string, waitMs: number): DatabaseSync {
   });
 }
 
-/** @returns undefined when nothing was written yet @throws BackEndError */
+/** @returns undefined before anything was written @throws BackEndError */
 export function openForReading(path: string): DatabaseSync | undefined {
   if (!statSync(path, { throwIfNoEntry: false })) return undefined;
   return attempt(path, () => {

@@ -107,9 +107,9 @@ function writeBatch(open: Open, { rows, ended, now }: Batch, bounds: Bounds): vo
   for (const each of ended) finish(open, segments, each);
 }
 
-/** @returns the segment's number; undefined: it was written before */
+/** @returns the segment's number; undefined: already stored */
 function insert(open: Open, segments: readonly Segment[], row: Row): number | undefined {
-  // Two processes of one name, or a clock that was set back, make one id more than once.
+  // Two processes with one name, or a clock that was set back, produce the same ID.
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const number = segmentOf(segments, row.id)?.number ?? 1;
     const { usr, mail, route, owner, tool, client, kind, request } = row.columns;

@@ -12,11 +12,11 @@ import { attempt, openForWriting } from "./record-file.ts";
 import { readSegments } from "./sqlite-back-end.ts";
 import type { Forgetting } from "../forgetting.ts";
 
-/** Gateways write for a moment each. */
+/** Gateways' writes are short. */
 const WAIT_MS = 10_000;
 /** Pause after the same time of work, so that gateways can write their queued records. */
 const PAUSE_MS = 100;
-/** Free pages that are overwritten in one transaction. */
+/** Free bytes overwritten per transaction. */
 const WIPED_BYTES = 16 << 20;
 
 /** @throws BackEndError */
@@ -37,7 +37,7 @@ export async function forgetInFile(path: string, forgetting: Forgetting): Promis
       count += attempt(path, () => forgetInSegment(database, number, forgetting));
       await pause();
     }
-    // Those that became free before, when segments fell out of time.
+    // Pages freed earlier, when old segments were dropped.
     while (attempt(path, () => wipe(database))) await pause();
     // Also removes it from the write-ahead log.
     const ended = attempt(path, () => database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get());
@@ -49,7 +49,7 @@ export async function forgetInFile(path: string, forgetting: Forgetting): Promis
   }
 }
 
-/** @returns how many went */
+/** @returns number of erased records */
 function forgetInSegment(database: DatabaseSync, number: number, { condition, values, isAbout }: Forgetting): number {
   database.exec("BEGIN IMMEDIATE");
   // The segment was dropped meanwhile.
@@ -82,7 +82,7 @@ function end(database: DatabaseSync, count: number): number {
 function wipe(database: DatabaseSync): boolean {
   const pragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
   database.exec("BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS wiped (zeros blob NOT NULL) STRICT");
-  // Each page has the number of the next one, too.
+  // Each page also contains the number of the next one.
   const bytes = pragma("freelist_count") * (pragma("page_size") - 64);
   if (bytes > 0) database.prepare("INSERT INTO wiped VALUES (zeroblob(?))").run(Math.min(bytes, WIPED_BYTES));
   const isLast = bytes <= WIPED_BYTES;

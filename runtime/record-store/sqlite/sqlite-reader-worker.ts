@@ -1,4 +1,4 @@
-/** The thread that reads a SQLite file of records: one question at a time, in order. */
+/** The thread that reads a SQLite file of records: one query at a time, in order. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 
@@ -63,7 +63,7 @@ function serve(port: NonNullable<typeof parentPort>, settings: ReaderSettings): 
     }
     const now = Date.now();
     if (!open) return nothing(request);
-    // One state of the file for all statements: segments come and go.
+    // One snapshot of the file for all statements: segments come and go.
     const { database } = open;
     try {
       attempt(path, () => database.exec("BEGIN"));

@@ -7,7 +7,7 @@
 import { task } from "../faults/guard.ts";
 
 export interface SpreadWork {
-  /** @param work yields after each step, of some 20 µs */
+  /** @param work yields after each step of about 20 µs */
   add(work: Iterator<unknown>): void;
   /** Drops the work that is not done yet. */
   close(): void;

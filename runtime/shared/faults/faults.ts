@@ -29,7 +29,7 @@ export function tellFault(fault: Fault): void {
     try {
       listener(fault);
     } catch {
-      // A log that cannot be written is reported by its owner.
+      // The owner of a broken log reports it.
     }
   }
 }

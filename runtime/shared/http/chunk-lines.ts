@@ -41,7 +41,7 @@ const DATA_LF = 5;
 const LAST = 6;
 
 export class ChunkLines {
-  /** Nothing more is read then. */
+  /** Set: nothing more is read. */
   problem: string | undefined = undefined;
   readonly #extensions: ChunkExtensions;
   #phase = SIZE;

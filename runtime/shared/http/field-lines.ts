@@ -84,7 +84,7 @@ export const TOKEN: Uint8Array = tableOf((code) => /[!#$%&'*+\-.^_`|~0-9A-Za-z]/
 /** Characters of values: blanks, visible ones, and bytes above ASCII (RFC 9110 §5.5). */
 export const VALUE: Uint8Array = tableOf((code) => code === 0x09 || (code >= 0x20 && code !== 0x7f));
 
-/** One for each byte that belongs to it. */
+/** A table with one entry per byte: 1 if it is in the set. */
 export function tableOf(has: (code: number) => boolean): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, code) => (has(code) ? 1 : 0));
 }

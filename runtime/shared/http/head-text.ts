@@ -9,7 +9,7 @@ const CR = 13;
 const LF = 10;
 const LINE_END = "\r\n";
 const END = "\r\n\r\n";
-/** Most heads are shorter: only so much is made text at first. */
+/** Most heads are shorter: only this much is decoded at first. */
 const USUAL_BYTES = 2_048;
 
 export class HeadText {

@@ -14,7 +14,7 @@ export function findHeader(raw: readonly string[], lowerName: string): string | 
   return value;
 }
 
-/** The same, where the names were looked up already. @param traits of each name, in their order */
+/** The same, for names already looked up. @param traits of each name, in their order */
 export function findKnownHeader(
   raw: readonly string[],
   traits: readonly HeaderTraits[],

@@ -31,7 +31,7 @@ export interface OAuthSettings {
 /** "invalid_client", "Authorization_RequestDenied": a text with digits or hyphens may be a token. */
 const WORD = /^[A-Za-z][A-Za-z_.]{0,59}$/;
 const MAX_DESCRIPTION = 300;
-/** Shorter secrets are words of ordinary sentences. */
+/** Shorter secrets may be ordinary words. */
 const MIN_SECRET = 8;
 
 /**
@@ -57,7 +57,7 @@ export function quoteAnswer(text: string, sent: readonly (string | undefined)[])
 function quote(text: string, maxCharacters: number, sent: readonly (string | undefined)[]): string {
   const secrets = sent.flatMap((each = "") => (each.length < MIN_SECRET ? [] : [formsOf(each)]));
   const withoutSent = (from: string): string => secrets.reduce((rest, secret) => rest.replace(secret, REDACTED), from);
-  // Before it is cut: a part of a token would not be recognized.
+  // Before truncating: a part of a token would not be recognized.
   let safe = withoutSent(text).slice(0, MAX_READ);
   safe = safe.replace(BASE64, (run) => {
     const decoded = Buffer.from(run, "base64").toString();
@@ -68,7 +68,7 @@ function quote(text: string, maxCharacters: number, sent: readonly (string | und
   return visibleText(JSON.stringify(short));
 }
 
-/** A secret as forms, addresses and JSON have it. */
+/** A secret in the forms of HTML forms, addresses and JSON. */
 function formsOf(secret: string): RegExp {
   const spelt = Array.from(secret, (character) => {
     if (/[A-Za-z0-9]/.test(character)) return character;
@@ -80,12 +80,12 @@ function formsOf(secret: string): RegExp {
 }
 
 const REDACTED = "[redacted]";
-/** HTTP Basic has identifier and secret so. */
+/** HTTP Basic encodes identifier and secret like this. */
 const BASE64 = /[A-Za-z0-9+/]{8,}={0,2}/g;
 const MAX_READ = 4096;
 /** Parts of JWTs, codes, opaque tokens; words and host names are shorter, or have other characters in between. */
 const TOKEN = /[A-Za-z0-9_~+=-]{32,}/g;
-/** Ids of requests, by which a provider's support finds them. */
+/** IDs of requests, which a provider's support needs. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const PASSING = new Set(["temporarily_unavailable", "server_error", "slow_down"]);
@@ -103,7 +103,7 @@ export function isPassingError(error: unknown, status?: number): boolean {
 
 const ABOUT_CLIENT = new Set(["invalid_client", "unauthorized_client"]);
 const MAX_HINTED = 1000;
-/** Servers quote the definition of `invalid_client` whatever was wrong (RFC 6749 §5.2; Ory Hydra). */
+/** Servers quote the definition of `invalid_client` for any cause (RFC 6749 §5.2; Ory Hydra). */
 const DEFINITION = /\(e\.g\., unknown client[^)]*\)/i;
 
 /** Setting to change, if the error code implies one; undefined: only the description can tell. */

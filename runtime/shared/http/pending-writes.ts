@@ -15,7 +15,7 @@ export class PendingWrites {
     this.#stream = stream;
   }
 
-  /** @returns false when "drain" of the stream is to be waited for */
+  /** @returns false when the caller must wait for the stream's "drain" */
   write(chunk: Buffer | string): boolean {
     this.#pending += 1;
     const takesMore = this.#stream.write(chunk, this.#left);

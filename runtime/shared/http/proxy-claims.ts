@@ -38,7 +38,7 @@ const PROXY_CLAIMS = [
   "front-end-https",
   "x-original-proto",
   "x-original-port",
-  // Certificates (RFC 9440 and before).
+  // Certificates (RFC 9440 and earlier).
   "client-cert",
   "client-cert-chain",
   "x-client-verify",
@@ -58,7 +58,7 @@ const PROXY_CLAIMS = [
   "x-webauth-groups",
 ] as const;
 
-/** The same, of everything that some proxies write: names with these beginnings. */
+/** The same for prefixes that some proxies use. */
 const PROXY_CLAIM_PREFIXES = [
   "x-envoy-",
   "x-auth-request-",

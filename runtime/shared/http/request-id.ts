@@ -1,4 +1,4 @@
-/** Ids of requests: unique, not to be guessed, and cheap, since every request gets one. */
+/** IDs of requests: unique, unguessable, and cheap, since every request gets one. */
 import { randomFillSync } from "node:crypto";
 
 const ID_BYTES = 16;

@@ -133,7 +133,7 @@ export function canonicalPath(raw: string): PathResult {
   return problem === undefined ? { ok: true, path } : refuse(problem);
 }
 
-/** How a server that cuts path parameters off (`/admin;x`) reads a path. */
+/** A server's reading of a path if it removes path parameters (`/admin;x`). */
 export type PathReading = (path: string) => string;
 
 /** Some servers look for ";" before decoding escapes, some after: to the first, "%3B" is part of the name. */
@@ -206,7 +206,7 @@ function decoded(path: string): Buffer {
 }
 
 function byteProblem(byte: number): TargetRefusal | undefined {
-  // Decoded by the upstream they would be separators that the policy did not see.
+  // Decoded by the upstream, they would be separators unknown to the policy.
   if (byte === 0x2f || byte === 0x5c) return "path-encoded-separator";
   if (byte < 0x20 || byte === 0x7f) return "path-encoded-control";
   return undefined;
@@ -224,18 +224,18 @@ function segmentProblem(path: string): TargetRefusal | undefined {
   while (start <= path.length) {
     let end = path.indexOf("/", start);
     if (end === -1) end = path.length;
-    // A trailing slash is a path of its own; two slashes in a row are one slash to some servers.
+    // A path with a trailing slash is a different path; some servers treat two slashes as one.
     if (end === start && end !== path.length) return "path-empty-segment";
     const first = path.charCodeAt(start);
     if ((first === 46 || first === PERCENT) && DOT_SEGMENT.test(path.slice(start, end))) return "path-dot-segment";
-    // "/;x/admin" is "//admin" to servers that cut parameters off.
+    // Servers that remove parameters read "/;x/admin" as "//admin".
     if ((first === 59 || first === PERCENT) && /^(?:;|%3B)/.test(path.slice(start, end))) return "path-parameter";
     start = end + 1;
   }
   return undefined;
 }
 
-/** Visible ASCII without "#": a fragment is never sent by a client that follows the rules. */
+/** Visible ASCII without "#": standard clients never send a fragment. */
 function isCleanQuery(query: string): boolean {
   for (let index = 0; index < query.length; index += 1) {
     const code = query.charCodeAt(index);

@@ -29,7 +29,7 @@ const NEVER: ReadonlySet<string> = new Set([
   "dpop",
   "set-cookie2",
   "www-authenticate",
-  // How the request is to be treated, and which trace it belongs to.
+  // Handling of the request, and its trace.
   "cache-control",
   "from",
   "max-forwards",
@@ -69,7 +69,7 @@ const NEVER: ReadonlySet<string> = new Set([
   "x-sendfile",
 ]);
 
-/** The same, for families. */
+/** The same for prefixes. */
 const NEVER_PREFIXES = [
   "accept",
   "access-control-",
@@ -126,7 +126,7 @@ export function allowedTrailers(
 /** Message to the sender of too many trailers, also for the log. */
 export const TOO_MANY_TRAILERS = `its trailers are more than ${MAX_FIELDS} fields or ${MAX_BYTES} bytes`;
 
-/** @param values of Trailer @returns the names that may come, as a value of Trailer; "" = none */
+/** @param values of Trailer @returns the allowed names, as a value of Trailer; "" for none */
 export function announcedTrailers(
   values: readonly string[],
   isKept: (lower: string, folded: string) => boolean,

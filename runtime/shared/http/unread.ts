@@ -20,7 +20,7 @@ interface ReadableState {
 const stateOf = (stream: Readable): ReadableState =>
   (stream as unknown as { readonly _readableState: ReadableState })._readableState;
 
-/** Makes one piece of the latest small ones, once they are many. Call it when one has come. */
+/** Joins the latest small pieces once there are many. Call it after each piece. */
 export function joinUnread(stream: Readable): void {
   const state = stateOf(stream);
   const { buffer, bufferIndex } = state;

@@ -8,7 +8,7 @@
 
 /** Nesting of lists and objects: the one bound for every reader here. */
 export const MAX_JSON_DEPTH = 64;
-/** Members and items. A directory's page, the longest of these documents, has some 50,000. */
+/** Members and items. A directory's page, the longest of these documents, has about 50,000. */
 export const MAX_JSON_VALUES = 200_000;
 
 /** @returns undefined unless it is UTF-8 and JSON within the bounds */

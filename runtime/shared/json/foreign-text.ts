@@ -18,7 +18,7 @@ export function foreignText(text: string, maxCharacters = MAX_CHARACTERS): strin
   return `${visibleText(shown)}… (${text.length - shown.length} more characters)`;
 }
 
-/** The same of a text of several lines. */
+/** The same for a text of several lines. */
 export function foreignLines(text: string, maxCharacters: number): string {
   const shown = text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, "");
   const lines = shown.split(/\r?\n/).map(visibleText).join("\n");
@@ -38,7 +38,7 @@ const WINDOW = 16;
 const MAX_READ = 16_384;
 const REPEATED = "(omitted: it repeats what was sent)";
 
-/** @param sent tokens and the like; shorter ones than 4 characters are not looked for */
+/** @param sent tokens and the like; texts shorter than 4 characters are ignored */
 export function withoutSent(text: string, sent: readonly string[]): string {
   if (text === "") return text;
   const secrets = sent.map(plain).filter((secret) => secret.length >= 4);
@@ -54,7 +54,7 @@ function repeats(text: string, secret: string): boolean {
   return false;
 }
 
-/** Without the signs that are put between characters, and in one case. */
+/** Only letters and digits, in lower case. */
 function plain(text: string): string {
   return text.replace(/[^A-Za-z0-9]+/g, "").toLowerCase();
 }
@@ -89,7 +89,7 @@ function character(whole: string, code: number): string {
 
 function decodings(text: string): readonly string[] {
   const found: string[] = [];
-  // Lines of encoded text are broken after 60 or 76 characters.
+  // Encoded text may have line breaks after 60 or 76 characters.
   const joined = text.replaceAll(/[\r\n\t "']+|\\[nrt]/g, " ");
   for (const each of [joined, joined.replaceAll(" ", "")]) {
     for (const [run] of each.matchAll(/[A-Za-z0-9+/_-]{6,}/g))

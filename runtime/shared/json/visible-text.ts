@@ -27,7 +27,7 @@ export function escapeUnits(characters: string): string {
     .reduce((text, unit) => `${text}\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`, "");
 }
 
-/** A literal of HCL, with its other escapes written. */
+/** A literal of HCL, with the escapes of HCL. */
 export function visibleHcl(literal: string): string {
   return literal.replace(HIDDEN, escapeCharacters);
 }

@@ -26,9 +26,9 @@ export interface RequestsOptions extends Pick<ConnectionOptions, "ca" | "cert" |
   readonly timeoutMs: number;
   /** Default: the system's resolver. Not called for literal addresses. */
   readonly lookup?: LookupFunction;
-  /** Connections to an origin that stay open for the next request. Default: each request has its own. */
+  /** Number of connections per origin that stay open. Default: each request has a separate one. */
   readonly kept?: number;
-  /** Requests go through proxies (`HTTPS_PROXY`, …) where Node was started to use them (`NODE_USE_ENV_PROXY=1`). Default: never. */
+  /** Requests use proxies (`HTTPS_PROXY`, …) if Node was started with `NODE_USE_ENV_PROXY=1`. Default: never. */
   readonly mayUseProxies?: boolean;
 }
 
@@ -55,9 +55,9 @@ export type BoundedAnswer =
       readonly ok: false;
       /** "status": one that is not final, such as 101 or 999. */
       readonly reason: "timeout" | "unreachable" | "status" | "content-coding" | "too-large";
-      /** Predicate of the server: "cannot be reached (ECONNREFUSED)". */
+      /** Predicate for the server: "cannot be reached (ECONNREFUSED)". */
       readonly problem: string;
-      /** When it had come before the failure. */
+      /** Present if it arrived before the failure. */
       readonly head: AnswerHead | undefined;
       readonly error?: unknown;
     };
@@ -151,7 +151,7 @@ export function openRequests({
 
 type Reason = Extract<BoundedAnswer, { ok: false }>["reason"];
 
-/** Over a connection of its own. */
+/** Over a separate connection. */
 export async function requestOnce(options: RequestsOptions, request: BoundedRequest): Promise<BoundedAnswer> {
   const requests = openRequests(options);
   try {

@@ -1,4 +1,4 @@
-/** TLS of this process toward others. */
+/** TLS settings for outgoing connections of this process. */
 import tls from "node:tls";
 
 const NO_CHOSEN_GROUPS = "!kDHE";

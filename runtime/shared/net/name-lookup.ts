@@ -16,7 +16,7 @@ export type ResolveName = (name: string, found: AddressesFound) => void;
 
 interface Waiting {
   readonly listeners: AddressesFound[];
-  /** When the latest of them came. */
+  /** Arrival of the latest listener. */
   since: number;
 }
 
@@ -27,11 +27,11 @@ interface Party {
   readonly slow: Map<string, Waiting>;
 }
 
-/** A lost packet costs five. */
+/** A lost packet costs the resolver five seconds. */
 const SLOW_MS = 1_000;
 /** Longest wait of a connection for a look-up. */
 const MAX_WAIT_MS = 10_000;
-/** Others are treated as usual ones, within the share of their party. */
+/** Further names count as usual ones, within the share of their party. */
 const MAX_SLOW_NAMES = 10_000;
 
 export class NameLookups {
@@ -51,7 +51,7 @@ export class NameLookups {
     this.#now = now;
   }
 
-  /** @param partyName who chose the name */
+  /** @param partyName the party that chose the name */
   find(partyName: string, name: string, found: AddressesFound): void {
     const running = this.#running.get(name);
     if (running) return void running.push(found);
@@ -74,7 +74,7 @@ export class NameLookups {
     }
   }
 
-  /** @returns whether the first that waits does so no longer */
+  /** @returns whether the first waiting look-up is done with waiting */
   #startNext(partyName: string, party: Party, isSlow: boolean): boolean {
     const queue = isSlow ? party.slow : party.usual;
     const [next] = queue;
@@ -129,7 +129,7 @@ export class NameLookups {
   }
 }
 
-/** One that throws keeps no other from its addresses. */
+/** A listener that throws does not keep the others from their addresses. */
 function callAll(
   listeners: readonly AddressesFound[],
   error: NodeJS.ErrnoException | null,
@@ -157,7 +157,7 @@ const threads = Number(process.env["UV_THREADPOOL_SIZE"]) || 4;
 /** Share of the half that libuv gives to look-ups: the rest is for the operator's providers, stores and tracing. */
 const lookups = new NameLookups(Math.ceil(threads / (isMainThread ? 3 : 12)));
 
-/** All addresses of a name. @param party who chose it */
+/** All addresses of a name. @param party the party that chose it */
 export function lookUp(party: string, name: string, found: AddressesFound): void {
   lookups.find(party, name, found);
 }

@@ -1,4 +1,4 @@
-/** Where a process number means the same process. */
+/** The scope within which process IDs are unique. */
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 

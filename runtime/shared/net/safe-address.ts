@@ -40,7 +40,7 @@ const AWS_SERVICES = ipaddr.parseCIDR("fd00:ec2::/32");
 
 const PRIVATE_RANGES: ReadonlySet<string> = new Set(["private", "uniqueLocal", "carrierGradeNat"]);
 
-/** @param address as DNS or a URL has it; IPv6 with or without brackets */
+/** @param address from DNS or a URL; IPv6 with or without brackets */
 export function addressKind(address: string): AddressKind {
   const bare = address.startsWith("[") && address.endsWith("]") ? address.slice(1, -1) : address;
   // A zone names an interface of this host: others must not choose it.
@@ -81,7 +81,7 @@ function unwrap(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 |
 
 const WELL_KNOWN_NAT64 = ipaddr.parseCIDR("64:ff9b::/96");
 
-/** The last 32 bits: where a translator with a prefix of 96 bits has the IPv4 address (RFC 6052 §2.2). */
+/** The last 32 bits: position of the IPv4 address for a translator with a 96-bit prefix (RFC 6052 §2.2). */
 function lowIpv4(address: ipaddr.IPv6): ipaddr.IPv4 {
   return new ipaddr.IPv4(address.toByteArray().slice(12));
 }

@@ -100,7 +100,7 @@ export function openPool({ url, log }: { readonly url: string; readonly log: Log
           broken = false;
           return result;
         } finally {
-          // A connection that failed inside a transaction is thrown away, and the server rolls back.
+          // A connection that failed inside a transaction is closed, and the server rolls back.
           client.release(broken);
         }
       });

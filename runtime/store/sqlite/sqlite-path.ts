@@ -1,4 +1,4 @@
-/** Where the database of a `storage_url` lies, for those who need to know without opening it. */
+/** Path of the database of a `storage_url`, without opening it. */
 import { resolve } from "node:path";
 
 /** @returns the absolute path; undefined for another kind of store, and for an invalid path */

@@ -52,7 +52,7 @@ export async function openSqliteStore({ path, clock, busyTimeoutMs = 5000 }: Sql
     async sweep() {
       let total = 0;
       for (;;) {
-        // A request of its own for each batch: others' requests come in between.
+        // A separate request for each batch, so that other requests run in between.
         const removed = await call("sweepBatch", now());
         total += removed;
         if (removed < SWEEP_BATCH) return total;

@@ -17,7 +17,7 @@ export type StoreState = "ok" | "down" | "read-only";
 
 export interface StoreFacts {
   readonly store: StoreState;
-  /** How long it has not been "ok"; absent when it is, and when this process never could use it. */
+  /** How long it has not been "ok"; absent while it is, and if this process never could use it. */
   readonly failingMs?: number;
   /** Whether something that was verified with it is still valid. */
   readonly serves: boolean;
@@ -57,7 +57,7 @@ export function createStoreHealth(
 ): StoreHealth & HealthSigns {
   const steady = steadyClock(clock);
   let state: StoreState = "down";
-  /** When it was "ok" last. */
+  /** Last time it was "ok". */
   let goodAtMs: number | undefined;
   /** A write failed, and none has succeeded since. */
   let suspectsWrites = false;

@@ -15,7 +15,7 @@ import { checkpointOfNote, verifyAudit } from "./verify.ts";
 export interface AuditOptions {
   /** The gateway's configuration: keys are derived from its shared secrets. */
   readonly config?: string;
-  /** Keys as `gateway audit head` prints them. */
+  /** Keys in the format of `gateway audit head`. */
   readonly key?: readonly string[];
   /** Output of `gateway audit head`. */
   readonly head?: string;
@@ -24,7 +24,7 @@ export interface AuditOptions {
 
 export interface CommandOutput {
   readonly text: string;
-  /** The text is of a problem. */
+  /** Whether the text describes a problem. */
   readonly isProblem: boolean;
   readonly exitCode: number;
 }

@@ -21,7 +21,7 @@ export async function orderFiles(files: readonly string[]): Promise<readonly str
   const starts: FileStart[] = [];
   for (const file of different) starts.push(await startOf(file));
   const sorted = starts.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
-  // A clock may have been set back; places never are.
+  // A clock may have been set back; positions never are.
   for (let pass = 0; pass < sorted.length; pass += 1) {
     for (let at = 1; at < sorted.length; at += 1) {
       const [left, right] = [sorted[at - 1], sorted[at]];

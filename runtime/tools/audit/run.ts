@@ -22,7 +22,7 @@ export interface ReadLine {
   readonly seq: number;
   readonly leaf: string;
   readonly place: FindingPlace;
-  /** forgotten: erased, and an action of an administrator is named that did it. */
+  /** forgotten: erased, with the administrative action that did it. */
   readonly kind: "record" | "checkpoint" | "end" | "erased" | "forgotten";
   /** Text of a checkpoint's line. */
   readonly text?: string;
@@ -41,7 +41,7 @@ const MAX_KEPT_ROOTS = 200_000;
 const MAX_WAITING = 1_000_000;
 /** One is enough for the report. */
 const MAX_UNKNOWN = 100;
-/** Beginnings that turn up in pieces; beyond it they are called moved, and the rest missing. */
+/** Missing starts that appear in pieces; above this number they count as moved, and the rest as missing. */
 const MAX_GAPS = 1_000;
 
 export class Run {
@@ -49,7 +49,7 @@ export class Run {
   readonly #findings: Findings;
   readonly #verifiers: readonly NoteVerifier[];
   readonly #tree = createMerkleTree();
-  /** Every leaf so far was there and is proven. */
+  /** All leaves so far are present and verified. */
   #isTreeWhole = true;
   /** Lines not covered by a checkpoint yet, by position. */
   readonly #waiting = new Map<number, ReadLine>();
@@ -60,7 +60,7 @@ export class Run {
   /** Positions before this one are covered, or reported as missing. */
   #from = 0;
   #isBegun = false;
-  /** The highest that was there. */
+  /** Highest position so far. */
   #last = -1;
   #lines = 0;
   #lastPlace: FindingPlace | undefined;
@@ -217,7 +217,7 @@ export class Run {
     return known === root ? "same" : "other";
   }
 
-  /** Nothing more comes. */
+  /** Ends the run and returns its report. */
   end(): RunReport {
     const isUnknown = this.#good === undefined && this.#unknown.length > 0;
     // Next to valid ones, a checkpoint of another key does not belong to this run.

@@ -64,7 +64,7 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
   let unchained = 0;
   let otherLines = 0;
 
-  /** @returns false when it belongs to no run */
+  /** @returns false when it is not part of a run */
   function takeOfRun(bytes: Buffer, place: FindingPlace): boolean {
     const position = positionOf(bytes);
     if (position === undefined) return false;
@@ -161,7 +161,7 @@ export function startVerification({ verifiers, heads }: Pick<VerifyInput, "verif
 interface Forgotten {
   /** Erased lines, by the action that they name. */
   readonly lines: Map<string, number>;
-  /** Actions that are recorded. */
+  /** IDs of recorded actions. */
   readonly actions: Set<string>;
 }
 
@@ -192,7 +192,7 @@ function readLine(
   return { seq, leaf: leafHash(bytes), place, kind: "checkpoint", text: bytes.toString("utf8") };
 }
 
-/** How far others had come, by the first line of a run. */
+/** How far other runs had come, from the first line of a run. */
 function seenBy(line: Buffer): readonly Checkpoint[] {
   if (writtenMessage(line) !== "audit start") return [];
   try {

@@ -20,7 +20,7 @@ export function revokeGrants(ids: readonly string[], options: RevokeOptions): Pr
   return revoke(GRANT, ids, options);
 }
 
-/** Named ones, or all that the options choose; never everything by omission. */
+/** The named ones, or all that the options select; never everything by omission. */
 function revoke<T extends object, S>(
   kind: Kind<T, Administration, S>,
   ids: readonly string[],

@@ -39,7 +39,7 @@ export interface Administration {
   readonly config: CheckedConfig;
   /** Records a finished action for the audit. Does nothing without an audit in the configuration. */
   readonly record: (action: Omit<AdminAction, "by">) => Promise<void>;
-  /** The same. @returns the id that its record has; undefined: none is written */
+  /** The same. @returns the ID of its record; undefined: not recorded */
   readonly recordAs: (action: Omit<AdminAction, "by">) => Promise<string | undefined>;
   readonly boot: BootSettings;
 }
@@ -97,7 +97,7 @@ export function commandUser(): string {
   try {
     return `${userInfo().username}@${hostname()}`;
   } catch {
-    // A container may run as a user that no file names.
+    // A container may run as a user without a name.
     return `${process.getuid?.() ?? "somebody"}@${hostname()}`;
   }
 }

@@ -5,7 +5,7 @@ import { copySqlite } from "../../store/sqlite/copy-sqlite.ts";
 import { sqlitePath } from "../../store/sqlite/sqlite-path.ts";
 import { printLine } from "./output.ts";
 
-/** @param file must not be there @returns exit code @throws GatewayError `config.invalid`, `store.backup` */
+/** @param file must not exist @returns exit code @throws GatewayError `config.invalid`, `store.backup` */
 export async function backUpStore(file: string, { config }: { readonly config: string }): Promise<number> {
   const { settings, vault } = await readBoot(config);
   await vault?.close();

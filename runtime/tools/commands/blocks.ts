@@ -21,7 +21,7 @@ import { printError, printLine } from "./output.ts";
 
 export interface UnblockOptions {
   readonly config: string;
-  /** Key of the one route on which a tool is meant. */
+  /** Key of the one route on which the tool is blocked. */
   readonly route?: string;
 }
 
@@ -46,7 +46,7 @@ export function block(kind: string, name: string, options: BlockOptions): Promis
   });
 }
 
-/** @returns exit code; 1 when that is not blocked */
+/** @returns exit code; 1 when it is not blocked */
 export function unblock(kind: string, name: string, options: UnblockOptions): Promise<number> {
   const target = readTarget(kind, name, options.route);
   return withAdministration(options.config, async (administration) => {
@@ -97,7 +97,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container's user need not have a name.
+    // A container's user may have no name.
     return "";
   }
 }

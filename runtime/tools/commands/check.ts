@@ -119,7 +119,7 @@ function isEveryHost(host: string | undefined): boolean {
   return host === undefined || host === "0.0.0.0" || host === "::";
 }
 
-/** One that is not there, or is empty, will be made. */
+/** A missing or empty file will be created as a database. */
 async function mayBeDatabase(file: string): Promise<boolean> {
   const opened = await open(file).catch(() => undefined);
   if (!opened) return true;
@@ -134,7 +134,9 @@ async function mayBeDatabase(file: string): Promise<boolean> {
 /** @see https://www.sqlite.org/fileformat.html#magic_header_string */
 const SQLITE_HEAD = "SQLite format 3\0";
 
-/** A file that is there must be writable; another can be made in a directory that is. @returns false when it was reported */
+/**
+ * An existing file must be writable; a missing one needs a writable directory. @returns false after reporting a problem
+ */
 async function checkWritable(setting: string, file: string, report: Report): Promise<boolean> {
   const exists = await can(file, constants.F_OK);
   const target = exists ? file : dirname(resolve(file));
@@ -151,7 +153,7 @@ function can(path: string, mode: number): Promise<boolean> {
   );
 }
 
-/** @returns undefined when it failed, which is reported */
+/** @returns undefined after reporting a failure */
 async function attempt<T>(work: () => Promise<T>, report: Report): Promise<T | undefined> {
   try {
     return await work();

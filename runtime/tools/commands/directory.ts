@@ -102,7 +102,7 @@ export function printDirectoryGroups(directory: string, options: DirectoryGroupO
   });
 }
 
-/** @returns exit code; 1 when there is nothing of it, or the configuration still has it */
+/** @returns exit code; 1 when there is no data, or the configuration still has the directory */
 export function forgetDirectory(directory: string, { config }: DirectoryOptions): Promise<number> {
   return withAdministration(config, async ({ config: { settings }, store, record }) => {
     checkName(directory);

@@ -18,7 +18,7 @@ import { isCompressed } from "../replay/record-lines.ts";
 
 export interface Erasing {
   readonly names: UserNames;
-  /** The action by which they go. */
+  /** ID of the erasing action. */
   readonly actionId: string;
   readonly signer: NoteSigner;
 }
@@ -49,9 +49,9 @@ export async function checkErasable(file: string, live: string): Promise<void> {
 }
 
 /**
- * The file is replaced in one step, once the new one is whole and on the disk.
+ * Replaces the file in one step, once the new one is complete and on the disk.
  *
- * @returns how many lines went
+ * @returns number of erased lines
  * @throws GatewayError `commands.records`
  */
 export async function eraseLines(named: string, erasing: Erasing): Promise<number> {
@@ -121,7 +121,7 @@ async function* rewriteLines(
   if (length > 0) yield line();
 }
 
-/** @returns undefined: it stays */
+/** @returns undefined: unchanged */
 function rewriteLine(bytes: Buffer, erasing: Erasing): string | undefined {
   const { torn, rest } = splitLine(bytes);
   const read = readLogLine(rest);
@@ -143,7 +143,7 @@ function erasedOf(bytes: Buffer, value: Members, { names, actionId, signer }: Er
   if (!isAboutUser(value, names)) return undefined;
   const time = typeof value["time"] === "string" && TIME.test(value["time"]) ? value["time"] : "";
   const position = positionOf(bytes);
-  // Written without `audit`: nothing counts on it.
+  // Written without `audit`: no checkpoint covers it.
   if (!position)
     return `{"level":"info","time":${JSON.stringify(time)},"service":"authorize","message":"erased record","forget":${JSON.stringify(actionId)}}`;
   const { instance, seq } = position;

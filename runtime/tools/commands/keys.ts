@@ -75,7 +75,7 @@ async function begin({ secrets }: KeyState, file: string): Promise<Step> {
   }
   const secret = randomBytes(32);
   await attempting("keys.new-file", `Cannot write "${file}"`, () =>
-    // Never over another secret, nor through a link.
+    // Never overwrites a secret, and follows no link.
     writeFile(file, `${secret.toString("base64")}\n`, { mode: 0o600, flag: "wx" }),
   );
   const [id] = secretIds(createKeys([secret]));

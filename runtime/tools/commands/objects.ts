@@ -45,7 +45,7 @@ export function showObject(name: string, id: string, options: ListOptions): Prom
   });
 }
 
-/** @param name of the kind @returns exit code; 1 when one is not there */
+/** @param name of the kind @returns exit code; 1 when one does not exist */
 export function revokeObjects(name: string, ids: readonly string[], options: ListOptions): Promise<number> {
   const kind = kindNamed(name);
   return withAdministration(options.config, async (administration) => {
@@ -71,7 +71,7 @@ export function endNamed<T extends object, S>(
   });
 }
 
-/** All, or those that the options choose. */
+/** All objects, or those that the options select. */
 export async function thingsOf<T extends object, S>(
   kind: Kind<T, Administration, S>,
   administration: Administration,

@@ -7,7 +7,7 @@ import type { DiffOptions } from "../diff/command.ts";
 import type { ListOptions } from "./objects.ts";
 import { printError, printLine } from "./output.ts";
 
-// Loaded by the command that needs them: other commands open no databases.
+// Loaded on demand: other commands open no databases.
 const access = () => import("./access.ts");
 const machines = () => import("./machines.ts");
 const devices = () => import("./devices.ts");
@@ -33,7 +33,7 @@ export function onRecords(parent: Command, name: string, description = ""): Comm
     .requiredOption("--config <path>", "the gateway's configuration: file or directory");
 }
 
-/** @returns the command that lists, for its options */
+/** @returns the list command, for further options */
 export function readCommands(group: Command, kind: string, exit: Exit): Command {
   showCommand(onRecords(group, "show").option(...JSON_OUT), kind, exit);
   return onRecords(group, "list")
@@ -224,7 +224,7 @@ function addMachines(program: Command, exit: Exit): void {
     .action(async (names, options) => exit(await (await machines()).revokeServiceAccounts(names, options)));
 }
 
-/** Commands about records that prove themselves. */
+/** Commands about tamper-evident records. */
 export function addAuditCommands(program: Command, exit: Exit): void {
   const audit = program.command("audit").description("whether the records of a gateway with `audit` are whole");
   const onFiles = (name: "verify" | "head", description: string): Command =>
@@ -258,7 +258,7 @@ export function addAuditCommands(program: Command, exit: Exit): void {
   ).action((files: readonly string[], options: AuditOptions) => run("head", files, options));
 }
 
-/** Commands that compare policies, before one binds. */
+/** Commands that compare policies before they are enforced. */
 export function addPolicyCommands(program: Command, exit: Exit): void {
   program
     .command("diff")

@@ -21,7 +21,7 @@ export interface ReadyResult {
 }
 
 export interface ReadyOptions {
-  /** PEM file of the authorities of the gateway's certificate. Default: the usual ones. */
+  /** PEM file of the authorities for the gateway's certificate. Default: the system's. */
   readonly ca?: string;
   /** Name in its certificate. Default: the host of the address. */
   readonly serverName?: string;

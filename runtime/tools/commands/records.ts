@@ -91,7 +91,7 @@ export async function printRecords(options: RecordsOptions, io: RecordsIo): Prom
   }
 }
 
-/** Where the records of this gateway lie. @throws GatewayError `commands.records` */
+/** Location of this gateway's records. @throws GatewayError `commands.records` */
 export function storeOptions({ recordStore, storageUrl }: BootSettings): RecordStoreOptions {
   if (!recordStore)
     throw new GatewayError("commands.records", "Cannot read records: none are kept, set record_store in the boot file");
@@ -104,7 +104,7 @@ export function storeOptions({ recordStore, storageUrl }: BootSettings): RecordS
   return { place, maxAgeMs: recordStore.maxAgeMs, maxRecords: recordStore.maxRecords };
 }
 
-/** The last ones, oldest first. */
+/** The latest ones, oldest first. */
 async function lastOf(
   reader: RecordReader,
   query: Omit<RecordQuery, "limit" | "order">,

@@ -19,7 +19,7 @@ export function printUpstreams(options: { readonly config: string; readonly json
   });
 }
 
-/** @returns exit code; 1 when nothing is known of one */
+/** @returns exit code; 1 when nothing is known about one */
 export function forgetUpstreams(routes: readonly string[], options: { readonly config: string }): Promise<number> {
   return withAdministration(options.config, async ({ store, record }) => {
     const found = await forEachNamed(routes, "record about the upstream of", async (route) => {

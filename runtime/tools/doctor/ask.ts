@@ -21,7 +21,7 @@ export interface DoctorAnswer {
   readonly status: number;
   readonly failure: string | undefined;
   header(name: string): string | undefined;
-  /** The body as a JSON object; undefined when it is none. */
+  /** The body as a JSON object; undefined for any other body. */
   json(): JsonObject | undefined;
   readonly text: string;
 }

@@ -1,4 +1,4 @@
-/** Authorization and token endpoint, as far as one gets without signing in. */
+/** Rules about the authorization and token endpoints that need no sign-in. */
 import type { DoctorAnswer } from "./ask.ts";
 import { broken, describe, HOLDS, holdsIf, short, unknown, type Rule, type RuleVerdict } from "./rule.ts";
 import { LOOPBACK_REDIRECT, STATE, type DoctorCheck } from "./visit.ts";

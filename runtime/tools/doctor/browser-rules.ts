@@ -4,7 +4,7 @@ import type { DoctorAnswer } from "./ask.ts";
 import { broken, describe, HOLDS, holdsIf, unknown, type Rule, type RuleVerdict } from "./rule.ts";
 import { MCP_HEADERS, type DoctorCheck } from "./visit.ts";
 
-/** Where the Inspector's web page is served. */
+/** Origin of the Inspector's web page. */
 const ORIGIN = "http://localhost:6274";
 const MCP_REQUEST_HEADERS = "authorization,content-type,mcp-protocol-version";
 

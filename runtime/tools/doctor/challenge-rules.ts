@@ -1,4 +1,4 @@
-/** The 401 that starts everything: clients sign in only when it comes, and only where it points. */
+/** The 401 that starts everything: clients sign in only after it, and only where it points. */
 import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule } from "./rule.ts";
 import { MCP_HEADERS, type DoctorCheck } from "./visit.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
@@ -84,7 +84,7 @@ export const challengeNamesMetadata: Rule = {
     if (answer.status !== 401) return unknown("there is no 401");
     const value = answer.header("www-authenticate");
     if (value === undefined) return broken("no WWW-Authenticate", 'send Bearer resource_metadata="…" (RFC 9728 §5.1)');
-    // SDKs ignore the whole header when another scheme comes first.
+    // SDKs ignore the whole header if another scheme comes first.
     if (!/^Bearer\b/i.test(value)) return broken(`WWW-Authenticate: ${value}`, "put the Bearer challenge first, alone");
     const named = await visit.namedMetadata();
     return holdsIf(named !== undefined, `WWW-Authenticate: ${value}`, 'add resource_metadata="<absolute address>"');
@@ -193,7 +193,7 @@ export function isRefusal(status: number): boolean {
   return status >= 400 && status < 500;
 }
 
-/** @returns the address of the server's path below a well-known name, and of the name below the path */
+/** @returns the server's path below a well-known name, and the name below the path */
 export function pathForms(visit: DoctorCheck): readonly string[] {
   const path = trimSlash(visit.url.pathname);
   if (path === "") return [];

@@ -17,16 +17,16 @@ export interface ClientSequence {
   /** Stable, kebab-case. */
   readonly id: string;
   readonly name: string;
-  /** Without these it cannot connect, or not stay connected; introducing itself comes on top. */
+  /** Without these it cannot connect, or not stay connected; registration comes on top. */
   readonly needs: readonly Rule[];
   /** Used where client ID documents are accepted; absent: it always registers. */
   readonly byDocument?: readonly Rule[];
   readonly byRegistration: readonly Rule[];
-  /** Redirect URIs that it registers, where they are fixed; absent = loopback ones with any port. For runtime/guide/mcp-clients.md. */
+  /** Fixed redirect URIs that it registers; absent: loopback ones with any port. For runtime/guide/mcp-clients.md. */
   readonly redirectUris?: readonly string[];
   /** Without these it connects, with a disadvantage. */
   readonly wants: readonly Rule[];
-  /** Servers offer it or not, and both are well; absent = every server is for it. */
+  /** Whether the server offers it, which is optional; absent: every server does. */
   readonly isOffered?: (visit: DoctorCheck) => Promise<boolean>;
   /** Why it is not offered, and how to offer it. */
   readonly notOffered?: string;

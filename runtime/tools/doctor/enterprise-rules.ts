@@ -15,7 +15,7 @@ const NOT_GOOD = ['{"alg":"ES256","typ":"oauth-id-jag+jwt"}', '{"iss":"https://g
   .map((part) => Buffer.from(part).toString("base64url"))
   .join(".");
 
-/** Clients read one or the other, and never both. */
+/** Clients read either one of the two. */
 async function bothDocuments(visit: DoctorCheck): Promise<readonly JsonObject[]> {
   const { origin, pathname } = new URL(await visit.issuer());
   const found: JsonObject[] = [];

@@ -28,9 +28,9 @@ export interface DoctorCheck {
   namedMetadata(): Promise<string | undefined>;
   /** The protected resource metadata, at any address where clients look for it. */
   resource(): Promise<JsonObject | undefined>;
-  /** Where the two metadata documents were found; [] when nowhere. */
+  /** Addresses of the two metadata documents; [] if not found. */
   metadataUrls(): Promise<readonly string[]>;
-  /** The authorization server: the first that the resource names, else the host itself (revision 2025-03-26). */
+  /** The authorization server: the first one in the resource metadata, else the host itself (revision 2025-03-26). */
   issuer(): Promise<string>;
   /** The authorization server metadata, at any address where clients look for it. */
   server(): Promise<JsonObject | undefined>;
@@ -69,7 +69,7 @@ export function createVisit(address: string, ask: Ask): DoctorCheck {
         method: "POST",
         url: url.href,
         headers: { ...MCP_HEADERS, ...headers },
-        // White space between members changes the size and nothing else.
+        // White space between members changes only the size.
         body: INITIALIZE.replace("{", `{${" ".repeat(padding)}`),
       }),
     async namedMetadata() {

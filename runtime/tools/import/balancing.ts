@@ -19,7 +19,7 @@ export function isBalancingSetting(key: string): boolean {
   return fields.has(key);
 }
 
-/** @returns undefined when nothing of it can be carried over */
+/** @returns undefined when nothing of it can be converted */
 export function convertBalancing(key: string, value: unknown, place: string, report: ImportReport): unknown {
   const where = `${place}, ${key}`;
   if (key === "load_balancing_policy") return policyOf(value, where, report);
@@ -70,7 +70,7 @@ function tcpCheck(check: Members, where: string, report: ImportReport): Members 
   return { ...(sent && { send: sent }), receive: expected };
 }
 
-/** There "text" has hexadecimal digits, and "binary" Base64 as bytes have in JSON. */
+/** In Pomerium "text" has hexadecimal digits, and "binary" Base64 as bytes in JSON. */
 function payload(value: unknown, where: string, report: ImportReport): readonly Members[] {
   const { text, binary } = isRecord(value) ? value : {};
   if (typeof text === "string") return [{ hex: text }];

@@ -15,7 +15,7 @@ export function bootDocument({
   return { ...boot, ...settings, owners: { [owner]: rightsFor(Object.values(routes)) } };
 }
 
-/** No more than the routes need, and no settings: those are in this file. */
+/** Only the rights that the routes need, and no settings: those are in this file. */
 function rightsFor(routes: readonly Members[]): Members {
   const references = routes.flatMap((route) =>
     [...secretUses(routeFields, route)].flatMap(({ form, values }) => (form === "ref" ? values : [])),

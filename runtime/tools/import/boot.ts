@@ -179,7 +179,7 @@ function convertKeys(config: Members, report: ImportReport): Members {
   const { signing_key: key, signing_key_file: file } = config;
   return {
     ...keys,
-    // There the file wins.
+    // In Pomerium the file wins.
     ...(isWritten(file)
       ? secretFile("signing_key", file, "signing_key_file", report)
       : secretSetting("signing_key", key, "signing_key", report, "a key of P-256")),

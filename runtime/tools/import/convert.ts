@@ -14,7 +14,7 @@ import { bootDocument } from "./boot-document.ts";
 import { convertBoot, isBootKey } from "./boot.ts";
 import { convertRoute } from "./route.ts";
 
-/** Name of the gateway's own file, in messages. */
+/** Name of the main configuration file in messages. */
 const BOOT_FILE = "gateway.yaml";
 
 /**
@@ -74,7 +74,7 @@ function convertRoutes(config: Members, report: ImportReport): Record<string, Me
   return routes;
 }
 
-/** A list of routes, or the text of one: YAML, or Base64 of YAML as environment variables have it. */
+/** A list of routes, or its text: YAML, or Base64 of YAML as in environment variables. */
 function routeList(config: Members, key: "policy" | "routes"): readonly Members[] {
   const written = config[key] ?? [];
   const list = typeof written === "string" ? listInText(written) : written;
@@ -93,7 +93,7 @@ function listInText(text: string): unknown {
   return readSource("", isBase64 ? Buffer.from(text, "base64").toString() : text).value;
 }
 
-/** Whether requests for the later route all met the earlier one, since there the first route that matches wins. */
+/** Whether the earlier route takes all requests of the later one: in Pomerium the first matching route wins. */
 function takesAll(earlier: Members, later: Members): boolean {
   if (earlier["from"] !== later["from"] || !isWebAddress(earlier["from"])) return false;
   const [first, second] = [matchOf(earlier), matchOf(later)];
@@ -148,7 +148,7 @@ function uniqueName(
   return name;
 }
 
-/** There the first route that matches wins, here the most specific one. */
+/** In Pomerium the first matching route wins, here the most specific one. */
 function warnOfOrder(routes: readonly Members[], report: ImportReport): void {
   const hosts = routes.map(({ from }) => String(from));
   const shared = new Set(hosts.filter((host, at) => hosts.indexOf(host) !== at));

@@ -35,7 +35,7 @@ export interface ImportOptions {
 }
 
 /**
- * @param file absolute, for messages and for taking over a published slice
+ * @param file absolute, for messages and for adopting a published slice
  * @throws GatewayError `import.unreadable`, `import.usage`
  */
 export function importConfig(file: string, text: string, { owner, to, boot = false }: ImportOptions): Imported {
@@ -100,7 +100,7 @@ const WRITERS: Readonly<Record<ImportFormat, (converted: Converted, file: string
   },
 };
 
-/** The gateway's own file as YAML. */
+/** The main configuration file as YAML. */
 const HEAD = ` The gateway's own file: gateway run --config, of this file or of a directory with it and the slices.
  What has to be there before it runs says: gateway check, of this file and of what the program publishes.`;
 

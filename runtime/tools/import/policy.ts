@@ -52,7 +52,7 @@ export function convertPolicy(route: Members): ConvertedPolicy {
   return { policy: none ? undefined : policy, closedBy, differences: differencesOf(rules) };
 }
 
-/** @param written blocks of rules, or the text of them */
+/** @param written blocks of rules, or their text */
 function newerRules(written: unknown, place: string, closedBy: string[]): RulesDoc[] {
   if (written === undefined || written === null) return [];
   if (typeof written === "string") {
@@ -85,7 +85,7 @@ function subPolicyRules(written: unknown, closedBy: string[]): RulesDoc[] {
 
 /** Splits `allow` and `deny` of one block: the same meaning, and the form that constructs write. */
 function splitRules(rules: RulesDoc): RulesDoc[] {
-  // Misspelt actions too: they must be found further down.
+  // Also misspelled actions: they must be reported further down.
   return Object.entries(rules).map(([action, body]) => ({ [action]: body }));
 }
 
@@ -136,7 +136,7 @@ function criteriaOf(criteria: unknown, place: string, closedBy: string[], turned
   });
 }
 
-/** The keys that Pomerium had before it had a policy language. Each of them allows on its own. */
+/** Pomerium's keys from before its policy language. Each of them allows separately. */
 function olderRules(route: Members, closedBy: string[]): RulesDoc[] {
   const rules: RulesDoc[] = [];
   const allow = (criteria: readonly Members[]): void => {
@@ -154,7 +154,7 @@ function olderRules(route: Members, closedBy: string[]): RulesDoc[] {
   const [domains, groups, users] = [list("allowed_domains"), list("allowed_groups"), list("allowed_users")];
   if (domains.length > 0) allow([{ domain: { in: domains } }]);
   allow(groups.map((name) => ({ groups: { has: name } })));
-  // There an entry is an e-mail address or a user's id.
+  // In Pomerium an entry is an email address or a user's ID.
   if (users.length > 0) allow([{ email: { in: users } }, { user: { in: users } }]);
   const claims = route["allowed_idp_claims"];
   if (isRecord(claims)) {

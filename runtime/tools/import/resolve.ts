@@ -1,6 +1,6 @@
 /**
- * Settings of one Pomerium route that exclude each other here and not there: the one that had effect there stays, and
- * the other is reported.
+ * Settings of one Pomerium route that exclude each other here: the one that was effective in Pomerium stays, and the
+ * other is reported.
  */
 import { ACCESS_WITHOUT_MCP } from "../../features/access/rules.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
@@ -17,7 +17,7 @@ const PAIRS = [
   ["host_path_regex_rewrite_pattern", "host_path_regex_rewrite_substitution"],
 ] as const;
 
-/** @param route a copy, which is changed */
+/** @param route a copy, which is modified */
 export function resolveConflicts(route: Record<string, unknown>, place: string, report: ImportReport): void {
   for (const name of HOST) if (route[name] === "" || route[name] === false) delete route[name];
   keepFirst(route, HOST, place, report);
@@ -61,7 +61,7 @@ function preferInline(route: Record<string, unknown>, place: string, report: Imp
   }
 }
 
-/** Names that differ in case are one header: there the last one in the order of names is sent. */
+/** Names that differ only in case are one header: Pomerium sends the last one in the order of names. */
 function mergeNames(route: Record<string, unknown>, setting: string, place: string, report: ImportReport): void {
   const headers = route[setting];
   if (!isRecord(headers)) return;
@@ -76,7 +76,7 @@ function mergeNames(route: Record<string, unknown>, setting: string, place: stri
   route[setting] = Object.fromEntries(Object.entries(headers).filter(([name]) => isLast(name)));
 }
 
-/** There a header that is both removed and set is set; here removal always wins. */
+/** In Pomerium a header that is both removed and set is set; here removal always wins. */
 function keepSetHeaders(route: Record<string, unknown>, place: string, report: ImportReport): void {
   const { set_request_headers: set, remove_request_headers: removed } = route;
   if (!isRecord(set) || !Array.isArray(removed)) return;

@@ -38,7 +38,7 @@ const ESSENTIAL = new Set([
   "upstream_tunnel",
 ]);
 
-/** The same setting under another name, which has precedence there. */
+/** The same setting under another name, which wins in Pomerium. */
 const RENAMED: Readonly<Record<string, string>> = {
   tls_upstream_server_name: "tls_server_name",
   lb_policy: "load_balancing_policy",
@@ -74,7 +74,7 @@ export interface ConvertedRoute {
   readonly doc: Members;
 }
 
-/** @returns undefined when the route is not carried over, which was then reported */
+/** @returns undefined when the route was not converted, which was reported */
 export function convertRoute(route: Members, name: string, report: ImportReport): ConvertedRoute | undefined {
   const place = `route "${name}"`;
   const refusal = cannotCarry(route);
@@ -134,7 +134,7 @@ function cannotCarry(route: Members): string | undefined {
 }
 
 function reportLoss(key: string, value: unknown, place: string, report: ImportReport): void {
-  // Switched off is how it is here anyway.
+  // Off is the default here.
   if (value === false || value === "") return;
   report("lost", `${place}, ${key}`, ABOUT_LOSS[key] ?? "no such setting");
 }

@@ -6,7 +6,7 @@ import { keepFirst, resolveConflicts } from "./resolve.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
-/** Texts that mean nothing there when they are empty. */
+/** Texts that Pomerium ignores when they are empty. */
 const TEXTS = ["regex", "path", "prefix", "prefix_rewrite", "regex_rewrite_pattern", "regex_rewrite_substitution"];
 
 /** @returns the same route, without settings that have no effect in Pomerium and would be rejected here */

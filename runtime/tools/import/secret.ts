@@ -39,7 +39,7 @@ export function secretVariable(
   return { [secretNames(name)[1]]: `env:${variable}` };
 }
 
-/** The form `x_file`: the file stays where it is. */
+/** The form `x_file`: the file stays in its place. */
 export function secretFile(name: string, path: unknown, where: string, report: ImportReport): Record<string, string> {
   if (typeof path !== "string" || path === "") return {};
   if (!path.startsWith("/")) {

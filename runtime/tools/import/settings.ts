@@ -16,7 +16,7 @@ const CHOICES = new Set(live.filter(({ kind }) => kind === "choice").map(({ name
 /** The same setting under another name. */
 const RENAMED: Readonly<Record<string, string>> = { cookie_expire: "cookie_expiration" };
 
-/** Issuers of identity providers that Pomerium knows by name. */
+/** Issuers of Pomerium's named identity providers. */
 const ISSUERS: Readonly<Record<string, string>> = {
   google: "https://accounts.google.com",
   gitlab: "https://gitlab.com",
@@ -54,7 +54,7 @@ const ABOUT_LOSS: Readonly<Record<string, string>> = {
   signing_key_algorithm: "ES256",
 };
 
-/** Without effect there or here. */
+/** Without effect in both products. */
 const SILENT: ReadonlySet<string> = new Set(["cookie_secure", "autocert_dir", "pomerium_debug", "debug"]);
 
 /**
@@ -92,7 +92,7 @@ function convertOne(key: string, value: unknown, config: Members, report: Import
       );
       return {};
     case "idp_client_secret":
-      // There the file wins.
+      // In Pomerium the file wins.
       if (isWritten(config["idp_client_secret_file"])) return {};
       return secretSetting(key, value, key, report);
     case "idp_client_secret_file":

@@ -44,7 +44,7 @@ export function convertSlice(slice: Members): Converted {
   };
 }
 
-/** Secrets in plain text as references; those that are references or sealed stay. */
+/** Replaces plain-text secrets by references; references and sealed secrets stay. */
 function withoutSecrets(doc: Members, uses: Iterable<SecretUse>, place: string, report: ImportReport): Members {
   const copy = structuredClone(doc) as Record<string, unknown>;
   for (const { path, name, form } of uses) {

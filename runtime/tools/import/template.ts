@@ -42,7 +42,7 @@ export function convertTemplate(text: string): ConvertedTemplate {
   return unknown.length > 0 ? { ok: false, unknown } : { ok: true, text: converted };
 }
 
-/** `a.b["c"]` → its parts; a part in quotes and a plain one mean the same there. */
+/** `a.b["c"]` → its parts; Pomerium treats a quoted and a plain part alike. */
 function stepsOf(reference: string): readonly string[] {
   return [...reference.matchAll(STEP)].map(({ groups }) => {
     const { name, quoted = "" } = groups as { name?: string; quoted?: string };

@@ -5,7 +5,7 @@ import { choiceText } from "./values.ts";
 import type { ImportReport } from "./note.ts";
 import { isWritten, secretVariable } from "./secret.ts";
 
-/** Read here; the others are reported. */
+/** Converted keys; the others are reported. */
 const KEYS: ReadonlySet<string> = new Set([
   "otel_traces_exporter",
   "otel_exporter_otlp_endpoint",
@@ -58,7 +58,7 @@ export function convertTracing(config: Members, report: ImportReport): Members {
   };
 }
 
-/** The general addresses are bases, to which the kind of signal is added. */
+/** The general addresses are bases, to which the signal's name is appended. */
 function endpointOf(first: (...names: readonly string[]) => unknown): string | undefined {
   const whole = first("otel_exporter_otlp_traces_endpoint");
   if (typeof whole === "string") return whole;

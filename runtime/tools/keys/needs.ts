@@ -44,10 +44,7 @@ const SEAL_BEGINNING_LENGTH = 8;
 /** The header of a sealed setting (JWE, RFC 7516 §3.1). */
 const SEALED_SETTING = /eyJ[\w-]+(?=\.)/g;
 
-/**
- * @param files texts of the configuration's files
- * @returns by id of the secret
- */
+/** @param files texts of the configuration's files @returns needs by the secret's ID */
 export async function findNeeds(
   store: Store,
   files: readonly string[],

@@ -17,12 +17,12 @@ import { findNeeds, type KeyNeed } from "./needs.ts";
 export interface SecretState {
   /** Reveals nothing about the secret. */
   readonly id: string;
-  /** "next": was never the current one of a process. "unknown": a process has it, and the configuration has not. */
+  /** "next": never was the current one of a process. "unknown": a process has it, but not the configuration. */
   readonly role: "current" | "previous" | "next" | "unknown";
-  /** Since and until when it was the current one of a process, epoch seconds; absent: of none yet, as far as known. */
+  /** Period in which it was the current one of a process, epoch seconds; absent: none is known. */
   readonly since?: number;
   readonly until?: number;
-  /** Names of running processes that have it; those that have it as current. */
+  /** Names of running processes that have it, and of those that have it as current. */
   readonly had: readonly string[];
   readonly current: readonly string[];
   /** Records that need a previous secret. */
@@ -35,7 +35,7 @@ export interface PublicKeyState {
   readonly id: string;
   /** The current key of a kind signs or seals new data; the others are only accepted. */
   readonly role: "current" | "other";
-  /** The shared secret that it is derived from; absent: it is a setting of its own. */
+  /** The shared secret that it is derived from; absent: it is a separate setting. */
   readonly secret?: string;
 }
 

@@ -24,7 +24,7 @@ const MAX_PAGES = 64;
 const MAX_ALL_BYTES = 16 * 1024 * 1024;
 const MAX_ALL_MS = 120_000;
 const MAX_TOOLS = 10_000;
-/** The server has no such method; or policy lets the user not use it, who is shown nothing then. */
+/** The server has no such method, or policy denies it to the user, who then sees nothing. */
 const NONE: ReadonlySet<string> = new Set(["-32601", String(ACCESS_DENIED_CODE)]);
 
 export interface Asker {
@@ -58,7 +58,7 @@ export async function listTools(
   }
 }
 
-/** @param greeting has the instructions */
+/** @param greeting contains the instructions */
 async function readOthers(server: Server, greeting: ExactObject | undefined): Promise<readonly LockedTool[]> {
   const found: LockedTool[] = [];
   for (const kind of ["prompt", "template", "skill"] as const) {
@@ -110,7 +110,7 @@ interface Message {
 interface Answer {
   readonly status: number;
   readonly result: ExactObject | undefined;
-  /** There is nothing of it for this user. */
+  /** Nothing of this kind is visible to this user. */
   readonly isNone: boolean;
   refusal(): GatewayError;
 }
@@ -135,7 +135,7 @@ class Server {
     return new GatewayError("tools.list", `Cannot list the tools of "${this.#url}": ${why}`);
   }
 
-  /** @throws GatewayError when that is not known */
+  /** @throws GatewayError when that is unknown */
   async askIfAny(method: string): Promise<ExactObject | undefined> {
     const answer = await this.ask(method, undefined);
     if (!answer.result && !answer.isNone) throw answer.refusal();

@@ -135,7 +135,7 @@ async function readLock(path: string, mayBeAbsent: boolean): Promise<ToolLockFil
   return reading.servers;
 }
 
-/** Whole or not at all: gateways may be watching it. */
+/** Atomic: gateways may be watching the file. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
   await attempting("tools.lock", `Cannot write "${path}"`, async () => {

@@ -1,4 +1,4 @@
-/** `gateway replay` between the command line and the replay itself. */
+/** Command line of `gateway replay`. */
 import { type CheckedConfig, formatProblem, loadSlices } from "../../config/load.ts";
 import { readSources } from "../../bundle/sources.ts";
 import { vaultOf } from "../../bundle/boot.ts";
@@ -16,7 +16,7 @@ import { formatReplay, replayJson } from "./text.ts";
 export interface ReplayOptions {
   readonly records: readonly string[];
   readonly config: string;
-  /** "env:NAME", "file:/path": of the digests in the records; the configuration's own when absent. */
+  /** "env:NAME", "file:/path": key of the digests in the records; default: the configuration's own. */
   readonly key?: string;
   readonly json?: boolean;
 }
@@ -57,7 +57,7 @@ export async function replayWithProgress(
 
 interface FoundKey {
   readonly key: Uint8Array | undefined;
-  /** Why there is none, although the configuration names one. */
+  /** Why there is none, although the configuration has one. */
   readonly note?: string;
 }
 
@@ -71,7 +71,7 @@ async function findKey({ key }: ReplayOptions, { boot }: CheckedConfig, env: Rep
   try {
     return { key: recordKey(boot, await readSecrets(secretNeeds(uses), { env, vault })) };
   } catch (error) {
-    // A reviewer may have the configuration and the records, and not the secrets.
+    // A reviewer may have the configuration and the records, but not the secrets.
     if (!(error instanceof GatewayError)) throw error;
     return { key: undefined, note: `digests in the records cannot be compared: ${errorText(error)}` };
   } finally {

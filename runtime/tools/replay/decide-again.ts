@@ -21,9 +21,9 @@ export interface Again {
   readonly change: Change;
   /** Absent: undecidable. */
   readonly outcome?: Outcome;
-  /** Key of the route that the request finds now; "" for none. */
+  /** Key of the route that the request matches now; "" for none. */
   readonly route: string;
-  /** Why it is decided so now, or why it cannot be. */
+  /** Reasons of the new decision, or why it is undecidable. */
   readonly reasons: readonly string[];
   /** Changes that shadow policies would make to it. */
   readonly candidates: readonly CandidateAgain[];
@@ -40,7 +40,7 @@ export interface NewConfiguration {
   readonly asksForCertificates: boolean;
 }
 
-/** Why a record cannot be decided again, whatever the rules are. */
+/** Reasons why a record is undecidable under any rules. */
 export const UNTOLD = {
   absent: "recorded without `replay` among `authorize_log_fields`",
   omitted: "its facts were too long to be recorded",

@@ -1,7 +1,7 @@
-/** How far a long command is, on one line of a terminal; elsewhere nothing. */
+/** Progress of a long command, on one line of a terminal; no output elsewhere. */
 
 export interface Progress {
-  /** @param done bytes @param total bytes; 0 when that is not known */
+  /** @param done bytes @param total bytes; 0 if unknown */
   show(done: number, total: number): void;
   /** Removes the line. */
   end(): void;

@@ -12,9 +12,9 @@ import { attempting } from "../../shared/errors.ts";
 import { TornLines } from "./torn-lines.ts";
 
 export interface RecordLines {
-  /** @param number from 1; lines that are torn come when it is certain that none repeats them */
+  /** @param number from 1; a partial line follows when it is certain that no line repeats it */
   line(number: number, line: LogLine): void;
-  /** Called between pieces of the file. @param done bytes of the file that have been read */
+  /** Called between pieces of the file. @param done bytes of the file read so far */
   progress?(done: number): void;
 }
 
@@ -45,7 +45,7 @@ export function sizeOf(file: string): Promise<number> {
 const NOT_WHOLE: LogLine = { kind: "broken", problem: "it is no whole JSON" };
 const TOO_LONG: LogLine = { kind: "broken", problem: "it is longer than 1 MiB" };
 
-/** Empty lines are passed over. @param file path, or "-" for standard input. @throws GatewayError `replay.unreadable` */
+/** Skips empty lines. @param file path, or "-" for standard input. @throws GatewayError `replay.unreadable` */
 export async function readRecordLines(file: string, into: RecordLines): Promise<void> {
   const lines = new TornLines<readonly [number, LogLine]>((torn) => into.line(...torn));
   await readLines(file, {

@@ -26,12 +26,12 @@ export interface BrokenLine extends ReplayPlace {
 
 export interface ReplayReport extends ReplayTally {
   readonly result: Exclude<keyof typeof REPLAY_EXIT, "problem">;
-  /** Authorization records that could be read; the sum of `counts`. */
+  /** Readable authorization records; the sum of `counts`. */
   readonly records: number;
   /** Lines of other logs. */
   readonly otherLines: number;
   readonly broken: number;
-  /** The first of them. */
+  /** The first broken lines. */
   readonly brokenLines: readonly BrokenLine[];
 }
 
@@ -90,7 +90,7 @@ export async function replay({ files, config, key, progress }: ReplayInput): Pro
   }
   const isPartial = counts.undecidable > 0 || broken > 0;
   const result = counts.gains + counts.loses > 0 ? "changed" : isPartial ? "partly" : "same";
-  // Torn lines come late.
+  // Partial lines are reported late.
   const inOrder = brokenLines.toSorted((a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line);
   return { result, records, otherLines, broken, brokenLines: inOrder, ...tally };
 }

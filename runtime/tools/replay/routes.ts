@@ -1,4 +1,6 @@
-/** The routes of a configuration as recorded requests find them, with their policies; each is compiled when it is first found. */
+/**
+ * The routes of a configuration as matched by recorded requests, with their policies; each is compiled on first use.
+ */
 import type { Vocabulary } from "../../audit/replay/vocabulary.ts";
 import type { CheckedConfig, CheckedRoute } from "../../config/load.ts";
 import { buildHostIndex } from "../../features/routing/apply-find-route.ts";

@@ -30,7 +30,7 @@ export type Told = Extract<Change, "gains" | "loses" | "undecidable">;
 export interface Group {
   /** Email address, else ID; "" for anonymous callers. */
   readonly user: string;
-  /** Under the new configuration, where the request finds one there. */
+  /** Under the new configuration, if the request matches one there. */
   readonly route: string;
   /** Tool, else MCP method, else HTTP method. */
   readonly what: string;
@@ -47,7 +47,7 @@ export interface ReplayTally {
   readonly groups: readonly Group[];
   /** Changes of users, routes and tools beyond the limit of separate lines. */
   readonly others: number;
-  /** Why records cannot be decided again → how many; of several reasons each counts. */
+  /** Why records are undecidable → number; each of several reasons counts. */
   readonly untold: ReadonlyMap<string, number>;
   /** "owner/name shadow_policy" → changes if it were enforced. */
   readonly candidates: ReadonlyMap<string, Readonly<Record<CandidateAgain["change"], number>>>;
@@ -135,7 +135,7 @@ function exampleOf(
   return { ...about, would: { outcome: again.outcome, reasons: again.reasons } };
 }
 
-/** A copy: a part of a text would keep the whole in memory. */
+/** A copy: a slice would keep the whole text in memory. */
 function shorten(text: string): string {
   return text.length <= MAX_TEXT ? text : `${Buffer.from(text.slice(0, MAX_TEXT)).toString()}…`;
 }

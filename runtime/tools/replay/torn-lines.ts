@@ -17,7 +17,7 @@ export class TornLines<T> {
   #waiting: Torn<T>[] = [];
   #bytes = 0;
 
-  /** @param lost called for each that no line repeats, in their order */
+  /** @param lost called for each that no line repeats, in order */
   constructor(lost: (of: T) => void) {
     this.#lost = lost;
   }
@@ -39,7 +39,7 @@ export class TornLines<T> {
     });
   }
 
-  /** Nothing more comes. */
+  /** Ends the input. */
   end(): void {
     while (this.#waiting.length > 0) this.#give();
   }
