@@ -277,7 +277,7 @@ export const requirements: readonly Requirement[] = [
     id: "global.log-fields",
     section: global,
     text: "`authorize_log_fields` lists the fields included in authorization logs.",
-    verifiedBy: ["test/runtime/audit/record.test.ts#only what is listed, in a fixed order, unknown names passed over"],
+    verifiedBy: ["test/runtime/audit/record.test.ts#only the listed fields, in a fixed order, unknown names ignored"],
   },
   {
     id: "global.log-fields-mcp",
@@ -1131,7 +1131,7 @@ export const requirements: readonly Requirement[] = [
     id: "events.fields",
     section: events,
     text: "Which fields appear is controlled by `authorize_log_fields`.",
-    verifiedBy: ["test/runtime/audit/record.test.ts#only what is listed, in a fixed order, unknown names passed over"],
+    verifiedBy: ["test/runtime/audit/record.test.ts#only the listed fields, in a fixed order, unknown names ignored"],
   },
   {
     id: "events.permitted",

@@ -73,7 +73,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "an untrusted client on the internet",
       tries: "keep workers busy with connections that none of them accepts",
       kind: "D",
-      test: "test/runtime/workers/workers.test.ts#closes connections when all workers have as many as may be, and serves who comes then",
+      test: "test/runtime/workers/workers.test.ts#closes connections when all workers are at their limit, and serves later ones",
     },
     {
       attacker: "an untrusted client on the internet",
@@ -147,7 +147,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a signed-in user",
       tries: "put a value that is to be hidden into records, in another form of the argument",
       kind: "I",
-      test: "test/runtime/audit/redaction/redactor.test.ts#%s hides what is hidden",
+      test: "test/runtime/audit/redaction/redactor.test.ts#%s redacts what the declared form does",
     },
     {
       attacker: "a malicious MCP client",
@@ -825,7 +825,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a reader of logs",
       tries: "find a value or a token in a message",
       kind: "I",
-      test: "test/runtime/vault/vault.test.ts#refused for %s says so, without a secret",
+      test: "test/runtime/vault/vault.test.ts#rejected for %s reports it, without a secret",
     },
     {
       attacker: "a team that publishes",
@@ -863,7 +863,7 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
       attacker: "a reader of logs",
       tries: "change or cut records of decisions unseen",
       kind: "RT",
-      test: "test/runtime/tools/audit/verify.test.ts#is not, whichever lines are taken away, written twice or change places, and it says which",
+      test: "test/runtime/tools/audit/verify.test.ts#is not, after removing, repeating or swapping any lines, and the report names them",
     },
     {
       attacker: "a reader of logs",
@@ -1014,7 +1014,7 @@ export const SECRET_TESTS: readonly (readonly [secret: string, test: string])[] 
   ],
   [
     "headers of record sinks",
-    "test/runtime/record-sinks/delivery.test.ts#records arrive once, in order, with the headers that are set; files that are taken go",
+    "test/runtime/record-sinks/delivery.test.ts#records arrive once, in order, with the configured headers; finished files are removed",
   ],
   [
     "`admin_token`, `publish_token`, minted tokens",

@@ -111,7 +111,7 @@ describe("admin_tls", () => {
     await expect(ask(plain, { path: "/healthz" })).rejects.toThrow();
   });
 
-  test("`gateway ready` asks over it", async () => {
+  test("`gateway ready` uses it", async () => {
     const ca = `${folder.path}/authority.crt`;
     expect(await askReadiness(gateway.adminOrigin, { ca, serverName: NAME })).toMatchObject({ ok: true });
     const untrusted = await askReadiness(gateway.adminOrigin, { ca });
@@ -132,7 +132,7 @@ describe("admin_tls", () => {
     await other.close();
   });
 
-  test("a connection that never ends its handshake does not keep the gateway from stopping", async () => {
+  test("a connection that never finishes its handshake does not prevent the gateway from stopping", async () => {
     const stopping = await startGateway({ yaml: YAML, boot: { admin_tls: tls } });
     const socket = connect(Number(new URL(stopping.adminOrigin).port), "127.0.0.1");
     const closed = new Promise((resolve) => socket.once("close", resolve));
@@ -142,7 +142,7 @@ describe("admin_tls", () => {
     await closed;
   }, 8_000);
 
-  test("a gateway whose certificate cannot be used does not start", async () => {
+  test("a gateway with an unusable certificate does not start", async () => {
     const admin_tls = { ...tls, certificate_key_file: `${folder.path}/client.key` };
     await expect(startGateway({ yaml: YAML, boot: { admin_tls } })).rejects.toThrow(/the key is not the certificate's/);
   });
@@ -185,7 +185,7 @@ describe("client certificates of the admin listener", () => {
     expect(await ask(gateway, { host: "evil.example", path: "/config/slices" })).toBe(421);
   });
 
-  test("the Ingress controller publishes with authority and certificate in files, and says what is missing", async () => {
+  test("the Ingress controller publishes with authority and certificate in files, and reports missing ones", async () => {
     const { port } = new URL(gateway.adminOrigin);
     const tokenFile = `${folder.path}/token`;
     await writeFile(tokenFile, gateway.adminToken);

@@ -120,7 +120,7 @@ describe("health", () => {
     expect(await ask("/healthz")).toMatchObject({ status: 200, body: "ok\n" });
   });
 
-  test("/readyz says digest and generation without token", async () => {
+  test("/readyz has digest and generation without a token", async () => {
     const answer = await ask("/readyz");
     expect(answer.status).toBe(200);
     expect(json(answer)).toEqual({
@@ -182,12 +182,12 @@ describe("health", () => {
       expect((await ask(`/readyz${query}`)).status).toBe(400);
   });
 
-  test("/readyz asks the store at most once a second, however often it is asked", async () => {
+  test("/readyz queries the store at most once a second, however often it is called", async () => {
     await Promise.all(Array.from({ length: 20 }, () => ask("/readyz")));
     expect(store.calls.length).toBeLessThanOrEqual(3);
   });
 
-  test("/readyz stays 200 after a refused change, says so, and tells no names", async () => {
+  test("/readyz stays 200 after a rejected change, reports it, and reveals no names", async () => {
     status = { lastError: { at: 1, problems: ["gateway.yaml: error: secret-host.example.com"] } };
     const answer = await ask("/readyz");
     expect(answer.status).toBe(200);
@@ -364,7 +364,7 @@ describe("the gate", () => {
 });
 
 describe("createAdmin()", () => {
-  test("says which address it cannot have", async () => {
+  test("names the address that it cannot use", async () => {
     await expect(start({ address: admin.address })).rejects.toMatchObject({
       code: "admin.listen",
       message: expect.stringContaining(`Cannot listen on "${admin.address}"`) as string,
@@ -372,7 +372,7 @@ describe("createAdmin()", () => {
     await expect(start({ address: "nonsense" })).rejects.toMatchObject({ code: "admin.address" });
   });
 
-  test("close() ends connections that are kept alive and stops listening to the bundle", async () => {
+  test("close() closes keep-alive connections and stops listening to the bundle", async () => {
     const extra = await start({ metrics: createMetrics() });
     const socket = connect({ port: Number(extra.address.split(":").at(-1)), host: "127.0.0.1" });
     socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");

@@ -75,7 +75,7 @@ test("a name comes up once a server has answered to it, and no more of them than
   expect(names.find((set) => set["gen_ai_tool_name"] === "_OTHER")?.value).toBe(900);
 });
 
-test("what is over the bounds of a route, or of all, is one set of the route", () => {
+test("operations over the bounds of a route, or of all, are one set of the route", () => {
   const operations = createMcpOperations();
   for (let route = 0; route < 12; route++)
     for (let index = 0; index < 300; index++)

@@ -61,7 +61,7 @@ describe("changes", () => {
   });
 });
 
-test("a client that is identified by its document is found by its address, and its grants end", async () => {
+test("a client identified by its document is found by its address, and its grants are revoked", async () => {
   const id = "https://client.example/oauth/id.json?x=1";
   const expiresAt = Math.floor(api.clock.now() / 1000) + 3600;
   const grant = { clientId: id, clientName: "Documented", userId: "alice", audience: "https://mcp.example.com" };

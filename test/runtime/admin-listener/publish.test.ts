@@ -82,7 +82,7 @@ describe("PUT /config/slices/<owner>", () => {
     }
   });
 
-  test("keeps whose slice it is, and removes it for no other resource", async () => {
+  test("stores which resource published a slice, and removes it for no other resource", async () => {
     const publish = (claim: string): Promise<AdminAnswer> =>
       admin.ask("PUT", "/config/slices/team", { "if-none-match": "*", "gateway-claim": claim }, slice("1"));
     const remove = (headers: Record<string, string>): Promise<AdminAnswer> =>
@@ -129,7 +129,7 @@ describe("PUT /config/slices/<owner>", () => {
     expect((await admin.get("/config/slices/team")).text).toBe(slice("2"));
   });
 
-  test("refuses to replace a slice that was changed meanwhile, and says what to do (412)", async () => {
+  test("rejects replacing a slice that was changed meanwhile, and names the fix (412)", async () => {
     const first = await admin.publish("team", slice("1"));
     const foreign = await admin.publish("team", slice("2"), digestOf(first));
     const answer = await admin.publish("team", slice("3"), digestOf(first));
@@ -150,7 +150,7 @@ describe("PUT /config/slices/<owner>", () => {
     expect(answer.body).toMatchObject({ digest: null, message: expect.stringContaining("publish it as a new slice") });
   });
 
-  test("takes the same content again for done, whatever was expected", async () => {
+  test("accepts the same content again as done, whatever was expected", async () => {
     const first = await admin.publish("team", slice("1"));
     const again = await admin.publish("team", slice("1"), "0".repeat(64));
     expect(again.body).toMatchObject({ changed: false, generation: first.body["generation"], live: true });
@@ -297,7 +297,7 @@ describe("PUT /config/slices/<owner>", () => {
     expect(answer.body["message"]).toMatch(message);
   });
 
-  test("takes YAML as well as JSON", async () => {
+  test("accepts YAML as well as JSON", async () => {
     const text = "version: 1\nowner: team\nroutes: {}\n";
     expect((await admin.publish("team", text)).status).toBe(200);
     expect((await admin.get("/config/slices/team")).text).toBe(text);
@@ -309,7 +309,7 @@ describe("PUT /config/slices/<owner>", () => {
     expect(answer.headers["connection"]).toBe("close");
   });
 
-  test("gives up a sender that goes away in the middle", async () => {
+  test("aborts for a sender that disconnects in the middle", async () => {
     const { hostname, port } = new URL(gateway.adminOrigin);
     const socket = connect({ host: hostname, port: Number(port) });
     socket.write(
@@ -339,7 +339,7 @@ describe("PUT /config/slices/<owner>", () => {
 describe("POST /config/slices/<owner>/validate", () => {
   const tryOut = (text: string): Promise<AdminAnswer> => admin.ask("POST", "/config/slices/team/validate", {}, text);
 
-  test("says what a PUT would say, and changes nothing", async () => {
+  test("returns the result of a PUT, and changes nothing", async () => {
     const bad = route({ from: "http://file.example.com" });
     const tried = await tryOut(bad);
     expect(tried.status).toBe(422);
@@ -355,7 +355,7 @@ describe("POST /config/slices/<owner>/validate", () => {
     expect((await tryOut(good)).body).toMatchObject({ changed: false, warnings: [] });
   });
 
-  test("takes no other method, and no slice of another owner", async () => {
+  test("rejects other methods, and slices of other owners", async () => {
     expect((await admin.get("/config/slices/team/validate")).status).toBe(405);
     expect((await admin.ask("PUT", "/config/slices/team/validate", { "if-none-match": "*" }, slice("1"))).status).toBe(
       405,
@@ -383,7 +383,7 @@ describe("DELETE /config/slices/<owner>", () => {
     expect((await admin.get("/config/slices/team")).text).toBe(slice("2"));
   });
 
-  test("of what is not there is done already", async () => {
+  test("of a missing slice succeeds", async () => {
     expect((await admin.remove("team")).body).toMatchObject({ changed: false });
   });
 });
@@ -428,7 +428,7 @@ describe("POST /config/rollback", () => {
     expect((await admin.get("/config/slices/team")).status).toBe(404);
   });
 
-  test("refuses generations that are not kept, and says which are", async () => {
+  test("rejects generations that are not stored, and names the stored ones", async () => {
     let last = await admin.publish("team", slice("0"));
     const oldest = last;
     for (let mark = 1; mark <= 12; mark += 1) last = await admin.publish("team", slice(String(mark)), digestOf(last));
@@ -454,7 +454,7 @@ describe("POST /config/rollback", () => {
 });
 
 describe("GET /config/slices", () => {
-  test("lists slices, generations and who serves them", async () => {
+  test("lists slices, generations and the serving processes", async () => {
     const { body: published } = await admin.publish("team", slice("1"));
     const { body } = await admin.get("/config/slices");
     expect(body).toMatchObject({
@@ -524,7 +524,7 @@ describe("POST /config/slices", () => {
     expect(await listed()).toEqual(["other"]);
   });
 
-  test("changes nothing when one of them is not what was expected, and says which", async () => {
+  test("changes nothing when one of them is not as expected, and names it", async () => {
     await admin.publish("other", slice("1", "other"));
 
     const answer = await post([
@@ -537,7 +537,7 @@ describe("POST /config/slices", () => {
     expect(await listed()).toEqual(["other"]);
   });
 
-  test("changes nothing when one of them is bad, and says whose", async () => {
+  test("changes nothing when one of them is invalid, and names its owner", async () => {
     const bad = { version: 1, owner: "other", routes: { r0: { from: "nonsense" } } };
 
     const answer = await post([
@@ -569,7 +569,7 @@ describe("POST /config/slices", () => {
     expect((await admin.ask("POST", "/config/slices", {}, body)).status).toBe(400);
   });
 
-  test("asks for the token", async () => {
+  test("requires the token", async () => {
     expect((await admin.ask("POST", "/config/slices", { authorization: "" }, "{}")).status).toBe(401);
   });
 });

@@ -125,7 +125,7 @@ describe("createRecordWriter() to a file", () => {
     expect(errors).toEqual([]);
   });
 
-  test("appends to what is there", async () => {
+  test("appends to existing content", async () => {
     writeFileSync(path, "before\n");
     const writer = createRecordWriter({ destination: path, onError: collectErrors().onError });
     void writer.write("after\n");
@@ -207,7 +207,7 @@ describe("createRecordWriter() under pressure", () => {
     await writer.close();
   });
 
-  test("flush() ends with what was queued before it, however much follows", async () => {
+  test("flush() covers only what was queued before it, however much follows", async () => {
     const file = fakeFile();
     const writer = createRecordWriter({
       destination: 9,
@@ -289,7 +289,7 @@ describe("createRecordWriter() when writing fails", () => {
     await disk.remove();
   });
 
-  test("a line that lacks its end alone on a full disk is there once", async () => {
+  test("a line that lacks only its end on a full disk is written once", async () => {
     const disk = diskWith(5);
     disk.beforeWrite = () => appendFileSync(disk.path, "other\n");
     const { writer, errors } = disk.open();
@@ -347,7 +347,7 @@ describe("createRecordWriter() when writing fails", () => {
     await writer.close();
   });
 
-  test("close() does not wait for ever and reports what is lost; later lines are reported too", async () => {
+  test("close() does not wait forever and reports losses; later lines are also reported", async () => {
     const file = fakeFile();
     const { errors, onError } = collectErrors();
     const writer = createRecordWriter({

@@ -98,7 +98,7 @@ describe("formatRecord()", () => {
     expect(read(["mcp-method"], { ...base, mcp: undefined })).not.toHaveProperty("mcp-method");
   });
 
-  test("a refused request says its own reason", () => {
+  test("a rejected request has its own reason", () => {
     const input: RecordInput = { ...base, decision: refusedDecision("mcp-batch"), user: undefined, mcp: undefined };
     expect(read(["request-id", "user", "email"], input)).toEqual({
       ...always,
@@ -112,7 +112,7 @@ describe("formatRecord()", () => {
     });
   });
 
-  test("only what is listed, in a fixed order, unknown names passed over", () => {
+  test("only the listed fields, in a fixed order, unknown names ignored", () => {
     const line = formatRecord(["path", "nonsense", "ip", "path", "host", "method", "bundle-digest", "route"], base);
     expect(line).toMatch(
       /"bundle-digest":"abc","route":"acme\/github","method":"POST","path":"\/mcp","host":".*","ip":".*"}\n$/,
@@ -157,7 +157,7 @@ describe("formatRecord() mcp-tool-parameters", () => {
     expect(record).toHaveProperty("mcp-tool-parameters-omitted", 10_011);
   });
 
-  test("are not asked for when not wanted", () => {
+  test("are not read if the field is disabled", () => {
     const toolArguments = (): string => {
       throw new Error("asked");
     };
@@ -182,7 +182,7 @@ describe("formatExtra()", () => {
 });
 
 describe("formatRecord() with hostile texts", () => {
-  test("whatever the texts: one line that says the same", () => {
+  test("one line with the same content, whatever the texts", () => {
     const text = fc.string({
       unit: fc.oneof(
         fc.constantFrom(

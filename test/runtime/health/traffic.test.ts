@@ -21,7 +21,7 @@ const wiki = route("team-b/wiki");
 describe("durations", () => {
   test.each([0, -1, Number.NaN, 0.05, 0.1])("%s ms is in the first bucket", (ms) => expect(bucketOf(ms)).toBe(0));
 
-  test("each bound belongs to its own bucket, and what is above all of them to the last one", () => {
+  test("each bound belongs to its own bucket, and durations above all of them to the last one", () => {
     for (let bucket = 1; bucket < BUCKETS - 1; bucket++) {
       expect(bucketOf(boundMs(bucket) * 0.999)).toBe(bucket);
       expect(bucketOf(boundMs(bucket) * 1.001)).toBe(bucket + 1);
@@ -30,7 +30,7 @@ describe("durations", () => {
     expect(bucketOf(Number.POSITIVE_INFINITY)).toBe(BUCKETS - 1);
   });
 
-  test("quantiles of two processes added up are those of all their answers", () => {
+  test("quantiles of the sum of two processes are those of all their responses", () => {
     const fast = Array.from({ length: 900 }, (_, index) => 2 + index / 300);
     const slow = Array.from({ length: 100 }, (_, index) => 100 + index * 9);
     const both = [...fast, ...slow].toSorted((a, b) => a - b);
@@ -46,7 +46,7 @@ describe("durations", () => {
 });
 
 describe("traffic", () => {
-  test("is counted for all, for owners that are asked for, and for each route", () => {
+  test("is counted in total, for owners with viewers, and for each route", () => {
     const traffic = createTraffic((owner) => owner === "team-a");
     traffic.count(db, "allowed");
     traffic.count(wiki, "denied");
@@ -153,7 +153,7 @@ describe("traffic kept in the store", () => {
     await Promise.all([a.kept.close(), b.kept.close()]);
   });
 
-  test("what the store did not take is written when it answers again, and own numbers are there meanwhile", async () => {
+  test("counts that the store did not accept are written when it responds again, and own counts are available meanwhile", async () => {
     const { clock, store, start } = world();
     let isAway = true;
     const put: typeof store.put = async (...of) => {
@@ -183,7 +183,7 @@ describe("traffic kept in the store", () => {
     await kept.close();
   });
 
-  test("a process that ends leaves what it counted since the last minute", async () => {
+  test("a process that ends stores its counts since the last minute", async () => {
     const { clock, store, start } = world();
     const { traffic, kept } = start("a");
     clock.advance(10_000);

@@ -70,7 +70,7 @@ function heldStore(inner: Store): { readonly store: Store; asked: number; hold()
 }
 
 describe("requests in a window", () => {
-  test.each([1, 2, 10, 19])("a limit of %i is exact, whichever of four processes is asked", async (most) => {
+  test.each([1, 2, 10, 19])("a limit of %i is exact, whichever of four processes gets the request", async (most) => {
     const limited = world([minute(most)], { processes: 4 });
     expect(await passed(limited, 60)).toBe(most);
     expect(await passed(limited, 4, bob)).toBe(Math.min(4, most));
@@ -168,7 +168,7 @@ describe("requests in a window", () => {
     await before.close();
   });
 
-  test("a usual limit waits for the store in no request, and asks it now and then", async () => {
+  test("a usual limit makes no request wait for the store, and queries it from time to time", async () => {
     const clock = createTestClock();
     const held = heldStore(createMemoryStore({ clock }));
     const limited = world([minute(6_000)], { processes: 2, store: held.store, clock });
@@ -185,7 +185,7 @@ describe("requests in a window", () => {
     expect(held.asked).toBeLessThan(200);
   });
 
-  test("what a process was given and did not use goes back, so that others have it", async () => {
+  test("an unused allotment is returned, so that other processes have it", async () => {
     const limited = world([minute(200)], { processes: 2 });
     const [idle, busy] = limited.processes as [RateLimits, RateLimits];
     for (let times = 0; times < 20; times += 1) expect((await idle.take(limited.route, alice)).ok).toBe(true);
@@ -235,7 +235,7 @@ describe("requests at a time", () => {
     },
   );
 
-  test("the slots of a process that was killed are free after half a minute, those of one that lives are not", async () => {
+  test("the slots of a killed process are free after half a minute, those of a live one are not", async () => {
     const limited = world([atOnce(4)], { processes: 2 });
     const [lives, killed] = limited.processes as [RateLimits, RateLimits];
     for (let times = 0; times < 2; times += 1)
@@ -273,7 +273,7 @@ describe("requests at a time", () => {
     for (const facts of many) expect(await passed(other, 2, facts)).toBe(1);
   });
 
-  test("a slot that is given back while the store is asked is not used twice", async () => {
+  test("a slot that is returned during a store query is not used twice", async () => {
     const clock = createTestClock();
     const held = heldStore(createMemoryStore({ clock }));
     const limited = world([atOnce(2)], { processes: 2, store: held.store, clock });
@@ -333,7 +333,7 @@ describe("what is counted", () => {
     expect(await passed(limited, 12)).toBe(2);
   });
 
-  test("so it is where it was let pass ahead of the store's word, or was refused before it was asked for", async () => {
+  test("a denied request counts for none, also after requests allowed ahead of the store or denied before the query", async () => {
     const clock = createTestClock();
     const held = heldStore(createMemoryStore({ clock }));
     const limited = world([minute(100), { name: "one", requests: 1, window: "1m" }], { store: held.store, clock });
@@ -391,7 +391,7 @@ describe("what is counted", () => {
     expect(await passed(limited, 1)).toBe(0);
   });
 
-  test("a process that ends gives back what it has", async () => {
+  test("a process that ends returns its allotment", async () => {
     const clock = createTestClock();
     const store = createMemoryStore({ clock });
     const ends = limitWorld([minute(200), atOnce(100)], { store, clock });
@@ -505,7 +505,7 @@ describe("while the store is unavailable", () => {
     expect(await passed(limited, 8)).toBe(4);
   });
 
-  test("what it allots too late goes back", async () => {
+  test("a late allotment is returned", async () => {
     const clock = createTestClock();
     const held = heldStore(createMemoryStore({ clock }));
     const limited = world([minute(4)], { processes: 2, store: held.store, clock, longestWaitMs: 20 });
@@ -534,7 +534,7 @@ describe("while the store is unavailable", () => {
   });
 });
 
-test("limitHeaders() are those of the draft, of all limits that the request was under", async () => {
+test("limitHeaders() are those of the draft, for all limits that applied to the request", async () => {
   const limited = world([minute(1), { name: "at-once", concurrency: 5 }, { name: "tools", requests: 9, tools: ["x"] }]);
   const [, refused] = await ask(limited, 2);
   expect(refused && "limits" in refused && limitHeaders(refused)).toEqual([
@@ -550,7 +550,7 @@ test("limitHeaders() are those of the draft, of all limits that the request was 
 test.each([
   ["of requests", minute(10)],
   ["of requests at a time", atOnce(10)],
-])("a mistake of ours in a question about a limit %s ends that question alone", async (_, limit) => {
+])("a programming error in a query about a limit %s ends only that query", async (_, limit) => {
   const told: unknown[] = [];
   const stop = onFault(({ error }) => void told.push(error));
   const inner = createMemoryStore({ clock: createTestClock() });

@@ -74,13 +74,13 @@ describe("EndpointEvents", () => {
     ["a field in other letters", "Event: endpoint\ndata: /x\n\n"],
     ["a name that is taken back", "event: endpoint\nevent: message\ndata: /x\n\n"],
     ["half a byte order mark", "\u00ef\u00bbevent: endpoint\ndata: /x\n\n"],
-  ])("lets everything else pass as it is: %s", (_, text) => {
+  ])("leaves everything else unchanged: %s", (_, text) => {
     const bytes = Buffer.from(text, "latin1");
     expect(send(bytes)).toBe(text);
     expect(send(bytes, oneByOne)).toBe(text);
   });
 
-  test("holds back neither comments nor empty blocks", () => {
+  test("delays neither comments nor empty blocks", () => {
     const events = new EndpointEvents(() => SEALED);
     expect(String(events.push(Buffer.from(": ping\n\n: pi")))).toBe(": ping\n\n: pi");
     expect(String(events.push(Buffer.from("ng\n\ndata: 1\n")))).toBe("ng\n\n");

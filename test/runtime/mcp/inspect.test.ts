@@ -93,7 +93,7 @@ describe("inspect() size", () => {
     expect(result()).toMatchObject({ ok: false, status: 413 });
   });
 
-  test("counts what arrives, whatever Content-Length says", async () => {
+  test("counts the received bytes, whatever Content-Length says", async () => {
     const headers = [...jsonHeaders, "Content-Length", "10"];
     expect(await send({ headers }, sized(maxBytes + 1))).toMatchObject({ ok: false, status: 413 });
   });
@@ -114,7 +114,7 @@ describe("inspect() size", () => {
   });
 });
 
-describe("inspect() when the client goes away", () => {
+describe("inspect() when the client disconnects", () => {
   test.each([
     ["with an error", (exchange: FakeExchange) => exchange.body.destroy(new Error("reset"))],
     ["silently", (exchange: FakeExchange) => exchange.body.destroy()],

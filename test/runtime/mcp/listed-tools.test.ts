@@ -56,7 +56,7 @@ test("what was listed before is compared with new rules when they are loaded", (
   expect(listed.list()).toEqual([]);
 });
 
-test("what is locked is compared at load", () => {
+test("locked items are compared at load", () => {
   const route = routeWith("{ mcp_tool: delete_secret }");
   const toolLock = { items: new Map([["DELETE_SECRET", {}]]) };
   listed.follow([{ ...route, mcp: { ...route.mcp, toolLock } } as unknown as CompiledRoute]);
@@ -78,14 +78,14 @@ test("an unclear name is reported, and no longer once rules have changed until i
   expect(listed.notesOf(route.key)?.unclear).toEqual(["other one"]);
 });
 
-test("routes that are gone are forgotten", () => {
+test("removed routes are dropped", () => {
   const route = follow("{ mcp_tool: delete_secret }");
   listed.found(route, "DELETE_SECRET", true);
   listed.follow([]);
   expect(listed.list()).toEqual([]);
 });
 
-test("a server that lists without end fills neither the log nor memory", () => {
+test("a server that lists endlessly fills neither the log nor memory", () => {
   const route = follow("{ mcp_tool: delete_secret }");
   for (let index = 0; index < 5_000; index += 1) {
     listed.found(route, `${"-".repeat(index % 200)}delete_secret${"-".repeat(Math.floor(index / 200))}`, true);

@@ -170,7 +170,7 @@ describe("parseMessage() closes what servers leave open", () => {
       "the version claim with a low line",
       `{"jsonrpc":"2.0",${call},"params":{"name":"x","_meta":{"io.modelcontextprotocol/protocol_version":"2026-07-28"}}}`,
     ],
-  ])("a key that a case-insensitive parser takes for a known one is refused: %s", (_, body) => {
+  ])("rejects a key that a case-insensitive parser reads as a known one: %s", (_, body) => {
     expect(readMessage(body)).toMatchObject({ ok: false, status: 400, code: -32600, reason: "mcp-look-alike-key" });
   });
 
@@ -332,7 +332,7 @@ describe("parseMessage() refuses by shape", () => {
     expect(readMessage(body)).toMatchObject({ ok: false, status: 400, reason, code });
   });
 
-  test("the request's id goes back with the refusal once it is known", () => {
+  test("the rejection contains the request's ID once it is known", () => {
     expect(readMessage(toolCallBody(1, {}, "call-7"))).toMatchObject({
       reason: "mcp-invalid-tool-call",
       id: '"call-7"',
@@ -521,7 +521,7 @@ describe("parseMessage() mirror headers", () => {
       [["mcp-param-x", "9007199254740993"]],
       [["Mcp-Param-DryRun", "true", "Mcp-Param-City", "=?base64?WsO8cmljaA==?="]],
       [["Mcp-Param-Place", "=?base64?WsO8cmljaA==?="]],
-    ])("pass where the body says the same: %j", (headers) => {
+    ])("pass if the body has the same value: %j", (headers) => {
       expect(read(...headers)).toMatchObject({ ok: true });
     });
 
@@ -562,7 +562,7 @@ describe("parseMessage() mirror headers", () => {
     });
   });
 
-  test("the id goes back with the refusal", () => {
+  test("the rejection contains the ID", () => {
     expect(readMessage(modernCall, modernHeaders("tools/list"))).toMatchObject({ id: "1" });
   });
 });

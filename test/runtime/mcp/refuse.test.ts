@@ -46,7 +46,7 @@ describe("denialAnswer()", () => {
     expect(ACCESS_DENIED_CODE < -32768 || ACCESS_DENIED_CODE > -32000).toBe(true);
   });
 
-  test("an id goes back letter by letter", () => {
+  test("an ID is returned unchanged", () => {
     for (const id of ["12345678901234567890", '"\\u0061\\n"', '"\\ud800"', "-0"]) {
       const body = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"x"}}`;
       expect(denialAnswer(good(body), byTool, "r").body).toContain(`"id":${id},`);
@@ -106,7 +106,7 @@ describe("refusalAnswer()", () => {
   });
 });
 
-test("denialAnswer() says of a path with several readings that it is refused, with the id of the message", () => {
+test("denialAnswer() rejects a path with several readings, with the ID of the message", () => {
   const policy = compilePolicy({ allow: { or: [{ accept: true }] }, deny: { or: [{ http_path: "/a" }] } });
   const http = { method: "POST", path: "/a;x", otherPaths: ["/a"], host: "h", ip: "192.0.2.1" };
   const answer = denialAnswer(undefined, evaluate(policy, { http }), "req-1");

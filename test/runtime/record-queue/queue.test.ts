@@ -68,7 +68,7 @@ function openSink(
   return openTestSink(sinkOptions(spool, NOWHERE, more), { sender, adoptEveryMs: 5, ...(record && { record }) });
 }
 
-test("records that were not taken are sent by the next run, before its own; taken ones are not", async () => {
+test("records that were not accepted are sent by the next run, before its own; accepted ones are not", async () => {
   const spool = makeSpool();
   const first = openSender();
   const one = openSink(spool, first).sink;
@@ -84,7 +84,7 @@ test("records that were not taken are sent by the next run, before its own; take
   expect(readdirSync(join(spool, "_queue"))).toEqual(["0"]);
 });
 
-test("a receiver that is far behind gets the same as one that keeps up", async () => {
+test("a receiver that is far behind gets the same records as one that keeps up", async () => {
   const spool = makeSpool();
   const senders = { quick: openSender(), slow: openSender() };
   senders.slow.answer = away;
@@ -99,7 +99,7 @@ test("a receiver that is far behind gets the same as one that keeps up", async (
   expect(senders.slow.values).toEqual(senders.quick.values);
 });
 
-test("closing sends what waits, if the receiver takes it", async () => {
+test("closing sends pending records, if the receiver accepts them", async () => {
   const sender = openSender();
   const { sink } = openTestSink(sinkOptions(makeSpool(), NOWHERE), {
     sender,
@@ -196,7 +196,7 @@ describe("several processes", () => {
 });
 
 describe("a spool that is full", () => {
-  test("keeps nothing more, and says before that it cannot; later it tells what is missing, at its place and in the log", async () => {
+  test("stores nothing more, and reports that it cannot; later it reports the missing records, at their position and in the log", async () => {
     const spool = makeSpool();
     const sender = openSender();
     sender.answer = away;
@@ -298,7 +298,7 @@ describe("a slot", () => {
     return { slot, cursor: new Cursor(slot, "", () => {}) };
   };
 
-  test("is read from where it was taken; a cursor that is damaged or goes too far costs nothing", async () => {
+  test("is read from the last accepted record; a damaged or too high cursor loses nothing", async () => {
     const cursors: readonly (readonly [string, readonly string[]])[] = [
       ["", ["1", "2", "3", "4"]],
       ["\0\0\0\0", ["1", "2", "3", "4"]],

@@ -59,7 +59,7 @@ const status =
   (response: ServerResponse): void =>
     void response.writeHead(code, headers).end("the receiver repeats: Bearer secret-of-the-header");
 
-test("records arrive once, in order, with the headers that are set; files that are taken go", async () => {
+test("records arrive once, in order, with the configured headers; finished files are removed", async () => {
   const spool = makeSpool();
   const { sink, log } = openTestSink(sinkOptions(spool, target, { spoolMaxBytes: 8 << 20 }));
   for (let n = 0; n < 1_200; n += 100) sink.take(copies(n, n + 100, 300));
@@ -109,7 +109,7 @@ describe("a receiver", () => {
     for (const secret of [SECRET, "secret-of-the-address", "repeats"]) expect(told).not.toContain(secret);
   });
 
-  test("that says it took them and does not end its answer has taken them", async () => {
+  test("that accepts a batch and never ends its response has accepted it", async () => {
     receiver.answer((_request, response) => void response.writeHead(202).write("more follows"));
     const poster = createPoster({ url: receiver.origin, headers: {}, tls: NO_TLS, timeoutMs: POLL_MS });
     const giveUp = new AbortController();
@@ -134,7 +134,7 @@ describe("a receiver", () => {
     expect(sink.canKeep).toBe(true);
   });
 
-  test("is asked at intervals that double, with jitter, and not before it says", async () => {
+  test("is retried at intervals that double, with jitter, and not before its Retry-After", async () => {
     const asked = answerFirst(status(503), status(503), status(503, { "retry-after": "1" }));
     const timing = { ...FAST, firstRetryMs: 20, longestRetryMs: 1_000, random: () => 0 };
     const { sink } = openTestSink(sinkOptions(makeSpool(), target), { timing });
@@ -181,7 +181,7 @@ describe("a record that is refused", () => {
     },
   );
 
-  test("is kept while all others are refused, too", async () => {
+  test("is retained while all others are also rejected", async () => {
     receiver.answer((_request, response) => status(400)(response));
     const { sink } = openTestSink(sinkOptions(makeSpool(), target));
     sink.take(copies(0, 200));

@@ -165,7 +165,7 @@ describe("formatOcsf()", () => {
     expect(event["unmapped"]).toEqual(record);
   });
 
-  test("the table finds what is missing", () => {
+  test("the table finds missing members", () => {
     const event = formatOcsf(RECORDS["an allowed call"] ?? {}, "1");
     expect(
       problemsOf({ ...event, api: {}, actor: { groups: [] }, type_uid: 1, severity_id: 9, src_endpoint: undefined }),
@@ -178,7 +178,7 @@ describe("formatOcsf()", () => {
     ]);
   });
 
-  test("says of a call who, what, from where, whether and by which policy", () => {
+  test("describes a call: user, tool, source, decision and policy", () => {
     expect(formatOcsf(RECORDS["an allowed call"] ?? {}, "1.2.3")).toMatchObject({
       class_uid: 6003,
       type_uid: 600_399,
@@ -275,7 +275,7 @@ describe("OpenTelemetry logs", () => {
     expect(sink.status()).toMatchObject({ kind: "otlp", lost: 0 });
   });
 
-  test("that the receiver rejects for good are not sent again, and told", async () => {
+  test("that the receiver rejects permanently are not sent again, and reported", async () => {
     const before = receiver.logs.length;
     receiver.logsAnswer = { partialSuccess: { rejectedLogRecords: "2", errorMessage: "no" } };
     const { sink } = open();

@@ -57,7 +57,7 @@ describe.skipIf(missing !== undefined)(`rsyslog${missing === undefined ? "" : ` 
       return n === undefined ? [] : [n];
     });
 
-  test("takes a record as JSON, one message each, whatever is in it", async () => {
+  test("accepts a record as JSON, one message each, with any content", async () => {
     const { sink } = openTestSink(sinkOptions(makeSpool(), targetOf(rsyslog.port), { tls }));
     const value = {
       level: "warn",
@@ -82,7 +82,7 @@ describe.skipIf(missing !== undefined)(`rsyslog${missing === undefined ? "" : ` 
     expect(JSON.parse(first?.message ?? "")).toEqual(value);
   });
 
-  test("that is killed and starts again gets what it did not take", async () => {
+  test("that is killed and restarted gets what it did not accept", async () => {
     const { sink, log } = openTestSink(sinkOptions(makeSpool(), targetOf(rsyslog.port), { tls }));
     const { port } = rsyslog;
     await rsyslog.kill();
@@ -98,7 +98,7 @@ describe.skipIf(missing !== undefined)(`rsyslog${missing === undefined ? "" : ` 
     ]);
   });
 
-  test("takes structured data", async () => {
+  test("accepts structured data", async () => {
     const before = rsyslog.messages().length;
     const { sink } = openTestSink(sinkOptions(makeSpool(), targetOf(rsyslog.port, "gateway@32473"), { tls }));
     sink.take([{ value: { message: "authorize check", user: 'a"]\\b', "a=b]": [1] } }]);

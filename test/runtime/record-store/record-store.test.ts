@@ -69,7 +69,7 @@ describe("SQLite record store", () => {
     expect(await reader.stats()).toEqual({ count: 0, bytes: 0 });
   });
 
-  test("of a user who is forgotten nothing stays in the file, of what was dropped, moved or changed neither", async () => {
+  test("nothing of an erased user stays in the file, also not in dropped, moved or changed pages", async () => {
     const path = freshPath();
     const some = { place: sqlite(path), maxAgeMs: 3600_000, maxRecords: 400 };
     const store = openTestStore(some, { clock: systemClock, log: () => {}, flushMs: 5 });
@@ -113,7 +113,7 @@ describe("SQLite record store", () => {
     expect(readdirSync(directory).filter((name) => name.startsWith(`${files}.db`))).toEqual([]);
   });
 
-  test("of two processes killed while they write, all that was said to be kept is there once, and the file is whole", async () => {
+  test("after two processes were killed while writing, all confirmed records exist once, and the file is intact", async () => {
     const path = freshPath();
     const spool = join(directory, `spool-${++files}`);
     const counts = await Promise.all(["one", "two"].map((name) => untilKilled(path, spool, name, 200)));
@@ -181,7 +181,7 @@ describe("SQLite record store", () => {
     expect(await idsOf({ request: "new" })).toEqual(["new"]);
   });
 
-  test("a file of a newer program, or of another one, is left alone", async () => {
+  test("a file of a newer version, or of another program, is left unchanged", async () => {
     for (const [pragma, text] of [
       ["application_id = 1197888099; PRAGMA user_version = 9", /version 9, this program knows versions up to 2/],
       ["user_version = 3", /a database of something else/],
@@ -201,7 +201,7 @@ describe("SQLite record store", () => {
 });
 
 describe("SQLite reader", () => {
-  test("a mistake of ours in an answer rejects who waits, and the next question is answered", async () => {
+  test("a programming error in a response rejects the pending queries, and the next query works", async () => {
     const told: unknown[] = [];
     const stop = onFault(({ error }) => void told.push(error));
     const reader = readerOf(freshPath());
@@ -218,7 +218,7 @@ describe("SQLite reader", () => {
     expect(await reader.stats()).toEqual({ count: 0, bytes: 0 });
   });
 
-  test("a question that cannot be sent is refused, and does not count as one that waits", async () => {
+  test("a query that cannot be sent is rejected, and does not count as pending", async () => {
     const reader = readerOf(freshPath());
     const odd = { order: "newest", limit: 1, odd: () => {} } as unknown as RecordQuery;
     for (let at = 0; at <= 100; at += 1) await expect(reader.find(odd)).rejects.toThrow("could not be cloned");
@@ -347,7 +347,7 @@ describe("readRecords()", () => {
     expect(ended).toEqual([]);
   });
 
-  test("one whose decision was read before has its id; without its time, or where it is none, it is passed over", () => {
+  test("an outcome of an earlier decision has its ID; without a time, or an invalid one, it is skipped", () => {
     const of = { instance: "run", of: 7, seq: 9 };
     const [row] = readRecords([lineOf(copyOf(1_000, "a"), { instance: "run", seq: 7 })], 0).rows;
     const note = `\t${new Date(1_000).toISOString()}`;
@@ -395,7 +395,7 @@ describe("recordPlace()", () => {
     expect(recordPlace(own, storage)).toEqual({ kind: "sqlite", path, isTemporary: false });
   });
 
-  test("PostgreSQL shares the database, memory has a temporary file, and what is nothing is refused", () => {
+  test("PostgreSQL shares the database, memory has a temporary file, and an invalid URL is rejected", () => {
     expect(recordPlace(undefined, "postgres://h/d")).toEqual({ kind: "postgres", url: "postgres://h/d" });
     expect(recordPlace(undefined, "memory:")).toMatchObject({ kind: "sqlite", isTemporary: true });
     expect(() => recordPlace("mysql://u:secret@h", "memory:")).toThrow(/^(?!.*secret).*must be/);

@@ -180,7 +180,7 @@ test("a full queue makes callers wait until entries are read", async () => {
   closeSync(fd);
 });
 
-test("a disk that is full is reported, lets nothing be kept, and what is lost at the end is said", async () => {
+test("a full disk is reported, nothing can be stored, and losses at the end are reported", async () => {
   const fd = openSync("/dev/full", "w");
   const { records, errors } = await start({ destination: fd, closeTimeoutMs: 50 });
   expect(records.thread.canKeep).toBe(true);

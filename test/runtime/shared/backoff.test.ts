@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createBackoff, createCooldowns } from "../../../runtime/shared/backoff.ts";
 import { createTestClock } from "../../support/clock.ts";
 
-test("a pause lasts as long as it was given, of its key alone", () => {
+test("a pause lasts for its duration, for its key only", () => {
   const clock = createTestClock();
   const cooldowns = createCooldowns(clock);
   cooldowns.begin("a", 1_000);
@@ -39,7 +39,7 @@ test("a pause lasts no longer where the clock is set back", () => {
   expect(cooldowns.has("a")).toBe(false);
 });
 
-test("a back-off doubles up to its limit, spreads, and begins again", () => {
+test("a back-off doubles up to its limit, with jitter, and restarts", () => {
   const backoff = createBackoff({ firstMs: 100, mostMs: 1000, random: () => 1 });
   const low = createBackoff({ firstMs: 100, mostMs: 1000, random: () => 0 });
   expect(Array.from({ length: 6 }, () => backoff.next())).toEqual([100, 200, 400, 800, 1000, 1000]);

@@ -28,7 +28,7 @@ test("withinAwake() counts no time in which the process did not run", async () =
   expect(await answerAfterStall(withinAwake)).toBe("answer");
 });
 
-test("withinAwake() ends without an answer, and says what the work says", async () => {
+test("withinAwake() times out without a result, and otherwise returns that of the work", async () => {
   expect(await withinAwake(WAIT_MS, new Promise<string>(() => {}), () => "late")).toBe("late");
   const refused = Promise.reject<string>(new Error("refused"));
   await expect(withinAwake(WAIT_MS, refused, () => "late")).rejects.toThrow("refused");

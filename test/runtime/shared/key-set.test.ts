@@ -16,7 +16,7 @@ function parsed(...keys: readonly object[]) {
 }
 
 describe("parseKeySet()", () => {
-  test("takes keys of each kind that we verify with", () => {
+  test("accepts keys of each kind that we verify with", () => {
     expect(parsed(ed25519, ec, rsa)).toEqual({ kinds: ["OKP", "EC", "RSA"], problems: [] });
   });
 
@@ -42,7 +42,7 @@ describe("parseKeySet()", () => {
     ["an exponent of 1", { ...rsa, e: "AQ" }, "has a public exponent of 1 bits"],
     ["an even exponent", { ...rsa, e: "AQAC" }, "has a public exponent of 17 bits"],
     ["a long exponent", { ...rsa, e: "AQAAAAE" }, "has a public exponent of 33 bits"],
-  ])("says what is wrong with %s", (_, key, problem) => {
+  ])("reports the problem of %s", (_, key, problem) => {
     expect(parsed(ec, key)).toEqual({ kinds: ["EC"], problems: [expect.stringContaining(`key 2 ${problem}`)] });
   });
 

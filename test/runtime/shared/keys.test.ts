@@ -8,7 +8,7 @@ test("randomHandle() never looks like an option of a command", () => {
   expect(new Set(handles).size).toBe(3_000);
 });
 
-test("randomSecret() has as many bytes as are asked for, and none of them twice", () => {
+test("randomSecret() returns the requested number of bytes, and never the same twice", () => {
   const sizes = Array.from({ length: 3_000 }, (_, index) => 12 + (index % 37));
   const secrets = [4_096, ...sizes, 4_096].map((size) => Buffer.from(randomSecret(size), "base64url"));
   expect(secrets.map(({ length }) => length)).toEqual([4_096, ...sizes, 4_096]);
@@ -21,7 +21,7 @@ describe("createKeys()", () => {
     ["no secret", [], "keys.no-secret"],
     ["a secret of 31 bytes", [31], "keys.short-secret"],
     ["a previous secret of 31 bytes", [32, 31], "keys.short-secret"],
-  ])("takes %s for none", (_, lengths, code) => {
+  ])("rejects %s", (_, lengths, code) => {
     expect(() => createKeys(lengths.map((length) => Buffer.alloc(length, 1)))).toThrow(
       expect.objectContaining({ code }),
     );

@@ -64,12 +64,12 @@ test("underLease() gives the lease back when the work fails, and hands on the fa
   expect(state).toEqual({ held: false, released: 1 });
 });
 
-test("underLease() keeps the result when the lease cannot be given back", async () => {
+test("underLease() returns the result when the lease cannot be released", async () => {
   const lease = async () => ({ renew: async () => true, release: () => Promise.reject(new Error("away")) });
   expect(await createLeasedRefreshes().underLease(refreshOf({ lease }))).toBe(DONE);
 });
 
-test("underLease() takes what another holder brought, and does not work itself", async () => {
+test("underLease() uses another holder's result, and does not work itself", async () => {
   let worked = false;
   const result = await createLeasedRefreshes().underLease(
     refreshOf({
@@ -84,14 +84,14 @@ test("underLease() takes what another holder brought, and does not work itself",
   expect([result, worked]).toEqual([SEEN, false]);
 });
 
-test("underLease() tries again after each wait, and gives up where they end", async () => {
+test("underLease() tries again after each wait, and stops after the last one", async () => {
   let tries = 0;
   const lease = async (): Promise<undefined> => void (tries += 1);
   expect(await createLeasedRefreshes().underLease(refreshOf({ lease, waits: [0, 0] }))).toBeUndefined();
   expect(tries).toBe(3);
 });
 
-test("underLease() looks again when the work met something else, with the lease given back", async () => {
+test("underLease() checks again when the work found a changed state, with the lease released", async () => {
   const { state, lease } = oneLease();
   const seen: boolean[] = [];
   const results = [undefined, DONE];

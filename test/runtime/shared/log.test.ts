@@ -12,7 +12,7 @@ function logged(fields: object): Record<string, unknown> {
 
 describe("createLog()", () => {
   test.each(["code", "token", "client_secret", "cookie", "code_verifier"])(
-    "never says what stands under %s, at both depths",
+    "never logs the value of %s, at both depths",
     (name) => {
       expect(logged({ [name]: "SplxlOBeZQQYbYS6WxSbIA" })).toMatchObject({ [name]: "[redacted]" });
       expect(logged({ query: { [name]: "SplxlOBeZQQYbYS6WxSbIA" } })).toMatchObject({

@@ -4,7 +4,7 @@ import { createRateLimit, createUntrustedLimit, networkOf } from "../../../runti
 import { createTestClock } from "../../support/clock.ts";
 
 describe("createRateLimit()", () => {
-  test("lets a burst pass, then one per interval, and holds peers apart", () => {
+  test("allows a burst, then one per interval, separately for each peer", () => {
     const clock = createTestClock();
     const limit = createRateLimit({ clock }, 2, 0.5);
     expect([limit.take("a"), limit.take("a"), limit.take("a")]).toEqual([0, 0, 2]);
@@ -25,7 +25,7 @@ describe("createRateLimit()", () => {
     expect(limit.take("1")).toBe(0);
   });
 
-  test("what is given back can be taken again, and no more than that", () => {
+  test("a returned attempt can be used again, and no more than that", () => {
     const limit = createRateLimit({ clock: createTestClock() }, 2, 1);
     limit.giveBack("a");
     expect([limit.take("a"), limit.take("a")]).toEqual([0, 0]);
@@ -47,7 +47,7 @@ describe("createStrangerLimit()", () => {
     expect(limit.take("3.3.3.3")).toBe(0);
   });
 
-  test("takes the addresses of one IPv6 network for one peer", () => {
+  test("counts the addresses of one IPv6 network as one peer", () => {
     const limit = createUntrustedLimit({ clock: createTestClock() }, rates);
     const waits = ["2001:db8::1", "2001:db8::2", "2001:db8:0:0:ffff::3"].map((peer) => limit.take(peer));
     expect(waits).toEqual([0, 0, 1]);

@@ -38,7 +38,7 @@ describe("providerUserId() of the first provider", () => {
     "Älice",
     " alice ",
     "<script>",
-  ])("is the subject as it is: %s", (subject) => {
+  ])("is the unchanged subject: %s", (subject) => {
     expect(providerUserId(undefined, subject)).toEqual({ ok: true, id: subject });
     expect(parseUserId(subject)).toEqual({ kind: "person", subject });
   });
@@ -61,7 +61,7 @@ describe("providerUserId() of the first provider", () => {
     expect(providerUserId(undefined, subject)).toEqual({ ok: false, problem });
   });
 
-  test("takes the longest that the store can name", () => {
+  test("accepts the longest ID that the store can name", () => {
     const subject = "x".repeat(MAX_USER_ID_BYTES);
     expect(providerUserId(undefined, subject).ok).toBe(true);
     expect(Buffer.byteLength(`refresh-identity:${subject}`)).toBe(1024);
@@ -79,7 +79,7 @@ describe("providerUserId() of another issuer", () => {
     "//",
     "alice@example.com",
     "https://example.com/a",
-  ])("names the issuer, and keeps the subject as it is: %s", (subject) => {
+  ])("names the issuer, and leaves the subject unchanged: %s", (subject) => {
     const id = userId(subject, "corp");
     expect(id).toBe(`issuer:corp/${subject}`);
     expect(parseUserId(id)).toEqual({ kind: "person", issuer: "corp", subject });
@@ -94,7 +94,7 @@ describe("providerUserId() of another issuer", () => {
     expect(providerUserId("corp", subject)).toEqual({ ok: false, problem });
   });
 
-  test("is never asked for an issuer that cannot be called so", () => {
+  test("throws for an invalid name of an issuer", () => {
     for (const name of ["", "Corp", "a/b", "-a", "a-", "a b", "ä", "a.b", "x".repeat(33), "default"]) {
       expect(isIssuerName(name)).toBe(false);
       expect(() => providerUserId(name, "1")).toThrow(TypeError);
@@ -145,7 +145,7 @@ describe("ids", () => {
   );
   const issuer = fc.constantFrom(undefined, "corp", "a", "a-b", "issuer", "service-account");
 
-  test("of two users are never the same, and say who they are", () => {
+  test("of two users are never equal, and contain their parts", () => {
     const both = fc.tuple(issuer, subject);
     fc.assert(
       fc.property(both, both, ([a, subjectOfA], [b, subjectOfB]) => {
@@ -162,7 +162,7 @@ describe("ids", () => {
     );
   });
 
-  test("of people are never a machine's", () => {
+  test("of people are never those of service accounts or workloads", () => {
     fc.assert(
       fc.property(issuer, subject, fc.string({ minLength: 1 }), (of, text, name) => {
         const made = providerUserId(of, text);

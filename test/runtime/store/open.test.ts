@@ -40,7 +40,7 @@ test.each([
   "sqlite::memory:",
   "mysql://u:hunter2@h/db",
   "/var/lib/x.db",
-])("openStore() refuses %j and says what it takes", async (url) => {
+])("openStore() rejects %j and names the accepted forms", async (url) => {
   const error: unknown = await openStore(url, deps).catch((caught: unknown) => caught);
   expect(error).toMatchObject({ name: "GatewayError", code: "store.url" });
   expect(String(error)).toContain('must be "memory:"');

@@ -123,7 +123,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     await store.close();
   });
 
-  test("close() while connecting ends at once", async () => {
+  test("close() while connecting returns immediately", async () => {
     for (let round = 0; round < 10; round++) {
       const store = await openPostgresStore({ url: server.url, log: deps.log });
       await store.close();
@@ -203,7 +203,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
   });
 });
 
-test("openStore() says what it cannot reach", async () => {
+test("openStore() names the server that it cannot reach", async () => {
   // Port 1 on loopback: nothing listens there.
   const error: unknown = await openStore("postgres://u:hunter2@127.0.0.1:1/db", deps).catch(
     (caught: unknown) => caught,

@@ -42,7 +42,7 @@ test("openSqliteStore() lets only the owner read the file and its side files", a
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test("of what is deleted nothing stays in the file", async () => {
+test("nothing of deleted data stays in the file", async () => {
   const store = await openSqliteStore({ path, clock });
   // Of many sizes, so that pages are split, joined and left.
   const text = (name: string, at: number): string => `${name}${at}-${"x".repeat((at * 379) % 3_000)}`;
@@ -109,7 +109,7 @@ test("openSqliteStore() rejects a file that is not a database, and leaves it unc
   expect(readFileSync(path, "utf8")).toBe(before);
 });
 
-test("openSqliteStore() opens what a newer program added to, and refuses what it says older ones cannot use", async () => {
+test("openSqliteStore() opens a database that a newer version extended, and rejects an incompatible one", async () => {
   await (await openSqliteStore({ path, clock })).close();
   const database = new DatabaseSync(path);
   database.exec("CREATE TABLE gateway_later (key text) STRICT; INSERT INTO gateway_steps VALUES (99, 0)");
@@ -139,7 +139,7 @@ test("openSqliteStore() leaves tables unchanged that were upgraded before compat
   database.close();
 });
 
-test("openSqliteStore() brings tables of the first version up to date, and keeps what is in them", async () => {
+test("openSqliteStore() upgrades tables of the first version, and preserves their content", async () => {
   const old = await openSqliteStore({ path, clock });
   await old.put("kept", { a: 1 }, { tags: ["t"] });
   await old.close();
@@ -199,7 +199,7 @@ test("a read does not wait behind the writes of others", async () => {
   await store.close();
 });
 
-test("of writes that are flushed together one that fails takes no other with it", async () => {
+test("of writes that are flushed together one that fails does not affect the others", async () => {
   const store = await openSqliteStore({ path, clock });
   await store.put("once", 1);
   const results = await Promise.all([
@@ -238,7 +238,7 @@ test("a write that fails does not affect others in the same flush", async () => 
   await store.close();
 });
 
-test("close() finishes writes that were asked for before", async () => {
+test("close() finishes writes that were requested before", async () => {
   const store = await openSqliteStore({ path, clock });
   const writes = Array.from({ length: 50 }, (_, index) => store.put(`k${index}`, index, { tags: ["t"] }));
   await store.close();
@@ -248,7 +248,7 @@ test("close() finishes writes that were asked for before", async () => {
   await next.close();
 });
 
-test("two processes on one file: each code is taken exactly once", async () => {
+test("two processes on one file: each code is consumed exactly once", async () => {
   const store = await openSqliteStore({ path, clock });
   await Promise.all(Array.from({ length: 100 }, (_, index) => store.put(`code:${index}`, index)));
   const children = [startChild("take"), startChild("take")];

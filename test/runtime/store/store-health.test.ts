@@ -67,7 +67,7 @@ describe("watchStore()", () => {
     expect(known()).toEqual({ store: "ok", serves: true });
   });
 
-  test("tells what is known while the store hangs, long before a probe would give up", async () => {
+  test("returns the known state while the store hangs, long before a probe times out", async () => {
     await watched.store.get("any");
     state = "hangs";
     const late = setTimeout(() => asked.push("late"), 900);
@@ -77,7 +77,7 @@ describe("watchStore()", () => {
     await expect.poll(known, soon).toMatchObject({ store: "down", serves: true });
   });
 
-  test("takes nothing for a write that changed nothing", async () => {
+  test("does not count an operation without changes as a write", async () => {
     await watched.store.put("k", 1);
     state = "full";
     await fails(watched.store.put("k", 2));
@@ -118,7 +118,7 @@ describe("watchStore()", () => {
     await expect.poll(known, soon).toEqual({ store: "ok", serves: true });
   });
 
-  test("a caller's own mistake says nothing about the store", async () => {
+  test("an error of the caller does not affect the state of the store", async () => {
     await watched.store.put("k", 1);
     await expect(watched.store.put("", 2)).rejects.toMatchObject({ code: "store.invalid" });
     expect(asked).toEqual(["put", "put"]);

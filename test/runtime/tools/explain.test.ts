@@ -37,7 +37,7 @@ function ask(more: Partial<ExplainOptions>, yaml = YAML, ...rest: [] | [Paramete
 }
 
 describe("explainRequest()", () => {
-  test("says that alice may not call delete_repo on github, and which rule decided", () => {
+  test("reports that alice may not call delete_repo on github, and the deciding rule", () => {
     const { text, answer } = ask({ email: "alice@example.com", groups: "engineering", tool: "delete_repo" });
 
     expect(answer).toBe("denied");
@@ -69,7 +69,7 @@ describe("explainRequest()", () => {
     });
   });
 
-  test("says the same as JSON", () => {
+  test("prints the same as JSON", () => {
     const { text } = ask({ email: "alice@example.com", groups: "engineering", tool: "list_repos", json: true });
 
     expect(JSON.parse(text)).toMatchObject({
@@ -90,7 +90,7 @@ describe("explainRequest()", () => {
     });
   });
 
-  test("takes arguments, prompts and resources, and says when arguments would be needed", () => {
+  test("accepts arguments, prompts and resources, and reports when arguments are needed", () => {
     const yaml = YAML.replace(
       "- deny: { or: [{ mcp_tool: { starts_with: delete_ } }] }",
       `- deny:
@@ -123,14 +123,14 @@ describe("explainRequest()", () => {
     expect(ask({ ...engineer, tool: "pay", prompt: "plain" }, yaml).text).toContain("one tool, prompt or resource");
   });
 
-  test("takes claims and addresses", () => {
+  test("accepts claims and addresses", () => {
     const claim = ["department=sales", "department=platform"];
     expect(ask({ route: "wiki", claim, ip: "10.1.2.3" }).answer).toBe("allowed");
     expect(ask({ route: "wiki", claim, ip: "192.0.2.1" }).answer).toBe("denied");
     expect(ask({ route: "wiki", claim: ["department=sales"], ip: "10.1.2.3" }).text).toContain('is ["sales"]');
   });
 
-  test("takes a certificate, valid or not", () => {
+  test("accepts a certificate, valid or not", () => {
     const certificate = {
       isValid: true,
       fingerprint: "ab".repeat(32),
@@ -143,7 +143,7 @@ describe("explainRequest()", () => {
     expect(ask({ route: "wiki" }, YAML, { ...certificate, isValid: false }).answer).toBe("denied");
   });
 
-  test("takes a device that the session has proven", () => {
+  test("accepts a verified device of the session", () => {
     const yaml = YAML.replace("{ claim/department: platform }", "{ device: { approved: true, type: enclave_only } }");
     const wiki = { route: "wiki", ip: "10.1.2.3" };
     expect(ask({ ...wiki, device: "dev_1", deviceApproved: true, deviceType: "enclave_only" }, yaml).answer).toBe(

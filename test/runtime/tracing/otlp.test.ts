@@ -71,7 +71,7 @@ test("a receiver that hangs: the queue is bounded, what finds it full is dropped
   expect(failed).toBeLessThanOrEqual(1000 - dropped);
 });
 
-test("a receiver that refuses: counted, logged once without its answer, and told when it is back", async () => {
+test("a receiver that rejects: counted, logged once without its response, and again on recovery", async () => {
   const lines: unknown[] = [];
   const keep = (...of: unknown[]): void => void lines.push(of);
   const log = silentLog();
@@ -130,7 +130,7 @@ test.each([
   }
 });
 
-test("close() sends what waits, and is not kept by a receiver that hangs", async () => {
+test("close() sends pending spans, and is not delayed by a receiver that hangs", async () => {
   open({ batchMs: 60_000 }).add(SPAN);
   await sink?.close();
   expect(receiver.spans).toHaveLength(1);

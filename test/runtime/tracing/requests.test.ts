@@ -108,7 +108,7 @@ describe("a request begins a trace", () => {
     expect(seen()).not.toHaveProperty("tracestate");
   });
 
-  test("recorded for one in so many, and told so upstream either way", async () => {
+  test("recorded for one in N, with the flag sent upstream either way", async () => {
     await start({ sampleOneIn: 1_000_000 });
     for (let count = 0; count < 5; count += 1) await ask();
     expect(upstream.seen.every(({ headers }) => String(headers["traceparent"]).endsWith("-00"))).toBe(true);
@@ -166,7 +166,7 @@ describe("with continue_traces", () => {
     expect(pipeline.records[0]?.["request-id"]).not.toBe(TRACE);
   });
 
-  test("the caller's word about recording is kept", async () => {
+  test("the caller's sampling flag is respected", async () => {
     await start({ continueTraces: true });
     await ask([`traceparent: 00-${TRACE}-${SPAN}-00`]);
     expect(seen()["traceparent"]).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
@@ -175,7 +175,7 @@ describe("with continue_traces", () => {
 });
 
 describe("header settings win", () => {
-  test("remove_request_headers takes ours away", async () => {
+  test("remove_request_headers removes ours", async () => {
     await start({ settings: "remove_request_headers: [traceparent]" });
     await ask(INCOMING);
     expect(seen()).not.toHaveProperty("traceparent");

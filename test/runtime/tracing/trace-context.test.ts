@@ -37,7 +37,7 @@ describe("parseTraceparent()", () => {
     ["a line break at the end", [`00-${TRACE}-${SPAN}-01\n`]],
     ["a later version without a dash before more", [`01-${TRACE}-${SPAN}-01x`]],
     ["a later version that is endless", [`01-${TRACE}-${SPAN}-01-${"a".repeat(300)}`]],
-  ])("takes for absent: %s", (_name, values) => {
+  ])("treats as absent: %s", (_name, values) => {
     expect(parseTraceparent(values)).toBeUndefined();
   });
 });

@@ -64,13 +64,13 @@ async function news(vault: Vault, advanceMs: number, ref = APP): Promise<unknown
   return read(vault, ref);
 }
 
-test("a namespace may end with a slash, as the server lists it", () => {
+test("a namespace may end with a slash, as in the server's list", () => {
   const vault = { address: "https://vault.example", namespace: "team/a/", login: { token_file: "/run/token" } };
   expect(compileVault(vault as never).namespace).toBe("team/a");
 });
 
 describe("reading", () => {
-  test("logs in once and asks once for all fields of an entry", async () => {
+  test("logs in once and sends one request for all fields of an entry", async () => {
     const server = await startServer();
     const vault = open(server);
     const refs = [APP, "vault:kv/team-a/app#pem", "vault:kv/team-a/app#password@1"];
@@ -136,7 +136,7 @@ describe("reading", () => {
     ["limited", "is asked more often than its quota lets (429)"],
     ["broken", "cannot serve now (502)"],
     ["huge", "answered with more than 2097152 bytes"],
-  ])("a server that is %s fails all alike, and is asked once", async (mode, message) => {
+  ])("a server that is %s fails all alike, after one request", async (mode, message) => {
     const server = await startServer();
     server.mode = mode;
     const vault = open(server);
@@ -175,7 +175,7 @@ describe("reading", () => {
       `{"data":{"metadata":{},"data":{"password":${"[".repeat(99_999)}${"]".repeat(99_999)}}}}`,
       "is no text",
     ],
-  ])("an answer that is %s is refused by what is expected", async (_, body, message) => {
+  ])("a response that is %s is rejected with the expectation", async (_, body, message) => {
     const server = await startServer();
     const vault = open(server);
     await read(vault, "vault:kv/other#k");
@@ -185,7 +185,7 @@ describe("reading", () => {
     expect(JSON.stringify(found)).not.toContain("hunter2");
   });
 
-  test("an answer with a content coding is refused, and ends nothing", async () => {
+  test("a response with a content coding is rejected, and ends nothing", async () => {
     const server = await startServer();
     const vault = open(server);
     await read(vault, "vault:kv/other#k");
@@ -217,7 +217,7 @@ describe("reading", () => {
     });
   });
 
-  test("a namespace is asked for, at the login too", async () => {
+  test("a namespace is sent, also at the login", async () => {
     const server = await startServer({ namespace: "team/a" });
     expect(await read(open(server, { namespace: "team/a" }))).toEqual({ value: "one" });
     expect(await read(open(server))).toEqual({ failure: expect.stringContaining("was refused (404)") as string });
@@ -275,7 +275,7 @@ describe("redirects of a standby", () => {
 });
 
 describe("logging in", () => {
-  test("by JWT, with the file as it is at each login", async () => {
+  test("by JWT, with the content of the file at each login", async () => {
     const server = await startServer();
     files.write("jwt", "aaa.bbb.ccc\n");
     server.login("kubernetes", { role: "gateway", jwt: "aaa.bbb.ccc" });
@@ -327,7 +327,7 @@ describe("logging in", () => {
       { secretId: () => Promise.reject(new Error("the file does not exist")) },
       "the file does not exist",
     ],
-  ])("refused for %s says so, without a secret", async (_, settings, deps, message) => {
+  ])("rejected for %s reports it, without a secret", async (_, settings, deps, message) => {
     const found = await read(open(await startServer(), settings, deps));
     expect(found).toEqual({ failure: expect.stringContaining(message) as string });
     expect(JSON.stringify(found)).not.toMatch(/hunter2|secret-1/);
@@ -365,7 +365,7 @@ describe("logging in", () => {
     expect(await read(vault, "vault:kv/team-a/app#pem")).toEqual({ value: "key" });
   });
 
-  test("a token that was revoked costs one login, and what is forbidden none", async () => {
+  test("a revoked token costs one login, and a forbidden path none", async () => {
     const server = await startServer();
     server.forbid("kv/data/forbidden");
     const vault = open(server);
@@ -384,7 +384,7 @@ describe("logging in", () => {
 });
 
 describe("refreshing", () => {
-  test("a value that is due is read in the background, and told", async () => {
+  test("a due value is read in the background, and reported", async () => {
     const server = await startServer();
     const vault = open(server);
     await read(vault);
@@ -412,7 +412,7 @@ describe("refreshing", () => {
     expect(vault.status()).toMatchObject({ reachable: true, entries: { current: 1, late: 0, unread: 0 } });
   });
 
-  test("an outage makes all late at once, and is one piece of news, as its end is", async () => {
+  test("an outage makes all values late at the same time, and causes one notification, as does its end", async () => {
     const server = await startServer();
     for (const name of ["b", "c"]) server.write(`kv/data/${name}`, { k: "one" });
     const vault = open(server);
@@ -456,7 +456,7 @@ describe("refreshing", () => {
     expect(await read(vault, "vault:kv/b#k")).toEqual({ value: "one", late });
   });
 
-  test("a value that is too old is not given, until it is read again", async () => {
+  test("a value that is too old is not returned, until it is read again", async () => {
     const server = await startServer();
     const vault = open(server, { keepMs: 600_000 });
     await read(vault);
@@ -470,7 +470,7 @@ describe("refreshing", () => {
     expect(await news(vault, 60_000)).toEqual({ value: "two" });
   });
 
-  test("nor is one whose entry has gone on without its field", async () => {
+  test("nor one whose entry no longer has the field", async () => {
     const server = await startServer();
     const vault = open(server, { keepMs: 600_000 });
     await read(vault);
@@ -502,7 +502,7 @@ describe("refreshing", () => {
     expect(vault.status().entries).toEqual({ current: 0, late: 0, unread: 0 });
   });
 
-  test("what was never read is forgotten sooner: slices that are refused ask for more and more", async () => {
+  test("a value that was never read is dropped sooner: rejected slices request ever more", async () => {
     const vault = open(await startServer());
     await vault.read([APP, "vault:kv/none#k"]);
     clock.advance(61_000);
@@ -510,7 +510,7 @@ describe("refreshing", () => {
     expect(vault.status().entries).toEqual({ current: 1, late: 0, unread: 0 });
   });
 
-  test("of an entry what is referenced is held, and another field is asked for when it is", async () => {
+  test("only referenced fields of an entry are stored, and another field is requested on demand", async () => {
     const server = await startServer();
     const vault = open(server);
     await read(vault);

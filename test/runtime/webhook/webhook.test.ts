@@ -163,7 +163,7 @@ describe("a receiver that fails", () => {
     expect(logText.match(/webhook delivery failed/g)).toHaveLength(1);
   });
 
-  test("may ask for a longer pause, of an hour at most", async () => {
+  test("may request a longer pause, of an hour at most", async () => {
     const seen = watch();
     receiver.answer((_request, response) => void response.writeHead(429, { "retry-after": "999999999" }).end());
     const webhook = open();
@@ -177,7 +177,7 @@ describe("a receiver that fails", () => {
     expect(seen()).toHaveLength(2);
   });
 
-  test("does not hold up the end of the process; the next one sends the event again", async () => {
+  test("does not delay the end of the process; the next one sends the event again", async () => {
     const seen = watch();
     receiver.answer(() => {});
     const webhook = open();
@@ -197,7 +197,7 @@ describe("a receiver that fails", () => {
     ["says too much", (response: ServerResponse) => void response.end("x".repeat(1 << 20))],
     ["packs it", (response: ServerResponse) => void response.setHeader("content-encoding", "gzip").end("no gzip")],
     ["breaks off", (response: ServerResponse) => void response.write("x", () => response.destroy())],
-  ])("that %s has taken the event all the same, by its status", async (_name, say) => {
+  ])("that %s has still accepted the event, by its status", async (_name, say) => {
     receiver.answer((_request, response) => say(response));
     const webhook = open();
     webhook.notify(drift);
@@ -252,7 +252,7 @@ describe("a receiver that fails", () => {
   });
 });
 
-test("an event of a later version waits for one of its processes, and holds up no other", async () => {
+test("an event of a later version waits for one of its processes, and blocks no other", async () => {
   const later = { id: "evt_later", type: "later.kind", at: 1_700_000_000, data: {}, attempts: 0, nextAt: 0 };
   await store.put("webhook-event:later", later, { ifVersion: 0, tags: ["webhook"] });
   const seen = watch();
@@ -296,7 +296,7 @@ describe("bounds", () => {
     expect(seen()).toHaveLength(200);
   });
 
-  test("what an event says is at most 4 KiB", async () => {
+  test("the data of an event has at most 4 KiB", async () => {
     const seen = watch();
     const webhook = open();
     webhook.notify({ ...drift, data: { text: "ä".repeat(2100) } });

@@ -46,7 +46,7 @@ describe("gateway rollback", () => {
     expect(await mark()).toBe("1");
   });
 
-  test("lists the generations that there are, and goes to one of them", async () => {
+  test("lists the available generations, and returns to one of them", async () => {
     const listed = command("--list").text.trim().split("\n");
     expect(listed[0]).toMatch(/^ *\d+ {2}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}team {2}[0-9a-f]{12}$/);
     const generation = listed[1]?.trim().split(" ")[0] ?? "";
@@ -55,7 +55,7 @@ describe("gateway rollback", () => {
     expect(command("--to", generation).text).toContain("everything is so already");
   });
 
-  test("says what it cannot do", () => {
+  test("reports what it cannot do", () => {
     expect(command("--to", "999999")).toMatchObject({
       code: 1,
       text: expect.stringContaining("is not before the current one"),
@@ -84,7 +84,7 @@ test("gateway rollback works when no gateway runs, and the next one starts with 
   }
 });
 
-test("gateway rollback says that a store in memory is seen by the running gateway alone", async () => {
+test("gateway rollback reports that only the running gateway has access to a store in memory", async () => {
   const inMemory = await runGateway({ boot: { storage_url: "memory:" } });
   try {
     const args = [program, "rollback", "--config", inMemory.directory];

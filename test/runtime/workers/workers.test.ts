@@ -200,7 +200,7 @@ describe("a worker", { timeout: LONG_MS }, () => {
     }
   });
 
-  test("that is asked to end drains, and another one takes its place", async () => {
+  test("that is stopped drains, and another one replaces it", async () => {
     const gateway = await share({ workers: 2 });
     await gateway.admin.publish("team", slice("1"));
     const [first] = await gateway.workers();
@@ -261,7 +261,7 @@ describe("the supervisor", { timeout: LONG_MS }, () => {
     await gateway.admin.remove("team");
   });
 
-  test("closes connections when all workers have as many as may be, and serves who comes then", async () => {
+  test("closes connections when all workers are at their limit, and serves later ones", async () => {
     const gateway = await share(FEW_CONNECTIONS);
     await gateway.admin.publish("team", slice("1"));
     const port = Number(new URL(gateway.origin).port);
@@ -292,7 +292,7 @@ describe("the supervisor", { timeout: LONG_MS }, () => {
     for (const line of lines) expect(JSON.parse(line)).toMatchObject({ service: "authorize", allow: true });
   });
 
-  test("reads changed files through its workers, and says when they are bad", async () => {
+  test("reads changed files through its workers, and reports invalid ones", async () => {
     const gateway = await share(FEW_CONNECTIONS);
     gateway.write("extra.json", slice("file").replaceAll("team", "extra"));
     await expect.poll(async () => (await visit(gateway.origin, "extra-0.example.com")).mark, soon).toBe("file");
@@ -313,7 +313,7 @@ describe("the supervisor", { timeout: LONG_MS }, () => {
     for (const { pid } of workers) expect(() => process.kill(pid, 0)).toThrow("ESRCH");
   });
 
-  test("takes its workers with it when it is killed", async () => {
+  test("its workers end with it when it is killed", async () => {
     const gateway = await run({ workers: 2 });
     const workers = await gateway.workers();
     gateway.process.kill("SIGKILL");

@@ -39,7 +39,7 @@ test("createMerkleTree() has the root of RFC 6962 at every size", () => {
   }
 });
 
-test("parseVerifierKey() reads the published key of the Go checksum database, and no other spelling of it", () => {
+test("parseVerifierKey() reads the published key of the Go checksum database, and no other form of it", () => {
   const key = "sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8";
   expect(parseVerifierKey(key)).toMatchObject({ name: "sum.golang.org", keyId: "033de0ae" });
   expect(parseVerifierKey(key.replace("033de0ae", "033de0af"))).toBeUndefined();

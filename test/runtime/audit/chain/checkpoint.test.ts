@@ -40,7 +40,7 @@ test.each([
   ["more behind it", (line: string) => `${line} x`],
   ["more characters behind it", (line: string) => `${line}*`],
   ["something before it", (line: string) => `x${line}`],
-])("openNote() refuses a note whose signature has %s", (_, change) => {
+])("openNote() rejects a note whose signature has %s", (_, change) => {
   const verifier = parseVerifierKey(signer.verifierKey);
   const [text = "", line = ""] = signer.sign("text\n").split("\n\n");
   const verifiers = verifier ? [verifier] : [];
@@ -66,7 +66,7 @@ test("startChain() returns the position of each record, also of long ones, and w
   }
 });
 
-test("positionOf() reads a line that is no longer than what it looks at", () => {
+test("positionOf() reads a line that is no longer than the checked tail", () => {
   const tail = ',"instance":"a","seq":7}';
   expect(positionOf(Buffer.from(tail))).toEqual({ instance: "a", seq: 7, hasSalt: false });
   expect(positionOf(Buffer.from(`${"x".repeat(400)}${tail}`))).toEqual({ instance: "a", seq: 7, hasSalt: false });

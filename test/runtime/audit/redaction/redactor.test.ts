@@ -145,7 +145,7 @@ describe("in another form than the declared one, as servers accept it", () => {
     ["a form", JSON.stringify(`token=${SECRET}&region=eu`)],
   ];
 
-  test.each(FORMS)("%s hides what is hidden", (_, env) => {
+  test.each(FORMS)("%s redacts what the declared form does", (_, env) => {
     const text = `{"env":${env},"repo":"a/b"}`;
     const digest = { digest: { "*": ["/env/token"] }, plain: { deploy: ["/repo"] } };
     const omit = { omit: { "*": ["/env/token"] }, plain: { deploy: ["/repo"] } };
@@ -173,7 +173,7 @@ describe("in another form than the declared one, as servers accept it", () => {
     ["camel case of another name", `{"user":{"apiKey":"${SECRET}"}}`],
     ["a hyphen of it", `{"user":{"API-key":"${SECRET}"}}`],
     ["its first names joined", `{"user.api":{"key":"${SECRET}"},"deep.down":{"there.it-is":"${SECRET}"}}`],
-  ])("another spelling of names is hidden: %s", (_, text) => {
+  ])("another form of names is redacted: %s", (_, text) => {
     const pointers = ["/user/password", "/user/api_key", "/user/api/key", "/deep/down/there/it_is"];
     for (const declared of [{ omit: { "*": pointers } }, { digest: { "*": pointers } }] as const) {
       const all = [logged(declared, text), copied(declared, text), replayed(declared, text)];
@@ -181,7 +181,7 @@ describe("in another form than the declared one, as servers accept it", () => {
     }
   });
 
-  test("another spelling of names opens nothing, and other names stay as they are", () => {
+  test("another form of names exposes nothing, and other names are unchanged", () => {
     const declared: DeclaredArguments = { omit: { "*": ["/user/password"] }, plain: { "*": ["/user/password/hint"] } };
     const text = `{"user.password":{"hint":"${SECRET}"},"user":{"passwords":1,"pass":2,"word":3},"password":4}`;
     expect(logged(declared, text)["mcp-tool-parameters"]).toEqual({
@@ -254,7 +254,7 @@ describe("in copies", () => {
     });
   });
 
-  test("what is declared counts, and a digest of the log stays what it is", () => {
+  test("declarations apply, and a digest of the log stays the same", () => {
     const declared = { plain: { deploy: ["/repo"] }, digest: { deploy: ["/amount"] }, omit: { "*": ["/token"] } };
     const copy = copied(declared, ARGS);
     const line = logged(declared, ARGS)["mcp-tool-parameters"] as Record<string, unknown>;
@@ -312,14 +312,14 @@ describe("digests", () => {
     expect(one["mcp-tool-parameters-redacted"]?.key).not.toBe(two["mcp-tool-parameters-redacted"]?.key);
   });
 
-  test("of texts, numbers and flags are those of `replay`", () => {
+  test("of texts, numbers and flags equal those of `replay`", () => {
     const args = `{"a":"x","b":1.50,"c":true}`;
     expect(replayed(undefined, args)).toEqual(copied(undefined, args)["mcp-tool-parameters"]);
   });
 });
 
 describe("in `replay`", () => {
-  test("what is declared counts: in clear, hidden with the names inside, or not there", () => {
+  test("declarations apply: plain text, hidden with the names inside, or omitted", () => {
     const declared = { plain: { "*": ["/repo"] }, digest: { "*": ["/env"] }, omit: { "*": ["/token"] } };
     const tree = replayed(declared, ARGS) as Record<string, unknown>;
     expect(tree).toMatchObject({ repo: "=a/b", amount: like(DIGEST.number), Token: "x" });

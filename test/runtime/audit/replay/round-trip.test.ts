@@ -212,7 +212,7 @@ describe("a recorded request", () => {
     expect(line).not.toMatch(/[^\x20-\x7e\n]/);
   });
 
-  test("has one digest for one number however it is written, and two for two numbers that doubles take for one", () => {
+  test("has one digest for one number however it is written, and two for two numbers that are equal as doubles", () => {
     const digests = createDigests(KEY);
     const number = (token: string): string | undefined => digests.number(token);
     expect(new Set(["1", "1.0", "10e-1", "0.1E1"].map(number)).size).toBe(1);
@@ -220,7 +220,7 @@ describe("a recorded request", () => {
     expect(number("1e9999999")).toBeUndefined();
   });
 
-  test("that holds too many values, or is too long, is said to tell nothing of them", () => {
+  test("with too many or too long values states that it omits them", () => {
     const many = `{"list":[${Array.from({ length: 300 }, () => "1").join()}]}`;
     const facts = call(many);
     const line = lineOf(facts, many, evaluate(compilePolicy([]), facts), { key: KEY });

@@ -79,7 +79,7 @@ describe("filterAnswer()", () => {
     expect(filter(around(tools), keep)).toBe(around(left));
   });
 
-  test("hides what has no name, or one that others read elsewhere", () => {
+  test("hides an item without a name, and one that other readers find elsewhere", () => {
     const items = [
       '{"title":"a"}',
       '{"name":1}',
@@ -134,13 +134,13 @@ describe("filterAnswer()", () => {
     expect(filter(page(written), ["a"], false)).toBe(page(written));
   });
 
-  test("a modern page that says nothing is said to be private", () => {
+  test("a modern page without a scope is made private", () => {
     expect(filter('{"id":1,"result":{"tools":[]}}', [], true)).toBe(
       '{"id":1,"result":{"cacheScope":"private","tools":[]}}',
     );
   });
 
-  test("leaves what JSON.parse and a filter would leave, whatever stands around", () => {
+  test("gives the same result as JSON.parse and a filter, in any context", () => {
     const name = fc.constantFrom("a", "b", "\u00e9", 'q"', "\\");
     const item = fc
       .dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 })
@@ -213,7 +213,7 @@ describe("EventBlocks", () => {
     expect(blocks[2]).toMatchObject({ others: ["id: 7", "event: message", "retry: 5"] });
   });
 
-  test("says the same however the bytes are cut", () => {
+  test("reads the same however the bytes are split", () => {
     const text = "\ufeffdata: a\r\n\r\n: c\r\rid: 1\ndata: b\ndata: \u00e9\n\r\ndata: d\r\n\r\n";
     const whole = all(text);
     expect(dataOf(whole)).toEqual(["a", "b\n\u00e9", "d"]);
@@ -240,7 +240,7 @@ describe("EventBlocks", () => {
     ["another field", "id: 1\u0085data: {}\ndata: 1\n\n", "data: 1\n\n"],
     ["a field nobody knows", " data: {}\ndata: 1\nx: {}\n\n", "data: 1\n\n"],
     ["a text", 'id: 1\ndata: "\u2028data: {}\u2029"\n\n', 'id: 1\ndata: "\\u2028data: {}\\u2029"\n\n'],
-  ])("leaves no second reading to clients that end lines elsewhere: %s", (_, text, raw) => {
+  ])("is unambiguous to clients that end lines elsewhere: %s", (_, text, raw) => {
     expect(Buffer.concat(all(text).map((block) => block.raw)).toString()).toBe(raw);
   });
 
@@ -249,7 +249,7 @@ describe("EventBlocks", () => {
   });
 
   // Joining what is held at every byte took minutes for this.
-  test("takes bytes that come one by one", () => {
+  test("accepts bytes that arrive one by one", () => {
     const blocks = new EventBlocks(1024 * 1024);
     const byte = Buffer.from("x");
     for (let count = 0; count < 300_000; count += 1) blocks.push(byte);

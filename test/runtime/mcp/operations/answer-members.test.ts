@@ -70,7 +70,7 @@ describe("a code of the gateway's own", () => {
     ]),
     ["digits without end", `{"error":{"code":"-${"0".repeat(10_000)}`],
     ["white space without end", `{"error":{"code":${" ".repeat(10_000)}`],
-  ])("is refused where %s stands within the member", (_, written) => {
+  ])("is rejected with %s within the member", (_, written) => {
     expect(run([Buffer.from(written)], false)).toBeUndefined();
   });
 });
@@ -88,7 +88,7 @@ test.each([
   expect(replaced(written, true)).toBe(left);
 });
 
-test("what is not touched is the very chunk", () => {
+test("an unchanged chunk is the same object", () => {
   const chunk = Buffer.from('{"result":{"content":[]}}');
   expect(new AnswerMembers(false).push(chunk)).toBe(chunk);
 });

@@ -41,7 +41,7 @@ describe("answerKind()", () => {
     expect(kindOf('{"result":{"isError":true}}', false)).toBe("result");
   });
 
-  test("whatever the bytes, and wherever they end, nothing is thrown", () => {
+  test("never throws, whatever the bytes and wherever they end", () => {
     const whole = 'data: {"jsonrpc":"2.0","id":"\\\\","error":{"message":"a\\"","code":-32602}}';
     const kinds = Array.from({ length: whole.length + 1 }, (_, end) => kindOf(whole.slice(0, end)));
     expect(new Set(kinds)).toEqual(new Set([undefined, "_OTHER", "-32602"]));

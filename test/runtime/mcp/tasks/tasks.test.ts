@@ -36,7 +36,7 @@ describe("createTaskIds()", () => {
     },
   );
 
-  test("takes no id that is empty, too long or no text", () => {
+  test("rejects an ID that is empty, too long or not text", () => {
     for (const id of ["", "x".repeat(1025), "\ud800"]) expect(ids.seal({ id, tool: "" }, binding)).toBeUndefined();
   });
 
@@ -106,7 +106,7 @@ describe("openListened()", () => {
   const listen = (notifications: unknown): Buffer =>
     Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { notifications } }));
 
-  test("asks for the caller's tasks alone; who asks for none asks for none", () => {
+  test("subscribes only to the caller's tasks; without any, to none", () => {
     const result = openListened(listen({ taskIds: ["S1", "2", 3, "S4"], toolsListChanged: true }), open);
     expect(result !== "unreadable" && JSON.parse(result.bytes.toString())).toMatchObject({
       params: { notifications: { taskIds: ["1", "4"], toolsListChanged: true } },
@@ -168,7 +168,7 @@ describe("sealTasks()", () => {
     expect(sealTasks(Buffer.from('{"result":{"taskId":"1"},"result":{"taskId":"2"}}'), seal)).toBeDefined();
   });
 
-  test("a list of as many ids as a request may name is sealed, and a longer one stays as it is", () => {
+  test("a list of at most as many IDs as a request may name is sealed, and a longer one is unchanged", () => {
     const message = (count: number): object => {
       const taskIds = Array.from({ length: count }, (_, id) => String(id));
       return { method: "notifications/subscriptions/acknowledged", params: { notifications: { taskIds } } };
@@ -178,14 +178,14 @@ describe("sealTasks()", () => {
   });
 });
 
-test("withoutTaskList() takes the list out of a server's capabilities, and nothing else", () => {
+test("withoutTaskList() removes only the list from a server's capabilities", () => {
   const text = (tasks: string): Buffer => Buffer.from(`{"id":0,"result":{"capabilities":{"tasks":${tasks},"x":1.0}}}`);
   expect(withoutTaskList(text('{"list":{},"cancel":{}}'))?.toString()).toBe(text('{"cancel":{}}').toString());
   for (const bytes of [text('{"cancel":{}}'), text("true"), Buffer.from('{"tasks"'), Buffer.from("{}")])
     expect(withoutTaskList(bytes)).toBeUndefined();
 });
 
-test("mayMakeTask(): where the client takes tasks", () => {
+test("mayMakeTask(): where the client accepts tasks", () => {
   const meta = {
     ...modernMeta(),
     "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } },

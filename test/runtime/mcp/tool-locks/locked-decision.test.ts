@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { refusedDecision } from "../../../../runtime/policy/evaluate.ts";
 import { lockedDecision, lockReason } from "../../../../runtime/mcp/tool-locks/locked-decision.ts";
 
-test("lockReason() tells decisions of the lock from those of policy", () => {
+test("lockReason() distinguishes decisions of the lock from those of policy", () => {
   for (const isTool of [true, false]) {
     expect(lockReason(lockedDecision("changed", isTool))).toBe("tool-changed");
     expect(lockReason(lockedDecision("unlocked", isTool))).toBe("tool-not-reviewed");

@@ -66,7 +66,7 @@ function listAs(viewer: string, locks: ToolLocks, ...given: readonly (string | C
 const stateOf = (locks: ToolLocks, tool = "read", viewer = ""): string => locks.stateOf(route, lock, tool, viewer);
 
 describe("openToolLocks()", () => {
-  test("what one process sees drift the others know, also one that starts later, until any sees it right", async () => {
+  test("all processes learn of drift seen by one, also one that starts later, until any sees a matching list", async () => {
     const [one, other] = [await open(), await open()];
     expect(stateOf(other)).toBe("unseen");
     expect(list(one, BAD)).toBe(1);

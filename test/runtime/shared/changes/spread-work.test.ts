@@ -16,7 +16,7 @@ function* steps(name: string, count: number): Generator<void> {
 }
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("a little is done immediately; more gives way to others, in the order in which it was given", async () => {
+test("a little is done immediately; the rest yields to other work, in the order of submission", async () => {
   const spreadWork = createSpreadWork(3);
   spreadWork.add(steps("a", 2));
   expect(done).toEqual(["a1", "a2"]);
@@ -46,7 +46,7 @@ test("work that throws ends and is reported; later work is done", async () => {
   expect(done).toEqual(["a1", "a2", "b1"]);
 });
 
-test("what is not done when it is closed is dropped", async () => {
+test("unfinished work is dropped on close", async () => {
   const spreadWork = createSpreadWork(1);
   spreadWork.add(steps("a", 3));
   spreadWork.close();

@@ -37,7 +37,7 @@ test("guardSocket() cuts the connection, and reports why", () => {
   expect([isCut, told]).toMatchObject([true, [{ scope: "request", what: "a connection", error: mistake }]]);
 });
 
-test("task() reports what is thrown and what is rejected, and runs again", async () => {
+test("task() reports errors and rejections, and runs again", async () => {
   const run = task("the upkeep", (isLater: boolean) => (isLater ? Promise.reject(mistake) : failing()));
   run(false);
   run(true);

@@ -62,7 +62,7 @@ describe("canonicalPath()", () => {
     expect(canonicalPath(raw)).toEqual({ ok: false, reason });
   });
 
-  test("gives a form that is its own canonical form and that URL parsers leave as it is", () => {
+  test("returns a form that is its own canonical form and that URL parsers leave unchanged", () => {
     const text = fc.string({ unit: fc.constantFrom(..."/.;%2fFeE5cC03bB41aA~-_ {|\\#?&".split("")), maxLength: 24 });
     fc.assert(
       fc.property(text, (tail) => {
@@ -129,7 +129,7 @@ describe("canonicalTarget()", () => {
     ["http://h.example", "/", ""],
     ["http://h.example?a", "/", "?a"],
     ["HTTPS://H.example:80/b", "/b", ""],
-  ])("takes the absolute form %s apart", (target, path, query) => {
+  ])("parses the absolute form %s", (target, path, query) => {
     expect(canonicalTarget(target, "h.example", "80")).toMatchObject({ ok: true, path, query });
   });
 
@@ -151,7 +151,7 @@ describe("canonicalTarget()", () => {
     expect(canonicalTarget("/", "h.example:443", "80")).toMatchObject({ host: "h.example:443" });
   });
 
-  test("takes the default port for what it is, however many zeros are before it", () => {
+  test("recognizes the default port, however many zeros precede it", () => {
     expect(canonicalTarget("/", "h.example:0443", "443")).toMatchObject({ host: "h.example" });
     expect(canonicalTarget("/", "h.example:00443", "80")).toMatchObject({ host: "h.example:443" });
   });

@@ -108,7 +108,7 @@ describe("canonicalText() of parseExactJson()", () => {
     );
   });
 
-  test("takes exactly what JSON.parse takes, but for members twice", () => {
+  test("accepts exactly what JSON.parse accepts, except repeated members", () => {
     const piece = fc.constantFrom(
       "{",
       "}",

@@ -43,7 +43,7 @@ describe("withoutSent()", () => {
     expect(withoutSent(`you sent ${spelled} to us`, [TOKEN])).toBe("(omitted: it repeats what was sent)");
   });
 
-  test("leaves what a gateway says", () => {
+  test("leaves the gateway's own messages unchanged", () => {
     const said = 'The configuration would not be valid, nothing was changed:\n"routes.app.from" is "x", must be a URL';
     expect(withoutSent(said, [TOKEN])).toBe(said);
     expect(withoutSent(said, [""])).toBe(said);

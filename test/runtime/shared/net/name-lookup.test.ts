@@ -89,7 +89,7 @@ test("equal names in progress are looked up once, for all parties", async () => 
   expect([resolver.asked, resolver.found.length]).toEqual([9, 109]);
 });
 
-test("parties take turns, and what has waited as long as connections do is not looked up", async () => {
+test("parties take turns, and a look-up that waited longer than connections do is skipped", async () => {
   const resolver = createResolver();
   for (let party = 0; party < 20; party += 1) resolver.lookAll(`p${party}-`, 2);
   for (let turn = 0; turn < 20; turn += 1) {

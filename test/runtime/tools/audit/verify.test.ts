@@ -44,7 +44,7 @@ describe("a run that ended", () => {
     expect(report.runs).toMatchObject([{ first: 0, last: 7, isEnded: true, unsigned: 0 }]);
   });
 
-  test("is not, whichever byte is changed or taken away", async () => {
+  test("is not, after changing or removing any byte", async () => {
     const bytes = Buffer.from((await smallRun(2)).join(""));
     const lastLine = bytes.lastIndexOf(0x0a, -2);
     const unnoticed: string[] = [];
@@ -62,7 +62,7 @@ describe("a run that ended", () => {
     expect(unnoticed).toEqual([]);
   });
 
-  test("is not, whichever lines are taken away, written twice or change places, and it says which", async () => {
+  test("is not, after removing, repeating or swapping any lines, and the report names them", async () => {
     const lines = await smallRun();
     for (let at = 0; at < lines.length; at += 1) {
       const without = lines.toSpliced(at, 1);
@@ -90,7 +90,7 @@ describe("a run that ended", () => {
     }
   });
 
-  test("names the one record that was changed, with its place, and calls the others good", async () => {
+  test("the one changed record is reported, with its position, and the others are valid", async () => {
     const run = beginRun("long");
     writeRecords(run, 3 * SEGMENT);
     await run.records.close();
@@ -133,7 +133,7 @@ describe("files", () => {
     expect(hole.findings.every(({ kind }) => kind === "missing" || kind === "unproven")).toBe(true);
   });
 
-  test("of a process that was killed end anywhere, and nothing is said against them", async () => {
+  test("of a killed process can end anywhere, without a finding", async () => {
     const run = beginRun("killed");
     writeRecords(run, 40);
     await run.records.close();
@@ -232,7 +232,7 @@ test.each([
   ["message", `{"message":"x",${CHECK}}`],
   ["message", `{${CHECK},"message":"x"}`],
   ["tool", `{${CHECK},"replay":{"v":1,"mcp":[{"tool":"a","tool":"b"}]}}`],
-])("a record with %s twice is read by no reader, since others take the other one", async (name, forged) => {
+])("a record with %s twice is ignored by all readers, since others use the other one", async (name, forged) => {
   const line = readLogLine(Buffer.from(forged));
   expect(readRecord(line)).toEqual({ kind: "broken", problem: `it has "${name}" twice` });
   expect((await verify(`${forged}\n${(await smallRun()).join("")}`)).unchained).toBe(1);
@@ -311,7 +311,7 @@ describe("a full disk", () => {
   });
 });
 
-test("forged lines without end cost no more than reading them", async () => {
+test("forged partial lines cost no more than reading them", async () => {
   const lines = await smallRun();
   const forged = (seq: number): string => `{"level":"info","instance":"x","seq":${seq}}\n`;
   // Backwards in a beginning that is missing: each would tear another hole, and each search for one walks over all of them.

@@ -60,7 +60,7 @@ async function ask(settings: object, route: object = {}, elsewhere = false) {
   return { checked, started };
 }
 
-describe("gateway check says of a configuration what gateway run does with it", () => {
+describe("gateway check reports what gateway run does with a configuration", () => {
   const certificate = (key: string) => ({
     certificates: [{ certificate_file: join("DIR", "cert.pem"), certificate_key_file: join("DIR", key) }],
   });

@@ -69,7 +69,7 @@ const list = async (): Promise<KeyState> => {
 const needsOf = ({ secrets }: KeyState, secret: Buffer): SecretState["needs"] | undefined =>
   secrets.find(({ id }) => id === idOf(secret))?.needs;
 
-test("what is sealed with an old secret, wherever it stands, and what was handed out while it was used needs it", async () => {
+test("everything sealed with an old secret, anywhere in a record, and everything issued while it was current needs it", async () => {
   const at = 1_000_000;
   const old = createKeys([other]);
   const seal = (keys: typeof old, purpose: "vault" | "provider-tokens"): string =>
@@ -148,7 +148,7 @@ test("rotate continues only once every process has taken the previous step", asy
   expect(await rotate()).toEqual({ code: 0, text: expect.stringContaining("Nothing is under way") });
 });
 
-test("a secret that sealed something before programs told of it is an old one, not the next", async () => {
+test("a secret that sealed something before versions recorded its use is an old one, not the next", async () => {
   configure([current, other]);
   await runs("one", [current, other]);
   expect((await list()).secrets.map(({ role }) => role)).toEqual(["current", "next"]);
@@ -165,7 +165,7 @@ test("without processes no step counts as done, and without a secret or a databa
   await expect(rotateKeys({ config })).rejects.toMatchObject({ code: "commands.memory" });
 });
 
-test("startSecretUse() says since and until when it is the current one", async () => {
+test("startSecretUse() records since and until when it is the current one", async () => {
   const clock = createTestClock();
   const records = createMemoryStore({ clock });
   const id = idOf(current);
@@ -180,7 +180,7 @@ test("startSecretUse() says since and until when it is the current one", async (
   expect(await use()).toMatchObject({ id, since, until: since + 7 });
 });
 
-test("startSecretUse() tells once of a process whose shared secret is not known here", async () => {
+test("startSecretUse() logs once that a process has an unknown shared secret", async () => {
   const clock = createTestClock();
   const records = createMemoryStore({ clock });
   const [id, unknown] = [idOf(current), idOf(other)];

@@ -118,7 +118,7 @@ test("names that users and clients chose do not steer the terminal, also as JSON
   }
 });
 
-test("who follows gets what comes a minute late, and once", async () => {
+test("--follow prints a record that arrives a minute late, once", async () => {
   const other = openOther();
   try {
     const add = (name: string): Promise<void> => {

@@ -38,7 +38,7 @@ const verifier = parseVerifierKey(signer.verifierKey);
 const verifiers = verifier ? [verifier] : [];
 const verify = (files: readonly string[]) => verifyAudit({ files, verifiers, heads: [] });
 
-test("sessions, stored records and lines of files go, and the audit proves what is left", async () => {
+test("sessions, stored records and lines of files are erased, and the audit verifies the rest", async () => {
   const storage = `sqlite:${join(directory, "gateway.db")}`;
   const config = join(directory, "gateway.yaml");
   const log = join(directory, "authorize.log");
@@ -143,7 +143,7 @@ describe("eraseLines()", () => {
     expect(await verify([file])).toMatchObject({ found: 0 });
   });
 
-  test("lines behind one that a killed process had begun go as well, and what that had of the user", async () => {
+  test("lines after a partial one of a killed process are also erased, and the user's part of that one", async () => {
     const killed = beginRun("gateway.4.d", [], signer);
     const run = beginRun("gateway.5.e", [], signer);
     for (const user of ["alice", "bob"]) run.records.write(decided(user));

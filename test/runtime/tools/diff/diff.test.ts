@@ -19,7 +19,7 @@ function written(name: string, text: string): string {
 
 describe("diffConfigurations()", () => {
   test.each(goldenPairs("diff").map((pair) => [pair.name, pair] as const))(
-    "says of %s what it must",
+    "reports for %s the expected changes",
     async (_, pair) => {
       const files = new Map(pair.sources.map(({ file, text }) => [file, written(file, text)]));
       const [users, records] = [files.get("users.yaml"), files.get("records.ndjson")];
@@ -55,7 +55,7 @@ describe("diffConfigurations()", () => {
     expect(text).toContain("team/a  https://a.example.com\n    any user at example.org gains everything");
   });
 
-  test("says which route takes requests from another one, or leaves them to it, under the same rules", async () => {
+  test("reports which route takes requests from another one, or yields them, under the same rules", async () => {
     const side = (name: string, more: string): string => {
       const one = (key: string, rest: string): string =>
         `- { name: ${key}, ${rest}, policy: [{ allow: { and: [{ domain: { is: example.com } }] } }] }\n`;
@@ -75,7 +75,7 @@ describe("diffConfigurations()", () => {
     expect((await diffConfigurations(wild, alone, {})).text).toContain('route: was "https://*.example.com →');
   });
 
-  test("admits what it does not look at: who is in which group, from where a request comes, what a route is", async () => {
+  test("states its limits: group membership, the origin of requests, the purpose of a route", async () => {
     const provider = (more: string): string =>
       `idp_provider_url: https://idp.example\nidp_client_id: gateway\nidp_client_secret: secret\nruntime_flags: { mcp: true }\n${more}\n`;
     const boot = `shared_secret: ${Buffer.alloc(32).toString("base64")}\nstorage_url: "memory:"\ninsecure_server: true\n`;

@@ -567,7 +567,7 @@ describe("examine()", () => {
     expect([...new Set(rules.map(({ id }) => id))].filter((id) => !tested.has(id))).toEqual([]);
   });
 
-  test("says where enterprise clients are not served, and what would, without calling it a failure", async () => {
+  test("reports that enterprise clients are not supported, and the fix, without calling it a failure", async () => {
     const report = await examineBent(
       edit(isServerMetadata, { authorization_grant_profiles_supported: undefined, introspection_endpoint: undefined }),
     );
@@ -579,12 +579,12 @@ describe("examine()", () => {
     expect(text).toMatch(/^ {2}enterprise: .*identity_issuers.*id_jag/m);
   });
 
-  test("leads to the setting for messages that are too long: a file of 6 KB is the first thing people send", async () => {
+  test("names the setting for too long messages: a file of 6 KB is often the first thing that users send", async () => {
     const text = formatDoctorReport(await examineBent());
     expect(text).toMatch(/4 KiB.+file of 6 KB.+413.+mcp\.server\.max_request_bytes/);
   });
 
-  test("says of each client whether it connects", async () => {
+  test("reports for each client whether it connects", async () => {
     const report = await examineBent(
       instead(({ path, method }) => path === "/mcp" && method === "GET", { status: 405 }),
     );
@@ -600,7 +600,7 @@ describe("examine()", () => {
     );
   });
 
-  test("says in one line that nothing answers, and asks nothing else", async () => {
+  test("reports in one line that nothing responds, and sends nothing else", async () => {
     const fixture = await startDoctorFixture();
     await fixture.close();
     const report = await examine(fixture.url);
@@ -649,7 +649,7 @@ describe("examine()", () => {
     expect(formatDoctorReport(report)).not.toContain("\u001b");
   });
 
-  test("asks each question once, and sends no credentials but made-up ones", async () => {
+  test("sends each request once, with no credentials but made-up ones", async () => {
     const fixture = await startDoctorFixture();
     try {
       await examine(fixture.url);
@@ -697,7 +697,7 @@ describe("gateway doctor against this gateway", () => {
     await world?.close();
   });
 
-  test("every rule holds; documents of domains that are not allowed are named", async () => {
+  test("every rule is met; documents of domains that are not allowed are named", async () => {
     const report = await examine(world.resource);
     expect(rulesOf(report, "broken")).toEqual([
       "accepts-document-of-claude-ai",

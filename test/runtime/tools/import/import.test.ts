@@ -77,7 +77,7 @@ describe("import of a Pomerium configuration", () => {
     }
   });
 
-  test.each(["everything", "small"])("what it writes of %s is a configuration that a gateway takes", (name) => {
+  test.each(["everything", "small"])("its output for %s is a configuration that a gateway accepts", (name) => {
     const input = inputOf(name === "small" ? "bundle-small" : "typescript-everything");
     const text = JSON.stringify(bundleOf(input));
     const { problems, config } = loadSlices([{ file: "team.json", text, boot: true }]);
@@ -101,7 +101,7 @@ describe("import of a Pomerium configuration", () => {
     );
   });
 
-  test("without a name the owner is one that every gateway takes", () => {
+  test("without a name the owner is one that every gateway accepts", () => {
     const { text } = importConfig("x.yaml", inputOf("bundle-small"), { to: "bundle" });
     expect(JSON.parse(text)).toMatchObject({ owner: "main" });
   });
@@ -261,7 +261,7 @@ describe("the three forms of one import", () => {
   const missing = terraformMissing();
   if (missing !== undefined) console.log(`skipped: applying imported HCL, ${missing}`);
   test.skipIf(missing !== undefined)(
-    "the HCL is formatted, applies to the bundle, and takes over what is published",
+    "the HCL is formatted, applies to the bundle, and adopts the published slice",
     async () => {
       const { text } = importConfig("pomerium.yaml", input, { owner: "team", to: "hcl" });
       const provider = await serveInProcess();

@@ -59,7 +59,7 @@ describe("listTools()", () => {
     expect(await found(session)).toEqual([...FOUND, "instructions"]);
   });
 
-  test("takes for none what a server does not have, and what policy denies", async () => {
+  test("treats methods that a server lacks, and those that policy denies, as empty", async () => {
     expect(await found({ "tools/list": TOOLS })).toEqual(["read"]);
     const denied = { error: { code: -31403, message: "Request denied by policy" } };
     expect(await found({ "tools/list": TOOLS, "prompts/list": denied, "server/discover": denied })).toEqual(["read"]);
@@ -81,7 +81,7 @@ describe("listTools()", () => {
       { "server/discover": { result: { instructions: ["x"] } } },
       "its instructions are not a text",
     ],
-  ])("fails for %s, since what is missing from a lock is denied", async (_, answers, why) => {
+  ])("fails for %s, since items missing from a lock are denied", async (_, answers, why) => {
     expect(await found({ ...ALL, ...answers })).toBe(why);
   });
 });

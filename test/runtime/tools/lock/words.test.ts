@@ -54,7 +54,7 @@ describe("compareTools()", () => {
     expect(change.changed[0]?.notes).toEqual(["may destroy now"]);
   });
 
-  test("takes names for names, whatever objects have besides", () => {
+  test("compares only the members' names, whatever objects inherit", () => {
     const change = compare('[{"name":"constructor"}]', '[{"name":"__proto__"},{"name":"toString"}]');
     expect(change.added.map(({ name }) => name)).toEqual(["__proto__", "toString"]);
     expect(change.removed.map(({ name }) => name)).toEqual(["constructor"]);

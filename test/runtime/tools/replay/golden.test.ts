@@ -71,7 +71,7 @@ describe("gateway replay", () => {
     });
   });
 
-  test("says nothing on a line of its own that a caller has thought of", async () => {
+  test("prints no line that a caller has made up", async () => {
     const config = await put("gateway.yaml", sourceOf("changed", "gateway.yaml"));
     const records = sourceOf("changed", "records.log").replaceAll("bob@example.com", "bob\\n\\nno change\\u202e");
     const { text } = await run([await put("forged.log", records)], config);
@@ -108,7 +108,7 @@ describe("gateway replay", () => {
     expect(exitCode).toBe(4);
   });
 
-  test("takes the key from elsewhere, and without one says what it cannot compare", async () => {
+  test("uses the key from elsewhere, and without one reports what it cannot compare", async () => {
     const yaml = sourceOf("undecidable", "gateway.yaml");
     const [, key = ""] = /authorize_log_key: (.*)/.exec(yaml) ?? [];
     const without = await put("gateway.yaml", yaml.replace(/authorize_log_key: .*/, "authorize_log_key_ref: env:KEY"));
@@ -125,7 +125,7 @@ describe("gateway replay", () => {
     await expect(run([records], without, { key: "env:OTHER" })).rejects.toThrow("OTHER");
   });
 
-  test("G-19: what the new rules ask for and 1,000 records do not tell is counted, and all of them are", async () => {
+  test("G-19: facts that the new rules need and that 1,000 records lack are counted, and so are all records", async () => {
     const config = await put("gateway.yaml", sourceOf("undecidable", "gateway.yaml"));
     const [told = "", other = ""] = sourceOf("undecidable", "records.log").split(/(?<=\n)/);
     const file = await put("many.log", [...Array(600).fill(told), ...Array(400).fill(other)].join(""));
@@ -164,7 +164,7 @@ describe("gateway replay", () => {
     expect(out).toMatch(/^9 records from .*\n[^]*\nchanged: 3 would lose, 1 would gain\n$/);
   });
 
-  test("refuses files without records, files that are not there, and a bad configuration", async () => {
+  test("rejects files without records, missing files, and an invalid configuration", async () => {
     const config = await put("gateway.yaml", sourceOf("changed", "gateway.yaml"));
     const empty = await put("empty.log", "hello\n");
     await expect(run([empty], config)).rejects.toThrow("there is no authorization record, only 1 other lines");
