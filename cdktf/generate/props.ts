@@ -9,7 +9,7 @@ import { balancingShape } from "../../runtime/features/balancing/settings.ts";
 import { limitsShape } from "../../runtime/features/connection/settings.ts";
 import { headerShape } from "../../runtime/features/headers/settings.ts";
 import { pathShape, routingShape } from "../../runtime/features/routing/settings.ts";
-import type { Field, Kind } from "../../runtime/settings/field.ts";
+import type { Field, FieldKind } from "../../runtime/settings/field.ts";
 import { propName } from "../synth/document.ts";
 import { BLOCKS, DOCS, ITEMS, type TypeWords } from "./prop-words.ts";
 
@@ -95,7 +95,7 @@ const INTERFACES: readonly PropsInterface[] = [
   },
 ];
 
-const TYPES: Readonly<Record<Kind, string | ((field: Field) => string)>> = {
+const TYPES: Readonly<Record<FieldKind, string | ((field: Field) => string)>> = {
   text: "string",
   url: "string",
   duration: "string",

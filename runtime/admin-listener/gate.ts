@@ -10,7 +10,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { WorkloadRight, PublishWorkloads } from "./publish-workloads.ts";
 import { bareHost } from "../shared/net/bare-host.ts";
 import type { TokenRefusal, PublishScope } from "./answer.ts";
-import type { PublishToken } from "../features/process/compiled.ts";
+import type { OwnerPublishToken } from "../features/process/compiled.ts";
 import { matchesOwner } from "../features/process/owners.ts";
 import { hashSecret } from "../shared/keys.ts";
 import type { MintedTokens } from "./minted-tokens.ts";
@@ -40,7 +40,7 @@ export function hostAllowed(header: string | undefined, names: ReadonlySet<strin
 
 export function createTokenGate(
   operator: string | undefined,
-  publishers: readonly PublishToken[],
+  publishers: readonly OwnerPublishToken[],
   minted?: Pick<MintedTokens, "find">,
   workloads?: PublishWorkloads,
 ): TokenGate {

@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIPv6 } from "node:net";
 import type { TLSSocket } from "node:tls";
 
-import type { PublishToken } from "../features/process/compiled.ts";
+import type { OwnerPublishToken } from "../features/process/compiled.ts";
 import { parseListener } from "../settings/values.ts";
 import { errorText, GatewayError } from "../shared/errors.ts";
 import { readWhole } from "../shared/http/pieces.ts";
@@ -51,7 +51,7 @@ export interface AdminListenerDeps {
   /** The operator's token. Without any token only `/healthz` and `/readyz` respond. */
   readonly token: string | undefined;
   /** Tokens of owners, for their own slices. */
-  readonly publishTokens?: readonly PublishToken[] | undefined;
+  readonly publishTokens?: readonly OwnerPublishToken[] | undefined;
   /** Tokens issued for minutes. */
   readonly mintedTokens?: Pick<MintedTokens, "find"> | undefined;
   /** Jobs that can have one issued. */

@@ -32,7 +32,7 @@ export interface KindDeps {
 export type Emails = ReadonlyMap<string, string>;
 
 /** A machine-readable field: a member of the API's objects, and a column of the command's table. */
-export interface Field<T> {
+export interface ObjectField<T> {
   readonly name: string;
   /** A sentence without its end. */
   readonly doc: string;
@@ -45,13 +45,13 @@ export interface Field<T> {
 export function textField<T>(
   name: string,
   doc: string,
-  value: Field<T>["value"],
+  value: ObjectField<T>["value"],
   values?: readonly string[],
-): Field<T> {
+): ObjectField<T> {
   return { name, doc, type: "text", value, ...(values && { values }) };
 }
 
-export function timeField<T>(name: string, doc: string, value: Field<T>["value"]): Field<T> {
+export function timeField<T>(name: string, doc: string, value: ObjectField<T>["value"]): ObjectField<T> {
   return { name, doc, type: "time", value };
 }
 
@@ -189,7 +189,7 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
   /** A sentence without its end: "Active blocks". */
   readonly doc: string;
   /** In the order of the command's columns. */
-  readonly fields: readonly Field<T>[];
+  readonly fields: readonly ObjectField<T>[];
   /** Names of the fields that lists can be filtered by. */
   readonly filters: readonly string[];
   /** Text of the command for an empty list. */
@@ -273,7 +273,7 @@ function timeText(epochSeconds: number): string {
 }
 
 /** Field of every kind that belongs to users. */
-export function emailField<T>(userOf: (thing: T) => string): Field<T> {
+export function emailField<T>(userOf: (thing: T) => string): ObjectField<T> {
   return textField("email", "Email address of the user", (thing, emails) => emails.get(userOf(thing)));
 }
 

@@ -18,7 +18,7 @@ import { task } from "../shared/faults/guard.ts";
 export const SECRET_FORMATS = firstFormats(["shared-secret"]);
 
 /** `shared-secret:<id>` */
-export interface SecretUse {
+export interface SharedSecretUse {
   readonly id: string;
   /** Epoch seconds. */
   readonly since: number;
@@ -64,9 +64,9 @@ export async function startSecretUse({ store, ids, clock, log }: SecretUseDeps):
   async function write(): Promise<void> {
     try {
       const now = epochSeconds(clock);
-      const before = (await store.get<SecretUse>(secretKey(id)))?.value;
+      const before = (await store.get<SharedSecretUse>(secretKey(id)))?.value;
       // The last writer's clock may be behind.
-      const use: SecretUse = { id, since: before?.since ?? now, until: Math.max(now, before?.until ?? 0) };
+      const use: SharedSecretUse = { id, since: before?.since ?? now, until: Math.max(now, before?.until ?? 0) };
       await store.put(secretKey(id), use, { tags: [SECRET_TAG], expiresAt: now + KEPT_SECONDS });
       await compare();
     } catch (error) {

@@ -5,7 +5,7 @@
  * so it can be reused.
  */
 import { rateLimitRules } from "../features/limits/rules.ts";
-import { accessRules, criteriaLists, type PlacedList } from "../features/access/rules.ts";
+import { accessRules, criteriaLists, type PlacedCriteria } from "../features/access/rules.ts";
 import { balancingRules } from "../features/balancing/settings.ts";
 import { canonicalRoute, derivedName } from "./canonical.ts";
 import { extraPathRules } from "../features/mcp/extra-paths.ts";
@@ -35,7 +35,7 @@ export interface RouteReading {
   /** `valid.to`, each upstream with its path in the route. */
   readonly upstreams: readonly PlacedUpstream[];
   /** Criteria of `valid.policy` and `valid.shadow_policy`. */
-  readonly criteria: readonly PlacedList[];
+  readonly criteria: readonly PlacedCriteria[];
   /** Pattern of `valid.regex`, if present. */
   readonly pattern: PatternWork | undefined;
   /** For a route without a label; undefined if no member yields a name. */

@@ -11,7 +11,7 @@ import {
   parseStringMatch,
 } from "./match.ts";
 import type { PolicySchema, ReportAt, StringMatch } from "./match.ts";
-import type { PatternWork } from "./mcp/argument-patterns.ts";
+import type { CriterionPatternWork } from "./mcp/argument-patterns.ts";
 import type { Truth } from "./packed-outcome.ts";
 
 const PRESENCE_SCHEMA = { enum: [true, 1, null, {}] };
@@ -31,7 +31,7 @@ export interface ReadCriterion {
   /** Replaces the criterion's `actual`. */
   readonly actual?: (facts: Facts) => string;
   /** Cost of its patterns, during validation. */
-  readonly patterns?: PatternWork | undefined;
+  readonly patterns?: CriterionPatternWork | undefined;
 }
 
 export interface Criterion {

@@ -3,8 +3,8 @@ import { lowerAscii } from "../shared/ascii.ts";
 import type { RecordQuery } from "./record-reader.ts";
 import { type Column, kindNumber, nameNumber, outcomeNumber } from "./row.ts";
 
-/** Rows with one of these values in a column. */
-export interface Criterion {
+/** Rows that have one of these in a column. */
+export interface ColumnFilter {
   readonly alternatives: readonly { readonly column: Column; readonly value: number; readonly but?: string }[];
   /** The same as a condition on a row, without an index. */
   readonly condition: string;
@@ -22,8 +22,8 @@ export function criteriaOf({
   outcomes,
   owners,
   kind,
-}: Omit<RecordQuery, "order" | "limit">): readonly Criterion[] {
-  const criteria: Criterion[] = [];
+}: Omit<RecordQuery, "order" | "limit">): readonly ColumnFilter[] {
+  const criteria: ColumnFilter[] = [];
   if (user !== undefined) {
     const usr = nameNumber(user);
     criteria.push({
@@ -49,7 +49,7 @@ export function criteriaOf({
 }
 
 /** @param values null: the column has none */
-function oneOf(column: Column, values: readonly (number | null)[]): Criterion {
+function oneOf(column: Column, values: readonly (number | null)[]): ColumnFilter {
   const numbers = values.filter((value) => value !== null);
   const has = numbers.map(() => `+${column} = ?`);
   if (numbers.length < values.length) has.push(`${column} IS NULL`);

@@ -1,5 +1,5 @@
 /** Rows of one segment: the leading index, the extent of a number of rows, and the rows themselves. */
-import type { Criterion } from "./criteria.ts";
+import type { ColumnFilter } from "./criteria.ts";
 import type { KeptRecord, RecordQuery } from "./record-reader.ts";
 import { toKept } from "./row.ts";
 import type { Segment } from "./segments.ts";
@@ -36,10 +36,10 @@ export async function chooseLeading(
   db: SegmentReader,
   { number, isIndexed }: Segment,
   { low, high }: Range,
-  criteria: readonly Criterion[],
-): Promise<{ readonly leading: Criterion | undefined; readonly rows: number | undefined }> {
+  criteria: readonly ColumnFilter[],
+): Promise<{ readonly leading: ColumnFilter | undefined; readonly rows: number | undefined }> {
   if (!isIndexed) return { leading: undefined, rows: undefined };
-  let best: Criterion | undefined;
+  let best: ColumnFilter | undefined;
   let fewest = Number.POSITIVE_INFINITY;
   for (const criterion of criteria.filter(({ isScanned }) => !isScanned)) {
     let rows = 0;
@@ -75,8 +75,8 @@ export interface RowsPart {
 export function rowsOf(
   { prefix }: Pick<SegmentReader, "prefix">,
   { number }: Segment,
-  criteria: readonly Criterion[],
-  leading: Criterion | undefined,
+  criteria: readonly ColumnFilter[],
+  leading: ColumnFilter | undefined,
 ): readonly RowsPart[] {
   const rest = criteria.filter((criterion) => criterion !== leading);
   const filter = rest.map(({ condition }) => ` AND ${condition}`).join("");
@@ -93,8 +93,8 @@ export function rowsOf(
 export function searchIn(
   db: SegmentReader,
   { number }: Segment,
-  criteria: readonly Criterion[],
-  leading: Criterion | undefined,
+  criteria: readonly ColumnFilter[],
+  leading: ColumnFilter | undefined,
   order: RecordQuery["order"],
 ): SegmentSearch {
   const table = `${db.prefix}facts_${number}`;

@@ -3,7 +3,7 @@
  * constructs, annotations, JSON Schema, reference). types/registry.ts registers a Field with each zod schema it makes.
  */
 
-export type Kind =
+export type FieldKind =
   | "text"
   | "flag"
   | "count"
@@ -29,7 +29,7 @@ export interface Field {
    * snake_case, exactly as in the requirements. For a secret the base name; `_ref` and `_sealed` are derived from it.
    */
   readonly name: string;
-  readonly kind: Kind;
+  readonly kind: FieldKind;
   /** One or two sentences for users: what it does, unit, range. */
   readonly doc: string;
   readonly required: boolean;

@@ -1,10 +1,10 @@
 /** Structure of setting values: the only code that traverses them and the Field tree. */
-import type { Field, Kind } from "./field.ts";
+import type { Field, FieldKind } from "./field.ts";
 
 /** A list or map of texts has no Fields below it; "blocks" is a list of them, "labelled" has them by name. */
 export type Shape = "scalar" | "list" | "map" | "block" | "blocks" | "labelled";
 
-const SHAPES: Partial<Readonly<Record<Kind, Shape>>> = {
+const SHAPES: Partial<Readonly<Record<FieldKind, Shape>>> = {
   "domain-pattern-list": "list",
   "text-list": "list",
   "url-list": "list",

@@ -43,7 +43,7 @@ const PROTO_KEY = 'has the key "__proto__", which is not a setting';
 const HALF_CHARACTER = "has half of a surrogate pair, which is not a character";
 const INEXACT = "is a number that JSON cannot carry exactly, must be smaller or text in quotes";
 
-export interface ReadOptions {
+export interface SourceOptions {
   /** The same text will be read again immediately. */
   readonly isAgain?: boolean;
   /** Limit of members, items, blocks and lists in JSON. */
@@ -56,7 +56,7 @@ let cached: { readonly text: string; readonly source: SourceText } | undefined;
 export function readSource(
   file: string,
   text: string,
-  { isAgain = false, maxValues = MAX_VALUES }: ReadOptions = {},
+  { isAgain = false, maxValues = MAX_VALUES }: SourceOptions = {},
 ): SourceText {
   const before = cached;
   cached = undefined;

@@ -23,7 +23,7 @@ import { explainedRoute } from "./explain/explained-route.ts";
 import { explainRequest } from "./explain/explain-request.ts";
 import { questionText, readQuestion } from "./explain/question.ts";
 import { compareConfigs } from "./compare.ts";
-import { type Draft, ownerOf, type Placed, placeDraft } from "./draft.ts";
+import { type Draft, ownerOf, type PlacedDraft, placeDraft } from "./draft.ts";
 import { exportDraft } from "./export-draft.ts";
 import type { DraftBase, RouteChoice, Scope, Task, TaskAnswer, ReportedDraft, ReportedProblem } from "./protocol.ts";
 
@@ -124,7 +124,7 @@ function warnings({ problems }: OwnersOutcome): readonly Problem[] {
 /** Problems of the draft itself, and for users with full access also those of others. */
 function reportedProblems(
   problems: readonly Problem[],
-  { file, hasLines }: Extract<Placed, { readonly ok: true }>,
+  { file, hasLines }: Extract<PlacedDraft, { readonly ok: true }>,
   scope: Scope,
   owners: OwnersOutcome["owners"],
 ): readonly ReportedProblem[] {

@@ -28,7 +28,7 @@ export const MAX_DRAFT_BYTES: number = 512 * 1024;
 /** Name of a draft in messages. */
 export const DRAFT_FILE = "draft";
 
-export type Placed =
+export type PlacedDraft =
   | {
       readonly ok: true;
       readonly sources: readonly SliceSource[];
@@ -40,13 +40,13 @@ export type Placed =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** @param sources all current sources */
-export function placeDraft(sources: readonly SliceSource[], draft: Draft): Placed {
+export function placeDraft(sources: readonly SliceSource[], draft: Draft): PlacedDraft {
   const { value, problems } = readSource(DRAFT_FILE, draft.text);
   if (problems.length > 0) return { ok: false, problems };
   return draft.kind === "policy" ? placePolicy(sources, draft, value) : placeSlice(sources, draft, value);
 }
 
-function placeSlice(sources: readonly SliceSource[], { owner, text }: Draft, value: unknown): Placed {
+function placeSlice(sources: readonly SliceSource[], { owner, text }: Draft, value: unknown): PlacedDraft {
   if (!isRecord(value)) return refused("must be a slice: version, owner, settings, routes by name");
   const outline = readOutline(value, () => {});
   if (outline.owner !== owner)
@@ -61,7 +61,7 @@ function placeSlice(sources: readonly SliceSource[], { owner, text }: Draft, val
 }
 
 /** The operator's own file also has settings, which are not part of a draft. */
-function placeRoutes(own: readonly SliceSource[], sources: readonly SliceSource[], value: Members): Placed {
+function placeRoutes(own: readonly SliceSource[], sources: readonly SliceSource[], value: Members): PlacedDraft {
   const [first, ...others] = own;
   const { routes, ...rest } = value;
   if (first === undefined || others.length > 0)
@@ -73,7 +73,7 @@ function placeRoutes(own: readonly SliceSource[], sources: readonly SliceSource[
   return replaced(sources, first, ["routes"], routes);
 }
 
-function placePolicy(sources: readonly SliceSource[], { owner, route: key = "" }: Draft, value: unknown): Placed {
+function placePolicy(sources: readonly SliceSource[], { owner, route: key = "" }: Draft, value: unknown): PlacedDraft {
   // As in a route, with its name, or only the value.
   const policy = isRecord(value) && Object.keys(value).join() === "policy" ? value["policy"] : value;
   for (const source of sources) {
@@ -85,7 +85,7 @@ function placePolicy(sources: readonly SliceSource[], { owner, route: key = "" }
   return refused(`is the policy of "${key}", and there is no such route`);
 }
 
-function replaced(sources: readonly SliceSource[], source: SliceSource, path: ValuePath, part: unknown): Placed {
+function replaced(sources: readonly SliceSource[], source: SliceSource, path: ValuePath, part: unknown): PlacedDraft {
   const { value } = readSource(source.file, source.text);
   const text = JSON.stringify(withMember(value, path, part));
   const { file, boot } = source;
@@ -107,6 +107,6 @@ export function ownerOf({ file, text }: Pick<SliceSource, "file" | "text">): str
   return isRecord(value) ? readOutline(value, () => {}).owner : undefined;
 }
 
-function refused(message: string): Placed {
+function refused(message: string): PlacedDraft {
   return { ok: false, problems: [{ severity: "error", file: DRAFT_FILE, path: [], message }] };
 }

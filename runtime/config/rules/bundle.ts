@@ -28,7 +28,7 @@ const HTTPS_PROBLEM = 'starts with http://, must start with https:// unless "ins
 const NEEDS_PROVIDER = 'requires "idp_provider_url", which issues these tokens';
 const NEEDS_PLATFORM = 'needs an entry of "identity_issuers" with the use "workload", whose tokens they are';
 
-export interface Bundle {
+export interface MergedBundle {
   /** Absent if no source is the main configuration file: rules that depend on it are skipped. */
   readonly boot: BootDoc | undefined;
   readonly settings: SettingsDoc;
@@ -36,7 +36,7 @@ export interface Bundle {
 }
 
 /** Validates all rules that need more than one source, or the settings in addition to a route. */
-export function validateBundle(bundle: Bundle): void {
+export function validateBundle(bundle: MergedBundle): void {
   const { boot, settings, slices } = bundle;
   const { authenticate_service_url: authenticate } = settings;
   const addresses: Addresses = {
@@ -75,7 +75,7 @@ interface Addresses {
 
 function routeRules(
   route: ReadRoute,
-  { boot, settings, slices }: Bundle,
+  { boot, settings, slices }: MergedBundle,
   { origins, listeners, authenticateHost }: Addresses,
   report: Report,
 ): void {
@@ -114,7 +114,7 @@ function routeRules(
 /** Reports accepted tokens for which no issuer is configured. */
 function bearerProblem(
   { bearer_token_format: format = "default" }: Pick<SettingsDoc, "bearer_token_format">,
-  { boot, settings }: Pick<Bundle, "boot" | "settings">,
+  { boot, settings }: Pick<MergedBundle, "boot" | "settings">,
 ): string | undefined {
   if (boot === undefined || format === "default") return undefined;
   if (format !== "jwt") return settings.idp_provider_url === undefined ? NEEDS_PROVIDER : undefined;
@@ -196,7 +196,7 @@ function mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: bool
   }
 }
 
-function validateSettings(bundle: Bundle): void {
+function validateSettings(bundle: MergedBundle): void {
   const { slices } = bundle;
   for (const { setting, under = [], ...problem } of settingProblems(bundle)) {
     const writer = slices.find((slice) => Object.hasOwn(slice.settings, setting) || Object.hasOwn(slice.boot, setting));
@@ -211,7 +211,7 @@ type SettingProblem = Omit<UnplacedProblem, "path"> & {
   readonly under?: UnplacedProblem["path"];
 };
 
-function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingProblem> {
+function* settingProblems({ boot, settings, slices }: MergedBundle): Iterable<SettingProblem> {
   const routes = slices.flatMap((slice) => slice.routes);
   for (const [one, other] of [
     ["idp_provider_url", "idp_client_id"],

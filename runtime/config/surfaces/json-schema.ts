@@ -1,6 +1,6 @@
 /** JSON Schema of configuration files, for editors: completion, hovers, error marks. Derived from the Field tree. */
 import { policyJsonSchema } from "../../policy/schema.ts";
-import { describe, type Field, type Kind } from "../../settings/field.ts";
+import { describe, type Field, type FieldKind } from "../../settings/field.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
 import { secretNames } from "../../settings/secret-spellings.ts";
@@ -14,7 +14,7 @@ const ONE_OR_MANY: JsonSchema = { anyOf: [TEXT, { ...TEXTS, minItems: 1 }] };
 
 /** Schemas of the kinds without members. The loader validates more than a schema can express. */
 const FORMS: Readonly<
-  Record<Exclude<Kind, "block" | "block-list" | "labelled" | "secret" | "choice" | "text-list">, JsonSchema>
+  Record<Exclude<FieldKind, "block" | "block-list" | "labelled" | "secret" | "choice" | "text-list">, JsonSchema>
 > = {
   text: TEXT,
   flag: { type: "boolean" },

@@ -4,7 +4,7 @@
 import { CRITERIA } from "../../policy/criteria.ts";
 import { LIST_OPERATORS, STRING_OPERATORS } from "../../policy/match.ts";
 import { OPERATORS } from "../../policy/parse.ts";
-import { fallbackText, type Field, type Kind } from "../../settings/field.ts";
+import { fallbackText, type Field, type FieldKind } from "../../settings/field.ts";
 import { shapeOf } from "../../settings/shapes.ts";
 import {
   ADMIN_ENDPOINTS,
@@ -16,7 +16,7 @@ import {
 import { routeFields, routeParts } from "../route.ts";
 import { settingsFields } from "../settings.ts";
 
-const TYPES: Readonly<Record<Kind, string>> = {
+const TYPES: Readonly<Record<FieldKind, string>> = {
   text: "string",
   flag: "boolean",
   count: "integer",

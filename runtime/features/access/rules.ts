@@ -35,7 +35,7 @@ export function accessRules(
   route: Partial<AccessDoc>,
   wrote: (name: keyof AccessDoc) => boolean,
   mcp: "server" | "client" | undefined,
-  lists: readonly PlacedList[],
+  lists: readonly PlacedCriteria[],
   report: Report,
 ): void {
   if (!wrote("policy") && !ACCESS_KEYS.some((key) => wrote(key))) {
@@ -93,7 +93,7 @@ function emptyList(
 /** Reports criteria that can never match on a route of this kind. */
 function criteriaOfOthers(
   route: Partial<AccessDoc>,
-  lists: readonly PlacedList[],
+  lists: readonly PlacedCriteria[],
   isMcpServer: boolean,
   report: Report,
 ): void {
@@ -129,7 +129,7 @@ function isOfBrowsers(name: string): boolean {
 const NO_CALLS: ReadonlySet<string> = new Set(["mcp_prompt", "mcp_resource", "mcp_skill", "mcp_method"]);
 
 /** Approve rules apply only to tool calls: on other routes they would seem to protect something. */
-function approveRules(lists: readonly PlacedList[], isMcpServer: boolean, report: Report): void {
+function approveRules(lists: readonly PlacedCriteria[], isMcpServer: boolean, report: Report): void {
   if (!isMcpServer) {
     const first = approvePlace(lists);
     const message = 'requires approval of tool calls, but the route is not an MCP server route, must have "mcp.server"';
@@ -144,7 +144,7 @@ function approveRules(lists: readonly PlacedList[], isMcpServer: boolean, report
 
 /** Approvals are given on the host of sign-in pages, which has no application. */
 export function approvalPageRules(
-  lists: readonly PlacedList[],
+  lists: readonly PlacedCriteria[],
   authenticateUrl: string | undefined,
   report: Report,
 ): void {
@@ -154,14 +154,14 @@ export function approvalPageRules(
 }
 
 /** Path of the first block of approve rules. */
-function approvePlace(lists: readonly PlacedList[]): ValuePath | undefined {
+function approvePlace(lists: readonly PlacedCriteria[]): ValuePath | undefined {
   const first = lists.find(({ action }) => action === "approve");
   return first && pathOf(first).slice(0, -1);
 }
 
 /** Reports criteria that require a setting of the main configuration file. */
 export function certificateRules(
-  lists: readonly PlacedList[],
+  lists: readonly PlacedCriteria[],
   mtls: { readonly enforcement?: string } | undefined,
   report: Report,
 ): void {
@@ -197,7 +197,7 @@ interface PlacedCriterion {
  * @param isMeant selects by name; default: all
  */
 export function criteriaIn(
-  lists: readonly PlacedList[],
+  lists: readonly PlacedCriteria[],
   isMeant: (name: string) => boolean = () => true,
 ): readonly PlacedCriterion[] {
   return lists.flatMap((list) => {
@@ -210,7 +210,7 @@ export function criteriaIn(
   });
 }
 
-export interface PlacedList {
+export interface PlacedCriteria {
   readonly setting: keyof Policies;
   /** Index of the rule in the policy; absent if the policy is a single rule. */
   readonly index: number | undefined;
@@ -233,24 +233,24 @@ function nameOf(criterion: object): string {
 }
 
 /** Path in the route. */
-function pathOf({ setting, index, action, operator }: PlacedList): ValuePath {
+function pathOf({ setting, index, action, operator }: PlacedCriteria): ValuePath {
   return [setting, ...(index === undefined ? [] : [index]), action, operator];
 }
 
 /** Every list of criteria in both policies. */
-export function criteriaLists({ policy, shadow_policy: shadow }: Policies): readonly PlacedList[] {
-  const lists: PlacedList[] = [];
+export function criteriaLists({ policy, shadow_policy: shadow }: Policies): readonly PlacedCriteria[] {
+  const lists: PlacedCriteria[] = [];
   addLists("policy", policy, lists);
   addLists("shadow_policy", shadow, lists);
   return lists;
 }
 
-function addLists(setting: keyof Policies, policy: PolicyDoc = [], lists: PlacedList[]): void {
+function addLists(setting: keyof Policies, policy: PolicyDoc = [], lists: PlacedCriteria[]): void {
   if (!isList(policy)) return addRule({ setting, index: undefined }, policy, lists);
   for (const [index, rule] of policy.entries()) addRule({ setting, index }, rule, lists);
 }
 
-function addRule(place: Pick<PlacedList, "setting" | "index">, rule: RulesDoc, lists: PlacedList[]): void {
+function addRule(place: Pick<PlacedCriteria, "setting" | "index">, rule: RulesDoc, lists: PlacedCriteria[]): void {
   for (const action of ACTIONS) {
     const block = rule[action];
     if (!block) continue;

@@ -1,6 +1,6 @@
 /** Compiles the upstream settings of a route, with defaults. */
 import { timerMs } from "../../settings/values.ts";
-import type { Balancing, HealthCheck } from "./compiled.ts";
+import type { Balancing, HealthCheckSettings } from "./compiled.ts";
 import { healthCheckShape, payloadHex } from "./health-check-settings.ts";
 import { type BalancingDoc, balancingShape } from "./settings.ts";
 import { withDefaults } from "../../settings/types/registry.ts";
@@ -28,7 +28,7 @@ export function compileBalancing(doc: BalancingDoc): Balancing | undefined {
   };
 }
 
-function compileHealthCheck(written: HealthCheckDoc): HealthCheck {
+function compileHealthCheck(written: HealthCheckDoc): HealthCheckSettings {
   const doc = withDefaults(healthCheckShape, written);
   return {
     intervalMs: timerMs(doc.interval),

@@ -4,13 +4,13 @@ import type { Upstream } from "../connection/compiled.ts";
 /** Balancing settings of a route. */
 export interface Balancing {
   readonly policy: "round_robin" | "random" | "least_request" | "ring_hash" | "maglev";
-  readonly healthChecks: readonly HealthCheck[];
+  readonly healthChecks: readonly HealthCheckSettings[];
   readonly outliers: OutlierDetection | undefined;
   /** Below this share of healthy upstreams all are used; 0 = never; undefined = only if none is healthy. */
   readonly panicPercent: number | undefined;
 }
 
-export interface HealthCheck {
+export interface HealthCheckSettings {
   readonly intervalMs: number;
   readonly timeoutMs: number;
   readonly unhealthyThreshold: number;

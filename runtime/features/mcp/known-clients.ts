@@ -100,7 +100,7 @@ export function lockedOutClients(domains: readonly DomainPattern[]): readonly st
   );
 }
 
-export interface ClientRecipe {
+export interface ClientInstructions {
   readonly client: string;
   /** Where to use the text: "In a terminal". */
   readonly where: string;
@@ -117,7 +117,11 @@ export interface ClientRecipe {
  * @param url its address
  * @param domains values of `mcp_allowed_client_id_domains`
  */
-export function clientRecipes(name: string, url: string, domains: readonly DomainPattern[]): readonly ClientRecipe[] {
+export function clientRecipes(
+  name: string,
+  url: string,
+  domains: readonly DomainPattern[],
+): readonly ClientInstructions[] {
   const lockedOut = lockedOutClients(domains);
   const id = setups.serverId(name);
   return [...KNOWN_CLIENTS, ...REGISTERING_CLIENTS]

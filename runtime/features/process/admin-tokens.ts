@@ -6,7 +6,7 @@
  */
 import type { ProcessDoc } from "./settings.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import type { PublishToken } from "./compiled.ts";
+import type { OwnerPublishToken } from "./compiled.ts";
 import { errorAt, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 
@@ -37,7 +37,7 @@ export function* adminTokenRules({ admin_token: token, owners = {} }: Partial<Pr
 export function compileAdminTokens(
   doc: ProcessDoc,
   secrets: SecretSource,
-): { readonly adminToken: string | undefined; readonly publishTokens: readonly PublishToken[] } {
+): { readonly adminToken: string | undefined; readonly publishTokens: readonly OwnerPublishToken[] } {
   const known = new Set<string>();
   const checked = (setting: string, token: string): string => {
     const problem = tokenProblem(token, known);

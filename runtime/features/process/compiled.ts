@@ -3,7 +3,7 @@ import type { PublishWorkload } from "./publish-workloads.ts";
 import type { WebhookSettings } from "./webhook.ts";
 
 /** A token with which owners publish. */
-export interface PublishToken {
+export interface OwnerPublishToken {
   /** Entry in `owners`: a name, or a prefix with ".*" that covers several. */
   readonly entry: string;
   readonly token: string;
@@ -15,7 +15,7 @@ export interface ProcessSettings {
   readonly development: boolean;
   readonly adminToken: string | undefined;
   /** Valid only for some owners' slices. */
-  readonly publishTokens: readonly PublishToken[];
+  readonly publishTokens: readonly OwnerPublishToken[];
   /** Workloads that can get short-lived publish tokens. */
   readonly publishWorkloads: readonly PublishWorkload[];
   /** Current first, then previous ones; raw bytes. */

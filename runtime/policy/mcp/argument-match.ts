@@ -28,7 +28,7 @@ import {
   onlyMembers,
   some,
 } from "./argument-find.ts";
-import { MAX_PATTERN_SUBJECT, matching, patternWork, type PatternWork, toolsOf } from "./argument-patterns.ts";
+import { MAX_PATTERN_SUBJECT, matching, patternWork, type CriterionPatternWork, toolsOf } from "./argument-patterns.ts";
 import { UNCLEAR, parsePointer } from "./argument-values.ts";
 
 /** Canonical; all present operators must match. */
@@ -61,7 +61,7 @@ export interface ReadArgumentMatch {
   readonly matchesTool: (tool: string) => boolean;
   readonly pointer: readonly string[];
   readonly needsNumbers: boolean;
-  readonly patterns: PatternWork | undefined;
+  readonly patterns: CriterionPatternWork | undefined;
   /** @param value undefined: absent */
   readonly find: (value: unknown) => Truth;
 }

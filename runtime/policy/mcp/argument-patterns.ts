@@ -14,7 +14,7 @@ const MAX_CALL_WORK = 2000;
 export const MAX_PATTERN_SUBJECT = 8192;
 
 /** Cost of one criterion's patterns. */
-export interface PatternWork {
+export interface CriterionPatternWork {
   /** The tools that it names; undefined: any tool. */
   readonly tools: readonly string[] | undefined;
   /** Instructions. */
@@ -96,7 +96,7 @@ function otherReadings(text: string): readonly string[] {
 }
 
 /** Adds up the costs of one policy. @returns a function that reports the first criterion over the limit */
-export function callWork(): (added: PatternWork) => string | undefined {
+export function callWork(): (added: CriterionPatternWork) => string | undefined {
   const byTool = new Map<string, number>();
   let ofAny = 0;
   let most = 0;

@@ -10,7 +10,7 @@
  */
 import * as z from "zod";
 
-import type { Default, Field, Kind, FieldGroup } from "../field.ts";
+import type { Default, Field, FieldKind, FieldGroup } from "../field.ts";
 import { maySuggest, nearest } from "../../shared/suggest.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
@@ -199,7 +199,7 @@ export type Writeable<S> = { -readonly [K in keyof S]: S[K] };
 
 export function made<S extends z.ZodType, const A extends About>(
   schema: S,
-  kind: Kind,
+  kind: FieldKind,
   about: A,
   more: Pick<RegistryEntry, "values" | "itemValues" | "members" | "readsFile"> = {},
 ): Made<S, A> {

@@ -16,7 +16,7 @@ import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
 import { withFileLock } from "./file-lock.ts";
 import { removeFile, replaceFile } from "./replace-file.ts";
 
-export interface PublishedSlice {
+export interface PublishedDocument {
   readonly kind: "slice";
   /** The published document, unchecked. */
   readonly document: Record<string, unknown>;
@@ -36,7 +36,7 @@ export interface KnownText {
 
 export type Published =
   | { readonly kind: "absent" }
-  | PublishedSlice
+  | PublishedDocument
   /** A file that is not a slice. */
   | { readonly kind: "unreadable"; readonly reason: string };
 

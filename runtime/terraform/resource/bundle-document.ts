@@ -7,7 +7,7 @@ import { shapeOf } from "../../settings/shapes.ts";
 import { routeFields } from "../../config/route.ts";
 import type { AttributePath, PathStep } from "../protocol/diagnostics.ts";
 import { type Doc, fromDocument, toDocument, type ToDocument } from "../schema/document.ts";
-import type { PublishedSlice } from "../publish/publish.ts";
+import type { PublishedDocument } from "../publish/publish.ts";
 import { allRoutes, readRoutes } from "./routes-attribute.ts";
 import { publishedRoutes } from "./routes-state.ts";
 import { bundleFields, ROUTE_BLOCK, ROUTES_ATTRIBUTE } from "../schema/schema.ts";
@@ -45,7 +45,7 @@ export function bundleValues(slice: Doc, prior: ValueMap): ValueMap {
 }
 
 /** Values of a published slice. */
-export function publishedValues({ document, digest }: PublishedSlice, prior: ValueMap): ValueMap {
+export function publishedValues({ document, digest }: PublishedDocument, prior: ValueMap): ValueMap {
   return { ...bundleValues(document, prior), sha256: digest, bundle_json: sliceText(document) };
 }
 

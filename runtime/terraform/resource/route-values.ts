@@ -5,7 +5,7 @@
  * the same names in the same nesting, the same conversions, null for absent members. Invalid values are reported and become
  * unknown, so that no other problem is reported for them.
  */
-import type { Field, Kind } from "../../settings/field.ts";
+import type { Field, FieldKind } from "../../settings/field.ts";
 import { type Shape, shapeOf } from "../../settings/shapes.ts";
 import { isGroup } from "../../settings/groups.ts";
 import { attributeNames, secretNames } from "../../settings/secret-spellings.ts";
@@ -59,7 +59,7 @@ function unknownFieldMessage(name: string, fields: readonly Field[]): string {
 }
 
 const TEXT = "text";
-const EXPECTED: Partial<Record<Kind | Shape, string>> = {
+const EXPECTED: Partial<Record<FieldKind | Shape, string>> = {
   flag: "true or false",
   count: "a number",
   "text-list-map": "a map of lists of texts",
@@ -142,7 +142,7 @@ function flagOf(value: Value): Value | undefined {
   return value === "false" || value === "0" ? false : undefined;
 }
 
-const CONVERT: Partial<Record<Kind, Convert>> = { flag: flagOf, count: numberOf };
+const CONVERT: Partial<Record<FieldKind, Convert>> = { flag: flagOf, count: numberOf };
 
 function numberOf(value: Value): Value | undefined {
   if (typeof value === "number" || typeof value === "bigint") return value;

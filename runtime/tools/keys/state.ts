@@ -2,7 +2,7 @@
 import { type PresenceRow, readPresence } from "../../bundle/presence.ts";
 import { readBoot } from "../../bundle/boot.ts";
 import { readSources } from "../../bundle/sources.ts";
-import { SECRET_TAG, type SecretUse } from "../../bundle/secret-use.ts";
+import { SECRET_TAG, type SharedSecretUse } from "../../bundle/secret-use.ts";
 import { AUDIT_KEY_NAME } from "../../audit/chain/checkpoint.ts";
 import { createNoteSigner } from "../../audit/chain/signed-note.ts";
 import { loadAssertionKeys } from "../../identity/tokens/assertion-keys.ts";
@@ -62,7 +62,7 @@ export async function readKeyState(config: string): Promise<KeyState> {
     const keys = createKeys(settings.sharedSecrets);
     const ids = secretIds(keys);
     const rows = await readPresence(store);
-    const listed = (await store.list<SecretUse>(SECRET_TAG)).map(({ value }) => value);
+    const listed = (await store.list<SharedSecretUse>(SECRET_TAG)).map(({ value }) => value);
     const uses = new Map(listed.map((use) => [use.id, use]));
     const old = ids.slice(1).flatMap((id, index) => {
       const secret = settings.sharedSecrets[index + 1];
@@ -101,7 +101,7 @@ export async function readKeyState(config: string): Promise<KeyState> {
   }
 }
 
-function timesOf(use: SecretUse | undefined): Pick<SecretState, "since" | "until"> {
+function timesOf(use: SharedSecretUse | undefined): Pick<SecretState, "since" | "until"> {
   return use ? { since: use.since, until: use.until } : {};
 }
 

@@ -4,7 +4,7 @@
  * Promise: a check never lasts longer than its timeout, leaves no connection behind when it is canceled, and at most one is
  * in progress.
  */
-import type { HealthCheck as CheckSettings } from "../../features/balancing/compiled.ts";
+import type { HealthCheckSettings } from "../../features/balancing/compiled.ts";
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { Transport } from "../transport-types.ts";
 import type { CheckResult } from "../../features/balancing/apply-state.ts";
@@ -42,7 +42,7 @@ export class HealthCheck implements CheckResult {
   healthy = true;
   lastError = "";
   readonly #deps: HealthCheckDeps;
-  readonly #settings: CheckSettings;
+  readonly #settings: HealthCheckSettings;
   /** Consecutive results that contradict the current health. */
   #against = 0;
   #isFirst = true;
@@ -54,7 +54,7 @@ export class HealthCheck implements CheckResult {
   #cancelCheck: (() => void) | undefined;
 
   /** @param upstream with separate connections, so that a check does not wait behind requests */
-  constructor(deps: HealthCheckDeps, upstream: Upstream, settings: CheckSettings, pace: Pace = USUAL_PACE) {
+  constructor(deps: HealthCheckDeps, upstream: Upstream, settings: HealthCheckSettings, pace: Pace = USUAL_PACE) {
     this.#deps = deps;
     this.#pace = pace;
     this.upstream = upstream;

@@ -3,7 +3,7 @@
  * upstream and check stay the same. Routes of one owner with the same upstream and check share one. The work for a change is
  * proportional to the changed routes, and done in turns between requests.
  */
-import type { HealthCheck as CheckSettings } from "../../features/balancing/compiled.ts";
+import type { HealthCheckSettings } from "../../features/balancing/compiled.ts";
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Upstream, UpstreamConnect } from "../../features/connection/compiled.ts";
@@ -113,7 +113,7 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
     }
   }
 
-  function use(owner: string, upstream: Upstream, settings: CheckSettings, fresh: HealthCheck[]): HealthCheck {
+  function use(owner: string, upstream: Upstream, settings: HealthCheckSettings, fresh: HealthCheck[]): HealthCheck {
     let own = owners.get(owner);
     if (!own) {
       own = { checks: new Map(), intervals: new Counted(), pace: { ...USUAL_PACE }, longest: 1, reportedFactor: 1 };
@@ -134,7 +134,7 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
     return known.check;
   }
 
-  function leave(owner: string, upstream: Upstream, settings: CheckSettings): void {
+  function leave(owner: string, upstream: Upstream, settings: HealthCheckSettings): void {
     const own = owners.get(owner);
     const key = keyOf(upstream, settings);
     const known = own?.checks.get(key);
@@ -168,7 +168,7 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
   }
 }
 
-const settingsOf = ({ balancing }: CompiledRoute): readonly CheckSettings[] => balancing?.healthChecks ?? [];
+const settingsOf = ({ balancing }: CompiledRoute): readonly HealthCheckSettings[] => balancing?.healthChecks ?? [];
 const isChecked = (route: CompiledRoute): boolean => settingsOf(route).length > 0;
 
 /** The load of an owner's checks as configured. */
@@ -188,14 +188,14 @@ function withOwnConnections(upstream: Upstream): Upstream {
 /**
  * The owner is not part of the key, but each owner has its own checks: a shared one could stretch another owner's intervals.
  */
-function keyOf(upstream: Upstream, settings: CheckSettings): string {
+function keyOf(upstream: Upstream, settings: HealthCheckSettings): string {
   let digest = digests.get(settings);
   if (digest === undefined) digests.set(settings, (digest = sha256(JSON.stringify(settings))));
   return `${poolKeyOf(upstream)}\0${upstream.host}\0${digest}`;
 }
 
 /** Digests instead of texts: a path may have megabytes, in the keys of a thousand upstreams. */
-const digests = new WeakMap<CheckSettings, string>();
+const digests = new WeakMap<HealthCheckSettings, string>();
 
 function afterTime(action: () => void, afterMs: number): () => void {
   const timer = setTimeout(task("a health check", action), afterMs);

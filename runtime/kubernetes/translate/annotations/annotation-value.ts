@@ -7,7 +7,7 @@
  * @see test/requirements.ts, "Header settings (per route)": "Map and list values are written as YAML text"
  */
 import type { AnnotationField } from "../../../config/surfaces/annotations.ts";
-import type { Field, Kind } from "../../../settings/field.ts";
+import type { Field, FieldKind } from "../../../settings/field.ts";
 import { describe, quote } from "../../../settings/problem.ts";
 import { secretUses } from "../../../settings/secret-spellings.ts";
 import { readSource } from "../../../settings/source.ts";
@@ -19,7 +19,7 @@ export type AnnotationValue =
   | { readonly kind: "refused"; readonly message: string };
 
 /** YAML would change these texts: `30s`, `"\1"` and `^/(.+)$` are meant literally. */
-const VERBATIM: ReadonlySet<Kind> = new Set<Kind>(["text", "url", "duration", "choice"]);
+const VERBATIM: ReadonlySet<FieldKind> = new Set<FieldKind>(["text", "url", "duration", "choice"]);
 
 /** Values in Ingresses of other gateways. */
 const CHOICE_ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -10,7 +10,7 @@ import { stringify } from "yaml";
 
 import { PRESENCE_TAG, presenceKey } from "../../../../runtime/bundle/presence.ts";
 import { createSealing } from "../../../../runtime/bundle/secrets.ts";
-import { secretKey, startSecretUse, type SecretUse } from "../../../../runtime/bundle/secret-use.ts";
+import { secretKey, startSecretUse, type SharedSecretUse } from "../../../../runtime/bundle/secret-use.ts";
 import { openRecords } from "../../../../runtime/record-kinds.ts";
 import { epochSeconds, systemClock } from "../../../../runtime/shared/clock.ts";
 import { createKeys, secretIds } from "../../../../runtime/shared/keys.ts";
@@ -169,7 +169,8 @@ test("startSecretUse() records since and until when it is the current one", asyn
   const clock = createTestClock();
   const records = createMemoryStore({ clock });
   const id = idOf(current);
-  const use = async (): Promise<SecretUse | undefined> => (await records.get<SecretUse>(secretKey(id)))?.value;
+  const use = async (): Promise<SharedSecretUse | undefined> =>
+    (await records.get<SharedSecretUse>(secretKey(id)))?.value;
   const since = epochSeconds(clock);
   const first = await startSecretUse({ store: records, ids: [id], clock, log: silentLog() });
   expect(await use()).toMatchObject({ id, since, until: since });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import type { CompiledRoute } from "../../../../runtime/config/compiled.ts";
 import { createUpstreamStates, statesOf } from "../../../../runtime/features/balancing/apply-state.ts";
-import type { HealthCheck as CheckSettings } from "../../../../runtime/features/balancing/compiled.ts";
+import type { HealthCheckSettings as CheckSettings } from "../../../../runtime/features/balancing/compiled.ts";
 import { createNamedPools } from "../../../../runtime/upstreams/named-pools.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { createSpreadWork } from "../../../../runtime/shared/changes/spread-work.ts";
