@@ -79,7 +79,7 @@ export interface PeopleOptions {
   readonly issuerKeys?: IssuerKeys;
   /** HTTP client for the identity provider. Default: `createOperatorFetch()`. */
   readonly fetch?: OperatorFetch;
-  /** Sections of other parts on the account page. */
+  /** Sections of other parts on the portal. */
   readonly userSections?: readonly UserSection[];
   readonly onRefresh?: (refresh: TokenRefresh) => void;
   /** A sign-out was requested, with its result. */
@@ -172,7 +172,7 @@ export function createPeople(deps: PeopleOptions): People {
     blocks,
     signIn: routeSignIn,
   });
-  // Who is blocked may sign out.
+  // Blocked users can sign out.
   const signOut = createSignOut({ ...common, identities, cookies, authenticator: callers, idp, csrf, onSignOut });
   const login = createProgrammaticLogin({ authenticator, signIn, externalTokens, csrf, keys, clock });
   const user = createUserEndpoints({

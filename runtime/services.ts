@@ -149,7 +149,7 @@ function portalParts({ blocks, listedTools }: CoreServices, session: People, ups
   return { blocks, browser, csrf, revocations, serverState, ...consentParts({ listedTools }) };
 }
 
-/** What pages know of tools. */
+/** Known tools, for pages. */
 function consentParts({ listedTools }: Pick<CoreServices, "listedTools">): Required<Pick<CardsDeps, "knownTools">> {
   return { knownTools: (route) => knownTools(route, listedTools) };
 }

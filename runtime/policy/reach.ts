@@ -107,11 +107,11 @@ export function findReach(
   return { may: isAll ? "all" : "some", by: { action: "allow", rule: perhaps.rule } };
 }
 
-/** What a policy could say to calls of one tool, and the rule that makes it so. */
+/** Possible outcome for calls of one tool, and the deciding rule. */
 export interface ToolReach {
   /** approval: a call waits until a user approves it. unmatched: no allow rule lets a call in. */
   readonly outcome: "allowed" | "approval" | "denied" | "unmatched";
-  /** Only of some calls: it depends on arguments, or on the connection. */
+  /** Applies to some calls only, depending on arguments or connection. */
   readonly isPartial: boolean;
   /** Undefined with "unmatched". */
   readonly rule: OperatorRule | undefined;

@@ -1,8 +1,8 @@
 /**
  * The portal's cards: MCP servers and web applications that the signed-in user can reach.
  *
- * A route is shown when the policy could allow this user some request; it is decided by the function that also decides which
- * servers and tools lists have. Bounded: at most MOST_SHOWN cards, others are found by the search.
+ * A route is shown if the policy could allow this user any request. The same function decides about lists of servers
+ * and tools. Bounded: at most MOST_SHOWN cards; the search finds others.
  */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";
@@ -21,13 +21,13 @@ import { parseQuery } from "../shared/http/query.ts";
 import { visibleText } from "../shared/json/visible-text.ts";
 
 export interface CardsDeps {
-  /** Blocked routes are not shown. */
+  /** Hides blocked routes. */
   readonly blocks: Pick<Blocks, "find">;
-  /** State of the user's account at the upstream, and what changes it. */
+  /** State of the user's account at the upstream, with its actions. */
   readonly serverState: FindServerState;
-  /** Names of a server's tools, as far as they are known. */
+  /** Known tool names of a server. */
   readonly knownTools: (route: CompiledRoute) => readonly string[];
-  /** What this process knows of upstreams. */
+  /** Status of upstreams in this process. */
   readonly upstreams: () => readonly Pick<UpstreamStatus, "route" | "healthy">[];
 }
 
@@ -45,7 +45,7 @@ const TYPES = [
 interface Asked {
   readonly search: string;
   readonly type: "" | "server" | "app";
-  /** Key of the route whose set-up is open. */
+  /** Key of the route with open set-up instructions. */
   readonly setup: string | undefined;
 }
 
@@ -106,12 +106,12 @@ function kindOf({ mcp }: CompiledRoute): "server" | "app" {
 function isShown({ blocks }: CardsDeps, { settings }: Snapshot, { user }: Principal, route: CompiledRoute): boolean {
   if (blocks.find({ routeKey: route.key })) return false;
   if (route.mcp?.kind === "server") return settings.mcpEnabled && mayReachSomething(route.policy, user);
-  // Without one address there is nothing to open: patterns, wildcard hosts. Redirects lead to pages that are shown.
+  // Patterns and wildcard hosts have no single URL to open. Redirects lead to other cards' pages.
   if (route.isWildcard || route.match.kind === "regex" || route.answer?.kind === "redirect") return false;
   return findReach(route.policy, user, true).may !== "none";
 }
 
-/** By name, description, address and names of tools. */
+/** Searches name, description, URL and tool names. */
 function isFound(deps: CardsDeps, { user }: Principal, route: CompiledRoute, search: string): boolean {
   if (search === "") return true;
   const texts = [route.name, route.description ?? "", urlOf(route)];

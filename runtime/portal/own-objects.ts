@@ -1,7 +1,7 @@
 /**
- * What acts for the signed-in user: their objects of the kinds that have a part on the portal, and the form that ends one.
+ * Objects that act for the signed-in user, of the kinds that appear in the portal, and the form that ends one.
  *
- * Untrusted input: the form. Promise: a user ends only objects that belong to them.
+ * Untrusted input: the form. Promise: a user ends only their own objects.
  */
 import type { Asked, Kind, KindDeps } from "../administration/kind.ts";
 import type { OwnSeen } from "../administration/own-part.ts";
@@ -21,7 +21,7 @@ import { ownCards, type OwnView } from "../pages/portal/own.ts";
 
 const FORM = "own";
 const MAX_FORM_BYTES = 4096;
-/** Of each kind. */
+/** Per kind. */
 const MOST_SHOWN = 50;
 
 type Deps = Omit<KindDeps, "publishTokens">;

@@ -1,2 +1,2 @@
-/** Where forms of the portal end what acts for the user. */
+/** Form endpoint of the portal that ends an object of the user. */
 export const OWN_PATH = "/.gateway/own";

@@ -1,7 +1,7 @@
 /**
- * The portal's parts: cards of servers and applications, and what acts for the user.
+ * The portal: cards of servers and applications, and objects that act for the user.
  *
- * The second part is made from the kinds of administrators' objects, which are loaded with the first page that is shown.
+ * The objects use the kinds of the administration, which are loaded with the first page.
  */
 import type { Endpoint } from "../http/endpoint.ts";
 import { html } from "../pages/html.ts";

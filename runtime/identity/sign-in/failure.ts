@@ -34,7 +34,7 @@ export function createRespondFailure(deps: { readonly log: Log }): RespondFailur
   };
 }
 
-/** @param href target of the link to sign in again; default: the account page */
+/** @param href target of the link to sign in again; default: the portal */
 export function refuse<Code extends ErrorCode>(
   exchange: Exchange,
   status: StatusOf<Code>,

@@ -1,4 +1,4 @@
-/** The name of a browser, as users recognize it. */
+/** Display name of a browser. */
 
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdgA?\//, "Edge"],

@@ -1,9 +1,9 @@
 /**
- * Notes which browser a session is used by, from which address, and when: for the pages on which users and administrators
- * recognize their sessions.
+ * Records browser, address and time of a session's last use, for the pages on which users and administrators recognize
+ * sessions.
  *
- * Cheap: asked only where the records of a cookie are read anyway, at most one write per session, process and INTERVAL. No
- * request waits for it. A session that has ended meanwhile is not written again.
+ * Cheap: called only when the records of a cookie are read anyway, with at most one write per session, process and
+ * INTERVAL. No request waits for it. An ended session is not written again.
  */
 import type { Exchange } from "../../http/exchange.ts";
 import { BoundedCache, type Visited } from "../../shared/cache.ts";
@@ -25,7 +25,7 @@ export function createSessionUse({
   readonly records: Pick<SessionRecords, "sessions">;
   readonly clock: Clock;
 }): SessionUse {
-  /** When the use of a session was last written, or tried. */
+  /** Time of the last write, or attempt. */
   const noted = new BoundedCache<Visited & { readonly at: number }>(MAX_KNOWN);
 
   const write = async (sessionId: string, at: number, ip: string, browser: string): Promise<void> => {
@@ -33,9 +33,9 @@ export function createSessionUse({
     if (found?.expiresAt === undefined) return;
     const { value, version: ifVersion, expiresAt, tags } = found;
     const { used } = value;
-    // Another process has written it.
+    // Another process has just written it.
     if (used && used.ip === ip && used.browser === browser && at - used.at < INTERVAL_SECONDS) return;
-    // A conflict means that the session changed or ended: the next use notes it.
+    // On conflict the session changed or ended. The next use writes again.
     await records.sessions.put(sessionId, { ...value, used: { at, ip, browser } }, { ifVersion, expiresAt, tags });
   };
 
@@ -45,7 +45,7 @@ export function createSessionUse({
       const last = noted.get(sessionId)?.at;
       if (last !== undefined && now >= last && now - last < INTERVAL_SECONDS) return;
       noted.set(sessionId, { at: now, visited: false });
-      // Nothing depends on it: while the store is unavailable, requests report that themselves.
+      // Failures are ignored: during a store outage, the requests themselves report it.
       write(sessionId, now, exchange.remoteAddress, browserName(exchange.header("user-agent"))).catch(() => undefined);
     },
   };

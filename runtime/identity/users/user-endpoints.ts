@@ -33,7 +33,7 @@ export interface UserEndpointDeps {
   readonly userSections: readonly UserSection[];
 }
 
-/** Section of another part on the account page. */
+/** Section of another part on the portal. */
 export type UserSection = (
   principal: Principal,
   snapshot: Snapshot,
@@ -42,7 +42,7 @@ export type UserSection = (
 ) => Promise<Html | undefined>;
 
 export interface UserEndpoints {
-  /** `/.gateway/`: the account page, on the authenticate host. */
+  /** `/.gateway/`: the portal, on the authenticate host. */
   readonly handlePage: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
   /** `/.gateway/user`: the user's claims as JSON, for programs on this host. Never contains a token. */
   readonly handleJson: (exchange: Exchange) => Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * Checks of every form on the account page, before its action.
+ * Checks of every form on the portal, before its action.
  *
  * Untrusted input: the whole request. Promise: an accepted form was sent from our own page, by the user who saw it.
  */

@@ -16,7 +16,7 @@ export type ConnectionState = "connected" | "disconnected" | "not-needed";
 
 export interface ServerState {
   readonly state: ConnectionState;
-  /** Where the user connects an account. */
+  /** URL where the user connects an account. */
   readonly connectUrl: string;
   readonly disconnect: { readonly action: string; readonly route: string; readonly csrfToken: string };
 }

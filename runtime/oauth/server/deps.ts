@@ -57,7 +57,7 @@ export interface IssuerDeps {
   readonly keys: Keys;
   readonly log: Log;
   readonly clock: Clock;
-  /** Names of a server's tools, as far as they are known; for the consent page. */
+  /** Known tool names of a server, for the consent page. */
   readonly knownTools?: ((route: CompiledRoute) => readonly string[]) | undefined;
   /** Absent: no upstream is ever connected. */
   readonly upstream?: UpstreamStep | undefined;

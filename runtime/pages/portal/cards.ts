@@ -1,4 +1,4 @@
-/** The portal's cards of MCP servers and web applications, and how a client is set up for one. */
+/** The portal's cards of MCP servers and web applications, and set-up instructions for clients. */
 import type { ClientRecipe } from "../client-recipe.ts";
 import { drawnIcon, type Icon } from "../icons.ts";
 import { html, type Html } from "../html.ts";
@@ -8,15 +8,15 @@ export interface CardParts {
   readonly name: string;
   readonly description: string;
   readonly kind: "server" | "app";
-  /** What clients are given, or where the browser goes. */
+  /** URL for clients, or for the browser. */
   readonly url: string;
-  /** unavailable: no upstream of the route is healthy. */
+  /** unavailable: the route has no healthy upstream. */
   readonly state: "ready" | "connected" | "disconnected" | "unavailable";
   /** Known tools that the user can call; undefined: unknown. */
   readonly tools: number | undefined;
-  /** Where the user connects an account. */
+  /** URL where the user connects an account. */
   readonly connectUrl: string | undefined;
-  /** Opens the client set-up. */
+  /** URL that opens the set-up instructions. */
   readonly setupHref: string;
   readonly disconnect: { readonly action: string; readonly route: string; readonly csrfToken: string } | undefined;
 }
@@ -31,7 +31,7 @@ export interface CardsView {
     readonly count: number;
     readonly isCurrent: boolean;
   }[];
-  /** More were found than are shown. */
+  /** Not all results are shown. */
   readonly isCut: boolean;
   readonly setup: SetupParts | undefined;
 }
@@ -40,7 +40,7 @@ export interface SetupParts {
   readonly name: string;
   readonly url: string;
   readonly recipes: readonly ClientRecipe[];
-  /** Names of the tools that the user can call, as far as they are known. */
+  /** Known tools that the user can call. */
   readonly tools: readonly string[];
   readonly closeHref: string;
 }

@@ -1,4 +1,4 @@
-/** The portal's parts about what acts for the user, one card for each kind of stored objects. */
+/** Cards of the objects that act for the user, one per kind. */
 import { drawnIcon, type Icon } from "../icons.ts";
 import { html, type Html, type HtmlValue } from "../html.ts";
 
@@ -7,19 +7,19 @@ export interface OwnRow {
   readonly name: HtmlValue;
   /** Below the name. */
   readonly text: HtmlValue;
-  /** The browser that shows the page: it is ended by signing out. */
+  /** This browser's session, which ends by signing out. */
   readonly isCurrent: boolean;
   /** "End access of Lab Book" */
   readonly end: { readonly button: string; readonly of: string };
 }
 
 export interface OwnView {
-  /** Of the kind, in the form. */
+  /** Name of the kind in the form. */
   readonly kind: string;
   readonly heading: string;
   readonly icon: Icon;
   readonly rows: readonly OwnRow[];
-  /** Instead of rows. */
+  /** Text without rows. */
   readonly empty: Html;
   /** Below the rows. */
   readonly foot: Html | undefined;

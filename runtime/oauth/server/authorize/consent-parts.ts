@@ -1,4 +1,4 @@
-/** What the consent page says of the access that is asked for. */
+/** Scopes, tools and duration of the requested access, for the consent page. */
 import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Principal } from "../../../identity/principal.ts";
 import type { AccessLength, ConsentScope, ConsentTools } from "../../../pages/consent.ts";
@@ -9,7 +9,7 @@ import type { Client } from "../clients/client.ts";
 import type { IssuerDeps } from "../deps.ts";
 import type { McpServerRoute } from "../find-issuer.ts";
 
-/** @param scope of the request, separated by blanks; tools are named as the settings of the routes name them */
+/** @param scope space-separated scopes of the request; tools come from the settings of the routes */
 export function consentScopes(scope: string, routes: readonly McpServerRoute[]): readonly ConsentScope[] {
   return scope.split(" ").map((each) => ({
     scope: each,
@@ -17,7 +17,7 @@ export function consentScopes(scope: string, routes: readonly McpServerRoute[]):
   }));
 }
 
-/** What this user can do with the tools of the one server; undefined: none is known. */
+/** The user's access to the tools of a single server; undefined if no tools are known. */
 export function consentTools(
   { knownTools }: Pick<IssuerDeps, "knownTools">,
   routes: readonly McpServerRoute[],
@@ -34,7 +34,7 @@ export function consentTools(
   return tools;
 }
 
-/** The same end that the grant will have, see `createGrant`. */
+/** Same as in the grant, see `createGrant`. */
 export function accessLength(
   { clock }: { readonly clock: Clock },
   snapshot: Snapshot,
