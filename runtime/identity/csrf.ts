@@ -6,7 +6,7 @@
  *
  * Without a separate sign-in host, upstream pages and their scripts share our origin. They must not read our pages or
  * submit our forms, so only window navigations are accepted (Fetch Metadata), and other pages lose their handle on the
- * window (`pageHeaders()`). Two attacks remain: service workers, and pages with their own opener policy that navigate a
+ * window (`pageHeaders()`). Two attacks remain: service workers, and pages with the same opener policy that navigate a
  * window which they wrote. `authenticate_service_url` prevents both.
  */
 import { createHmac } from "node:crypto";

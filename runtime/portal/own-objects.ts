@@ -13,7 +13,7 @@ import { refuseForm } from "../identity/csrf.ts";
 import type { BrowserSessions, Csrf } from "../identity/interfaces.ts";
 import type { Principal } from "../identity/principal.ts";
 import { withStore } from "../identity/sign-in/sign-in.ts";
-import type { LivingSession } from "../identity/users/list-sessions.ts";
+import type { ActiveSession } from "../identity/users/list-sessions.ts";
 import type { UserSection } from "../identity/users/user-endpoints.ts";
 import { readUserForm } from "../identity/users/user-form.ts";
 import { OWN_PATH } from "./paths.ts";
@@ -55,7 +55,7 @@ export function createOwnObjects(deps: OwnObjectsDeps): OwnObjects {
 async function ownViews(deps: Deps, principal: Principal, snapshot: Snapshot): Promise<readonly OwnView[]> {
   const query = { limit: MOST_SHOWN, filters: new Map([["user", principal.user.id]]) };
   const pages = await Promise.all(OWN_KINDS.map(async (kind) => ({ kind, ...(await kind.page(deps, query)) })));
-  const sessions = pages.flatMap(({ kind, found }) => (kind.name === "session" ? (found as LivingSession[]) : []));
+  const sessions = pages.flatMap(({ kind, found }) => (kind.name === "session" ? (found as ActiveSession[]) : []));
   const seen: OwnSeen = {
     sessionId: principal.sid,
     deviceIds: sessions.find(({ id }) => id === principal.sid)?.deviceIds ?? [],

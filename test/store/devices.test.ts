@@ -14,7 +14,7 @@ import {
   removeDevice,
   setApproval,
   takeChallenge,
-  type LivingDevice,
+  type ActiveDevice,
 } from "../../runtime/identity/devices/devices.ts";
 import type { Credential } from "../../runtime/identity/devices/webauthn.ts";
 import { hashSecret, randomSecret } from "../../runtime/shared/keys.ts";
@@ -63,7 +63,7 @@ function contract(start: () => Promise<Backend>): void {
 
   /** A user of their own for each test. */
   const newUser = (): UserId => userId(`user-${randomSecret(6)}`);
-  const register = async (userId: UserId, of = credential()): Promise<LivingDevice> => {
+  const register = async (userId: UserId, of = credential()): Promise<ActiveDevice> => {
     const made = await registerDevice(here(), { userId, name: "Laptop", rpId: "auth.example.com", credential: of });
     const found = (await listDevices(there(), userId)).find(
       ({ proof }) => typeof made !== "string" && proof.id === made.id,
@@ -97,7 +97,7 @@ function contract(start: () => Promise<Backend>): void {
     for (const user of users)
       expect((await listDevices(there(), user)).map(({ device }) => device.userId)).toEqual([user]);
     const [first] = await listDevices(there(), name);
-    await removeDevice(here(), first as LivingDevice);
+    await removeDevice(here(), first as ActiveDevice);
     expect(await Promise.all(users.map(async (user) => (await listDevices(there(), user)).length))).toEqual([
       0, 1, 1, 1, 1, 1, 1,
     ]);
@@ -143,7 +143,7 @@ function contract(start: () => Promise<Backend>): void {
   test("an approval stays through uses, and what was known with it ends with its withdrawal alone", async () => {
     const user = newUser();
     const found = await register(user);
-    const current = async (): Promise<LivingDevice> => (await listDevices(there(), user))[0] as LivingDevice;
+    const current = async (): Promise<ActiveDevice> => (await listDevices(there(), user))[0] as ActiveDevice;
     expect(await setApproval(there(), found, true)).toBe(true);
     expect(await setApproval(here(), found, true)).toBe(false);
     expect(await noteUse(here(), await current(), 5)).toBe(true);

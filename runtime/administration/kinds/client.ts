@@ -2,7 +2,7 @@
 import { isClientIdUrl } from "../../oauth/server/clients/client-document.ts";
 import { endClient, pageClients } from "../../oauth/server/clients/pre-registered.ts";
 import { clientKey, type ClientRecord } from "../../oauth/server/grant-records.ts";
-import { pageGrants, type LivingGrant } from "../../oauth/server/list-access.ts";
+import { pageGrants, type ActiveGrant } from "../../oauth/server/list-access.ts";
 import { badge, consoleTime, emptyState } from "../../pages/console/pieces.ts";
 import { clientName } from "../../pages/console/people/person.ts";
 import { html } from "../../pages/html.ts";
@@ -17,7 +17,7 @@ export interface Client {
   /** Absent: it is identified by its own document. */
   readonly record?: StoredRecord<ClientRecord> | undefined;
   /** For a client without a record: one of its grants. */
-  readonly grant?: LivingGrant | undefined;
+  readonly grant?: ActiveGrant | undefined;
 }
 
 export interface SeenOfClients extends Pick<Seen, "emails"> {

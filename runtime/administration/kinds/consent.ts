@@ -1,5 +1,5 @@
 /** Remembered consents: scopes that clients get again without asking the user. */
-import { findConsent, pageConsents, withdrawConsent, type LivingConsent } from "../../oauth/server/list-access.ts";
+import { findConsent, pageConsents, withdrawConsent, type ActiveConsent } from "../../oauth/server/list-access.ts";
 import { html } from "../../pages/html.ts";
 import { time } from "../../pages/time.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
@@ -8,7 +8,7 @@ import { visibleText } from "../../shared/json/visible-text.ts";
 import { textField, timeField, lastColumn, type KindDeps, type ShownKind, timeColumn, emailField } from "../kind.ts";
 import { ending } from "../ending.ts";
 
-export const CONSENT: ShownKind<LivingConsent, Pick<KindDeps, "store">> = {
+export const CONSENT: ShownKind<ActiveConsent, Pick<KindDeps, "store">> = {
   name: "consent",
   plural: "consents",
   command: "consents list",

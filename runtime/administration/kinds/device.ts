@@ -4,7 +4,7 @@ import {
   pageDevices,
   removeDevice,
   setApproval,
-  type LivingDevice,
+  type ActiveDevice,
 } from "../../identity/devices/devices.ts";
 import { DEVICE_PATH } from "../../identity/devices/forms.ts";
 import { badge, emptyState } from "../../pages/console/pieces.ts";
@@ -27,9 +27,9 @@ import { ending } from "../ending.ts";
 
 type Deps = Pick<KindDeps, "store" | "clock" | "revocations">;
 
-const targetOf = ({ device }: LivingDevice): string => `device ${device.id} of ${device.userId}`;
+const targetOf = ({ device }: ActiveDevice): string => `device ${device.id} of ${device.userId}`;
 
-export const DEVICE: ShownKind<LivingDevice, Deps> = {
+export const DEVICE: ShownKind<ActiveDevice, Deps> = {
   name: "device",
   plural: "devices",
   command: "devices list",
@@ -145,8 +145,8 @@ export const DEVICE: ShownKind<LivingDevice, Deps> = {
 
 function approval(
   isApproved: boolean,
-  of: Pick<Action<LivingDevice, Deps>, "name" | "path" | "title" | "effect">,
-): Action<LivingDevice, Deps> {
+  of: Pick<Action<ActiveDevice, Deps>, "name" | "path" | "title" | "effect">,
+): Action<ActiveDevice, Deps> {
   return {
     ...of,
     role: "operator",

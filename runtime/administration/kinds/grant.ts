@@ -1,6 +1,6 @@
 /** Grants: the access that users gave to OAuth clients. */
 import { findGrant } from "../../oauth/server/grant-records.ts";
-import { endAccess, findLivingGrant, pageGrants, type LivingGrant } from "../../oauth/server/list-access.ts";
+import { endAccess, findActiveGrant, pageGrants, type ActiveGrant } from "../../oauth/server/list-access.ts";
 import { clientName } from "../../pages/console/people/person.ts";
 import { emptyState } from "../../pages/console/pieces.ts";
 import { html, type Html } from "../../pages/html.ts";
@@ -21,7 +21,7 @@ import {
 } from "../kind.ts";
 import { ending } from "../ending.ts";
 
-export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations" | "log">, SeenOfUser> = {
+export const GRANT: ShownKind<ActiveGrant, Pick<KindDeps, "store" | "revocations" | "log">, SeenOfUser> = {
   name: "grant",
   plural: "grants",
   command: "grants list",
@@ -95,7 +95,7 @@ export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations
   isPlace: (after) => after.startsWith("grant:"),
   page: ({ store }, { filters, ...page }) =>
     pageGrants(store, { userId: filters.get("user"), clientId: filters.get("client_id") }, page),
-  find: ({ store }, id) => findLivingGrant(store, id),
+  find: ({ store }, id) => findActiveGrant(store, id),
   actions: [
     ending("end-grant", {
       title: "Revoke access",
@@ -109,7 +109,7 @@ export const GRANT: ShownKind<LivingGrant, Pick<KindDeps, "store" | "revocations
   ],
 };
 
-function endOf({ expiresAt, endsAt }: LivingGrant): Html {
+function endOf({ expiresAt, endsAt }: ActiveGrant): Html {
   if (endsAt === undefined) return html`${dateOf(expiresAt)}, unless it is used before then`;
   if (endsAt <= expiresAt) return dateOf(endsAt);
   return html`${dateOf(expiresAt)}, unless it is used before then, and ${dateOf(endsAt)} at the latest`;

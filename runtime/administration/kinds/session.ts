@@ -1,5 +1,5 @@
 /** Sessions: browsers that are signed in. */
-import { endSession, findSession, pageSessions, type LivingSession } from "../../identity/users/list-sessions.ts";
+import { endSession, findSession, pageSessions, type ActiveSession } from "../../identity/users/list-sessions.ts";
 import { badge, consoleTime, emptyState } from "../../pages/console/pieces.ts";
 import { html } from "../../pages/html.ts";
 import { time } from "../../pages/time.ts";
@@ -16,7 +16,7 @@ import {
 } from "../kind.ts";
 import { ending } from "../ending.ts";
 
-export const SESSION: ShownKind<LivingSession, Pick<KindDeps, "store" | "revocations">, SeenOfUser> = {
+export const SESSION: ShownKind<ActiveSession, Pick<KindDeps, "store" | "revocations">, SeenOfUser> = {
   name: "session",
   plural: "sessions",
   command: "sessions list",

@@ -3,7 +3,7 @@ import { DEVICE } from "../../administration/kinds/device.ts";
 import type { Kind, Seen } from "../../administration/kind.ts";
 import { PUBLISH_TOKEN } from "../../administration/kinds/publish-token.ts";
 import { SERVICE_ACCOUNT } from "../../administration/kinds/service-account.ts";
-import { pageDevices, type LivingDevice } from "../../identity/devices/devices.ts";
+import { pageDevices, type ActiveDevice } from "../../identity/devices/devices.ts";
 import { emailsOf } from "../../identity/users/emails-of.ts";
 import { fullTable } from "../../pages/console/columns.ts";
 import { actionLink } from "../../pages/console/objects.ts";
@@ -52,7 +52,7 @@ export async function devicesBody({ store }: ClientsDeps, visit: ConsoleRequest)
   const who = {
     name: "Person",
     isHead: true,
-    cell: ({ device: { userId } }: LivingDevice) =>
+    cell: ({ device: { userId } }: ActiveDevice) =>
       html`<a href="${addressOfId("people", userId)}">${showUntrusted(emails.get(userId) || userId)}</a>`,
   };
   const columns = [who, ...DEVICE.table.columns.map((column) => ({ ...column, isHead: false }))];

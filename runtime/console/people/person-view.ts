@@ -9,7 +9,7 @@ import { listDevices } from "../../identity/devices/devices.ts";
 import type { UpstreamConnection } from "../../oauth/client/list-connections.ts";
 import { isClientIdUrl } from "../../oauth/server/clients/client-document.ts";
 import { clientKey, type ClientRecord } from "../../oauth/server/grant-records.ts";
-import type { LivingGrant } from "../../oauth/server/list-access.ts";
+import type { ActiveGrant } from "../../oauth/server/list-access.ts";
 import { actionLink, type ActionLink } from "../../pages/console/objects.ts";
 import { fullTable } from "../../pages/console/columns.ts";
 import type { PersonView, Section } from "../../pages/console/people/person.ts";
@@ -69,7 +69,7 @@ export async function personView(
     decisionsOf(deps, userId),
   ]);
   if (!identity && pages.every(([, { found }]) => found.length === 0)) return undefined;
-  const grants = pages.flatMap(([{ name }, { found }]) => (name === "grant" ? (found as readonly LivingGrant[]) : []));
+  const grants = pages.flatMap(([{ name }, { found }]) => (name === "grant" ? (found as readonly ActiveGrant[]) : []));
   const clients = await clientRecords(deps, [...new Set(grants.map(({ clientId }) => clientId))]);
   const facts = identity ? storedFacts(identity.value) : undefined;
   const email = facts?.email ?? "";

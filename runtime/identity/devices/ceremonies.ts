@@ -15,7 +15,7 @@ import {
   registerDevice,
   takeChallenge,
   type DeviceDeps,
-  type LivingDevice,
+  type ActiveDevice,
 } from "./devices.ts";
 import type { Challenge, DeviceTickets } from "./tickets.ts";
 import { credentialIdOf, verifyProof, verifyRegistration, type RelyingParty } from "./webauthn.ts";
@@ -85,7 +85,7 @@ async function register(
   const { party, principal } = caller;
   const result = await verifyRegistration(party, challenge.challenge, challenge.type, answer);
   if (!result.ok) {
-    tellRefused(deps, caller, result.detail);
+    logRejection(deps, caller, result.detail);
     return result.reason === "invalid" ? "answer" : result.reason;
   }
   if (!(await take(deps, caller, challenge))) return "ticket";
@@ -108,7 +108,7 @@ async function prove(
     if (!found) return "unknown-device";
     const result = await verifyProof(caller.party, challenge.challenge, found.device, answer);
     if (!result.ok) {
-      tellRefused(deps, caller, result.detail, found.proof.id);
+      logRejection(deps, caller, result.detail, found.proof.id);
       return result.reason === "counter" ? "copied-device" : "answer";
     }
     isTaken ||= await take(deps, caller, challenge);
@@ -123,7 +123,7 @@ async function findOwn(
   deps: CeremonyDeps,
   { principal, party }: BrowserCaller,
   credentialId: string | undefined,
-): Promise<LivingDevice | undefined> {
+): Promise<ActiveDevice | undefined> {
   const own = await listDevices(deps, principal.user.id);
   return own.find(({ device }) => device.credentialId === credentialId && device.rpId === party.rpId);
 }
@@ -132,7 +132,7 @@ function take(deps: CeremonyDeps, { principal }: BrowserCaller, { challenge, exp
   return takeChallenge(deps, { challenge, userId: principal.user.id, expiresAt });
 }
 
-function tellRefused(
+function logRejection(
   deps: CeremonyDeps,
   { principal, requestId }: BrowserCaller,
   reason: string,

@@ -36,7 +36,7 @@ export interface DeviceEndDeps extends DeviceDeps {
 }
 
 /** A device with the key of its record. */
-export interface LivingDevice {
+export interface ActiveDevice {
   readonly proof: DeviceProof;
   readonly device: DeviceRecord;
   /** Epoch seconds; extended by each use. */
@@ -44,11 +44,11 @@ export interface LivingDevice {
 }
 
 /** @param userId only this user's devices; absent: all users' @returns the oldest first */
-export async function listDevices({ store }: Pick<DeviceDeps, "store">, userId?: string): Promise<LivingDevice[]> {
+export async function listDevices({ store }: Pick<DeviceDeps, "store">, userId?: string): Promise<ActiveDevice[]> {
   const records = await store.list<DeviceRecord>(userId === undefined ? DEVICES_TAG : userTag(userId));
   return records
     .filter(({ key }) => key.startsWith(PREFIX))
-    .map(toLiving)
+    .map(toDevice)
     .sort((a, b) => a.device.createdAt - b.device.createdAt);
 }
 
@@ -57,8 +57,8 @@ export function pageDevices(
   { store }: Pick<DeviceDeps, "store">,
   page: PageRequest,
   userId?: string,
-): Promise<PageOf<LivingDevice>> {
-  return pageOf(store, { prefix: PREFIX, tag: userId === undefined ? DEVICES_TAG : userTag(userId) }, page, toLiving);
+): Promise<PageOf<ActiveDevice>> {
+  return pageOf(store, { prefix: PREFIX, tag: userId === undefined ? DEVICES_TAG : userTag(userId) }, page, toDevice);
 }
 
 /**
@@ -69,11 +69,11 @@ export async function findDevice(
   { store }: Pick<DeviceDeps, "store">,
   id: string,
   userId?: string,
-): Promise<LivingDevice | undefined> {
+): Promise<ActiveDevice | undefined> {
   const tag = userId === undefined ? DEVICES_TAG : userTag(userId);
   for await (const records of everyPage<DeviceRecord>(store, PREFIX, READ_AT_ONCE, tag)) {
     const found = records.find(({ value }) => value.id === id);
-    if (found) return toLiving(found);
+    if (found) return toDevice(found);
   }
   return undefined;
 }
@@ -105,7 +105,7 @@ export async function registerDevice(
  *
  * @returns false if the record has changed since it was read: check the response again with the new record
  */
-export async function noteUse(deps: DeviceDeps, { proof, device }: LivingDevice, counter: number): Promise<boolean> {
+export async function noteUse(deps: DeviceDeps, { proof, device }: ActiveDevice, counter: number): Promise<boolean> {
   const record = await createRecords(deps.store).devices.get(proof.key);
   if (!record || record.value.id !== proof.id || record.value.counter !== device.counter) return false;
   return put(deps, proof.key, { ...record.value, counter, usedAt: epochSeconds(deps.clock) }, record.version);
@@ -139,7 +139,7 @@ export async function takeChallenge(
 }
 
 /** Removes a device, immediately in all processes that follow the feed. @returns false if it does not exist */
-export async function removeDevice(deps: DeviceEndDeps, { proof }: LivingDevice): Promise<boolean> {
+export async function removeDevice(deps: DeviceEndDeps, { proof }: ActiveDevice): Promise<boolean> {
   const { devices } = createRecords(deps.store);
   for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
     const record = await devices.get(proof.key);
@@ -156,7 +156,7 @@ export async function removeDevice(deps: DeviceEndDeps, { proof }: LivingDevice)
  *
  * @returns false if the device does not exist or already has this state
  */
-export async function setApproval(deps: DeviceEndDeps, { proof }: LivingDevice, approved: boolean): Promise<boolean> {
+export async function setApproval(deps: DeviceEndDeps, { proof }: ActiveDevice, approved: boolean): Promise<boolean> {
   const { devices } = createRecords(deps.store);
   for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
     const record = await devices.get(proof.key);
@@ -182,7 +182,7 @@ async function put(
   return (await createRecords(store).devices.put(key, device, { ifVersion, expiresAt, tags })).ok;
 }
 
-function toLiving({ key, value, expiresAt }: StoredRecord<DeviceRecord>): LivingDevice {
+function toDevice({ key, value, expiresAt }: StoredRecord<DeviceRecord>): ActiveDevice {
   return {
     proof: { key: key.slice(PREFIX.length), id: value.id },
     device: value,

@@ -21,9 +21,9 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
 const MAX_CHARACTERS = 1000;
 
 /**
- * "Chrome on macOS", from a fixed list of words: nothing of the header itself is kept.
+ * "Chrome on macOS", from a fixed list of words: nothing of the header itself is stored.
  *
- * @param userAgent self-reported; it proves nothing
+ * @param userAgent self-reported, unverified
  * @returns "Browser" for an unknown one
  */
 export function browserName(userAgent: string | undefined): string {

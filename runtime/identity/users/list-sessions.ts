@@ -4,7 +4,7 @@ import type { Store, StoredRecord } from "../../store/store.ts";
 import { createRecords, SESSIONS_TAG, userTag, type SessionRecord } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
 
-export interface LivingSession {
+export interface ActiveSession {
   readonly id: string;
   readonly userId: string;
   /** Epoch seconds. */
@@ -20,7 +20,7 @@ export interface LivingSession {
 const PREFIX = "session:";
 
 /** @param userId only this user's sessions; absent: all users' */
-export async function listSessions(store: Store, userId?: string): Promise<readonly LivingSession[]> {
+export async function listSessions(store: Store, userId?: string): Promise<readonly ActiveSession[]> {
   const tag = userId === undefined ? SESSIONS_TAG : userTag(userId);
   return (await listByPages<SessionRecord>(store, PREFIX, tag)).map(toSession);
 }
@@ -30,11 +30,11 @@ export function pageSessions(
   store: Store,
   userId: string | undefined,
   page: PageRequest,
-): Promise<PageOf<LivingSession>> {
+): Promise<PageOf<ActiveSession>> {
   return pageOf(store, { prefix: PREFIX, tag: userId === undefined ? SESSIONS_TAG : userTag(userId) }, page, toSession);
 }
 
-export async function findSession(store: Store, id: string): Promise<LivingSession | undefined> {
+export async function findSession(store: Store, id: string): Promise<ActiveSession | undefined> {
   const record = await createRecords(store).sessions.get(id);
   return record && toSession(record);
 }
@@ -47,7 +47,7 @@ export function endSession(
   return revocations.revoke(`${PREFIX}${id}`);
 }
 
-function toSession({ key, value, expiresAt }: StoredRecord<SessionRecord>): LivingSession {
+function toSession({ key, value, expiresAt }: StoredRecord<SessionRecord>): ActiveSession {
   const { userId, createdAt, devices = [], used } = value;
   const deviceIds = devices.map(({ id }) => id);
   return {

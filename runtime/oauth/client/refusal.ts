@@ -90,7 +90,7 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
     if (target.direct) return decideDirect(userId, target, answer, attempt);
 
     if (answer.status === 403) {
-      const stepUp = await tokenStore.wantScopes(userId, target, scopeSet(challenge.scope));
+      const stepUp = await tokenStore.requireScopes(userId, target, scopeSet(challenge.scope));
       log.info({ route: route.key, user: userId, outcome: stepUp }, "upstream requires more scopes");
       return stepUp === "connect" ? connect(userId, target, challenge.scope) : FORBIDDEN;
     }

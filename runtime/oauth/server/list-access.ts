@@ -7,13 +7,13 @@ import type { Store, StoredRecord } from "../../store/store.ts";
 import { endGrant } from "./grants/grants.ts";
 import { findGrant, GRANTS_TAG, type ConsentRecord, type GrantRecord } from "./grant-records.ts";
 
-export interface LivingGrant extends Omit<GrantRecord, "schema" | "issuer" | "refresh"> {
+export interface ActiveGrant extends Omit<GrantRecord, "schema" | "issuer" | "refresh"> {
   readonly id: string;
   /** Epoch seconds; extended by each refresh. */
   readonly expiresAt: number;
 }
 
-export interface LivingConsent extends Pick<ConsentRecord, "userId" | "clientId" | "audience" | "grantedAt"> {
+export interface ActiveConsent extends Pick<ConsentRecord, "userId" | "clientId" | "audience" | "grantedAt"> {
   /** Key in the store. */
   readonly key: string;
   readonly clientName: string;
@@ -34,7 +34,7 @@ export interface AccessFilter {
 const GRANT = "grant:";
 const CONSENT = "consent:";
 
-export async function listGrants(store: Store, { userId, clientId }: AccessFilter): Promise<readonly LivingGrant[]> {
+export async function listGrants(store: Store, { userId, clientId }: AccessFilter): Promise<readonly ActiveGrant[]> {
   const records = await listByPages<GrantRecord>(store, GRANT, tagOf({ userId, clientId }));
   return records.filter(({ value }) => clientId === undefined || value.clientId === clientId).map(toGrant);
 }
@@ -44,17 +44,17 @@ export async function pageGrants(
   store: Store,
   { userId, clientId }: AccessFilter,
   page: PageRequest,
-): Promise<PageOf<LivingGrant>> {
+): Promise<PageOf<ActiveGrant>> {
   const grants = await pageOf(store, { prefix: GRANT, tag: tagOf({ userId, clientId }) }, page, toGrant);
   return { ...grants, found: grants.found.filter((each) => clientId === undefined || each.clientId === clientId) };
 }
 
-export async function findLivingGrant(store: Store, id: string): Promise<LivingGrant | undefined> {
+export async function findActiveGrant(store: Store, id: string): Promise<ActiveGrant | undefined> {
   const record = await findGrant(store, id);
   return record && toGrant(record);
 }
 
-export async function listConsents(store: Store, userId: string): Promise<readonly LivingConsent[]> {
+export async function listConsents(store: Store, userId: string): Promise<readonly ActiveConsent[]> {
   const records = await store.list<ConsentRecord>(userTag(userId));
   return records.filter(({ key }) => key.startsWith(CONSENT)).map(toConsent);
 }
@@ -64,12 +64,12 @@ export function pageConsents(
   store: Store,
   userId: string | undefined,
   page: PageRequest,
-): Promise<PageOf<LivingConsent>> {
+): Promise<PageOf<ActiveConsent>> {
   return pageOf(store, { prefix: CONSENT, tag: userId === undefined ? undefined : userTag(userId) }, page, toConsent);
 }
 
-/** @param key key from `LivingConsent` */
-export async function findConsent(store: Store, key: string): Promise<LivingConsent | undefined> {
+/** @param key key from `ActiveConsent` */
+export async function findConsent(store: Store, key: string): Promise<ActiveConsent | undefined> {
   const record = key.startsWith(CONSENT) ? await store.get<ConsentRecord>(key) : undefined;
   return record && toConsent(record);
 }
@@ -98,7 +98,7 @@ export async function withdrawConsent(store: Store, userId: string, key: string)
   return consents.some((consent) => consent.key === key) && store.delete(key);
 }
 
-function toGrant({ key, value, expiresAt }: StoredRecord<GrantRecord>): LivingGrant {
+function toGrant({ key, value, expiresAt }: StoredRecord<GrantRecord>): ActiveGrant {
   return {
     id: key.slice(GRANT.length),
     clientId: value.clientId,
@@ -114,7 +114,7 @@ function toGrant({ key, value, expiresAt }: StoredRecord<GrantRecord>): LivingGr
   };
 }
 
-function toConsent({ key, value, expiresAt }: StoredRecord<ConsentRecord>): LivingConsent {
+function toConsent({ key, value, expiresAt }: StoredRecord<ConsentRecord>): ActiveConsent {
   return {
     key,
     userId: value.userId,

@@ -83,7 +83,7 @@ export class DirectTokens {
         : this.#replaceOfRoute(key, userId, target, direct, accessToken, isRefused);
     return this.#refreshes.once(key, () =>
       this.#turns.take(target, replaceOne).catch((error: unknown): Held => {
-        this.#tellRefusal(userId, target, "unavailable", errorText(error));
+        this.#logRejection(userId, target, "unavailable", errorText(error));
         return UNAVAILABLE;
       }),
     );
@@ -107,7 +107,7 @@ export class DirectTokens {
     const { direct } = target;
     if (!direct) return;
     const key = keyOf(userId, target, direct);
-    this.#tellRefusal(userId, target, "misconfigured", "the upstream refuses a fresh token");
+    this.#logRejection(userId, target, "misconfigured", "the upstream refuses a fresh token");
     await this.#pause(key, userId, isOfUser(direct), "misconfigured");
     // A route's token stays, but no other is requested for a while: one rejected request says nothing about the others.
     if (!isOfUser(direct)) return;
@@ -136,7 +136,7 @@ export class DirectTokens {
     return result;
   }
 
-  #tellRefusal(userId: string, target: UpstreamTarget, why: Refused | "unavailable", reason: string): void {
+  #logRejection(userId: string, target: UpstreamTarget, why: Refused | "unavailable", reason: string): void {
     const fields = { route: target.route.key, user: userId, reason };
     if (why === "unavailable") this.#deps.log.warn(fields, "cannot obtain upstream token, server unavailable");
     else if (why === "misconfigured" || why === "issuer-changed")
@@ -165,7 +165,7 @@ export class DirectTokens {
     const owner = readUserId(userId);
     if (!granted.ok || !granted.client || owner === undefined) {
       const { why, detail } = granted.ok ? { why: "misconfigured" as const, detail: "there is no client" } : granted;
-      this.#tellRefusal(userId, target, why, detail);
+      this.#logRejection(userId, target, why, detail);
       const result = await this.#pause(key, userId, true, why);
       // An unreachable server or an operator's mistake does not invalidate a valid token.
       if (isUsable && why !== "denied" && why !== "sign-in") return this.#heldOf(key, stored.value);
@@ -248,7 +248,7 @@ export class DirectTokens {
       this.#ofRoutes.set(key, token);
       return heldOfRoute(token);
     }
-    if (granted) this.#tellRefusal(userId, target, granted.why, granted.detail);
+    if (granted) this.#logRejection(userId, target, granted.why, granted.detail);
     const result = granted ? await this.#pause(key, userId, false, granted.why) : (wait ?? UNAVAILABLE);
     // An unreachable server or an operator's mistake does not invalidate a valid token. Nor does a request that the
     // upstream rejects regardless of its token, since all users of the route share the token.

@@ -49,7 +49,7 @@ export interface UpstreamTokenStore {
   /** Ends the connection: the user has to connect again. */
   end(userId: string, target: UpstreamTarget, why: "refused" | "expired", accessToken?: string): Promise<void>;
   /** Records that the upstream requires more scope. `exhausted`: too many demands, another flow would not help. */
-  wantScopes(userId: string, target: UpstreamTarget, scopes: readonly string[]): Promise<StepUp>;
+  requireScopes(userId: string, target: UpstreamTarget, scopes: readonly string[]): Promise<StepUp>;
   /** Deletes the tokens here first, then revokes them at the server. @returns true if there were any */
   disconnect(userId: string, target: UpstreamTarget, by?: string): Promise<boolean>;
   close(): Promise<void>;
@@ -136,7 +136,7 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
       if (accessToken !== undefined && open(key, stored.value)?.access !== accessToken) return;
       await end(key, stored, why);
     },
-    async wantScopes(userId, target, scopes) {
+    async requireScopes(userId, target, scopes) {
       const key = upstreamTokenKey(userId, target);
       // Without names of missing scopes, a new flow would bring the same token.
       if (scopes.length === 0) return "exhausted";

@@ -326,16 +326,16 @@ describe("vault: faults between response and store", () => {
   });
 });
 
-describe("vault.wantScopes()", () => {
+describe("vault.requireScopes()", () => {
   test("is bounded: after two times another flow is no longer offered, until an hour has passed", async () => {
     const { tokenStore } = bench.replica();
     await bench.connect("alice");
     for (let count = 0; count < 2; count += 1) {
-      expect(await tokenStore.wantScopes("alice", bench.target, ["write"])).toBe("connect");
+      expect(await tokenStore.requireScopes("alice", bench.target, ["write"])).toBe("connect");
     }
-    expect(await tokenStore.wantScopes("alice", bench.target, ["write"])).toBe("exhausted");
+    expect(await tokenStore.requireScopes("alice", bench.target, ["write"])).toBe("exhausted");
     bench.clock.advance(3_601_000);
-    expect(await tokenStore.wantScopes("alice", bench.target, ["write"])).toBe("connect");
+    expect(await tokenStore.requireScopes("alice", bench.target, ["write"])).toBe("connect");
     // What the token may do it still may.
     expect((await tokenStore.hold("alice", bench.target)).kind).toBe("token");
   });
@@ -343,7 +343,7 @@ describe("vault.wantScopes()", () => {
   test("offers nothing if the upstream does not name the missing scope", async () => {
     const { tokenStore } = bench.replica();
     await bench.connect("alice");
-    expect(await tokenStore.wantScopes("alice", bench.target, [])).toBe("exhausted");
+    expect(await tokenStore.requireScopes("alice", bench.target, [])).toBe("exhausted");
   });
 });
 
