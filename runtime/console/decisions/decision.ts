@@ -37,7 +37,7 @@ export async function findDecision(
   try {
     record = await reader.get(id);
   } catch (error) {
-    deps.log.warn({ reason: errorText(error) }, "the console cannot ask the record store");
+    deps.log.warn({ reason: errorText(error) }, "console cannot query record store");
     return "unavailable";
   }
   if (!record || !mayRead(visit.rights, record)) return undefined;

@@ -88,7 +88,7 @@ export async function histogram(deps: HistogramDeps, { query, now, hrefOf }: His
       ${countedSinceMs > first && html`<p class="hint">Counted since ${consoleTime(countedSinceMs)}. Choose a shorter time.</p>`}
     </section>`;
   } catch (error) {
-    deps.log.warn({ reason: errorText(error) }, "the console cannot ask the record store");
+    deps.log.warn({ reason: errorText(error) }, "console cannot query record store");
     return sourceFailed("The chart");
   }
 }

@@ -243,7 +243,7 @@ async function find(deps: DecisionDeps, question: Question | undefined, cursor: 
         page: EMPTY,
         note: html`<p class="failed" role="alert">The link does not match the filters. Open the first page.</p>`,
       };
-    log.warn({ reason: errorText(error) }, "the console cannot ask the record store");
+    log.warn({ reason: errorText(error) }, "console cannot query record store");
     return { page: EMPTY, note: sourceFailed("The record store") };
   }
 }
