@@ -96,7 +96,7 @@ export function requestHeaderValue(name: string, value: HeaderValue | string): H
   if (typeof value === "string" && splitTokens(value).some((piece) => !piece.isToken && piece.text.includes("${"))) {
     throw new Error(
       `Cannot set request header "${name}": the string "${value}" has "\${" in it and strings are literal here; ` +
-        "write headerValue`…` with gatewayToken or requestHeader() for a substitution, literal(…) to send it as it stands",
+        "write headerValue`…` with gatewayToken or requestHeader() for a substitution, literal(…) to send it unchanged",
     );
   }
   return asHeaderValue(value);

@@ -82,18 +82,18 @@ export function expectDeny(target: Route | PolicyDoc, request: TestRequest): voi
 
 /** @throws Error like `expectAllow()` when the policy asks for no approval of the call, or denies it */
 export function expectApproval(target: Route | PolicyDoc, request: TestRequest): void {
-  expectDecision("held for an approval", target, request);
+  expectDecision("pending approval", target, request);
 }
 
 function expectDecision(
-  expected: "allowed" | "denied" | "held for an approval",
+  expected: "allowed" | "denied" | "pending approval",
   target: Route | PolicyDoc,
   request: TestRequest,
 ): void {
   const policy = target instanceof Route ? routePolicy(target.document) : target;
   const explanation = explain(compilePolicy(policy), factsOf(request));
   const { allowed, approval } = explanation.decision;
-  if (expected === (allowed ? "allowed" : approval ? "held for an approval" : "denied")) return;
+  if (expected === (allowed ? "allowed" : approval ? "pending approval" : "denied")) return;
   const where = target instanceof Route ? ` on route "${target.routeName}"` : "";
   const question = `${subjectOf(request)} ${actionOf(request)}${where}`;
   throw new Error(`Expected to be ${expected}: ${formatExplanation(question, explanation)}`);
@@ -138,7 +138,7 @@ function deviceFacts({ is = "", approved = false, type = "any" }: DeviceProps): 
 }
 
 function subjectOf({ email, user }: TestRequest): string {
-  return email ?? user ?? "somebody not signed in";
+  return email ?? user ?? "an anonymous user";
 }
 
 function actionOf({ tool, mcpMethod, method = "GET", path = "/" }: TestRequest): string {

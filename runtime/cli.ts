@@ -13,7 +13,7 @@ import { addTools } from "./tools/lock/program.ts";
 import { IMPORT_FORMATS } from "./tools/import-formats.ts";
 import type { CertificateFacts } from "./policy/facts.ts";
 import { addIngress } from "./tools/commands/ingress.ts";
-import { printError, printLine } from "./tools/commands/output.ts";
+import { EXIT_STATUS, printError, printLine } from "./tools/commands/output.ts";
 
 type ExplainCommand = ExplainOptions & { config: string; certificate?: string; invalidCertificate?: true };
 
@@ -64,11 +64,9 @@ function say({ ok, text }: { readonly ok: boolean; readonly text: string }): num
 function addRunning(program: Command, exit: Exit): void {
   program
     .command("run")
-    .description(
-      "serve a configuration (a file, or a directory of one gateway.yaml and slices) and apply its changes without a restart",
-    )
-    .requiredOption("--config <path>", "file or directory")
-    .option("--workers <n>", "processes that share the port; needs a store that they can share", workerCount, 1)
+    .description("Run the gateway, and apply configuration changes without a restart")
+    .requiredOption("--config <path>", "Configuration file, or directory of gateway.yaml and slices")
+    .option("--workers <n>", "Worker processes that share the port; requires a shared store", workerCount, 1)
     .action(async (options: { config: string; workers: number }) => {
       // Loaded here only: the other commands need neither sockets nor databases.
       const { runUntilSignal } = await import("./run.ts");
@@ -77,11 +75,11 @@ function addRunning(program: Command, exit: Exit): void {
 
   program
     .command("rollback")
-    .description("put published slices back to how they were; before the last change, or after a generation")
-    .requiredOption("--config <path>", "file or directory, for its store")
-    .option("--owner <name>", "this owner's slice; everybody's when absent")
-    .option("--to <generation>", "as it was after this generation", generationNumber)
-    .option("--list", "say which generations there are, change nothing")
+    .description("Restore earlier published slices")
+    .requiredOption("--config <path>", "Configuration file or directory, for its store")
+    .option("--owner <name>", "Only this owner's slice (default: all owners)")
+    .option("--to <generation>", "Generation to restore (default: before the last change)", generationNumber)
+    .option("--list", "List the generations, change nothing")
     .action(async ({ config, list, ...request }: { config: string; list?: true; owner?: string; to?: number }) => {
       const { listGenerations, rollbackSlices } = await import("./tools/commands/rollback.ts");
       exit(say(await (list ? listGenerations(config) : rollbackSlices(config, request))));
@@ -89,14 +87,10 @@ function addRunning(program: Command, exit: Exit): void {
 
   program
     .command("check")
-    .description(
-      "say every problem that would keep `run` from starting, at once; only `run` can tell whether ports are free, PostgreSQL answers, and --workers goes with the store",
-    )
-    .argument("<path...>", "files, or directories of slices; the first is the boot file")
-    .option(
-      "--elsewhere",
-      "another machine will run it: do not look for its secrets, certificates and directories here",
-    )
+    .description("Validate a configuration and list all problems")
+    .argument("<path...>", "Files, or directories of slices; the first is the main configuration file")
+    .option("--elsewhere", "For another host: skip checks of secrets, certificates and directories")
+    .addHelpText("after", "\nOnly `gateway run` checks ports, the connection to PostgreSQL, and --workers.")
     .action(async (paths: string[], { elsewhere = false }: { elsewhere?: boolean }) => {
       const { checkConfiguration } = await import("./tools/commands/check.ts");
       exit(say(await checkConfiguration(paths, { env: process.env, elsewhere })));
@@ -104,10 +98,11 @@ function addRunning(program: Command, exit: Exit): void {
 
   program
     .command("ready")
-    .description("ask a running gateway whether it serves; exit code 0 when it does, 1 while it starts or drains")
-    .argument("[address]", 'its admin_address, with "https://" before it where it has TLS', "127.0.0.1:9901")
-    .option("--ca <file>", "PEM of the authorities of its certificate")
-    .option("--server-name <name>", "name in its certificate, where it is asked by an address")
+    .description("Check whether a running gateway is ready")
+    .argument("[address]", 'Its admin_address, with "https://" if it has TLS', "127.0.0.1:9901")
+    .option("--ca <file>", "PEM file of the CAs of its certificate")
+    .option("--server-name <name>", "Host name in its certificate, if the address is an IP address")
+    .addHelpText("after", EXIT_STATUS.ready)
     .action(async (address: string, options: ReadyOptions) => {
       const { askReadiness } = await import("./tools/commands/ready.ts");
       exit(say(await askReadiness(address, options)));
@@ -118,31 +113,30 @@ function addRunning(program: Command, exit: Exit): void {
 function addQuestions(program: Command, exit: Exit): void {
   program
     .command("explain")
-    .description(
-      "may this user send that request, and why; exit status 0: allowed, 3: denied, 4: once it is approved, 1: cannot tell",
-    )
-    .requiredOption("--config <path>", "file or directory")
-    .requiredOption("--route <name>", "route key (owner/name) or name")
-    .option("--user <id>", "user id", "user")
-    .option("--email <address>", "the user's email", "")
-    .option("--groups <names>", "comma separated", "")
-    .option("--claim <name=value...>", "claims of the user; one name may stand several times")
-    .option("--anonymous", "nobody is signed in")
-    .option("--device <id>", "the session has proven this registered device")
-    .option("--device-approved", "it has proven an approved one")
-    .option("--device-type <type>", "registered as: any, enclave_only")
-    .option("--tool <name>", "a tools/call of this tool")
-    .option("--arguments <json>", "its arguments; without them rules about arguments are unknown")
-    .option("--prompt <name>", "a prompts/get of this prompt")
-    .option("--resource <uri>", "a resources/read of this resource")
-    .option("--mcp-method <method>", "another JSON-RPC method")
+    .description("Explain whether a request would be allowed")
+    .requiredOption("--config <path>", "Configuration file or directory")
+    .requiredOption("--route <name>", "Route key (owner/name) or name")
+    .option("--user <id>", "User ID", "user")
+    .option("--email <address>", "Email address of the user", "")
+    .option("--groups <names>", "Groups of the user, comma-separated", "")
+    .option("--claim <name=value...>", "User claim; repeat for several values")
+    .option("--anonymous", "Simulate an anonymous request")
+    .option("--device <id>", "ID of the session's verified device")
+    .option("--device-approved", "The verified device is approved")
+    .option("--device-type <type>", "Type of the verified device: any, enclave_only")
+    .option("--tool <name>", "Call this tool (tools/call)")
+    .option("--arguments <json>", "Arguments of the call (default: unknown)")
+    .option("--prompt <name>", "Get this prompt (prompts/get)")
+    .option("--resource <uri>", "Read this resource (resources/read)")
+    .option("--mcp-method <method>", "Send a message of this JSON-RPC method")
     .option("--method <method>", "HTTP method", "GET")
-    .option("--path <path>", "path", "/")
-    .option("--preflight", "a CORS preflight")
-    .option("--ip <address>", "address of the client")
-    .option("--certificate <file>", "PEM file of the client's certificate, taken for valid")
-    .option("--invalid-certificate", "no authority signed it")
-    .option("--json", "for machines")
+    .option("--path <path>", "Request path", "/")
+    .option("--preflight", "Send a CORS preflight request")
+    .option("--ip <address>", "IP address of the client")
+    .option("--certificate <file>", "PEM file of the client's certificate, treated as valid")
+    .option("--invalid-certificate", "Treat the certificate as not signed by a trusted CA")
+    .option("--json", "Print JSON")
+    .addHelpText("after", EXIT_STATUS.explain)
     .action(async (options: ExplainCommand) => {
       const { certificate: file, invalidCertificate = false } = options;
       const certificate = file === undefined ? undefined : await readCertificate(file, !invalidCertificate);
@@ -155,15 +149,10 @@ function addQuestions(program: Command, exit: Exit): void {
 
   program
     .command("doctor")
-    .description(
-      "try an MCP server's address as the common clients do, up to the sign-in, and say what to fix for each",
-    )
-    .argument("<url>", "the address that users give to their clients")
-    .option(
-      "--ca <file>",
-      "PEM of authorities to trust in addition to the usual ones, such as a self-signed certificate",
-    )
-    .option("--json", "for machines")
+    .description("Test whether common MCP clients can connect to a server")
+    .argument("<url>", "URL of the MCP server, as users enter it in their clients")
+    .option("--ca <file>", "PEM file of additional CAs to trust, such as a self-signed certificate")
+    .option("--json", "Print JSON")
     .action(async (url: string, { json, ca }: { json?: boolean; ca?: string }) => {
       const { examine } = await import("./tools/doctor/doctor.ts");
       if (ca !== undefined) await (await import("./tools/doctor/trust.ts")).trustAlso(ca);
@@ -174,7 +163,7 @@ function addQuestions(program: Command, exit: Exit): void {
 
   program
     .command("schema")
-    .description("print the JSON Schema of configuration files, for editors")
+    .description("Print the JSON Schema of configuration files, for editors")
     .action(async () => {
       const { configJsonSchema } = await import("./config/surfaces/json-schema.ts");
       printLine(JSON.stringify(configJsonSchema(), null, 2));
@@ -182,7 +171,7 @@ function addQuestions(program: Command, exit: Exit): void {
 
   program
     .command("reference")
-    .description("print the reference of all settings as Markdown")
+    .description("Print the reference of all settings as Markdown")
     .action(async () => {
       const { configReference } = await import("./config/surfaces/reference.ts");
       printLine(configReference());
@@ -192,13 +181,12 @@ function addQuestions(program: Command, exit: Exit): void {
 function addImport(program: Command, exit: Exit): void {
   program
     .command("import")
-    .description(
-      "a Pomerium configuration as a program, or a published slice as HCL; what could not be carried over or differs goes to stderr",
-    )
-    .argument("<file>", "config.yaml of Pomerium, or a slice such as /etc/gateway/slices/main.json")
-    .option("--to <format>", `${IMPORT_FORMATS.join(", ")} (default: typescript; of a slice: hcl)`)
-    .option("--owner <name>", `name of the slice (default: ${DEFAULT_OWNER})`)
-    .option("--boot <file>", "write the gateway's own file there, with the settings that hold for all routes")
+    .description("Convert a Pomerium configuration or a published slice")
+    .argument("<file>", "Pomerium's config.yaml, or a slice such as /etc/gateway/slices/main.json")
+    .option("--to <format>", `Format: ${IMPORT_FORMATS.join(", ")} (default: typescript; for a slice: hcl)`)
+    .option("--owner <name>", `Owner of the new slice (default: ${DEFAULT_OWNER})`)
+    .option("--boot <file>", "Also write the main configuration file, with the global settings")
+    .addHelpText("after", "\nStandard error lists what was not converted or has another meaning.")
     .action(async (path: string, { boot: bootFile, ...options }: { to?: string; owner?: string; boot?: string }) => {
       const file = resolve(path);
       const { importConfig } = await import("./tools/import/import.ts");

@@ -229,7 +229,7 @@ function explain(error: unknown, address: string): AssertionError {
     error instanceof errors.JOSEAlgNotAllowed ||
     error instanceof errors.JOSENotSupported
   ) {
-    return failure("malformed", "the assertion is no ES256 JWT");
+    return failure("malformed", "the assertion is not an ES256 JWT");
   }
   return failure("keys-unavailable", `the gateway's keys cannot be fetched from ${address}`, error);
 }

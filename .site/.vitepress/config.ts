@@ -19,12 +19,15 @@ for (const source of ["README.md", "CHANGELOG.md", "cdktf", "examples", "runtime
     filter: (path) => !/node_modules|cdktf\.out/.test(path) && (statSync(path).isDirectory() || path.endsWith(".md")),
   });
 
-const titleOf = (page: string): string => /^# (.+)$/m.exec(readFileSync(join(ROOT, page), "utf8"))?.[1]?.replaceAll("`", "") ?? page;
+const titleOf = (page: string): string =>
+  /^# (.+)$/m.exec(readFileSync(join(ROOT, page), "utf8"))?.[1]?.replaceAll("`", "") ?? page;
 
 /** Pages of a folder, in the order in which its README links them. */
 function pagesOf(folder: string) {
   const readme = join(ROOT, folder, "README.md");
-  const order = existsSync(readme) ? [...readFileSync(readme, "utf8").matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, file]) => file) : [];
+  const order = existsSync(readme)
+    ? [...readFileSync(readme, "utf8").matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, file]) => file)
+    : [];
   const files = readdirSync(join(ROOT, folder)).filter((file) => file.endsWith(".md") && file !== "README.md");
   return [...new Set([...order.filter((file) => files.includes(file ?? "")), ...files])].map((file = "") => ({
     text: titleOf(`${folder}/${file}`),
@@ -82,7 +85,8 @@ function rewriteLinks(tokens: Token[], from: string): void {
       open.push(link !== undefined);
       if (link === undefined) Object.assign(token, { type: "text", content: "", hidden: true });
       else token.attrSet("href", link);
-    } else if (token.type === "link_close" && open.pop() === false) Object.assign(token, { type: "text", content: "", hidden: true });
+    } else if (token.type === "link_close" && open.pop() === false)
+      Object.assign(token, { type: "text", content: "", hidden: true });
   }
 }
 
@@ -116,7 +120,8 @@ export default defineConfig({
   lastUpdated: false,
   // Wide tables have the place of the outline.
   transformPageData: ({ relativePath, frontmatter }) => {
-    if (/^runtime\/(?:reference\/|[A-Z]+\.md|store\/|operations\/failure-modes)/.test(relativePath)) frontmatter["aside"] = false;
+    if (/^runtime\/(?:reference\/|[A-Z]+\.md|store\/|operations\/failure-modes)/.test(relativePath))
+      frontmatter["aside"] = false;
   },
   themeConfig: {
     sidebar,
@@ -139,7 +144,8 @@ export default defineConfig({
         for (const { children } of tokens) {
           if (children) rewriteLinks(children, from);
           // `<name>` in prose is text; anchors of the pages are the only elements.
-          for (const child of children ?? []) if (child.type === "html_inline" && !/^<\/?a\b/.test(child.content)) child.type = "text";
+          for (const child of children ?? [])
+            if (child.type === "html_inline" && !/^<\/?a\b/.test(child.content)) child.type = "text";
         }
         anchorRows(tokens);
       });

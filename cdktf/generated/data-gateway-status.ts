@@ -24,7 +24,7 @@ export interface DataGatewayStatusConfig extends cdktf.TerraformMetaArguments {
   */
   readonly ca?: string;
   /**
-  * PEM of the client certificate that is shown there, where the gateway asks for one (`client_ca_file`). Needs `client_key_ref`. Default: those of the provider.
+  * PEM of the client certificate to present there, if the gateway requires one (`client_ca_file`). Needs `client_key_ref`. Default: those of the provider.
   *
   */
   readonly clientCert?: string;

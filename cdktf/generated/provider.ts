@@ -19,7 +19,7 @@ export interface GatewayProviderConfig {
   */
   readonly ca?: string;
   /**
-  * PEM of the client certificate that is shown there, where the gateway asks for one (`client_ca_file`). Needs `client_key`.
+  * PEM of the client certificate to present there, if the gateway requires one (`client_ca_file`). Needs `client_key`.
   *
   */
   readonly clientCert?: string;

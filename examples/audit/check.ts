@@ -19,7 +19,7 @@ const stage = await startAuditStage();
 /** What verify says of one thing that is wrong, and of no other. */
 function named({ code, text }: Verdict): string {
   steps.equal(code, 3, text);
-  const said = text.split("\n").filter((line) => line.startsWith("  line") || line.includes(": cut off"));
+  const said = text.split("\n").filter((line) => line.startsWith("  line") || line.includes(": truncated"));
   steps.equal(said.length, 1, text);
   return (said[0] as string).trim();
 }

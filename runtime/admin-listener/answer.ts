@@ -30,7 +30,7 @@ export class TokenRefused extends Error {
   readonly refusal: TokenRefusal;
 
   constructor(refusal: TokenRefusal) {
-    super("the token is not good any more");
+    super("the token is no longer valid");
     this.refusal = refusal;
   }
 }

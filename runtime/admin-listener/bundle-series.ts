@@ -6,42 +6,42 @@ import { createCounter, type Series } from "./series.ts";
 export const createPublishCounter = () =>
   createCounter<"result">({
     name: "gateway_publishes_total",
-    help: "Publications and rollbacks by result: live in every process, behind in some when the answer was given, silent: live except in processes without a heartbeat for 5 seconds.",
+    help: "Publications and rollbacks by result: live (in every process), behind (not yet in some), silent (live, except in processes without a heartbeat for 5 seconds).",
   });
 
 export function bundleSeries(bundle: Pick<Bundle, "status" | "current">): readonly Series[] {
   return [
     {
       name: "gateway_bundle_info",
-      help: "1, with the digest of the configuration in force.",
+      help: "1, labeled with the digest of the active configuration.",
       type: "gauge",
       merge: "max",
       read: () => [{ value: 1, labels: { digest: bundle.current().digest } }],
     },
     {
       name: "gateway_bundle_generation",
-      help: "Configurations put in force by this process.",
+      help: "Configurations activated by this process.",
       type: "gauge",
       merge: "max",
       read: () => [{ value: bundle.current().generation }],
     },
     {
       name: "gateway_bundle_routes",
-      help: "Routes in force.",
+      help: "Active routes.",
       type: "gauge",
       merge: "max",
       read: () => [{ value: bundle.current().routes.length }],
     },
     {
       name: "gateway_bundle_loaded_timestamp_seconds",
-      help: "When the configuration in force was put in force.",
+      help: "Time at which the current configuration was activated.",
       type: "gauge",
       merge: "max",
       read: () => [{ value: bundle.status().loadedAt }],
     },
     {
       name: "gateway_bundle_reloads_total",
-      help: "Configurations read, by result: ok was put in force, failed left the last good one.",
+      help: "Configuration loads by result: ok, failed (the previous valid version stays active).",
       type: "counter",
       read: () => {
         const { ok, failed } = bundle.status().reloads;
@@ -53,21 +53,21 @@ export function bundleSeries(bundle: Pick<Bundle, "status" | "current">): readon
     },
     {
       name: "gateway_bundle_current",
-      help: "1 while the files are what is in force, 0 while an older configuration, or an owner's, had to stay.",
+      help: "1 if the active configuration is up to date, 0 if a previous version, or one of an owner, is still active.",
       type: "gauge",
       merge: "min",
       read: () => [{ value: bundle.status().lastError ? 0 : 1 }],
     },
     {
       name: "gateway_bundle_owners",
-      help: "Owners of slices by what they are served from: current as written now, kept the last good one, absent none.",
+      help: "Owners of slices by state: current (up to date), kept (previous valid version), absent (no valid version).",
       type: "gauge",
       merge: "max",
       read: () => Object.entries(bundle.status().owners).map(([state, value]) => ({ value, labels: { state } })),
     },
     {
       name: "gateway_vault_up",
-      help: "1 while the Vault or OpenBao server of `vault` answers, 0 while its secrets cannot be refreshed; not there without `vault`.",
+      help: "1 if the Vault or OpenBao server of `vault` responds, 0 if its secrets cannot be refreshed; absent without `vault`.",
       type: "gauge",
       merge: "min",
       *read() {
@@ -77,7 +77,7 @@ export function bundleSeries(bundle: Pick<Bundle, "status" | "current">): readon
     },
     {
       name: "gateway_vault_entries",
-      help: "Entries of the Vault or OpenBao server in use, by state: current, late (as it was read last) or unread.",
+      help: "Secrets of the Vault or OpenBao server in use, by state: current, late (last value read) or unread.",
       type: "gauge",
       merge: "max",
       *read() {

@@ -175,7 +175,7 @@ function createAnswers(
     if (request.headers.host === undefined) return json(400, { error: "host" }, { connection: "close" });
     if (!anyHost && !isOurName) return json(421, { error: "host" });
     if (certificateMissing && !isOpen)
-      return json(403, { error: "certificate", message: "a client certificate is needed that this gateway trusts" });
+      return json(403, { error: "certificate", message: "a client certificate that this gateway trusts is required" });
     // Before the path is looked up: without the token no caller learns which paths exist.
     const refusal = isOpen ? undefined : tokenRefusal;
     if (refusal) return tokenRefused(refusal);
@@ -184,7 +184,7 @@ function createAnswers(
     if (caller?.rights && !isOpen && endpoint?.forWorkloads !== true)
       return json(403, {
         error: "token",
-        message: "the token of a platform makes publish tokens and does nothing else",
+        message: "the token of a platform can only issue publish tokens",
       });
     if (endpoint) {
       try {
@@ -201,7 +201,8 @@ function createAnswers(
         return { status: 200, type: "text/plain; charset=utf-8", body: "ok\n" };
       case "/readyz": {
         const needsStore = storeRequired(request.url ?? "");
-        if (needsStore === undefined) return json(400, { error: "query", message: 'say "store=required", or nothing' });
+        if (needsStore === undefined)
+          return json(400, { error: "query", message: 'the query must be "store=required" or empty' });
         const readiness = await pages.readiness();
         const ready = readiness.ready && !(needsStore && readiness.store !== "ok");
         return json(ready ? 200 : 503, { ...readiness, ready });

@@ -74,7 +74,7 @@ export function createMcpOperations(): McpOperations {
     },
     series: {
       name: "mcp_server_operation_duration_seconds",
-      help: "Requests and notifications of MCP clients, from the first byte to the end of the answer, as OpenTelemetry's conventions for MCP have them.",
+      help: "Duration of requests and notifications of MCP clients, from the first byte to the end of the response (OpenTelemetry conventions for MCP).",
       type: "histogram",
       *read() {
         for (const { sets: own, rest } of routes.values()) {

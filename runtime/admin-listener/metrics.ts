@@ -102,24 +102,24 @@ export function createMetrics(): Metrics {
   // Not by name: a position in one route's policy means nothing for another route.
   const shadows = createCounter<"candidate" | "outcome" | "flip">({
     name: "gateway_shadow_decisions_total",
-    help: "What candidates in shadow would have decided, by kind of candidate, outcome, and what enforcing it would change.",
+    help: "Decisions of shadow policies, by kind, outcome, and the change that enforcing them would cause.",
   });
   const unanswered = createCounter<"by">({
     name: "gateway_requests_unanswered_total",
-    help: "Requests whose connection closed before anything of an answer was sent, by who closed it: client, gateway.",
+    help: "Requests whose connection closed before the response started, by who closed it: client, gateway.",
   });
   const signOuts = createCounter<"kind" | "result">({
     name: "gateway_sign_outs_total",
-    help: "Sign-outs by kind (page: by the person, back-channel, global-revocation: by an issuer) and result: ok, refused, unavailable (nothing ended, to be sent again), local (ended here; the provider could not be reached to end its session).",
+    help: "Sign-outs by kind (page: by the user; back-channel, global-revocation: by an issuer) and result: ok, refused, unavailable (nothing ended, must be repeated), local (ended here; the provider's session could not be ended).",
   });
   const groupsOmitted = createCounter<"why">({
     name: "gateway_assertion_groups_omitted_total",
-    help: "Signed identity headers made without the user's groups (`groups_omitted`), by why: too-many (more than 8 KiB), unknown (the identity provider left them out).",
+    help: "Signed identity headers without the user's groups (`groups_omitted`), by reason: too-many (more than 8 KiB), unknown (omitted by the identity provider).",
   });
   for (const why of ["too-many", "unknown"] as const) groupsOmitted.add({ why }, 0);
   const refreshes = createCounter<"token" | "result">({
     name: "gateway_token_refreshes_total",
-    help: "Questions to token endpoints for fresh tokens, by whose (identity: the identity provider's, upstream: Internal Tokens) and result (unconfirmed: a user's access ended after `unconfirmed_user_limit`; outage: refusals of many users that ended no access).",
+    help: "Token refreshes by kind (identity: identity provider; upstream: upstream OAuth) and result (unconfirmed: the user's access ended after `unconfirmed_user_limit`; outage: many users rejected, no access ended).",
   });
   const operations = createMcpOperations();
 
@@ -190,7 +190,7 @@ function* ownSeries(counted: Counted, shadows: Series, others: readonly Series[]
   const { routes, durations, allowReasons, denyReasons, refusals } = counted;
   yield {
     name: "gateway_requests_total",
-    help: "Requests answered by an upstream, by route and class of status; cut: the answer was not completed.",
+    help: "Requests with an upstream response, by route and status class; cut: the response was incomplete.",
     type: "counter",
     *read() {
       for (const [route, counts] of routes) {
@@ -202,7 +202,7 @@ function* ownSeries(counted: Counted, shadows: Series, others: readonly Series[]
   };
   yield {
     name: "gateway_upstream_duration_seconds",
-    help: "From sending a request to an upstream until its answer was complete, by kind of route.",
+    help: "Time from sending a request to an upstream until its response is complete, by kind of route.",
     type: "histogram",
     *read() {
       for (const [kind, timed] of durations) yield* histogram(kind, timed, BUCKETS_MS);
@@ -210,7 +210,7 @@ function* ownSeries(counted: Counted, shadows: Series, others: readonly Series[]
   };
   yield {
     name: "gateway_upstream_failures_total",
-    help: "Requests sent to an upstream that gave no whole answer, by route and reason; those sent again count each time.",
+    help: "Requests to an upstream without a complete response, by route and reason; each retry counts.",
     type: "counter",
     *read() {
       for (const [route, { failures }] of routes) {
@@ -229,7 +229,7 @@ function* ownSeries(counted: Counted, shadows: Series, others: readonly Series[]
   };
   yield {
     name: "gateway_decision_reasons_total",
-    help: "Reasons of policy decisions: why allowed, or why not. A decision may have several.",
+    help: "Reasons of policy decisions, allowed or denied. A decision can have several.",
     type: "counter",
     *read() {
       for (const [reason, value] of allowReasons) yield { value, labels: { allow: "true", reason } };
@@ -249,7 +249,7 @@ function* ownSeries(counted: Counted, shadows: Series, others: readonly Series[]
   };
   yield {
     name: "gateway_requests_refused_total",
-    help: "Requests refused before a route was looked for, by reason.",
+    help: "Requests rejected before route matching, by reason.",
     type: "counter",
     *read() {
       for (const [reason, value] of refusals) yield { value, labels: { reason } };
@@ -258,7 +258,7 @@ function* ownSeries(counted: Counted, shadows: Series, others: readonly Series[]
   yield* others;
   yield {
     name: "gateway_open_streams",
-    help: "Answers held open: event streams and bodies of unknown end.",
+    help: "Open responses: event streams and bodies of unknown length.",
     type: "gauge",
     read: () => [{ value: counted.openStreams }],
   };

@@ -7,7 +7,7 @@ import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
 export function approvalSeries(counts: ReadonlyMap<string, number>): Series {
   return {
     name: "gateway_approvals_total",
-    help: "Approvals of tool calls: asked for, approved, refused, and used up by a call.",
+    help: "Approvals of tool calls: requested, approved, refused, used by a call.",
     type: "counter",
     read: () => [...counts].map(([event, value]) => ({ value, labels: { event } })),
   };
@@ -25,7 +25,7 @@ interface LimitCounts {
 export function limitSeries(counts: () => Iterable<LimitCounts>): Series {
   return {
     name: "gateway_rate_limited_total",
-    help: "Requests under rate limits, by route, limit and result: limited (429), unavailable (503: the store is away), alone (let pass by this process's own count while the store is away).",
+    help: "Requests subject to rate limits, by route, limit and result: limited (429), unavailable (503: no store), alone (passed by this process's own count while the store is unavailable).",
     type: "counter",
     *read() {
       for (const { route, limit, limited, unavailable, alone } of counts()) {
@@ -43,7 +43,7 @@ export function traceSeries(
 ): Series {
   return {
     name: "gateway_trace_spans_total",
-    help: "Spans, by result: exported, dropped because the queue was full, failed because the receiver did not take them.",
+    help: "Spans by result: exported, dropped (queue full), failed (not accepted by the destination).",
     type: "counter",
     read: () => Object.entries(counts()).map(([result, value]) => ({ value, labels: { result } })),
   };
@@ -54,7 +54,7 @@ export function webhookSeries(webhook: Pick<Webhook, "counts" | "status">): read
   return [
     {
       name: "gateway_webhook_events_total",
-      help: "Events of the webhook by result: sent was taken by the receiver, failed is an attempt that was not, given-up was not taken within a day, dropped was over a bound.",
+      help: "Webhook events by result: sent (accepted), failed (attempt not accepted), given-up (not accepted within 24 hours), dropped (queue full).",
       type: "counter",
       *read() {
         for (const { event, result, value } of webhook.counts()) yield { value, labels: { event, result } };
@@ -62,7 +62,7 @@ export function webhookSeries(webhook: Pick<Webhook, "counts" | "status">): read
     },
     {
       name: "gateway_webhook_waiting",
-      help: "Events that wait to be sent, as this process saw them last.",
+      help: "Webhook events waiting to be sent, as last seen by this process.",
       type: "gauge",
       merge: "max",
       read: () => [{ value: webhook.status().waiting }],
@@ -77,7 +77,7 @@ export function upstreamSeries(upstreams: () => readonly UpstreamStatus[]): read
   return [
     {
       name: "gateway_upstream_healthy",
-      help: "1 while an upstream of a route takes requests, 0 while it failed its health checks, was left out or could not be reached.",
+      help: "1 if an upstream of a route accepts requests, 0 if it fails health checks, is ejected or is unreachable.",
       type: "gauge",
       merge: "min",
       *read() {
@@ -87,7 +87,7 @@ export function upstreamSeries(upstreams: () => readonly UpstreamStatus[]): read
     },
     {
       name: "gateway_upstream_ejections_total",
-      help: "How often an upstream was left out because of its answers.",
+      help: "Ejections of an upstream because of its responses.",
       type: "counter",
       *read() {
         for (const { route, upstream, ejections } of upstreams())

@@ -30,7 +30,7 @@ export interface FaultReports extends Closable {
 export function reportFaults(log: Log): FaultReports {
   const faults = createCounter<"scope">({
     name: "gateway_faults_total",
-    help: "Mistakes of the gateway itself, by what ended: request (that one, or its connection), task (nothing, it goes on), process (it drains and ends).",
+    help: "Errors in the gateway itself, by effect: request (the request or its connection failed), task (none: the task runs again), process (it drains and exits).",
   });
   // From the start: a counter that appears with its first count shows no increase.
   for (const scope of ["request", "task", "process"] as const) faults.add({ scope }, 0);

@@ -14,7 +14,7 @@ import { type Laggard, withoutRefusal } from "../bundle/liveness.ts";
 import type { Publishing } from "../bundle/publication.ts";
 import type { PublishOutcome, Validated } from "../bundle/publisher.ts";
 
-const NOT_IN_FORCE = "the newest configuration is not in force; the gateway's operator can say why";
+const NOT_IN_FORCE = "the newest configuration is not active; ask the gateway's operator for the reason";
 
 export function publishScope(entry: string): PublishScope {
   return { entry, covers: (owner) => matchesOwner(entry, owner) };
@@ -22,7 +22,7 @@ export function publishScope(entry: string): PublishScope {
 
 /** The response for everything outside the token's scope. */
 export function outsideScope({ entry }: PublishScope): AdminReply {
-  return json(403, { error: "owner", message: `this token is for the slice of owner "${entry}" and nothing else` });
+  return json(403, { error: "owner", message: `this token is only valid for the slice of owner "${entry}"` });
 }
 
 /** The part of `/status` for publishers. @param status of one process, or of several together */
@@ -80,5 +80,5 @@ export function callerOf({ scope, token, headers }: Pick<AdminRequest, "scope" |
 
 function tokenName(scope: PublishScope | undefined, token: string | undefined): string {
   if (scope === undefined) return "admin_token";
-  return token === undefined ? `publish token for minutes of ${scope.entry}` : `publish_token of ${scope.entry}`;
+  return token === undefined ? `short-lived publish token of ${scope.entry}` : `publish_token of ${scope.entry}`;
 }

@@ -32,7 +32,7 @@ export function publishTokenEndpoint(
     async answer(request) {
       const { token, rights = [], scope, path, method } = request;
       if (token === undefined && rights.length === 0)
-        return json(403, { error: "token", message: "a token for minutes makes no other ones" });
+        return json(403, { error: "token", message: "a short-lived token cannot issue tokens" });
       const isCovered = (owner: string): boolean => scope?.covers(owner) ?? true;
       try {
         if (path === TOKENS) return method === "POST" ? await mint(request) : notAllowed("POST");
@@ -69,7 +69,7 @@ export function publishTokenEndpoint(
     if (by === undefined) return json(403, { error: "owner", message: "this token is for other owners" });
     const minted = await tokens.mint({ ...mintRequest, by });
     if (!minted) {
-      const message = `this token has minted ${MOST_MINTED} that have not ended: end those that no run needs`;
+      const message = `${MOST_MINTED} tokens issued with this token are active: delete unused tokens`;
       return json(429, { error: "too-many", message });
     }
     log.info({ owner: minted.owner, id: minted.id, seconds: mintRequest.lifetimeSeconds }, "publish token issued");
@@ -80,7 +80,7 @@ export function publishTokenEndpoint(
 }
 
 function endText({ expiresAt }: MintedToken): string {
-  return `good until ${new Date(expiresAt * 1000).toISOString()}`;
+  return `valid until ${new Date(expiresAt * 1000).toISOString()}`;
 }
 
 const RETRY = { "retry-after": "1" };

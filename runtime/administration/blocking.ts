@@ -39,7 +39,7 @@ export function readTarget(kind: string, name: string, route: string | undefined
     if (key !== undefined && !/^[^/]+\/./.test(key))
       throw wrong("route", `is ${JSON.stringify(key)}, must be a route's key, "<owner>/<name>"`);
   }
-  if (route !== undefined && kind !== "tool") throw wrong("--route", "is for tools alone");
+  if (route !== undefined && kind !== "tool") throw wrong("--route", "is only for tools");
   return { kind: known, name, ...(route === undefined ? {} : { route }) };
 }
 
@@ -140,5 +140,5 @@ export function textOf({ kind, name, route }: BlockTarget): string {
 }
 
 function wrong(what: string, text: string): GatewayError {
-  return new GatewayError("commands.block", `Cannot read what to block: ${what} ${text}`);
+  return new GatewayError("commands.block", `Cannot create block: ${what} ${text}`);
 }

@@ -25,7 +25,7 @@ const MAX_REASON = 1000;
 export function startTellingBehind(deps: TellBehindDeps): Closable {
   let looking = Promise.resolve();
   const timer = setInterval(
-    task("the look at processes that lag", () => (looking = check())),
+    task("check for lagging processes", () => (looking = check())),
     LOOK_EVERY_MS,
   );
   timer.unref();

@@ -21,7 +21,7 @@ const MAX_NAMES = 10;
 
 export function startTellingEnding(shown: ShownCertificates, notify: Notify, clock: Clock): Closable {
   const check = (): void => tellEnding(shown, notify, clock);
-  const timer = setInterval(task("the look at certificates that end", check), LOOK_EVERY_MS);
+  const timer = setInterval(task("check for expiring certificates", check), LOOK_EVERY_MS);
   timer.unref();
   check();
   return { close: async () => clearInterval(timer) };

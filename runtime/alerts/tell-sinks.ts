@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 10_000;
 const AWAY_MS = 60_000;
 
 export function startTellingSinks(thread: Pick<RecordsOfThread, "status">, notify: Notify, clock: Clock): Closable {
-  const timer = setInterval(task("the look at record sinks", tellSinks(thread, notify, clock)), LOOK_EVERY_MS);
+  const timer = setInterval(task("check of record sinks", tellSinks(thread, notify, clock)), LOOK_EVERY_MS);
   timer.unref();
   return { close: async () => clearInterval(timer) };
 }

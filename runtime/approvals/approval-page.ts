@@ -164,7 +164,7 @@ function formName(id: string): string {
 }
 
 function respondNothing(exchange: Exchange): void {
-  respondError(exchange, 404, { code: "not-found", message: "Approvals are given on the host of sign-in pages" });
+  respondError(exchange, 404, { code: "not-found", message: "Approvals are on the host of the sign-in pages" });
 }
 
 /** Also for unknown IDs: the address reveals nothing to users who cannot approve. */
@@ -172,7 +172,7 @@ function respondEnded(exchange: Exchange): void {
   respondError(exchange, 404, {
     code: "approval.ended",
     message:
-      "There is nothing to decide here for you: it was decided already, took too long, ended with the access of who asked, or is for others to decide.",
+      "No call is pending for you: it was already decided, expired, ended with the requester's access, or needs other approvers.",
     links: [{ href: "/.gateway/", text: "See your page" }],
   });
 }
@@ -180,6 +180,6 @@ function respondEnded(exchange: Exchange): void {
 function respondNotYours(exchange: Exchange): void {
   respondError(exchange, 403, {
     code: "approval.not-yours",
-    message: "Somebody else has to approve this call.",
+    message: "Another user must approve this call.",
   });
 }

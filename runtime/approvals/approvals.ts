@@ -100,7 +100,7 @@ class StoredApprovals implements Approvals {
   async ask(call: AskedCall): Promise<ApprovalState> {
     const { principal, approvers, given } = call;
     // Only a person can confirm, and only what a person can read.
-    if (approvers.length === 0 && parseUserId(principal.user.id)?.kind !== "person") return { state: "nobody" };
+    if (approvers.length === 0 && parseUserId(principal.user.id)?.kind !== "person") return { state: "no-approver" };
     if (given.length > MAX_GIVEN || call.tool.length > MAX_TOOL || call.route.query.length > MAX_QUERY)
       return { state: "too-long" };
     try {

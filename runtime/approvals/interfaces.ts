@@ -34,10 +34,10 @@ export type ApprovalState =
     }
   | { readonly state: "refused"; readonly id: string; readonly by: string }
   /**
-   * nobody: a service account cannot confirm its own call. too-many: too many pending calls. too-long: too long to
+   * no-approver: a service account cannot confirm its own call. too-many: too many pending calls. too-long: too long to
    * review.
    */
-  | { readonly state: "nobody" | "too-many" | "too-long" | "unavailable" };
+  | { readonly state: "no-approver" | "too-many" | "too-long" | "unavailable" };
 
 /** Events in the life of an approval, for metrics. */
 export const APPROVAL_EVENTS = ["asked", "approved", "refused", "used"] as const;

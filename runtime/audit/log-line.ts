@@ -43,16 +43,16 @@ export function readLogLine(bytes: Buffer): LogLine {
   try {
     value = JSON.parse(text.startsWith("\ufeff") ? text.slice(1) : text);
   } catch {
-    return { kind: "broken", problem: "it is no whole JSON" };
+    return { kind: "broken", problem: "it is not complete JSON" };
   }
   if (!isRecord(value)) return TEXT;
   const repeated = repeatedNames(text, value);
   const isClaimed = repeated.isService || value["service"] === SERVICE;
   const isText = !text.includes("\ufffd") || isUtf8(bytes);
-  if (!isClaimed) return isText ? { kind: "json", value } : { kind: "broken", problem: "it is no UTF-8" };
+  if (!isClaimed) return isText ? { kind: "json", value } : { kind: "broken", problem: "it is not UTF-8" };
   const message = typeof value["message"] === "string" ? value["message"] : "";
   if (isText && repeated.first === undefined) return { kind: "record", message, value };
-  return { kind: "record", message, value, problem: isText ? repeatedProblem(repeated.first) : "it is no UTF-8" };
+  return { kind: "record", message, value, problem: isText ? repeatedProblem(repeated.first) : "it is not UTF-8" };
 }
 
 interface Repeated {

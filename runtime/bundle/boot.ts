@@ -56,7 +56,12 @@ export async function readBoot(path: string, options: BootOptions = { env: proce
   if (boot && !isBad) return resolveBoot(boot, options);
   const all = [...problems, ...unread, ...loadSlices(sources).problems];
   if (!file && problems.length === 0) {
-    all.push({ severity: "error", file: path, path: [], message: "has no boot file, must have a gateway.yaml" });
+    all.push({
+      severity: "error",
+      file: path,
+      path: [],
+      message: "has no main configuration file, must have a gateway.yaml",
+    });
   }
   throw new GatewayError("config.invalid", all.map(formatProblem).join("\n"));
 }
@@ -134,7 +139,10 @@ async function sealingOf(doc: BootDoc, needs: SecretNeeds, deps: SecretDeps): Pr
   const source = {
     resolve: (ref: string) => secrets.resolve(ref),
     open: () => {
-      throw new GatewayError("config.secret", 'Cannot read a sealed "shared_secret": it is what opens sealed secrets');
+      throw new GatewayError(
+        "config.secret",
+        'Cannot use a sealed "shared_secret": it is needed to decrypt sealed secrets',
+      );
     },
   };
   const written = ["shared_secret", "previous_shared_secret"].flatMap((name) => secretValues(doc, name, source));

@@ -103,7 +103,7 @@ export function livenessOf(
 
 /** Why a process can be a laggard for minutes, and when that ends. */
 const NO_HEARTBEAT =
-  ", without a heartbeat: it is gone, or cut off from the store and serves that; no longer counted 5 minutes after its last heartbeat";
+  ", without a heartbeat: it stopped, or it cannot reach the store and still serves this; ignored 5 minutes after its last heartbeat";
 
 export function isBehind(
   { published, degraded = [] }: PresenceRow,

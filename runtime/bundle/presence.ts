@@ -119,7 +119,7 @@ export async function startPresence({ store, id, bundle, secrets, clock, log }: 
   let queued = false;
   let beats = 0;
   const unsubscribe = bundle.onReport(() => void beat());
-  const timer = setInterval(task("the sign of life", beat), BEAT_EVERY_MS);
+  const timer = setInterval(task("heartbeat", beat), BEAT_EVERY_MS);
   timer.unref();
   await beat();
   await removeEnded();

@@ -215,7 +215,7 @@ export function planRollback(publication: Publication, { owner, to }: RollbackRe
   }
   const last = Math.max(...affected.map(({ versions }) => versions.at(-1)?.generation ?? 0));
   const target = to ?? last - 1;
-  if (!Number.isSafeInteger(target) || target < 0) return refused(`generation ${target} is no generation`);
+  if (!Number.isSafeInteger(target) || target < 0) return refused(`generation ${target} is not valid`);
   if (target >= publication.generation) {
     return refused(`generation ${target} is not before the current one, which is ${publication.generation}`);
   }
@@ -224,7 +224,7 @@ export function planRollback(publication: Publication, { owner, to }: RollbackRe
     const then = versions.findLast(({ generation }) => generation <= target);
     if (!then && trimmed) {
       const oldest = versions[0]?.generation ?? 0;
-      return refused(`the slice of owner "${each}" is kept from generation ${oldest} on`);
+      return refused(`the slice of owner "${each}" is stored only from generation ${oldest} on`);
     }
     changes.set(each, then?.digest ?? null);
   }

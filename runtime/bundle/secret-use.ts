@@ -49,7 +49,7 @@ export async function startSecretUse({ store, ids, clock, log }: SecretUseDeps):
   let writing = write();
   await writing;
   const timer = setInterval(
-    task("the note of which secret is in use", () => (writing = writing.then(write))),
+    task("record of the secret in use", () => (writing = writing.then(write))),
     USE_EVERY_SECONDS * 1000,
   );
   timer.unref();

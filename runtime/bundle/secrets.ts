@@ -94,7 +94,7 @@ function stateOf(result: Found): readonly unknown[] {
 
 function valueOf(result: Found | undefined, name: string): string {
   if (result && "value" in result) return result.value;
-  const { failure, cause } = result ?? { failure: "nobody asked for it in time" };
+  const { failure, cause } = result ?? { failure: "it was not requested in time" };
   throw new GatewayError("config.secret", `Cannot read ${name}: ${failure}`, { cause });
 }
 
@@ -102,10 +102,7 @@ async function readFromServer(refs: readonly string[], deps: SecretDeps): Promis
   // Also without references: the server client then drops earlier ones.
   if (deps.vault) return deps.vault.read(refs, deps.again);
   return new Map(
-    refs.map((ref) => [
-      ref,
-      { failure: 'this process began without "vault" in the boot file, where the server is named' },
-    ]),
+    refs.map((ref) => [ref, { failure: 'this process started without "vault" in the main configuration file' }]),
   );
 }
 
@@ -145,11 +142,11 @@ export async function secretDirectories(refs: readonly string[]): Promise<readon
 }
 
 async function openSealed(sealed: string, sealing: Sealing | undefined): Promise<Found> {
-  if (!sealing) return { failure: 'this gateway has no "shared_secret", from which the key to it is made' };
+  if (!sealing) return { failure: 'this gateway has no "shared_secret", which is needed to decrypt it' };
   try {
     return { value: await sealing.open(sealed) };
   } catch (error) {
-    return { failure: "it was not sealed to this gateway's key, or was changed", cause: error };
+    return { failure: "it was not sealed to this gateway's key, or was modified", cause: error };
   }
 }
 

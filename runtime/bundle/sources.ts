@@ -127,7 +127,8 @@ async function list(path: string, mayBoot: boolean): Promise<Listing> {
   directories.add(names ? path : dirname(path));
   const candidates = names?.filter((name) => SLICE_NAME.test(name)).sort() ?? [];
   const boots = mayBoot ? candidates.filter((name) => BOOT_NAME.test(name)) : [];
-  if (boots.length > 1) problems.push(problem(path, `has ${boots.join(" and ")}, must have one boot file`));
+  if (boots.length > 1)
+    problems.push(problem(path, `has ${boots.join(" and ")}, must have one main configuration file`));
   if (names) for (const name of candidates) await add(join(path, name), boots[0] === name);
   else if (problems.length === 0) await add(path, mayBoot);
   // Two files exchanged for equal ones differ in inode and change time.

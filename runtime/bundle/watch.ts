@@ -38,7 +38,7 @@ export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryM
   let timer: NodeJS.Timeout | undefined;
   let busySinceMs: number | undefined;
   let closed = false;
-  const poll = setInterval(task("the look at configuration files", onHint), pollEveryMs);
+  const poll = setInterval(task("check of configuration files", onHint), pollEveryMs);
   poll.unref();
 
   return {
@@ -89,7 +89,7 @@ export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryM
     if (timer && now - busySinceMs > quietMs * MOST_QUIET_PERIODS) return;
     clearTimeout(timer);
     timer = setTimeout(
-      task("the look at configuration files", () => {
+      task("check of configuration files", () => {
         timer = undefined;
         busySinceMs = undefined;
         onHint();

@@ -73,7 +73,7 @@ export function createAllowance({ store, ...deps }: { readonly store: Store; rea
     async spend(directory, kind, make) {
       const max = directory.max[kind];
       if (!(await take(resourcePrefix(kind, directory.name), max)))
-        throw new ScimRefusal(403, `There are as many ${kind}s as there may be: "max_${kind}s" is ${max}`);
+        throw new ScimRefusal(403, `The limit of ${kind}s is reached: "max_${kind}s" is ${max}`);
       try {
         return await make();
       } catch (error) {

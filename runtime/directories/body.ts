@@ -22,10 +22,10 @@ export async function readJson(exchange: Exchange, maxBytes: number): Promise<un
   const body = await readBody(exchange, maxBytes);
   if (!body.ok) {
     if (body.reason === "too-large") throw new ScimRefusal(413, `The body has more than ${maxBytes} bytes`);
-    throw new ScimRefusal(400, "The body did not come to its end", "invalidSyntax");
+    throw new ScimRefusal(400, "The body is incomplete", "invalidSyntax");
   }
   const value = parseForeignJson(body.bytes);
-  if (value === undefined) throw new ScimRefusal(400, "The body is no JSON", "invalidSyntax");
+  if (value === undefined) throw new ScimRefusal(400, "The body is not JSON", "invalidSyntax");
   return value;
 }
 

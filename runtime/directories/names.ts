@@ -45,7 +45,7 @@ export function createNames(
         if (stored?.value.id === id) return false;
         if (stored) {
           if (await isHeldBy(name, stored.value.id))
-            throw new ScimRefusal(409, `"${name.attribute}" is another's already`, "uniqueness");
+            throw new ScimRefusal(409, `"${name.attribute}" belongs to another resource`, "uniqueness");
           if (clock.now() - stored.value.at < ABANDONED_MS) throw busy(name);
         }
         const value: NameRecord = { id, at: clock.now() };
@@ -78,5 +78,5 @@ export function createNames(
 }
 
 function busy({ attribute }: NameOf): ScimRefusal {
-  return new ScimRefusal(503, `"${attribute}" is being given to another`);
+  return new ScimRefusal(503, `"${attribute}" is being assigned to another resource`);
 }

@@ -13,7 +13,7 @@ const MAX_SERIES = 1_000;
 export function certificateSeries(ends: () => readonly CertificateReport[]): Series {
   return {
     name: "gateway_certificate_expiry_timestamp_seconds",
-    help: "When a certificate that the listeners show expires (seconds since 1970), by listener, its first name, and the owner whose slice brought it.",
+    help: "Expiry time of each listener certificate (seconds since 1970), by listener, first name and the owner whose slice contains it.",
     type: "gauge",
     merge: "min",
     read() {

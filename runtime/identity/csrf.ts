@@ -72,7 +72,7 @@ export function refuseScript(exchange: Exchange): boolean {
   if (isNavigation(exchange)) return false;
   respondError(exchange, 403, {
     code: "page.not-a-window",
-    message: "This page is shown in a window of its own, and not given to scripts and frames.",
+    message: "This page opens only in its own window, not in scripts or frames.",
   });
   return true;
 }

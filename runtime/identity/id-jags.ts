@@ -57,7 +57,7 @@ export function createIdJags(deps: IdJagsDeps): IdJags {
           return { ok: false, reason: "unavailable", detail: "the user's ID token cannot be renewed now" };
         subject = await read(userId);
         if (!subject || !lasts(subject))
-          return { ok: false, reason: "sign-in", detail: "the user's ID token has ended, and was not renewed" };
+          return { ok: false, reason: "sign-in", detail: "the user's ID token expired, and was not renewed" };
       }
       return requestIdJag(deps, subject.settings, subject.idToken, idJagRequest);
     },

@@ -22,9 +22,9 @@ export function readTimes(
 ): TimesResult {
   if (!isTime(exp) || !isTime(iat)) return bad("exp or iat is missing");
   if (exp <= now - endSkewSeconds) return bad("expired");
-  if (iat > now + CLOCK_SKEW_SECONDS) return bad("iat lies ahead");
-  if (nbf !== undefined && (!isTime(nbf) || nbf > now + CLOCK_SKEW_SECONDS)) return bad("nbf lies ahead");
-  if (exp - iat > maxAgeSeconds) return bad("good for longer than max_assertion_age");
+  if (iat > now + CLOCK_SKEW_SECONDS) return bad("iat is in the future");
+  if (nbf !== undefined && (!isTime(nbf) || nbf > now + CLOCK_SKEW_SECONDS)) return bad("nbf is in the future");
+  if (exp - iat > maxAgeSeconds) return bad("valid for longer than max_assertion_age");
   return { ok: true, exp, iat };
 }
 

@@ -142,15 +142,15 @@ async function check(token: string, find: FindKey, algorithms: readonly string[]
   // The header alone decides nothing: "none" and HMACs are never allowed, and embedded keys and URLs are ignored.
   const { payload, header } = await verifyCompactJws(token, find, algorithms);
   const claims = parseForeignJson(payload);
-  if (claims === undefined) return { ok: false, reason: "bad", detail: "its claims are no JSON" };
-  if (!isRecord(claims)) return { ok: false, reason: "bad", detail: "its claims are no object" };
+  if (claims === undefined) return { ok: false, reason: "bad", detail: "its claims are not JSON" };
+  if (!isRecord(claims)) return { ok: false, reason: "bad", detail: "its claims are not an object" };
   return { ok: true, header, claims };
 }
 
 function bad(error: unknown): SignatureResult {
   // Trying several keys would let the caller choose how much work one assertion causes.
   if (error instanceof errors.JWKSMultipleMatchingKeys)
-    return { ok: false, reason: "bad", detail: "several keys fit, must name one by kid" };
+    return { ok: false, reason: "bad", detail: "several keys match, must name one by kid" };
   const detail = error instanceof errors.JOSEError ? `${error.code} ${error.message}` : "not a JWS of a usable key";
   return { ok: false, reason: "bad", detail };
 }

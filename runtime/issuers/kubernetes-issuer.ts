@@ -68,7 +68,7 @@ export function createKubernetesIssuer(wallClock: Clock, mount: KubernetesMount 
     async readKeys(host) {
       const { KUBERNETES_SERVICE_HOST: name, KUBERNETES_SERVICE_PORT: port = "443" } = mount.env;
       const server = host ?? (name === undefined ? undefined : `${name.includes(":") ? `[${name}]` : name}:${port}`);
-      if (server === undefined) return { ok: false, problem: "this is no pod of a cluster" };
+      if (server === undefined) return { ok: false, problem: "the gateway does not run in a pod" };
       try {
         const [token, ca] = await Promise.all([read("token"), read("ca.crt")]);
         return await ask(`https://${server}/openid/v1/jwks`, token, ca);

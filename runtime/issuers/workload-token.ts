@@ -60,7 +60,7 @@ export async function verifyWorkload(
   const made = workloadUserId(entry.name, subject);
   if (!made.ok) return bad(`sub ${made.problem}`);
   const rules = entry.workloadRules.filter((rule) => matchesClaims(rule.claims, claims));
-  if (rules.length === 0) return bad(`fits no rule of ${entry.name}`);
+  if (rules.length === 0) return bad(`matches no rule of ${entry.name}`);
   return { ok: true, workload: { entry, userId: made.id, rules, expiresAt, hash } };
 }
 
@@ -101,7 +101,7 @@ export async function verifyPlatformToken<Entry extends KeyOwner>(
 
   // For the look-up only: the issuer is not verified yet.
   const entry = await findEntry(keys, entries, claimed.issuer);
-  if (!entry) return bad("iss is no issuer with the use workload here");
+  if (!entry) return bad("iss is not an issuer with the use workload here");
 
   // One of this issuer's keys must have signed the token.
   const signed = await keys.verify(entry, token);
@@ -149,7 +149,7 @@ function kindProblem(claims: Claims): string | undefined {
 }
 
 function audienceProblem({ aud }: Claims, audiences: readonly string[]): string | undefined {
-  return isOnlyAudience(aud, (each) => audiences.includes(each)) ? undefined : "aud is not ours alone";
+  return isOnlyAudience(aud, (each) => audiences.includes(each)) ? undefined : "aud is not only this gateway";
 }
 
 function bad(detail: string): Extract<WorkloadResult, { ok: false }> {

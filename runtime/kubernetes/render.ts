@@ -27,9 +27,9 @@ export function renderProblems({ problems, ingresses, foreign, tls }: Translatio
   for (const { ingress, hosts, secret } of tls) {
     const names = hosts.length === 0 ? "its hosts" : hosts.join(", ");
     const from = secret === undefined ? "" : `, with the certificate of Secret ${secret}`;
-    lines.push(`Ingress ${ingress}: note: wants TLS for ${names}${from}`);
+    lines.push(`Ingress ${ingress}: note: requests TLS for ${names}${from}`);
   }
-  for (const each of foreign) lines.push(`Ingress ${leftAloneText(each)}: note: is of another class and left alone`);
+  for (const each of foreign) lines.push(`Ingress ${leftAloneText(each)}: note: has another class and is ignored`);
   lines.push(`${served} of ${ingresses.length} Ingresses served`);
   return `${lines.map((line) => visibleText(line)).join("\n")}\n`;
 }

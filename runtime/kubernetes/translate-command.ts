@@ -69,7 +69,7 @@ export async function translateOptions(command: TranslateCommand): Promise<Trans
   const { class: ingressClass, owner, scheme, port, clusterDomain, sealKey, hosts, externalNames } = command;
   if (owner !== undefined && !isOwner(owner)) throw badOption("--owner", owner, OWNER_EXPECTED);
   if (owner !== undefined && !isOwner(ownerOf(owner, "n".repeat(MAX_NAMESPACE_LENGTH)))) {
-    throw badOption("--owner", owner, "must be shorter, so that names of namespaces fit behind it");
+    throw badOption("--owner", owner, "must be shorter, so that namespace names fit after it");
   }
   if (scheme !== undefined && scheme !== "https" && scheme !== "http") {
     throw badOption("--scheme", scheme, 'must be "https" or "http"');

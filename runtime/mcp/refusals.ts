@@ -45,12 +45,12 @@ const REFUSALS = {
   "mcp-unclear-tool-name": {
     status: 400,
     code: INVALID_PARAMS,
-    text: "This tool cannot be called here: a server could read its name as another one that this gateway's rules treat differently. A rule that names it exactly, or another name at the server, helps",
+    text: "This tool cannot be called here: a server could read its name as another one that this gateway's rules treat differently. Name it exactly in a rule, or rename it at the server",
   },
   "mcp-request-state-unknown": {
     status: 400,
     code: INVALID_PARAMS,
-    text: "requestState is not one that this caller was given for this route",
+    text: "requestState was not issued to this caller for this route",
   },
   "mcp-header-mismatch": { status: 400, code: HEADER_MISMATCH, text: "The MCP headers do not match the message" },
   "http-path-ambiguous": {

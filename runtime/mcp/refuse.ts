@@ -85,11 +85,11 @@ export function denialAnswer(
     : byLock !== undefined
       ? LOCK_TEXTS[byLock](lockedWord(message?.facts))
       : isByDevice
-        ? "policy: it asks for a registered device, which MCP clients cannot prove"
+        ? "policy: it requires a registered device, which MCP clients cannot verify"
         : "policy";
   const error = {
     code: ACCESS_DENIED_CODE,
-    message: `${isToolCall ? "Tool call" : "Request"} denied by ${why} (request id ${requestId})`,
+    message: `${isToolCall ? "Tool call" : "Request"} denied by ${why} (request ID ${requestId})`,
     data: { reason, request_id: requestId },
   };
   return isToolCall && readsBody
@@ -114,7 +114,7 @@ export type MissingApproval =
       /** The caller confirms; otherwise another user approves. */
       readonly isByAsker: boolean;
     }
-  | { readonly state: "refused" | "used" | "nobody" | "too-many" | "too-long" | "unavailable" };
+  | { readonly state: "refused" | "used" | "no-approver" | "too-many" | "too-long" | "unavailable" };
 
 /** For a call that policy allows after approval: the client may repeat it. */
 export function approvalAnswer(
@@ -132,7 +132,7 @@ export function approvalAnswer(
     expires_at: new Date(missing.expiresAt * 1000).toISOString(),
     retry: "same arguments",
   };
-  const text = `${said} (request id ${requestId})`;
+  const text = `${said} (request ID ${requestId})`;
   const error = { code: ACCESS_DENIED_CODE, message: text, data: { reason, request_id: requestId, ...details } };
   return message?.kind === "request" && readsBody
     ? { status: 200, headers: HEADERS, body: errorBody(message.id, error) }
@@ -165,32 +165,38 @@ export function inputRequiredAnswer(
 }
 
 function questionParams({ mode, page, tool }: ApprovalQuestion): object {
-  if (mode === "url") return { mode, message: `The call of ${tool} waits for your approval on this page`, url: page };
+  if (mode === "url") return { mode, message: `The call of ${tool} needs your approval on this page`, url: page };
   const schema = { type: "object", properties: { approved: { type: "boolean", title: "I have approved it there" } } };
   return {
     mode,
-    message: `The call of ${tool} waits for your approval. Open ${page} and approve it there, then go on.`,
+    message: `The call of ${tool} needs your approval. Open ${page}, approve it there, then continue.`,
     requestedSchema: schema,
   };
 }
 
 function waitingText({ page, isByAsker }: Extract<MissingApproval, { state: "waiting" }>): string {
-  const who = isByAsker ? "the user opens" : "somebody else who may approve it opens";
-  return `Tool call needs an approval: ${who} ${page} and approves it, then the same call is repeated with the same arguments`;
+  const who = isByAsker ? "the user opens" : "another user who can approve it opens";
+  return `Tool call requires an approval: ${who} ${page} and approves it, then the same call is repeated with the same arguments`;
 }
 
 const WITHOUT_APPROVAL = {
-  refused: ["approval-refused", "Tool call refused: the person who was asked to approve it did not"],
-  used: ["approval-used", "Tool call denied: its approval is good for one call, which was made already"],
-  nobody: ["approval-nobody", "Tool call denied: it needs the confirmation of a person, and its caller is a machine"],
-  "too-many": ["approval-too-many", "Tool call denied: it needs an approval, and too many calls wait for one already"],
+  refused: ["approval-refused", "Tool call refused: its approver rejected it"],
+  used: ["approval-used", "Tool call denied: its approval was for one call, which was already made"],
+  "no-approver": [
+    "approval-nobody",
+    "Tool call denied: it requires confirmation by a user, and its caller is a service account or workload",
+  ],
+  "too-many": [
+    "approval-too-many",
+    "Tool call denied: it requires an approval, and too many calls are already pending",
+  ],
   "too-long": [
     "approval-too-long",
-    "Tool call denied: it needs an approval, and its arguments are too long for anybody to read",
+    "Tool call denied: it requires an approval, and its arguments are too long to review",
   ],
   unavailable: [
     "approval-unavailable",
-    "Tool call denied: it needs an approval, which cannot be looked up at the moment, try again shortly",
+    "Tool call denied: it requires an approval, which cannot be looked up now, try again shortly",
   ],
 } as const satisfies Readonly<
   Record<Exclude<MissingApproval["state"], "waiting">, readonly [reason: string, text: string]>
@@ -212,7 +218,7 @@ export function limitAnswer(
   const what = isToolCall ? "Tool call" : "Request";
   const error = {
     code: RATE_LIMITED_CODE,
-    message: `${what} refused: limit "${limit}" is used up, try again in ${seconds} s (request id ${requestId})`,
+    message: `${what} refused: limit "${limit}" is used up, try again in ${seconds} s (request ID ${requestId})`,
     data: { reason: "rate-limited", limit, retry_after_ms: Math.ceil(retryAfterMs), request_id: requestId },
   };
   const id = message?.kind === "request" ? message.id : undefined;
@@ -237,7 +243,7 @@ export function endedAnswer(
   const outcome = wasSent
     ? "It may have been carried out: check that before you repeat it"
     : "It was not sent to the server";
-  const text = `${what} ended: your access ended while it was in progress. ${outcome} (request id ${requestId})`;
+  const text = `${what} ended: your access ended while it was in progress. ${outcome} (request ID ${requestId})`;
   const data = { reason: "access-ended", may_have_run: wasSent, request_id: requestId };
   const isAnswer = isRequest && readsBody;
   const body = errorBody(isAnswer ? message.id : undefined, { code: ACCESS_DENIED_CODE, message: text, data });
@@ -246,7 +252,7 @@ export function endedAnswer(
 
 /** A call whose token lacks a scope: 403, since clients look for the challenge in its head. */
 export function missingScopeAnswer(needed: readonly string[], requestId: string): WireAnswer {
-  const message = `Tool call denied: its access token lacks a scope that the tool needs (request id ${requestId})`;
+  const message = `Tool call denied: its access token lacks a scope that the tool needs (request ID ${requestId})`;
   const data = { reason: "insufficient-scope", scopes: needed, request_id: requestId };
   return { status: 403, headers: HEADERS, body: errorBody(undefined, { code: ACCESS_DENIED_CODE, message, data }) };
 }

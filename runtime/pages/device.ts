@@ -79,7 +79,7 @@ export function devicePage(parts: DevicePageParts): string {
       }
       ${isFull && html`<p>You have reached the limit of registered devices. Remove one to register another.</p>`}
       <script src="${parts.scriptPath}" defer></script>
-      <p class="link"><a href="/.gateway/">See your devices</a></p>`,
+      <p class="link"><a href="/.gateway/">View your devices</a></p>`,
   });
 }
 
@@ -99,7 +99,7 @@ export function deviceEnrolledPage(parts: {
         <dd><code>${parts.id}</code></dd>
       </dl>
       ${!parts.isApproved && html`<p>Some addresses open only after an administrator has approved the device. Give them this device ID.</p>`}
-      <p class="actions"><a class="button primary" href="/.gateway/">See your devices</a></p>`,
+      <p class="actions"><a class="button primary" href="/.gateway/">View your devices</a></p>`,
   });
 }
 

@@ -20,9 +20,9 @@ export const DEVICE_MATCH_SCHEMA: PolicySchema = {
   additionalProperties: false,
   minProperties: 1,
   properties: {
-    is: { type: "string", minLength: 1, description: "Id of the device." },
+    is: { type: "string", minLength: 1, description: "ID of the device." },
     approved: { type: "boolean", description: "Whether an administrator has approved the device." },
-    type: { enum: DEVICE_TYPES, description: "The type in which the device was registered; `any` leaves it open." },
+    type: { enum: DEVICE_TYPES, description: "Type under which the device was registered; `any` matches all." },
   },
 };
 

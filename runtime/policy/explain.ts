@@ -50,7 +50,7 @@ export function formatExplanation(question: string, { decision, rules }: Explana
   const verdict = decision.approval ? approvalText(decision.approval) : decision.allowed ? "allowed" : "denied";
   const why = decision.allowed ? decision.allowWhyTrue : decision.allowWhyFalse;
   const lines = [`${question}: ${verdict}${why.length === 0 ? "" : ` (${why.join(", ")})`}`];
-  if (!rules.some((rule) => rule.action === "allow")) lines.push("", "no allow rule: nobody may pass");
+  if (!rules.some((rule) => rule.action === "allow")) lines.push("", "no allow rule: all requests are denied");
   for (const rule of rules) {
     lines.push("", `${rule.action}, ${OPERATOR_TEXTS[rule.operator]}: ${rule.outcome}`);
     for (const each of rule.criteria) {
@@ -79,13 +79,13 @@ export function denialDetails(policy: CompiledPolicy, facts: Facts): readonly (r
     );
     return [`${ACTION_TEXTS[action]} ${index + 1}`, `${OPERATOR_TEXTS[operator]}: ${found.join("; ")}`] as const;
   });
-  return [["Reasons", reasons === "" ? "no rule lets anybody in" : reasons], ...lines];
+  return [["Reasons", reasons === "" ? "no allow rule matched" : reasons], ...lines];
 }
 
 function approvalText({ approvers }: ApprovalNeed): string {
   if (approvers.length === 0) return "allowed once the user confirms the call";
   const lists = approvers.map((groups) => groups.map((group) => JSON.stringify(group)).join(" or "));
-  return `allowed once somebody else approves the call who is in ${lists.join(", and in ")}`;
+  return `allowed once another user approves the call: a member of ${lists.join(", and of ")}`;
 }
 
 const ACTION_TEXTS: Readonly<Record<PolicyAction, string>> = {

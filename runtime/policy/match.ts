@@ -47,8 +47,8 @@ const TEXTS_SCHEMA: PolicySchema = { type: "array", items: TEXT_SCHEMA };
 const STRING_DOCS: Readonly<Record<(typeof STRING_OPERATORS)[number], string>> = {
   is: "Equal to this text.",
   not: "Not equal to this text.",
-  contains: "Has this text in it.",
-  starts_with: "Begins with this text.",
+  contains: "Contains this text.",
+  starts_with: "Starts with this text.",
   ends_with: "Ends with this text.",
   in: "Equal to one of these texts.",
   not_in: "Equal to none of these texts.",
@@ -150,7 +150,7 @@ function parseElement(
   if (!takesScalars || (typeof value !== "number" && typeof value !== "boolean")) return undefined;
   if (typeof value === "boolean" || isExactNumber(value)) return { text: String(value) };
   // It was rounded during parsing, so it equals neighboring numbers.
-  report(path, `is ${describe(value)}, which programs do not read alike, must be text`);
+  report(path, `is ${describe(value)}, which programs interpret differently, must be text`);
   return { text: undefined };
 }
 

@@ -37,7 +37,7 @@ export function mayReachSomething(policy: Pick<PolicyTree, "allow" | "deny">, us
  * @param name as the criterion `idp` has it
  */
 export function mayReachFrom(policy: Pick<PolicyTree, "allow" | "deny">, name: string): boolean {
-  const made = providerUserId(name === FIRST_PROVIDER ? undefined : name, "somebody");
+  const made = providerUserId(name === FIRST_PROVIDER ? undefined : name, "any-user");
   const user = { id: made.ok ? made.id : "", email: "", name: "", groups: [], claims: {} };
   return mayBeAllowed(policy, { user, isAnyOfProvider: true });
 }

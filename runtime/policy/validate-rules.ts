@@ -132,7 +132,7 @@ function ruleProblem(action: PolicyAction, operator: Operator, parts: readonly P
 const NO_EFFECT: Readonly<Record<PolicyAction, string>> = {
   allow: "allows no request",
   deny: "denies nothing",
-  approve: "asks for nothing",
+  approve: "requires no approval",
 };
 
 const NEVER_MATCHES: Readonly<Record<Operator, string>> = {
@@ -250,7 +250,7 @@ function matcherProblem(part: Part): string | undefined {
   }
   const match = part.data as StringMatch;
   if (match.in?.length === 0) return 'can never match: "in" is an empty list, must have at least one text';
-  if (match.not_in?.length === 0) return 'leaves nothing out: "not_in" is an empty list, must have at least one text';
+  if (match.not_in?.length === 0) return 'excludes nothing: "not_in" is an empty list, must have at least one text';
   const texts = possibleTexts(part);
   if (texts && !texts.some((text) => passesAll(text, [part])))
     return "can never match: its operators contradict each other";

@@ -40,7 +40,7 @@ export function announcementReader(
       if (isStream(headers)) {
         // request-headers.ts asks for no coding, and a coded stream could not be read on its way.
         if (isCoded(headers)) {
-          next.refuseAnswer("an event stream with a content coding, although none was asked for");
+          next.refuseAnswer("an event stream with a content coding, although none was requested");
           return;
         }
         events = new EndpointEvents(seal);

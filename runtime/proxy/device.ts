@@ -75,7 +75,7 @@ export function answerDevice(
     ...(details.length > 0 && { details }),
     links: [
       ...(address === undefined ? [] : [{ href: address, text: reasonLink(reason) }]),
-      { href: "/.gateway/", text: "See your devices" },
+      { href: "/.gateway/", text: "View your devices" },
     ],
   });
 }
@@ -86,10 +86,10 @@ function reasonLink(reason: DeviceReason): string {
 
 function messageOf({ kind }: Principal, reason: DeviceReason): string {
   if (kind !== "session")
-    return "This address asks for a registered device. Only a browser can prove one, so programs cannot use this address";
+    return "This address requires a registered device. Only a browser can verify one, so API clients cannot use this address";
   return reason === DEVICE_UNAUTHENTICATED
-    ? "This address needs a device that you registered. Open it in a browser to prove yours"
-    : "You have proven a device, but the policy of this address does not accept it. An administrator may have to approve it first: give them the device's ID";
+    ? "This address requires a device that you registered. Open it in a browser to verify yours"
+    : "Your device is verified, but the policy of this address does not accept it. An administrator may have to approve it first: send them the device's ID";
 }
 
 /** The device type that a policy requires, if it requires only one. */

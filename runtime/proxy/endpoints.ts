@@ -58,7 +58,7 @@ export function createEndpointFinder(deps: {
       const allowed = allowedMethods(active, cors);
       if (cors && exchange.method === "OPTIONS") answerEndpointPreflight(exchange, allowed);
       else
-        respondError(exchange, 405, { code: "endpoint.method", message: "This address does not take this method" }, [
+        respondError(exchange, 405, { code: "endpoint.method", message: "This address does not accept this method" }, [
           "allow",
           allowed,
         ]);

@@ -56,8 +56,8 @@ function requireClientCertificate(deps: ClientCertificateDeps): Step {
     if (clientCertificate?.isValid === true) return "next";
     const reason = clientCertificate ? "invalid-client-certificate" : "client-certificate-required";
     const message = clientCertificate
-      ? "The certificate of this client is not one that the gateway accepts"
-      : "This address needs a client certificate";
+      ? "The gateway does not accept the certificate of this client"
+      : "This address requires a client certificate";
     return refuse(deps, context, reason, () =>
       // 495: "SSL certificate error", as in nginx and others. No RFC has a status for it.
       respondError(context.exchange, 495, { code: `access.${reason}`, message }),
@@ -78,7 +78,10 @@ function refuseWebSocket(deps: DecideDeps): Step {
     if (isTaken && (origin === undefined || origin === routeOrigin(exchange, prepared))) return "next";
     deps.metrics?.refused("websocket");
     return refuse(deps, context, isTaken ? "origin-not-allowed" : "websocket-not-allowed", () =>
-      respondError(exchange, 403, { code: "websocket.refused", message: "This address takes no WebSocket from here" }),
+      respondError(exchange, 403, {
+        code: "websocket.refused",
+        message: "This address does not accept WebSocket from here",
+      }),
     );
   };
 }

@@ -176,7 +176,7 @@ export function createProxy(proxyDeps: ProxyDeps & { readonly transport?: Transp
     snapshot = next;
     streams.reconsider(next);
     // Later, not between two requests that wait for the swap.
-    setImmediate(task("the end of connections that no route asks for", () => spreadWork.add(endConnections(next))));
+    setImmediate(task("end of connections without a route", () => spreadWork.add(endConnections(next))));
   });
 
   return {

@@ -142,7 +142,7 @@ function answerRefused(
       return 401;
     }
     case "forbidden": {
-      const message = `${route.name} does not let you do this with the access you gave`;
+      const message = `${route.name} requires more access than you granted`;
       respondJson(
         exchange,
         403,
@@ -167,7 +167,7 @@ function answerRefused(
         403,
         {
           code: "upstream.not-permitted",
-          message: `Forbidden: the sign-in of your company does not give you access to ${route.name}`,
+          message: `Forbidden: your company's identity provider denies you access to ${route.name}`,
         },
         cors,
       );

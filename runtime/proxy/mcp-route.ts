@@ -125,7 +125,7 @@ export interface MessageDeps {
 export function takeMessage(deps: DecideDeps & ChallengeDeps & { readonly revocations: Revocations }): Step {
   return (context) => {
     const { exchange, inspection } = context;
-    if (inspection === undefined) throw new TypeError("a message that nobody has read");
+    if (inspection === undefined) throw new TypeError("a message that was not read");
     if (!inspection.ok)
       return refuse(deps, context, inspection.reason, () =>
         answerWire(context, refusalAnswer(inspection, exchange.id)),
@@ -190,9 +190,9 @@ export function challengeFor(
  */
 const SESSION_UNKNOWN = {
   "mcp-session-unknown":
-    "Session not found: it has ended, or belongs to another user, or the client was registered anew since; the client must initialize anew",
+    "Session not found: it has ended, belongs to another user, or the client has registered again since; initialize again",
   "mcp-message-address-unknown":
-    "Session not found: its event stream has ended, or belongs to another user, or the client was registered anew since; the client must open the stream anew",
+    "Session not found: its event stream has ended, belongs to another user, or the client has registered again since; open the stream again",
 } as const;
 
 /** 404 makes the client start a new session; 401 would make it sign in again (MCP 2025-11-25, Session Management). */

@@ -97,7 +97,7 @@ function takeProgram(
     respondError(
       context.exchange,
       401,
-      { code: "token.refused", message: "Unauthorized: the token is not good here" },
+      { code: "token.refused", message: "Unauthorized: the token is not valid here" },
       ["www-authenticate", 'Bearer error="invalid_token"'],
     ),
   );

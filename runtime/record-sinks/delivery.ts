@@ -103,7 +103,7 @@ export class Delivery {
       if (this.#setAside.length === 0) return "idle";
       // The rejected ones are the last: they are retried together with later ones.
       this.#giveUpNothing();
-      onAway("it refuses records");
+      onAway("it rejects records");
       return this.#retryMs();
     }
     const { records, lost } = recordsOf(batch, receiver.name);

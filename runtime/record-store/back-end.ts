@@ -60,6 +60,6 @@ export const SCHEMA_VERSION = 2;
 export function newerVersion(version: number): BackEndError {
   return new BackEndError(
     "failed",
-    `its tables have version ${version}, this program knows versions up to ${SCHEMA_VERSION}: update, or name another place`,
+    `its tables have version ${version}, this program knows versions up to ${SCHEMA_VERSION}: update the gateway, or use another database`,
   );
 }

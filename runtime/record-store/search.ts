@@ -170,6 +170,6 @@ function parseCursor(text: string, order: RecordQuery["order"]): { readonly segm
   const [, from, segment = "", id = ""] = /^([no])([0-9a-z]{1,9})\.([0-9a-z]{1,13})$/.exec(text) ?? [];
   const number = parseId(id);
   if (number === undefined || from !== (order === "newest" ? "n" : "o"))
-    throw new GatewayError("records.cursor", "Cannot find records: the cursor is none of this question");
+    throw new GatewayError("records.cursor", "Cannot find records: the cursor belongs to another query");
   return { segment: Number.parseInt(segment, 36), id: number };
 }

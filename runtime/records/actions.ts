@@ -100,7 +100,7 @@ export function startActions(deps: {
     }
   }
 
-  const timer = setInterval(task("the look at actions", look), LOOK_EVERY_MS).unref();
+  const timer = setInterval(task("check of administrative actions", look), LOOK_EVERY_MS).unref();
   const unsubscribe = store.onAppend(ACTIONS_FEED, look);
   look();
   return {

@@ -139,7 +139,7 @@ class ThreadConnection implements RecordThread {
 
   #writeOutcome(outcome: OutcomeInput): void {
     if (this.#isClosed) {
-      const text = "Cannot write what became of a request: the writer is closed";
+      const text = "Cannot write the outcome of a request: the writer is closed";
       this.#deps.onError(new GatewayError("record.lost", text), 0);
       return;
     }

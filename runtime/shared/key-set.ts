@@ -100,7 +100,7 @@ function keyProblem(key: Key): string | undefined {
     bytes === undefined
       ? decode(key["x"])?.length === ED25519_BYTES
       : decode(key["x"])?.length === bytes && decode(key["y"])?.length === bytes;
-  return isComplete && canBeRead(publicMembers(key)) ? undefined : `is no point of the curve ${String(crv)}`;
+  return isComplete && canBeRead(publicMembers(key)) ? undefined : `is not a point of the curve ${String(crv)}`;
 }
 
 function rsaProblem({ n, e }: Key): string | undefined {

@@ -55,7 +55,8 @@ export type UserIdResult =
 export function providerUserId(issuer: string | undefined, subject: string): UserIdResult {
   if (issuer !== undefined) return idBelow(ISSUER, issuer, subject);
   const reserved = RESERVED.find((prefix) => subject.startsWith(prefix));
-  if (reserved !== undefined) return { ok: false, problem: `begins with "${reserved}", which stands for other users` };
+  if (reserved !== undefined)
+    return { ok: false, problem: `begins with "${reserved}", which is reserved for other users` };
   return checkedId(subject, subject);
 }
 
@@ -123,6 +124,6 @@ function problemOf(id: string): string | undefined {
   if (id === "") return "is empty";
   // Not allowed in keys and logs.
   if (/\p{Cc}/u.test(id)) return "has a control character";
-  if (!id.isWellFormed()) return "is no Unicode text";
+  if (!id.isWellFormed()) return "is not valid Unicode text";
   return Buffer.byteLength(id) > MAX_USER_ID_BYTES ? "is too long" : undefined;
 }

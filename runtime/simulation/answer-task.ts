@@ -169,7 +169,7 @@ function explainIn(
   const key = keyOf(config, choice);
   const found = config.routes.find((route) => route.key === key);
   if (!found || (scope !== undefined && !scope.includes(ownerOfRoute(found.key))))
-    return none("with the draft no route answers there");
+    return none("with the draft no route matches this address");
   const route = explainedRoute(found);
   const read = readQuestion(question, route, { known });
   if (!read.ok) return none(read.problem);
@@ -201,4 +201,4 @@ function none(why: string): TaskAnswer {
   return { kind: "none", why };
 }
 
-const NOT_READABLE = none("what is there now cannot be read");
+const NOT_READABLE = none("the current configuration cannot be read");

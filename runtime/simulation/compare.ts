@@ -59,7 +59,7 @@ export function compareConfigs(
     gaps: [
       ...(isElsewhere ? ["what changes at addresses of others, which the gateway's operator can see"] : []),
       ...gaps.slice(0, MAX_GAPS).map((gap) => cut(printable(gap))),
-      ...(found.isCut && scope !== undefined ? ["there was no room to compare everything"] : []),
+      ...(found.isCut && scope !== undefined ? ["the configuration is too large to compare everything"] : []),
     ],
   };
 }

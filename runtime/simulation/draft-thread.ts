@@ -47,7 +47,7 @@ export function createDraftThread({ readBase, timeoutMs = TIMEOUT_MS, path, kept
       const party = ownerOfTask(task);
       const ofParty = [...waiting.values()].filter((each) => each === party).length;
       if (ofParty >= MAX_WAITING || waiting.size >= MAX_WAITING_IN_ALL)
-        throw new GatewayError("draft.busy", "Cannot look at a draft: others are, try again");
+        throw new GatewayError("draft.busy", "Cannot preview a draft: other previews are running, try again");
       const answer = turns.take(party, () => run(task));
       waiting.set(answer, party);
       try {
@@ -113,5 +113,5 @@ function ownerOfTask(task: Task): string {
 }
 
 function failed(reason: string, cause?: unknown): GatewayError {
-  return new GatewayError("draft.failed", `Cannot look at the draft: ${reason}`, { cause });
+  return new GatewayError("draft.failed", `Cannot preview the draft: ${reason}`, { cause });
 }

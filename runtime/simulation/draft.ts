@@ -69,7 +69,7 @@ function placeRoutes(own: readonly SliceSource[], sources: readonly SliceSource[
       `is of an owner with several files (${own.map(({ file }) => file).join(", ")}); draft one route's policy`,
     );
   if (Object.keys(rest).length > 0 || !Array.isArray(routes))
-    return refused(`stands for ${first.file}, of which only the list "routes" can be drafted, without settings`);
+    return refused(`represents ${first.file}; only its list "routes" can be drafted, without settings`);
   return replaced(sources, first, ["routes"], routes);
 }
 

@@ -58,9 +58,9 @@ export function exportDraft(
     routes: Object.fromEntries(written),
   };
   const notes = [
-    `Draft of owner "${owner}"${kind === "policy" ? `, route "${key}" alone` : ""}; nothing is in force by it.`,
+    `Draft of owner "${owner}"${kind === "policy" ? `, route "${key}" alone` : ""}; it is not active.`,
     where,
-    ...(kind === "policy" ? ["Take its policy over into what you have, rather than the whole."] : []),
+    ...(kind === "policy" ? ["Copy only its policy into your own configuration."] : []),
     ...hidden,
   ];
   const omitted = format === "yaml" ? [] : omittedPaths(document, format === "hcl");
@@ -119,13 +119,13 @@ function commented(notes: readonly string[], mark: string): string {
 function withoutSecrets(name: string, route: Members, hidden: string[]): Members {
   const remaining = Object.fromEntries(Object.entries(route).filter(([member]) => !OMITTED.includes(member)));
   const left = OMITTED.filter((member) => Object.hasOwn(route, member));
-  if (left.length > 0) hidden.push(`Left out of "${name}", keep yours: ${left.join(", ")}.`);
-  if (Object.hasOwn(route, "to")) hidden.push(`Put your own upstream for "to" of "${name}".`);
+  if (left.length > 0) hidden.push(`Omitted from "${name}", keep your own: ${left.join(", ")}.`);
+  if (Object.hasOwn(route, "to")) hidden.push(`Set your own upstream in "to" of "${name}".`);
   let shown: unknown = { ...remaining, ...(Object.hasOwn(route, "to") && { to: "https://upstream.invalid" }) };
   for (const { path, form } of secretUses(routeFields, remaining)) {
     if (form !== "plain") continue;
     shown = renamed(shown, path, "env:PUT_YOURS_HERE");
-    hidden.push(`Put your own reference for ${path.join(".")} of "${name}".`);
+    hidden.push(`Set your own reference in ${path.join(".")} of "${name}".`);
   }
   return isRecord(shown) ? shown : {};
 }

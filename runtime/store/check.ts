@@ -78,7 +78,7 @@ export function checkPage({ prefix, tag, after, limit }: PageQuery): CheckedPage
   // The order of UTF-8 is that of code points: keys with the prefix "a:" come before "a;".
   const last = Array.from(prefix).at(-1) ?? "";
   const code = last.codePointAt(0) ?? 0;
-  if (code >= 0x7f) throw invalid("the beginning of keys must end in a character of ASCII");
+  if (code >= 0x7f) throw invalid("a key prefix must end with an ASCII character");
   const before = prefix.slice(0, -1) + String.fromCodePoint(code + 1);
   // One lower bound: with two, SQLite searches by the first and reads every key up to the second, for each page. No key
   // lies between a key and the same with U+0001 after it, the least character of a key.

@@ -61,7 +61,7 @@ export function createFeedWatch(poll?: FeedPoll): FeedWatch {
   function schedule(): void {
     if (!poll || closed || polling || timer || listeners.size === 0) return;
     timer = setTimeout(
-      task("the look at a feed", () => {
+      task("check of a feed", () => {
         timer = undefined;
         polling = true;
         void check(poll).finally(() => {

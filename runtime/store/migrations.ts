@@ -134,7 +134,7 @@ export function pendingMigrations({ required, compatible }: StepsTaken): readonl
   if (required > newest) {
     throw new GatewayError(
       "store.too-new",
-      `Cannot use the store: its tables need a program that knows version ${required}, this one knows versions up to ${newest}`,
+      `Cannot use the store: its tables require a gateway that supports version ${required}, this one supports versions up to ${newest}`,
     );
   }
   let known = required;

@@ -17,11 +17,11 @@ export const LAUNCHER = `#!/bin/sh
 here=$(CDPATH= cd -P -- "$(dirname -- "$0")" && pwd -P) || exit 1
 node=$GATEFORM_NODE
 cache=\${HOME:+$HOME/.cache/gateform}
-beside=\${here%/mirror/*/*/*/*/*}
-if [ "$beside" != "$here" ] && [ -r "$beside/${NODE_PATH_FILE}" ]; then
-  IFS= read -r made_by < "$beside/${NODE_PATH_FILE}"
+near=\${here%/mirror/*/*/*/*/*}
+if [ "$near" != "$here" ] && [ -r "$near/${NODE_PATH_FILE}" ]; then
+  IFS= read -r made_by < "$near/${NODE_PATH_FILE}"
   [ -n "$node" ] || [ ! -x "$made_by" ] || node=$made_by
-  [ ! -w "$beside" ] || cache=$beside/cache
+  [ ! -w "$near" ] || cache=$near/cache
 fi
 [ -n "$node" ] || node=$(command -v node) || {
   echo "terraform-provider-gateway: node is not on the PATH; install Node 24.12 or newer, or name it in GATEFORM_NODE" >&2

@@ -38,7 +38,7 @@ export function explainRequest(
   const found = config.routes.find(({ key, name }) => key === options.route || name === options.route);
   if (!found) {
     const known = config.routes.map(({ key }) => `"${key}"`).join(", ");
-    return refuse(`Cannot explain route "${options.route}": there is none of this name, only ${known}`);
+    return refuse(`Cannot explain route "${options.route}": no route has this name, only ${known}`);
   }
   const route = explainedRoute(found);
   const read = readQuestion(options, route, { certificate });

@@ -98,7 +98,7 @@ export class BodySender implements Guarded {
 
   readonly #onError = guard(this, (error: Error): void => this.#fail(error));
 
-  readonly #onClose = guard(this, (): void => this.#fail(new Error("the body broke off")));
+  readonly #onClose = guard(this, (): void => this.#fail(new Error("the body was truncated")));
 
   broke(error: unknown): void {
     this.#events.broke(error);

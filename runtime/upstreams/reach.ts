@@ -55,7 +55,7 @@ function guardedLookup({ owner = "", connect }: Upstream): LookupFunction {
   };
 }
 
-const OWN_MACHINE = `an address of the gateway's own machine, which needs "allow_local_upstreams" in "owners"`;
+const OWN_MACHINE = `an address of the gateway's own host, which needs "allow_local_upstreams" in "owners"`;
 
 /** @returns a description of the address, if it is rejected */
 function refusal(address: string, reach: UpstreamReach | undefined): string | undefined {

@@ -35,7 +35,7 @@ export function maxUnderWayOf({ connect }: Upstream, options: TransportOptions):
   return Math.min(maxRequests, atOnce + maxPending);
 }
 
-export const OVERLOADED = "too many requests under way";
+export const OVERLOADED = "too many requests in flight";
 export const CLOSED = "the transport was closed";
 
 /** A call that fails before anything is sent; its receiver is notified when the caller has the call. */

@@ -129,7 +129,7 @@ export function createVaultTokens(login: VaultLogin, { requests, clock, secretId
       return { ok: false, failure: refusal(answer.status, mount) + serverMessage(answer.body, body) };
     const fresh = heldOf(answer.body);
     if (fresh) return { ok: true, held: fresh };
-    return { ok: false, failure: `the login at "auth/${mount}/login" gave no token, must need nothing beside` };
+    return { ok: false, failure: `the login at "auth/${mount}/login" returned no token, must require no further step` };
   }
 
   function keep(next: Held): Login {

@@ -53,7 +53,7 @@ export async function readEntry({ requests, tokens, slowMs }: EntryDeps, place: 
   let looked: Promise<VaultAnswer> | undefined;
   const ask = (token: string): Promise<VaultAnswer> => {
     const slow = setTimeout(
-      task("the look at the token of the vault", () => (looked ??= lookUp(requests, token))),
+      task("check of the vault's token", () => (looked ??= lookUp(requests, token))),
       slowMs,
     );
     return requests.ask({ method: "GET", path: place.path, token }).finally(() => clearTimeout(slow));
@@ -84,7 +84,7 @@ function entryOf(status: number, body: Members, { name, version }: EntryPlace): 
   const lease = body["lease_duration"];
   // In version 1 of the engine the fields are where version 2 has `data` and `metadata`.
   if (!isRecord(data) || !isRecord(data["metadata"]) || !isRecord(data["data"]))
-    return failed(`"${name}" is no entry of KV version 2, its mount must be of that version`);
+    return failed(`"${name}" is not an entry of KV version 2; its mount must have that version`);
   const leaseMs = typeof lease === "number" && Number.isFinite(lease) && lease > 0 ? lease * 1000 : 0;
   const fields = Object.entries(data["data"]).map(([field, value]) => [field, textOf(value)] as const);
   return { ok: true, fields: new Map(fields), leaseMs };
@@ -114,7 +114,7 @@ export function fieldOf(fields: EntryFields, field: string, { name }: EntryPlace
   const refuse = (failure: string) => ({ ok: false, failure }) as const;
   const value = fields.get(field);
   if (value === undefined) return refuse(`"${name}" has no field "${field}"`);
-  if (value === null) return refuse(`the field "${field}" of "${name}" is no text, must be text`);
+  if (value === null) return refuse(`the field "${field}" of "${name}" is not text, must be text`);
   if (Buffer.byteLength(value) > MAX_SECRET_BYTES)
     return refuse(`the field "${field}" of "${name}" has more than ${MAX_SECRET_BYTES} bytes`);
   // As for a file: `field=@file` includes a newline by accident.

@@ -128,9 +128,9 @@ function readAnswer(status: number, bytes: Buffer, failed: Failed): VaultAnswer 
   const body = parseBody(bytes);
   // @see HTTP status codes of the API: 503 down for maintenance or sealed, 429 over a quota, 412 not yet replicated
   if (status === 503) return failed(`is sealed, or cannot serve now (503), must be unsealed`);
-  if (status === 429) return failed("is asked more often than its quota lets (429)", true);
+  if (status === 429) return failed("has exceeded its request quota (429)", true);
   if (status >= 500 || status === 412) return failed(`cannot serve now (${status})`, true);
-  if (!body) return failed(`answered ${status} with what is no JSON object`, true);
+  if (!body) return failed(`answered ${status} with something other than a JSON object`, true);
   return { ok: true, status, body };
 }
 

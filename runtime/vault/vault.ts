@@ -148,7 +148,7 @@ export class Vault implements Closable {
     if (waited.length > 0) await within(this.#options.readMs, Promise.all(waited), () => []);
     return new Map(
       known.map(({ ref, reference, entry }): [string, VaultSecret] => {
-        if (!reference || !entry) return [ref, { failure: "it is no reference to such a server" }];
+        if (!reference || !entry) return [ref, { failure: "it is not a reference to a Vault or OpenBao server" }];
         entry.reported = this.#markOf(entry);
         return [ref, this.#secretOf(entry, reference.field)];
       }),

@@ -41,7 +41,7 @@ export function mergedPages({ fleet, storeHealth, sealKey, isDraining, series }:
   });
   own.register({
     name: "gateway_worker_restarts_total",
-    help: "Worker processes started again after they had ended.",
+    help: "Restarts of worker processes.",
     type: "counter",
     read: () => [{ value: fleet.members().reduce((sum, { restarts }) => sum + restarts, 0) }],
   });

@@ -176,9 +176,9 @@ function refuseAlone({ settings, sealing }: Boot, workers: number): void {
   const refusal = (what: string): GatewayError =>
     new GatewayError("workers.shared", `Cannot run ${workers} workers: ${what}, or run one worker`);
   if (settings.storageUrl === "memory:") {
-    throw refusal('"storage_url" is "memory:", which every worker has for itself; use sqlite or PostgreSQL');
+    throw refusal('"storage_url" is "memory:", which workers cannot share; use SQLite or PostgreSQL');
   }
   if (!sealing) {
-    throw refusal('"shared_secret" is not set, so every worker would make its own; set one');
+    throw refusal('"shared_secret" is not set, so each worker would create its own; set one');
   }
 }

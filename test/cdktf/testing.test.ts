@@ -44,7 +44,7 @@ describe("expectAllow and expectDeny", () => {
     expectApproval(held, call);
     expect(() => expectAllow(held, call)).toThrow(/^Expected to be allowed: .*: allowed once the user confirms/);
     expect(() => expectDeny(held, call)).toThrow(/^Expected to be denied: /);
-    expect(() => expectApproval(policy, call)).toThrow(/^Expected to be held for an approval: /);
+    expect(() => expectApproval(policy, call)).toThrow(/^Expected to be pending approval: /);
   });
 
   test("accept a device that the session has verified, which only sessions can", () => {

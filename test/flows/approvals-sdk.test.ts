@@ -164,7 +164,7 @@ describe("a client of 2026-07-28 that declared elicitation", () => {
       page = pageIn(params);
       return Promise.resolve({ action: "cancel" });
     });
-    await expect(dismissed).rejects.toThrow(/needs an approval/);
+    await expect(dismissed).rejects.toThrow(/requires an approval/);
     expect(await decide(alice, page, "refuse")).toBe(200);
     expect(notes()).toEqual([]);
   });

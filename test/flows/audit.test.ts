@@ -118,7 +118,7 @@ test("two workers that are killed under load, a rotation and commands leave an a
     expect(check).toMatchObject({ allow: true, "request-id": outcome["request-id"], rule: "/0/allow/or" });
   }
   const by = expect.stringMatching(/^\S+@\S+$/) as unknown;
-  const good = expect.stringMatching(/^good until 20/) as unknown;
+  const good = expect.stringMatching(/^valid until 20/) as unknown;
   const { digest } = published.body;
   expect(actions().toSorted((a, b) => (String(a["time"]) < String(b["time"]) ? -1 : 1))).toMatchObject([
     { action: "publish", by: "admin_token", target: "slice team", before: null, after: digest },
@@ -144,6 +144,6 @@ test("two workers that are killed under load, a rotation and commands leave an a
   const text = readFileSync(log, "utf8");
   writeFileSync(log, text.slice(0, text.trimEnd().lastIndexOf("\n") + 1));
   const cut = await runCommand("audit", "verify", ...files, "--head", kept);
-  expect([cut.code, cut.out]).toEqual([3, expect.stringContaining("cut off at the end")]);
+  expect([cut.code, cut.out]).toEqual([3, expect.stringContaining("truncated at the end")]);
   expect((await runCommand("audit", "verify", log)).err).toContain("no key is given");
 });

@@ -125,7 +125,7 @@ describe("gateway devices", () => {
     const { visitor, id } = await withDevice("Lost", "bob@example.com");
     const kept = await withDevice("Kept");
     expect(await statuses(visitor, "/mine/")).toEqual([200, 200]);
-    expect(await run("devices", "revoke", id)).toMatchObject({ code: 0, out: `device ${id} ended\n` });
+    expect(await run("devices", "revoke", id)).toMatchObject({ code: 0, out: `device ${id} removed\n` });
     await expect.poll(within2s(() => statuses(visitor, "/mine/"))).toEqual([450, 450]);
     expect((await ask(visitor, "/.gateway/user")).status).toBe(200);
     expect(await statuses(kept.visitor, "/mine/")).toEqual([200, 200]);
@@ -139,7 +139,7 @@ describe("gateway devices", () => {
     expect(await run("devices", "revoke", "dev_x")).toMatchObject({ code: 1, err: 'There is no device "dev_x"\n' });
     expect((await run("devices", "approve", "dev_x")).code).toBe(1);
     const { code, out } = await run("devices", "revoke", "--user", "bob@example.com");
-    expect([code, out.split("\n").filter((line) => line.endsWith(" ended")).length]).toEqual([0, 2]);
+    expect([code, out.split("\n").filter((line) => line.endsWith(" removed")).length]).toEqual([0, 2]);
     expect((await run("devices", "list", "--user", "bob@example.com")).out).toBe("no device is registered\n");
   });
 });
@@ -151,7 +151,7 @@ describe("programs and MCP clients", () => {
     const url = `${world.gateway.origin}/mine/`;
     const answer = await createSend()({ method: "GET", url, headers });
     expect([answer.status, answer.json()["error"]]).toEqual([450, "device.unauthenticated"]);
-    expect(answer.text).toContain("programs cannot use this address");
+    expect(answer.text).toContain("API clients cannot use this address");
     // Also where they look like browsers: a program is never led to a page.
     const asBrowser = { ...headers, accept: "text/html", "sec-fetch-mode": "navigate" };
     expect((await createSend()({ method: "GET", url, headers: asBrowser })).status).toBe(450);
@@ -199,7 +199,7 @@ describe("programs and MCP clients", () => {
       expect(tool.json()).toMatchObject({
         id: 7,
         error: {
-          message: expect.stringContaining("asks for a registered device, which MCP clients cannot prove"),
+          message: expect.stringContaining("requires a registered device, which MCP clients cannot verify"),
           data: { reason: "device-unauthenticated" },
         },
       });

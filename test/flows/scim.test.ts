@@ -311,7 +311,7 @@ test("`gateway directory` tells what there is, and forgets a directory that is c
   await writeFile(without, (await readFile(config, "utf8")).replace(/^ {2}people: .*\n/m, ""));
   // A user by two names, a group by one, and a membership.
   expect(await forget("people", without)).toEqual([0, expect.stringMatching(/^6 records /)]);
-  expect(await forget("people", without)).toEqual([1, "Nothing is kept of people"]);
+  expect(await forget("people", without)).toEqual([1, "No data of people is stored"]);
   expect(await forget("../people", without)).toEqual([expect.any(Number), expect.stringContaining("no directory")]);
   expect(await run("status", "people")).toMatchObject([{ users: 0, groups: 0 }]);
   expect(await run("users", "company")).not.toEqual([]);

@@ -371,7 +371,7 @@ describe("a tool lock", () => {
     const empty = await gateway("tools", "lock", lockFile(), ...server("old", "alice"));
     expect(empty).toEqual({
       code: 1,
-      out: 'Cannot list the tools of "https://tools.example/old/old": it shows none, which an outage looks like, too',
+      out: 'Cannot list the tools of "https://tools.example/old/old": it lists none, which can also be an outage',
     });
     tools = REVIEWED;
     const wrong = join(world.gateway.directory, "wrong.token");
@@ -380,7 +380,7 @@ describe("a tool lock", () => {
     const refused = await gateway("tools", "diff", lockFile(), ...one);
     expect(refused).toEqual({
       code: 1,
-      out: 'Cannot list the tools of "https://tools.example/notes/mcp": it does not take the token',
+      out: 'Cannot list the tools of "https://tools.example/notes/mcp": it does not accept the token',
     });
     expect((await gateway("tools", "diff", join(world.gateway.directory, "none.json"), ...one)).code).toBe(1);
     const unknown = await gateway(

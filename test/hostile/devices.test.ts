@@ -50,7 +50,7 @@ describe("without a proof", () => {
       headers: { accept: "application/json", cookie: alice.browser.cookieHeader("localhost") },
     });
     expect([answer.status, answer.json()["error"]]).toEqual([450, "device.unauthenticated"]);
-    expect(answer.text).toContain("Open it in a browser to prove yours");
+    expect(answer.text).toContain("Open it in a browser to verify yours");
     expect((await world.gateway.records()).at(-1)).toMatchObject({
       allow: false,
       "allow-why-false": ["device-unauthenticated"],

@@ -282,7 +282,7 @@ describe("a Secret", () => {
     [
       "is not there",
       undefined,
-      "but there is no Secret shop/tls, or it may not be read: the gateway's own certificate is shown",
+      "but there is no Secret shop/tls, or it cannot be read: the gateway's own certificate is used",
     ],
     [
       "has no key",
@@ -390,7 +390,7 @@ describe("a Secret", () => {
 
     for (const slice of translation.slices) expect(JSON.stringify(slice).length).toBeLessThan(9 * 1024 * 1024);
     expect(certificates(translation)).toHaveProperty("shop shop.example.com");
-    expect(problemsOf(translation).at(-1)).toContain("has no room any more");
+    expect(problemsOf(translation).at(-1)).toContain("no longer fits into the configuration");
   });
 
   test("costs no more for being named with all hosts, each of many times", { timeout: 20_000 }, async () => {

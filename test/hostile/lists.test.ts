@@ -101,7 +101,7 @@ function events(socket: Socket, text: string): void {
 
 const result = (inner: string, id = "1"): string => `{"jsonrpc":"2.0","id":${id},"result":{${inner}}}`;
 const UNANSWERED =
-  '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The service behind this address gave no valid answer","data":{"reason":"upstream.protocol"}}}';
+  '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The service behind this address sent an invalid response","data":{"reason":"upstream.protocol"}}}';
 const heard = (): number => upstream.requests.length;
 
 describe("an answer as JSON", () => {
@@ -290,7 +290,7 @@ describe("an answer as events", () => {
     const { status, body } = await ask();
     expect(status).toBe(200);
     expect(body).toBe(
-      'data: {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The service behind this address gave no valid answer","data":{"reason":"upstream.protocol"}}}\n\n',
+      'data: {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The service behind this address sent an invalid response","data":{"reason":"upstream.protocol"}}}\n\n',
     );
   });
 

@@ -103,7 +103,7 @@ describe.each(ways)("over %s", (_, settings, ask) => {
       const log = await logged(() => ask("/team"));
 
       expect(victim.connections).toBe(0);
-      expect(log).toContain("an address of the gateway's own machine");
+      expect(log).toContain("an address of the gateway's own host");
       expect(log).toContain('"failure":"unreachable"');
     },
   );
@@ -115,7 +115,7 @@ describe.each(ways)("over %s", (_, settings, ask) => {
     const log = await logged(() => ask("/team"));
 
     expect(victim.connections).toBe(0);
-    expect(log).toContain("an address of the gateway's own machine");
+    expect(log).toContain("an address of the gateway's own host");
   });
 
   test.each(["0.0.0.0", "[::]", "169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]"])(
@@ -139,7 +139,7 @@ describe.each(ways)("over %s", (_, settings, ask) => {
       const address = own?.address ?? "";
       await publish("team", { to: at(before === "" ? address : `${before}${address}]`), ...settings });
 
-      expect(await logged(() => ask("/team"))).toContain("an address of the gateway's own machine");
+      expect(await logged(() => ask("/team"))).toContain("an address of the gateway's own host");
     },
   );
 
@@ -166,7 +166,7 @@ describe("a health check", () => {
 
       await expect
         .poll(() => gateway.log().slice(seen))
-        .toMatch(/an address of the gateway's own machine.*upstream is unhealthy/);
+        .toMatch(/an address of the gateway's own host.*upstream is unhealthy/);
 
       expect(victim.connections).toBe(0);
     }

@@ -321,7 +321,7 @@ describe("Mcp-Session-Id", () => {
       expect(JSON.parse(body)).toMatchObject({
         error: {
           code: -32001,
-          message: expect.stringMatching(/^Session not found: .+registered anew.+must initialize anew$/) as unknown,
+          message: expect.stringMatching(/^Session not found: .+registered again.+initialize again$/) as unknown,
           data: { reason: "mcp-session-unknown" },
         },
       });

@@ -73,7 +73,7 @@ const changes = (...all: readonly (readonly [owner: string, text: string | null]
 
 function expectOutside(answer: AdminAnswer, entry: string): void {
   expect([answer.status, answer.body["error"]]).toEqual([403, "owner"]);
-  expect(answer.body["message"]).toBe(`this token is for the slice of owner "${entry}" and nothing else`);
+  expect(answer.body["message"]).toBe(`this token is only valid for the slice of owner "${entry}"`);
 }
 
 describe("an owner's token", () => {
@@ -272,7 +272,7 @@ describe("problems elsewhere", () => {
       const lastError = { at: 5, problems: ["published:team-b: error: hidden.b.example"], ...(partial && { partial }) };
       const shown = scopedStatus({ store: "ok", bundle: { digest: "d", slices: [], degraded: [], lastError } }, scope);
       expect(JSON.stringify(shown)).not.toContain("team-b");
-      expect(JSON.stringify(shown).includes("the newest configuration is not in force")).toBe(partial !== true);
+      expect(JSON.stringify(shown).includes("the newest configuration is not active")).toBe(partial !== true);
     },
   );
 });

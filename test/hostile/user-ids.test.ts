@@ -69,7 +69,7 @@ describe("subjects of the first provider", () => {
   test.each(REFUSED.map((subject, index) => [subject, index] as const))("%j is refused", async (subject, index) => {
     const page = await bench.browser().signIn(`${APP}/`, `refused-${index}@example.com`);
     expect(page.status).toBe(403);
-    expect(page.text).toContain("calls you by an id that this gateway cannot take");
+    expect(page.text).toContain("Your ID at the identity provider is not valid here");
     expect(page.headers["set-cookie"]?.join() ?? "").not.toContain("gateway_session=");
     // The operator learns who, and why.
     const prefix = subject.startsWith("issuer:") ? "issuer:" : "service-account:";

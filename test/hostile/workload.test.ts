@@ -229,21 +229,21 @@ describe("an assertion is refused", () => {
   });
 
   test.each<[string, Members, RegExp]>([
-    ["an unknown issuer", { iss: "https://evil.example.net" }, /iss is no issuer/],
-    ["iss with a slash", { iss: `${PLATFORM}/` }, /iss is no issuer/],
-    ["no iss", { iss: undefined }, /iss is no issuer/],
-    ["another host's audience", { aud: "https://other.example.com" }, /aud is not ours/],
-    ["a server's audience", { aud: ONE }, /aud is not ours/],
-    ["another audience beside ours", { aud: [ORIGIN, "https://other.example.com"] }, /aud is not ours/],
-    ["an empty list of audiences", { aud: [] }, /aud is not ours/],
-    ["a list in a list", { aud: [[ORIGIN]] }, /aud is not ours/],
-    ["no audience", { aud: undefined }, /aud is not ours/],
+    ["an unknown issuer", { iss: "https://evil.example.net" }, /iss is not an issuer/],
+    ["iss with a slash", { iss: `${PLATFORM}/` }, /iss is not an issuer/],
+    ["no iss", { iss: undefined }, /iss is not an issuer/],
+    ["another host's audience", { aud: "https://other.example.com" }, /aud is not only this gateway/],
+    ["a server's audience", { aud: ONE }, /aud is not only this gateway/],
+    ["another audience beside ours", { aud: [ORIGIN, "https://other.example.com"] }, /aud is not only this gateway/],
+    ["an empty list of audiences", { aud: [] }, /aud is not only this gateway/],
+    ["a list in a list", { aud: [[ORIGIN]] }, /aud is not only this gateway/],
+    ["no audience", { aud: undefined }, /aud is not only this gateway/],
     ["no exp", { exp: undefined }, /exp or iat is missing/],
     ["exp as text", { exp: "1900000000" }, /exp or iat is missing/],
     ["no iat", { iat: undefined }, /exp or iat is missing/],
     ["expired this second", { iat: 1_799_999_700, exp: 1_800_000_000 }, /expired/],
-    ["issued ahead", { iat: 1_800_000_031, exp: 1_800_000_200 }, /iat lies ahead/],
-    ["not yet good", { nbf: 1_800_000_031 }, /nbf lies ahead/],
+    ["issued ahead", { iat: 1_800_000_031, exp: 1_800_000_200 }, /iat is in the future/],
+    ["not yet good", { nbf: 1_800_000_031 }, /nbf is in the future/],
     ["good for too long", { exp: 1_800_003_601 }, /max_assertion_age/],
     ["an ID token by nonce", { nonce: "x" }, /nonce is not for/],
     ["an ID token by at_hash", { at_hash: "x" }, /at_hash is not for/],
@@ -258,10 +258,10 @@ describe("an assertion is refused", () => {
     ["an empty jti", { jti: "" }, /no usable jti/],
     ["a number as jti", { jti: 1 }, /no usable jti/],
     ["a jti that is too long", { jti: "j".repeat(513) }, /no usable jti/],
-    ["another project", { repository_id: "43" }, /fits no rule of ci/],
-    ["the project as number", { repository_id: 42 }, /fits no rule of ci/],
-    ["the project in a block", { repository_id: { "42": "42" } }, /fits no rule of ci/],
-    ["no project", { repository_id: undefined }, /fits no rule of ci/],
+    ["another project", { repository_id: "43" }, /matches no rule of ci/],
+    ["the project as number", { repository_id: 42 }, /matches no rule of ci/],
+    ["the project in a block", { repository_id: { "42": "42" } }, /matches no rule of ci/],
+    ["no project", { repository_id: undefined }, /matches no rule of ci/],
   ])("by its claims: %s", async (_, claims, reason) => {
     const world = await startWorld();
     await expectRefused(world, await world.sign(claims), reason);
@@ -274,7 +274,7 @@ describe("an assertion is refused", () => {
   ci: { issuer: "${PLATFORM}", uses: [id_jag], jwks_url: "${PLATFORM_KEYS}" }
   else: { issuer: "https://x.example.net", uses: [workload], jwks_url: "${PLATFORM_KEYS}", workload_rules: { ${MAIN} } }`;
     const world = await startWorld(config(other));
-    await expectRefused(world, await world.sign(), /iss is no issuer with the use workload/);
+    await expectRefused(world, await world.sign(), /iss is not an issuer with the use workload/);
   });
 
   test("by its signature: another key with the same id, a key from its own header", async () => {

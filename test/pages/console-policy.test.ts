@@ -256,8 +256,8 @@ describe("questions", () => {
     [{ address: "ftp://localhost/" }, "The address must start with https://"],
     [{ route: "team-a/orders", message: "tool", name: "pay", arguments: "[]" }, "the arguments must be a JSON object"],
     [{ route: "team-a/orders", who: "known", person: "nobody@example.com" }, "Unknown user"],
-    [{ route: "default/wiki", message: "tool", name: "x" }, "it is no MCP server route"],
-    [{ route: "default/wiki", ip: "somewhere" }, '"somewhere" is no IP address'],
+    [{ route: "default/wiki", message: "tool", name: "x" }, "it is not an MCP server route"],
+    [{ route: "default/wiki", ip: "somewhere" }, '"somewhere" is not an IP address'],
     [{ route: HOSTILE }, "No route that you can view"],
   ])("that make no sense get an error: %j", async (query, words) => {
     const page = await ask(ALICE, query);

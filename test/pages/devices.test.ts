@@ -178,7 +178,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await open("/any/");
     await page.locator("noscript p").waitFor();
     await page.getByRole("button", { name: "Register another device" }).click();
-    await page.getByText("needs JavaScript, and a device").waitFor();
+    await page.getByText("requires JavaScript, and a device").waitFor();
   });
 
   test("is proven for the final session on the route's host, when the sign-in pages lost theirs", async () => {

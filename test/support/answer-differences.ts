@@ -104,13 +104,13 @@ export const ANSWER_DIFFERENCES: readonly AnswerDifference[] = [
   stricter(
     "lengths that cannot be counted",
     "Above 15 digits JavaScript's numbers have gaps; Node looks only at those that declare a body",
-    /Content-Length is no number/,
+    /Content-Length is not a number/,
     /content-length: *[0-9]{16,}/i,
   ),
   stricter(
     "tabs around framing",
     "Node trims one before a value and not one behind it: who differs there reads another end",
-    /Content-Length is no number|Transfer-Encoding is not just chunked/,
+    /Content-Length is not a number|Transfer-Encoding is not just chunked/,
     /(?:content-length|transfer-encoding):[^\r\n]*\t/i,
   ),
   laxer(

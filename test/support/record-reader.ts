@@ -84,7 +84,7 @@ function findIn(
     .toSorted((left, right) => (order === "newest" ? right.timeMs - left.timeMs : left.timeMs - right.timeMs));
   const start = cursor === undefined ? 0 : Number(/^at(\d+)$/.exec(cursor)?.[1] ?? NaN);
   if (Number.isNaN(start))
-    throw new GatewayError("records.cursor", "Cannot find records: the cursor is none of this question");
+    throw new GatewayError("records.cursor", "Cannot find records: the cursor belongs to another query");
   const end = start + limit;
   return { records: found.slice(start, end), isPartial: false, ...(end < found.length && { next: `at${end}` }) };
 }

@@ -114,7 +114,9 @@ output "store_ok" { value = data.gateway_status.live.store_ok }\n`;
 
   test("missing and invalid values are reported", async () => {
     expect(await failing("")).toContain("its certificate is not signed by a trusted CA");
-    expect(await failing(provider('ca = file("authority.crt")'))).toContain("a client certificate is needed");
+    expect(await failing(provider('ca = file("authority.crt")'))).toContain(
+      "a client certificate that this gateway trusts is required",
+    );
     expect(await failing(provider('ca = "authority.crt"'))).toContain("must be PEM texts that fit together");
     const swapped = 'client_cert = file("authority.crt")\n client_key = file("client.key")';
     expect(await failing(provider(swapped))).toContain("must be PEM texts that fit together");

@@ -336,7 +336,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
 
     test.each([
       ["that is missing", 'token_ref = "env:NOT_SET"', "the environment variable is not set where Terraform runs"],
-      ["that is wrong", 'token_ref = "env:PATH"', "it does not take the token"],
+      ["that is wrong", 'token_ref = "env:PATH"', "it does not accept the token"],
     ])("%s is said", async (_name, http, message) => {
       write({ http });
       expect(await refused("apply", "-auto-approve")).toContain(message);

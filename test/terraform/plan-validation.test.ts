@@ -79,7 +79,7 @@ describe("planProblems()", () => {
   });
 
   test.each([
-    [404, { error: "owner", message: '"team/validate" is no name of an owner' }],
+    [404, { error: "owner", message: '"team/validate" is not a valid owner name' }],
     [403, { error: "owner", message: 'this token is for the slice of owner "team" and nothing else' }],
   ])("continues with an older gateway (%s)", async (status, body) => {
     const { url } = await serve(status, body);

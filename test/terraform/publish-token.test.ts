@@ -102,7 +102,7 @@ describe("gateway_publish_token", () => {
     process.env["MINTED_TOKEN"] = resultOf(opened).token;
     const answer = await open({ token_ref: "env:MINTED_TOKEN" });
     delete process.env["MINTED_TOKEN"];
-    expect(diagnosticsOf(answer)[0]?.detail).toContain("a token for minutes makes no other ones");
+    expect(diagnosticsOf(answer)[0]?.detail).toContain("a short-lived token cannot issue tokens");
     await plugin.call("CloseEphemeralResource", { typeName, private: opened["private"] });
   });
 

@@ -316,7 +316,7 @@ module "wiki" {
         '"upstream.health_checks[0]" is a number, must be an object',
         'routes["a"].upstream.health_checks[0]',
       ],
-      ["{ a = null }", 'Route "a" is null: leave it out of the map', 'routes["a"]'],
+      ["{ a = null }", 'Route "a" is null: remove it from the map', 'routes["a"]'],
       ['{ a = "x" }', 'Route "a" is text, must be an object', 'routes["a"]'],
       ["[]", '"routes" is a list, must be a map of objects', "routes"],
       ['{ a = { from = "x" } }', '"from" is "x", must be an absolute URL', 'routes["a"].from'],

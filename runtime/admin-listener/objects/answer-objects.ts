@@ -86,9 +86,10 @@ async function list(deps: ObjectsDeps, kind: Kind, request: AdminRequest): Promi
   if (!/^[1-9][0-9]{0,2}$/.test(limit) || Number(limit) > BOUNDS.limit)
     return json(400, { error: "query", message: `"limit" must be 1 to ${BOUNDS.limit}` });
   if (after !== undefined && !isPlace(kind, after))
-    return json(400, { error: "query", message: '"cursor" must be "next" of the page before' });
+    return json(400, { error: "query", message: '"cursor" must be "next" of the previous page' });
   for (const [filter, value] of filters)
-    if (!isFilter(kind, filter, value)) return json(400, { error: "query", message: `"${filter}" has a wrong value` });
+    if (!isFilter(kind, filter, value))
+      return json(400, { error: "query", message: `"${filter}" has an invalid value` });
   const { found, next } = await kind.page(deps, { after, limit: Number(limit), filters });
   return json(200, { items: await described(deps, kind, found), ...(next !== undefined && { next }) });
 }
@@ -164,7 +165,7 @@ async function change(
       message: 'Idempotency-Key must be 1 to 128 letters, digits, ".", "_", "~", ":" or "-"',
     });
   const body = await request.readBody(BOUNDS.bodyBytes);
-  if (!body) return json(413, { error: "too-large", message: `the body may have ${BOUNDS.bodyBytes} bytes` });
+  if (!body) return json(413, { error: "too-large", message: `the body must have at most ${BOUNDS.bodyBytes} bytes` });
   const values = readValues(body, inputs);
   if (typeof values === "string") return json(400, { error: "body", message: values });
   const reason = values.get("reason") ?? "";
@@ -205,10 +206,10 @@ function readValues(body: Buffer, inputs: Inputs): ReadonlyMap<string, string> |
   for (const [name, value] of read as ReadonlyMap<string, unknown>) {
     if (!names.includes(name) || typeof value !== "string" || !value.isWellFormed()) return expected;
     const most = name === "reason" ? BOUNDS.reasonCharacters : BOUNDS.valueCharacters;
-    if (value.length > most) return `"${name}" may have ${most} characters`;
+    if (value.length > most) return `"${name}" must have at most ${most} characters`;
     values.set(name, value);
   }
-  if ((values.get("reason") ?? "").trim() === "") return '"reason" is missing: the record has it';
+  if ((values.get("reason") ?? "").trim() === "") return '"reason" is missing, must be given for the record';
   for (const [name, { isRequired, values: allowed }] of inputs) {
     const value = values.get(name);
     if (isRequired === true && value === undefined) return `"${name}" is missing`;
@@ -238,7 +239,7 @@ function absent(kind: Kind): AdminReply {
 }
 
 function noQuery(): AdminReply {
-  return json(400, { error: "query", message: "this address has no query" });
+  return json(400, { error: "query", message: "this address accepts no query" });
 }
 
 function notAllowed(allow: string): AdminReply {

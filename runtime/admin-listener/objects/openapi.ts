@@ -27,7 +27,7 @@ export function openApi(kinds: readonly Kind[]): Json {
       title: "Gateform admin API",
       version: VERSION,
       description:
-        "Stored objects of a gateway. Changes need an Idempotency-Key: the same key and body get the same answer for 24 hours.",
+        "Stored objects of a gateway. Changes require an Idempotency-Key: the same key and body get the same response for 24 hours.",
     },
     servers: [{ url: API }],
     security: [{ token: [] }],
@@ -40,7 +40,7 @@ export function openApi(kinds: readonly Kind[]): Json {
           in: "query",
           schema: { type: "integer", minimum: 1, maximum: BOUNDS.limit, default: BOUNDS.defaultLimit },
         },
-        cursor: { name: "cursor", in: "query", description: "`next` of the page before", schema: TEXT },
+        cursor: { name: "cursor", in: "query", description: "`next` of the previous page", schema: TEXT },
         id: { name: "id", in: "path", required: true, schema: TEXT },
         key: {
           name: "Idempotency-Key",

@@ -53,7 +53,7 @@ function stale(owner: string, current: CurrentSlice | undefined): AdminReply {
     ? `is now ${current.digest.slice(0, 12)}…, published as generation ${current.generation} at ${new Date(current.at * 1000).toISOString()}`
     : "is not there";
   const instruction = current
-    ? "somebody else changed it: look at what is published, bring it and your change together, and publish again"
+    ? "another publication changed it: read the published slice, merge your change and publish again"
     : "it was removed, or never published: publish it as a new slice";
   const message = `The slice of owner "${owner}" ${state}; ${instruction}`;
   return json(412, {

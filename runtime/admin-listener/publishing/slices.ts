@@ -90,7 +90,7 @@ async function changeSlices(request: AdminRequest, publisher: Publisher, parsing
   const { scope } = request;
   const most = scope ? MAX_SLICE_BYTES : MAX_CHANGES_BYTES;
   const body = await request.readBody(most);
-  if (!body) return json(413, { error: "too-large", message: `changes may have ${most} bytes` });
+  if (!body) return json(413, { error: "too-large", message: `changes must have at most ${most} bytes` });
   const text = decodeUtf8(body);
   if (text === undefined) return unreadable("the body is not UTF-8 text");
   const read = await parsing.parseChanges(text, scope?.entry);
@@ -167,7 +167,7 @@ async function readSent(
   parsing: Parsing,
 ): Promise<{ readonly text: string; readonly digest: string } | AdminReply> {
   const body = await request.readBody(MAX_SLICE_BYTES);
-  if (!body) return json(413, { error: "too-large", message: `a slice may have ${MAX_SLICE_BYTES} bytes` });
+  if (!body) return json(413, { error: "too-large", message: `a slice must have at most ${MAX_SLICE_BYTES} bytes` });
   const text = decodeUtf8(body);
   if (text === undefined) return unreadable("the body is not UTF-8 text");
   const slice = await parsing.parse(text, owner);
@@ -237,7 +237,7 @@ function preconditionOf({ headers }: AdminRequest, method: "PUT" | "DELETE"): Ex
     return json(400, { error: "precondition", message });
   }
   const first = method === "PUT" ? ", or If-None-Match: * for the first slice of an owner" : "";
-  const message = `say what you replace: If-Match with the ETag of the slice${first}; If-Match: * for whatever is there`;
+  const message = `a precondition is missing: send If-Match with the ETag of the slice${first}, or If-Match: * to replace any version`;
   return json(428, { error: "precondition", message });
 }
 
@@ -255,7 +255,7 @@ function unreadable(message: string): AdminReply {
 }
 
 function notAnOwner(owner: string): AdminReply {
-  return json(404, { error: "owner", message: `"${owner}" is no name of an owner` });
+  return json(404, { error: "owner", message: `"${owner}" is not a valid owner name` });
 }
 
 function notAllowed(allow: string): AdminReply {

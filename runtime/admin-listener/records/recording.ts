@@ -27,32 +27,32 @@ export function recordSeries(thread: NonNullable<RecordsState["thread"]>): reado
   return [
     {
       name: "gateway_record_sink_taken_total",
-      help: "Records that the receiver of a sink has taken.",
+      help: "Records accepted by the destination of a sink.",
       type: "counter",
       read: of(({ taken }) => taken),
     },
     {
       name: "gateway_record_sink_lost_total",
-      help: "Records that the receiver of a sink does not get: no room, refused by it, or damaged on the disk. It is told of each loss.",
+      help: "Records lost to the destination of a sink: queue full, rejected by it, or damaged on disk. A `record gap` reports each loss to it.",
       type: "counter",
       read: of(({ lost }) => lost),
     },
     {
       name: "gateway_record_sink_waiting",
-      help: "Records on the disk that wait for the receiver of a sink.",
+      help: "Records on disk waiting for the destination of a sink.",
       type: "gauge",
       read: of(({ waiting }) => waiting),
     },
     {
       name: "gateway_record_sink_away",
-      help: "1 while the receiver of a sink takes no records.",
+      help: "1 if the destination of a sink accepts no records.",
       type: "gauge",
       merge: "max",
       read: of(({ isAway }) => (isAway ? 1 : 0)),
     },
     {
       name: "gateway_records_unavailable",
-      help: "1 while what comes cannot be recorded: by the log, a sink or the record store; with audit_required no request passes then.",
+      help: "1 if requests cannot be recorded by the log, a sink or the record store; with `audit_required` they are denied.",
       type: "gauge",
       merge: "max",
       read: () => [{ value: thread.canKeep ? 0 : 1 }],

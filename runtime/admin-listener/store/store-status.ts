@@ -30,7 +30,7 @@ export function storeSeries(health: Pick<StoreHealth, "known">, counts: StoreCou
   return [
     {
       name: "gateway_store_operations_total",
-      help: "Operations of the store by outcome: ok, refused (somebody else was first: a newer version, or a lease that another process holds and this one waits for), unavailable.",
+      help: "Store operations by outcome: ok, refused (another process was first: a newer version, or a lease that it holds), unavailable.",
       type: "counter",
       *read() {
         for (const [operation, outcomes] of counts.operations)
@@ -39,7 +39,7 @@ export function storeSeries(health: Pick<StoreHealth, "known">, counts: StoreCou
     },
     {
       name: "gateway_store_duration_seconds",
-      help: "How long operations of the store took, those that failed too, by kind: read, write.",
+      help: "Duration of store operations, including failed ones, by kind: read, write.",
       type: "histogram",
       *read() {
         for (const [kind, timed] of Object.entries(counts.durations)) yield* histogram(kind, timed, STORE_BUCKETS_MS);
@@ -47,7 +47,7 @@ export function storeSeries(health: Pick<StoreHealth, "known">, counts: StoreCou
     },
     {
       name: "gateway_store_up",
-      help: "1 while the store answers this process and takes its writes, 0 while it does not.",
+      help: "1 if the store responds to this process and accepts its writes, otherwise 0.",
       type: "gauge",
       merge: "min",
       read: () => [{ value: health.known().store === "ok" ? 1 : 0 }],

@@ -29,7 +29,7 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
   doc: "Active blocks. A block denies all matching requests, whatever policies say",
   none: "no blocks",
   wrong: "commands.block",
-  needsReason: "Cannot read what to block: a reason must be given",
+  needsReason: "Cannot create block: a reason must be given",
   fields: [
     textField("kind", "What kind of thing is blocked", ({ kind }) => kind, BLOCK_KINDS),
     textField("name", "User ID or email address, client ID, grant ID, route key or tool name", ({ name }) => name),

@@ -47,15 +47,14 @@ export const CONNECTION: ShownKind<UpstreamConnection, Pick<KindDeps, "store" | 
     emailField(({ userId }) => userId),
     textField("route", "Key of the route", ({ routeKey }) => routeKey),
     textField("server", "Host of the authorization server", ({ server }) => server),
-    textField(
-      "state",
-      "Whether there is a token that can be used; after `ended` the user reconnect required",
-      ({ state }) => state,
-      ["connected", "expired", "ended"],
-    ),
+    textField("state", "State of the token; after `ended` the user must reconnect", ({ state }) => state, [
+      "connected",
+      "expired",
+      "ended",
+    ]),
     textField("scopes", "Scopes of the token, separated by blanks", (of) => of.scopes.join(" ")),
-    timeField("obtained", "Time of the server's last answer", ({ obtainedAt }) => obtainedAt),
-    timeField("ends", "End of the token, where the server named one", (of) => of.expiresAt),
+    timeField("obtained", "Time of the server's last response", ({ obtainedAt }) => obtainedAt),
+    timeField("ends", "Expiry of the token, if the server states one", (of) => of.expiresAt),
   ],
   filters: ["user"],
   table: {

@@ -16,7 +16,7 @@ export const PENDING_CALL: ShownKind<WaitingCall, Pick<KindDeps, "store">, SeenB
   name: "pending-call",
   plural: "pending-calls",
   command: "pending-calls list",
-  doc: "Tool calls that wait for an approval, also of callers whose access has ended since",
+  doc: "Tool calls pending approval, including those of callers without access",
   none: "no call is pending approval",
   fields: [
     textField("id", "ID of the approval", ({ id }) => id),
@@ -27,7 +27,7 @@ export const PENDING_CALL: ShownKind<WaitingCall, Pick<KindDeps, "store">, SeenB
     textField("email", "Email address of the caller", ({ value }) => value.userEmail),
     textField("client", "Name of the client", ({ value }) => value.clientName),
     textField("client_id", "ID of the client", ({ value }) => value.clientId),
-    textField("approvers", "Groups of those who can approve it: one of each list in parentheses", ({ value }) =>
+    textField("approvers", "Groups whose members can approve it: one group of each list in parentheses", ({ value }) =>
       value.approvers.map((groups) => `(${groups.join(" or ")})`).join(" and "),
     ),
     timeField("asked", "Time of the call", ({ value }) => value.askedAt),

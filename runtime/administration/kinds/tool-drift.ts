@@ -9,7 +9,7 @@ export const TOOL_DRIFT: Kind<RouteDrift, Pick<KindDeps, "store">> = {
   name: "tool-drift",
   plural: "tool-drift",
   command: "tool-drift list",
-  doc: "Routes whose servers list tools, or other locked items, otherwise than they were reviewed",
+  doc: "Routes whose servers list tools or other locked items that differ from the lock",
   none: "no locked item differs",
   fields: [
     textField("id", "ID of the route's drift", ({ id }) => id),

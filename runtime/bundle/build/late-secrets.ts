@@ -30,7 +30,7 @@ export function* lateSecrets(
       const ref = name.slice("ref ".length);
       const reason = name.startsWith("ref ") ? why.get(ref) : undefined;
       if (reason === undefined) continue;
-      const message = `Cannot refresh secret "${ref}", its last value stays: ${reason}`;
+      const message = `Cannot refresh secret "${ref}", its last value stays active: ${reason}`;
       yield { owner, isLate: true, problem: { severity: "error", file: fileOf(owner), path, message } };
     }
   }

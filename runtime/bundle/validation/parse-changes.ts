@@ -31,7 +31,7 @@ export function parseChanges(text: string): ParsedChanges {
     const change = readChange(item);
     if (typeof change === "string") return { ok: false, message: `changes[${index}] ${change}` };
     if (changes.some(({ owner }) => owner === change.owner)) {
-      return { ok: false, message: `changes[${index}] is of owner ${quote(change.owner)}, who has another one` };
+      return { ok: false, message: `changes[${index}] is of owner ${quote(change.owner)}, who has another change` };
     }
     changes.push(change);
   }
@@ -43,7 +43,7 @@ function readChange(item: unknown): SliceChange | string {
   if (!isRecord(item)) return EXPECTED;
   const { owner, slice, expected: written, ...rest } = item;
   if (Object.keys(rest).length > 0 || slice === undefined || written === undefined) return EXPECTED;
-  if (typeof owner !== "string" || !isOwner(owner)) return `has ${quote(owner)}, which is no name of an owner`;
+  if (typeof owner !== "string" || !isOwner(owner)) return `has ${quote(owner)}, which is not a valid owner name`;
   const expected = readExpected(written);
   if (expected === undefined) return `has ${quote(written)} as "expected", must be a digest, null or "*"`;
   if (slice === null) return { owner, slice, expected };

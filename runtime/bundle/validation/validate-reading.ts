@@ -29,7 +29,7 @@ export function validateReading(
 }
 
 function noBootFile(file: string): Problem {
-  return { severity: "error", file, path: [], message: "has no boot file, must have a gateway.yaml" };
+  return { severity: "error", file, path: [], message: "has no main configuration file, must have a gateway.yaml" };
 }
 
 /** Slices to be changed. */

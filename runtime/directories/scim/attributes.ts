@@ -188,7 +188,7 @@ export function readItem(attribute: Attribute, item: unknown): AttributeObject |
   if (item === undefined || item === null || item === "") return undefined;
   const members = typeof item === "string" ? { value: item } : item;
   if (!isRecord(members))
-    throw new ScimRefusal(400, `"${attribute.name}" has an item that is no object`, "invalidValue");
+    throw new ScimRefusal(400, `"${attribute.name}" has an item that is not an object`, "invalidValue");
   return withContent(readMembers(attribute.sub ?? [], members));
 }
 
@@ -223,7 +223,7 @@ function readText(name: string, value: unknown): string {
   if (typeof read !== "string") throw new ScimRefusal(400, `"${name}" must be text`, "invalidValue");
   if (read.length > MAX_TEXT) throw new ScimRefusal(400, `"${name}" is too long`, "invalidValue");
   if (!read.isWellFormed() || read.includes("\0"))
-    throw new ScimRefusal(400, `"${name}" is no Unicode text`, "invalidValue");
+    throw new ScimRefusal(400, `"${name}" is not valid Unicode text`, "invalidValue");
   return read;
 }
 

@@ -70,7 +70,7 @@ export function readGroupPatch(operations: readonly PatchOperation[]): {
 function idsWhere({ path: { where = [] } }: AttributeChange): readonly string[] {
   const [only, ...more] = where;
   if (only === undefined || more.length > 0 || only.name.toLowerCase() !== "value" || typeof only.value !== "string")
-    throw new ScimRefusal(400, 'Members are named by "value" alone', "invalidPath");
+    throw new ScimRefusal(400, 'Members are identified only by "value"', "invalidPath");
   return idsOf(only.value);
 }
 

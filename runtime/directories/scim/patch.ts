@@ -48,7 +48,7 @@ export function readOperations(body: unknown): readonly PatchOperation[] {
   if (operations.length > MAX_OPERATIONS)
     throw new ScimRefusal(400, `More than ${MAX_OPERATIONS} operations`, "invalidSyntax");
   return operations.map((each: unknown) => {
-    if (!isRecord(each)) throw new ScimRefusal(400, "An operation is no object", "invalidSyntax");
+    if (!isRecord(each)) throw new ScimRefusal(400, "An operation is not an object", "invalidSyntax");
     const named = memberOf(each, "op");
     const op = typeof named === "string" ? named.toLowerCase() : undefined;
     if (op !== "add" && op !== "replace" && op !== "remove")

@@ -105,12 +105,12 @@ function readPath(reader: Reader, shape: ScimShape): Path {
   const name = reader.word();
   const attribute = findAttribute(attributes, name) ?? (isExtension ? undefined : findAttribute(ownOf(shape), name));
   if (name === "" || (attribute === undefined && (isExtension || !isPassedOver(name))))
-    throw reader.refusal("names an attribute that is not kept here");
+    throw reader.refusal("names an attribute that is not stored");
   const where = reader.take("[") ? readItemTerms(reader) : undefined;
   const sub = reader.take(".") ? reader.word() : undefined;
   if (where && attribute && attribute.isMany !== true) throw reader.refusal();
   const found = sub !== undefined && attribute ? findAttribute(attribute.sub ?? [], sub) : undefined;
-  if (sub !== undefined && attribute && !found) throw reader.refusal("names an attribute that is not kept here");
+  if (sub !== undefined && attribute && !found) throw reader.refusal("names an attribute that is not stored");
   return { attribute, name, isExtension, ...(where && { where }), ...(found && { sub: found }) };
 }
 
@@ -131,7 +131,7 @@ function readItemTerms(reader: Reader): readonly ItemTerm[] {
 
 function readComparison(reader: Reader): FilterValue {
   reader.spaces();
-  if (reader.word().toLowerCase() !== "eq") throw reader.refusal('compares otherwise than by "eq"');
+  if (reader.word().toLowerCase() !== "eq") throw reader.refusal('has an operator other than "eq"');
   reader.spaces();
   return reader.value();
 }

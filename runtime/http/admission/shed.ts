@@ -40,7 +40,7 @@ export function createShedding({ log, onShed }: ShedDeps): Shedding {
       respondError(
         exchange,
         503,
-        { code: "request.overloaded", message: "The gateway has more to do than it can; try again", canRetry: true },
+        { code: "request.overloaded", message: "The gateway is overloaded, try again", canRetry: true },
         ["retry-after", String(seconds)],
       );
     },

@@ -41,7 +41,7 @@ export function createOperatorFetch(options: OperatorFetchOptions = {}): Operato
       const answer = await fetch(url, { ...init, redirect: "manual", signal });
       if (!returnsRedirects && answer.status >= 300 && answer.status < 400 && answer.headers.has("location")) {
         await answer.body?.cancel();
-        throw new GatewayError("fetch.redirect", `Cannot fetch from "${host}": it redirects, must answer itself`);
+        throw new GatewayError("fetch.redirect", `Cannot fetch from "${host}": it redirects, must respond itself`);
       }
       const body = answer.body ? await readWhole(answer.body, maxBytes) : Buffer.alloc(0);
       if (!body) {

@@ -116,7 +116,7 @@ export function createSafeFetch({ development, resolve = resolveBySystem }: Safe
       if (bad) return refuse("forbidden-address", `${url.host} is at ${bad.address}, ${describeAddress(bad.address)}`);
       return await limiter.take(url.host, () => exchange(request, url, resolved, signal), signal);
     } catch (error) {
-      if (signal.aborted) return refuse("timeout", `${url.host}: its turn did not come in time`);
+      if (signal.aborted) return refuse("timeout", `${url.host}: no fetch slot became free in time`);
       throw error;
     } finally {
       clearTimeout(timer);
@@ -129,15 +129,15 @@ type ValidatedUrl =
   | Extract<SafeAnswer, { ok: false }>;
 
 function describeAddress(address: string): string {
-  return isOwnAddress(address) ? "an address of the gateway's own machine" : `a ${addressKind(address)} address`;
+  return isOwnAddress(address) ? "an address of the gateway's own host" : `a ${addressKind(address)} address`;
 }
 
 /** All checks that need no network. */
 function validateUrl({ url: text, target }: SafeRequest, development: boolean): ValidatedUrl {
-  if (!URL.canParse(text)) return refuse("bad-url", "the address is no URL");
+  if (!URL.canParse(text)) return refuse("bad-url", "the address is not a URL");
   const url = new URL(text);
   if (url.username !== "" || url.password !== "")
-    return refuse("bad-url", `${url.host}: the address carries a user name`);
+    return refuse("bad-url", `${url.host}: the address contains a user name`);
   const acceptsHttp = development || target.kind === "upstream" || target.kind === "configured";
   if (url.protocol !== "https:" && !(url.protocol === "http:" && acceptsHttp)) {
     return refuse("bad-url", `the address begins with ${url.protocol}, must begin with https:`);

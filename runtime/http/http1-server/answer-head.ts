@@ -47,9 +47,9 @@ export interface FieldText {
   hasDate: boolean;
 }
 
-const BAD_FIELD = "a header field of the answer has a character that cannot stand there";
-const BAD_LENGTH = "the Content-Length of the answer is no number";
-const OWN_FIELD = "a header field of the answer is about its connection, which is not for its maker to say";
+const BAD_FIELD = "a header field of the response has an invalid character";
+const BAD_LENGTH = "the Content-Length of the response is not a number";
+const OWN_FIELD = "a header field of the response concerns the connection, which only the listener sets";
 
 /** @param headers flat @throws TypeError for a field that would be read differently; its text is not quoted */
 export function fieldText(headers: readonly string[]): FieldText {

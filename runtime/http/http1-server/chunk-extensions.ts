@@ -22,7 +22,7 @@ const WORD = 3;
 const QUOTED = 4;
 const QUOTED_END = 5;
 
-const BAD_EXTENSION = "a chunk extension is not written as it must be";
+const BAD_EXTENSION = "a chunk extension is invalid";
 export const LONG_EXTENSIONS = "chunk extensions are too long";
 
 export class RequestExtensions implements ChunkExtensions {

@@ -77,7 +77,7 @@ export class Connection implements RequestSink, BodySource, Guarded {
   /** Ends the connection if its deadline has passed. */
   look(nowMs: number): void {
     if (this.#due === NOTHING || nowMs < this.#dueMs || this.#isClosing) return;
-    if (this.#due === FOR_HEAD) this.#refuse({ status: 408, detail: "its head did not come in time" });
+    if (this.#due === FOR_HEAD) this.#refuse({ status: 408, detail: "its headers did not arrive in time" });
     else if (this.#due === FOR_REST) this.#close();
     else this.socket.destroy();
   }
@@ -101,7 +101,7 @@ export class Connection implements RequestSink, BodySource, Guarded {
   ended(): void {
     if (this.#isClosing) return;
     if (this.#exchange === undefined && this.#reader.isInHead)
-      this.#refuse({ status: 400, detail: "the connection ended in a head" });
+      this.#refuse({ status: 400, detail: "the connection ended within the headers" });
     else this.#close();
   }
 
@@ -292,7 +292,7 @@ export class Connection implements RequestSink, BodySource, Guarded {
     if (exchange !== undefined && this.#backlog !== undefined) {
       this.#backlog = undefined;
       exchange.closesConnection = true;
-    } else this.#refuse({ status: 503, detail: "there is no memory for it" });
+    } else this.#refuse({ status: 503, detail: "not enough memory for it" });
     this.#count();
   }
 

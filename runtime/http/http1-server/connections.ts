@@ -106,7 +106,7 @@ export function createOwnConnections(deps: OwnConnectionsDeps, peer: ExchangeOwn
     },
   };
   const timer = setInterval(
-    task("the look at connections", () => {
+    task("check of connections", () => {
       owner.nowMs = performance.now();
       // A client in the admission queue waits for us: it is not late.
       for (const connection of connections) if (connection.unread === undefined) look(connection, owner.nowMs);

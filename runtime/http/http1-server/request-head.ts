@@ -84,7 +84,7 @@ export class RequestHead implements FieldTaker, Persistence {
       case "content-length":
         if (this.length >= 0) return "it has two Content-Lengths";
         this.length = parseContentLength(value, raw);
-        return this.length < 0 ? "its Content-Length is no number" : undefined;
+        return this.length < 0 ? "its Content-Length is not a number" : undefined;
       case "transfer-encoding":
         if (this.isChunked) return TWO_CODINGS;
         if (!isJustChunked(value, raw)) return OTHER_CODING;
@@ -164,7 +164,7 @@ export class TrailerFields implements FieldTaker {
     if (lower === "connection" || lower === "proxy-connection") this.closes ||= saysClose(value);
     // MUST NOT (RFC 9110 §6.5.1): other readers would derive another end of the message from them.
     const isFraming = lower === "content-length" || lower === "transfer-encoding";
-    return isFraming ? "a trailer says where the message ends" : undefined;
+    return isFraming ? "a trailer sets the length of the message" : undefined;
   }
 }
 

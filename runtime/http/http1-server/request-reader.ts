@@ -131,7 +131,7 @@ export class RequestReader {
     const known = lines.text.length;
     const text = lines.take(bytes, start, end);
     const { next } = lines;
-    if (lines.isTooLong) this.#refuse("its head is too long", 431);
+    if (lines.isTooLong) this.#refuse("its headers are too long", 431);
     else if (lines.end < 0) {
       const problem = problemOfBeginning(text, known);
       if (problem !== undefined) this.#refuse(problem);

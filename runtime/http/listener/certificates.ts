@@ -123,7 +123,7 @@ export async function openCertificates(
     },
   };
   const timer = setInterval(
-    task("the look at certificate files", () => certificates.reload()),
+    task("check of certificate files", () => certificates.reload()),
     pollMs,
   );
   timer.unref();
@@ -181,7 +181,8 @@ async function load(
     const problem = timeProblem(leaf, Date.now());
     if (problem !== undefined) throw new TypeError(problem);
     // OpenSSL ignores a file without an authority, and then rejects every client.
-    if (ca && !new X509Certificate(ca).ca) throw new TypeError("the authority of client certificates is none");
+    if (ca && !new X509Certificate(ca).ca)
+      throw new TypeError("the CA of client certificates has no valid certificate");
     const options = { cert, key, secureOptions, ...(ca && { ca }) };
     return { text, leaf, names: namesOf(leaf), options, context: createSecureContext(options) };
   } catch (cause) {

@@ -82,7 +82,7 @@ export function expectProxyHeaders(server: Server, log: Log, timeoutMs = HEADER_
       begin(socket, header.source);
     });
     const timer = setTimeout(
-      guardSocket(socket, () => cut("it did not come in time")),
+      guardSocket(socket, () => cut("it did not arrive in time")),
       timeoutMs,
     );
     socket.on("data", onData);

@@ -34,7 +34,7 @@ export const MAX_PROXY_HEADER_BYTES = MAX_V2_BYTES + V2_HEAD_BYTES;
 export function readProxyHeader(bytes: Buffer): ProxyHeader {
   if (beginsLike(bytes, V2_SIGNATURE)) return bytes.length < V2_HEAD_BYTES ? INCOMPLETE : readBinary(bytes);
   if (beginsLike(bytes, V1_BEGINNING)) return readLine(bytes);
-  return bad("it begins with something else");
+  return bad("it does not start with a PROXY header");
 }
 
 const INCOMPLETE: ProxyHeader = { kind: "incomplete" };
@@ -61,8 +61,8 @@ function readLine(bytes: Buffer): ProxyHeader {
   const [source = "", destination = "", sourcePort = "", destinationPort = "", ...more] = rest;
   const isAddress = family === "TCP4" ? isIPv4 : family === "TCP6" ? isPlainIPv6 : undefined;
   if (!isAddress) return bad("the protocol is neither TCP4 nor TCP6");
-  if (more.length > 0 || !isAddress(source) || !isAddress(destination)) return bad("the addresses are none");
-  if (!isPort(sourcePort) || !isPort(destinationPort)) return bad("the ports are none");
+  if (more.length > 0 || !isAddress(source) || !isAddress(destination)) return bad("the addresses are invalid");
+  if (!isPort(sourcePort) || !isPort(destinationPort)) return bad("the ports are invalid");
   return { kind: "ok", length, source: canonical(source) };
 }
 

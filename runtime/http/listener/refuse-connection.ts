@@ -24,10 +24,7 @@ export function refuseConnection(socket: Duplex, status: number, code: ErrorCode
   const id = createRequestId();
   const body = JSON.stringify({
     error: code,
-    message:
-      status === 503
-        ? "The gateway has more to do than it can; try again"
-        : "The gateway cannot understand this request",
+    message: status === 503 ? "The gateway is overloaded, try again" : "The gateway cannot understand this request",
     request_id: id,
   });
   const head = [

@@ -121,7 +121,7 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
     const next = flow && returnAddress(snapshot, flow, caller);
     if (next !== undefined) {
       // A page that refreshes instead of a redirect: browsers apply the form's policy to redirects after it.
-      const html = continuePage({ title: "Device proven", href: next });
+      const html = continuePage({ title: "Device verified", href: next });
       return respondHtml(exchange, 200, html, ["refresh", `0;url=${next}`]);
     }
     const enrolled = `${ENROLLED_PATH}?device=${result.proof.id}`;
@@ -198,7 +198,7 @@ function sendScript(exchange: Exchange): void {
 const REFUSALS: Readonly<Record<CeremonyRefusal, string>> = {
   ticket: "This took too long, was already done, or belongs to another session.",
   answer:
-    "The answer of your device cannot be accepted. The page needs JavaScript, and a device that asks you to confirm.",
+    "The response of your device is invalid. The page requires JavaScript, and a device that asks you to confirm.",
   "unknown-device": "You have not registered this device here.",
   "copied-device":
     "This device reports a lower count than before, so its key may have been copied. Please tell an administrator.",
@@ -217,7 +217,7 @@ function refuseCeremony(exchange: Exchange, reason: CeremonyRefusal, request: st
     message: `${REFUSALS[reason]} Please open the page again.`,
     links: [
       { href: again, text: "Try again" },
-      { href: "/.gateway/", text: "See your devices" },
+      { href: "/.gateway/", text: "View your devices" },
     ],
   });
 }

@@ -123,7 +123,7 @@ export async function proveToSession(deps: DeviceDeps, sessionId: string, proof:
     const written = await sessions.put(sessionId, { ...value, devices }, { ifVersion: version, expiresAt, tags });
     if (written.ok) return true;
   }
-  throw new GatewayError("device.conflict", "Cannot store the proof of a device: the session's record keeps changing");
+  throw new GatewayError("device.conflict", "Cannot store a device verification: the session's record keeps changing");
 }
 
 /** @returns true for the first response to a challenge */

@@ -13,7 +13,7 @@ export function respondAgain(exchange: Exchange): void {
 }
 
 /** Another request is processing the same statement. If that fails, this one must not have been rejected. */
-export const BUSY = "the same statement is being carried out";
+export const BUSY = "the same request is in progress";
 
 interface NotNow {
   /** Name of the entry. */

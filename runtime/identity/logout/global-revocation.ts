@@ -82,7 +82,7 @@ export async function handleGlobalRevocation(
   });
   if (outcome.state === "used") return refuse(BAD_BEARER, "jti used before", name);
   if (outcome.state === "busy") return respondNotNow(deps.log, exchange, { issuer: name, detail: BUSY });
-  if (outcome.value.length === 0) return refuse(UNKNOWN_USER, "nothing is known of the user", name);
+  if (outcome.value.length === 0) return refuse(UNKNOWN_USER, "the user is unknown", name);
   respondBytes(exchange, 204, ["cache-control", "no-store"]);
 }
 
@@ -122,7 +122,7 @@ function readSubject(body: unknown, entry: TrustedIssuer): Subject {
   if (format === "email") {
     if (typeof email !== "string") return bad(BAD_BODY, "sub_id has no email");
     const trusted = trustedEmail(email, entry.emailDomains);
-    return trusted === "" ? bad(NOT_THEIRS, "the address is in none of email_domains") : { ok: true, email: trusted };
+    return trusted === "" ? bad(NOT_THEIRS, "the address is not in email_domains") : { ok: true, email: trusted };
   }
   if (format !== "iss_sub") return bad(OTHER_FORMAT, "sub_id has another format");
   if (typeof iss !== "string" || typeof sub !== "string") return bad(BAD_BODY, "sub_id has no iss and sub");

@@ -50,7 +50,7 @@ export function checkLogout(claims: LogoutClaims, expected: Expected): Checked<L
   const { sub, sid, events } = claims;
   // "Verify that the Logout Token contains a sub Claim, a sid Claim, or both."
   if (sub === undefined && sid === undefined) return bad("neither sub nor sid");
-  if (sub !== undefined && typeof sub !== "string") return bad("sub is no text");
+  if (sub !== undefined && typeof sub !== "string") return bad("sub is not text");
   const user = sub === undefined ? undefined : providerUserId(expected.entry.userIssuer, sub);
   if (user?.ok === false) return bad(`sub ${user.problem}`);
   if (sid !== undefined && !isId(sid)) return bad("no usable sid");
@@ -73,15 +73,15 @@ function checkStatement(
   { entry, audiences, now }: Expected,
   hasEnd: boolean,
 ): Checked<Statement> {
-  if (!isOnlyAudience(aud, (each) => audiences.has(each))) return bad("aud is not this gateway alone");
+  if (!isOnlyAudience(aud, (each) => audiences.has(each))) return bad("aud is not only this gateway");
   if (!isTime(iat)) return bad("iat is missing");
-  if (iat > now + CLOCK_SKEW_SECONDS) return bad("iat lies ahead");
+  if (iat > now + CLOCK_SKEW_SECONDS) return bad("iat is in the future");
   const oldest = iat + entry.maxAssertionAgeSeconds.logout;
   if (oldest <= now - CLOCK_SKEW_SECONDS) return bad("issued too long ago");
   const end = hasEnd ? exp : oldest;
   if (!isTime(end)) return bad("exp is missing");
   if (end <= now - CLOCK_SKEW_SECONDS) return bad("expired");
-  if (nbf !== undefined && (!isTime(nbf) || nbf > now + CLOCK_SKEW_SECONDS)) return bad("nbf lies ahead");
+  if (nbf !== undefined && (!isTime(nbf) || nbf > now + CLOCK_SKEW_SECONDS)) return bad("nbf is in the future");
   if (!isId(jti)) return bad("no usable jti");
   const rememberUntil = Math.ceil(Math.min(end, oldest)) + CLOCK_SKEW_SECONDS + 1;
   return { ok: true, value: { jti, issuedAt: iat, rememberUntil } };

@@ -47,7 +47,7 @@ export async function verifyStatement<T>(
 ): Promise<StatementResult<T>> {
   const sender = `${networkOf(exchange.remoteAddress)} ${expected.kind}`;
   const seconds = deps.failedProofs.take(sender);
-  if (seconds > 0) return { ok: false, reason: "too-many", seconds, detail: "too many bad statements of one peer" };
+  if (seconds > 0) return { ok: false, reason: "too-many", seconds, detail: "too many invalid tokens from one peer" };
   const result = await verify(deps.issuerKeys, settings, token, expected);
   if (result.ok || result.reason !== "bad") deps.failedProofs.giveBack(sender);
   return result;
@@ -64,7 +64,7 @@ async function verify<T>(
   if (!expected.isType(claimed.type)) return bad("typ is another one");
   // For the look-up only: the issuer is not verified yet.
   const entry = logoutIssuers(settings).find(({ issuer }) => issuer === claimed.issuer);
-  if (!entry) return bad("iss is no issuer with the use logout");
+  if (!entry) return bad("iss is not an issuer with the use logout");
   const { name: issuer } = entry;
   const signed = await issuerKeys.verify(entry, token);
   if (!signed.ok) return { ...signed, issuer };

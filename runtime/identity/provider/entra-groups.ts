@@ -69,7 +69,7 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
     init: RequestInit,
   ): Promise<{ readonly status: number; readonly answer: Readonly<Record<string, unknown>> }> => {
     if (clock.now() < applicationOf(settings).pausedUntilMs)
-      throw unavailable(`${what}: we were refused a moment ago, and do not ask again yet`);
+      throw unavailable(`${what}: rejected a moment ago, not retried yet`);
     let response: Response;
     try {
       response = await deps.fetch(url, { method: "POST", ...init });
@@ -85,7 +85,7 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
   /** @see RFC 6749 §4.4 */
   const askToken = async (settings: EntraSettings, signal: AbortSignal): Promise<string> => {
     const application = applicationOf(settings);
-    const what = "ask for a token";
+    const what = "request a token";
     const { status, answer } = await send(what, settings, `${settings.loginUrl}/${settings.tenant}/oauth2/v2.0/token`, {
       headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded" },
       body: new URLSearchParams({
@@ -106,7 +106,7 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
     const { access_token: text, token_type: type, expires_in: expiresIn } = answer;
     const isBearer = typeof type === "string" && type.toLowerCase() === "bearer";
     if (typeof text !== "string" || !TOKEN.test(text) || !isBearer || typeof expiresIn !== "number")
-      throw unavailable(`${what}: the answer is no bearer token with an end`);
+      throw unavailable(`${what}: the response has no bearer token with an expiry`);
     application.token = { text, expiresAt: epochSeconds(clock) + expiresIn - TOKEN_MARGIN_SECONDS };
     return text;
   };
@@ -126,8 +126,8 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
     const deadline = AbortSignal.timeout(timeoutMs);
     for (const isLast of [false, true]) {
       const token = await tokenOf(settings);
-      if (deadline.aborted) throw unavailable(`ask for a token: no answer within ${timeoutMs} ms`);
-      const what = "ask for the groups";
+      if (deadline.aborted) throw unavailable(`request a token: no answer within ${timeoutMs} ms`);
+      const what = "request the groups";
       const url = `${settings.graphUrl}/v1.0/users/${userObjectId}/getMemberObjects`;
       const { status, answer } = await send(what, settings, url, {
         headers: { accept: "application/json", "content-type": "application/json", authorization: `Bearer ${token}` },
@@ -153,8 +153,7 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
 
   return async (settings, { tid, oid }) => {
     const userObjectId = readObjectId(settings, tid, oid);
-    if (questions >= MAX_QUESTIONS)
-      throw unavailable(`ask for the groups: ${MAX_QUESTIONS} users are being asked about`);
+    if (questions >= MAX_QUESTIONS) throw unavailable(`request the groups: ${MAX_QUESTIONS} lookups are in progress`);
     questions += 1;
     try {
       return await ask(settings, userObjectId);
@@ -170,8 +169,9 @@ const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 function readObjectId({ tenant }: EntraSettings, tid: unknown, oid: unknown): string {
   // The request goes to the configured tenant, which knows only its own users.
   if (typeof tid !== "string" || tid.toLowerCase() !== tenant)
-    throw unavailable('ask for the groups: the claim "tid" does not name the tenant of "idp_groups_resolver"');
-  if (typeof oid !== "string" || !isEntraId(oid)) throw unavailable('ask for the groups: the claim "oid" is no GUID');
+    throw unavailable('request the groups: the claim "tid" does not name the tenant of "idp_groups_resolver"');
+  if (typeof oid !== "string" || !isEntraId(oid))
+    throw unavailable('request the groups: the claim "oid" is not a GUID');
   return oid.toLowerCase();
 }
 
@@ -180,8 +180,8 @@ function readGroupIds(answer: Readonly<Record<string, unknown>>): readonly strin
   const { value } = answer;
   const ids = Array.isArray(value) ? (value as readonly unknown[]) : undefined;
   if (!ids?.every((id): id is string => typeof id === "string" && isEntraId(id)))
-    throw unavailable("read the groups: the answer is no list of ids");
-  if (answer["@odata.nextLink"] !== undefined) throw unavailable("read the groups: the answer is a part of them");
+    throw unavailable("read the groups: the response is not a list of IDs");
+  if (answer["@odata.nextLink"] !== undefined) throw unavailable("read the groups: the response is incomplete");
   if (ids.length > MAX_GROUPS) throw unavailable(`read the groups: there are more than ${MAX_GROUPS}`);
   return ids;
 }

@@ -72,7 +72,7 @@ export async function requestIdJag(
     return failure(error, [idToken, settings.clientSecret]);
   }
   const problem = problemOf(answer, request, epochSeconds(deps.clock));
-  if (problem !== undefined) return refuse("misconfigured", `what the provider gave ${problem}`);
+  if (problem !== undefined) return refuse("misconfigured", `the provider's token ${problem}`);
   return { ok: true, idJag: answer.access_token };
 }
 
@@ -89,7 +89,7 @@ function problemOf(answer: openid.TokenEndpointResponse, request: IdJagRequest, 
     claims = jose.decodeJwt(text);
     type = jose.decodeProtectedHeader(text).typ;
   } catch {
-    return "is no JWT";
+    return "is not a JWT";
   }
   if (type?.toLowerCase() !== "oauth-id-jag+jwt") return "has another type of JWT";
   // Any server in `aud` could use the token, so it must name exactly this one. That server verifies the signature.

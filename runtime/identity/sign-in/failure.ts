@@ -19,12 +19,11 @@ export function createRespondFailure(deps: { readonly log: Log }): RespondFailur
     else deps.log.warn({ ...fields }, "sign-in failed");
     if (isMisconfigured) {
       const message =
-        "The identity provider does not accept this gateway as it is set up. Tell your administrator, who finds the reason in the gateway's log.";
+        "The identity provider rejects the configuration of this gateway. Ask your administrator to check the gateway's log.";
       return refuse(exchange, 502, "sign-in.misconfigured", message, headers, href);
     }
     if (error.code === "idp.subject") {
-      const message =
-        "The identity provider calls you by an id that this gateway cannot take. Its operators have to change it.";
+      const message = "Your ID at the identity provider is not valid here. Its operators must change it.";
       return refuse(exchange, 403, "sign-in.subject", message, headers, href);
     }
     if (error.code === "directory.refused")

@@ -120,7 +120,7 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
       if (redirectUri === undefined) {
         return respondError(exchange, 400, {
           code: "login.redirect-refused",
-          message: `The ${REDIRECT_PARAMETER} is not an address that may be given a token here`,
+          message: `The ${REDIRECT_PARAMETER} is not an allowed address`,
         });
       }
       const request: LoginRequest = { host: site.host, redirectUri, expiresAt: epochSeconds(clock) + TICKET_SECONDS };
@@ -147,7 +147,7 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
         if (!found) {
           return respondError(exchange, 400, {
             code: "login.request",
-            message: "This request is over or was changed on its way. Please start it again in the program.",
+            message: "This request expired or was modified. Please start again in the program.",
           });
         }
         const who = await deps.authenticator.cookie(exchange);

@@ -71,7 +71,7 @@ export interface ProviderSignIn {
 
 /** The browser follows the redirect immediately. */
 const CODE_SECONDS = 60;
-const TOO_LATE = "The sign-in took too long, or was not begun in this browser. Please open the page again.";
+const TOO_LATE = "The sign-in took too long, or was not started in this browser. Please open the page again.";
 
 interface Parts extends ProviderSignInDeps {
   readonly tickets: SignInTickets;
@@ -160,7 +160,7 @@ async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Pr
   // "Clients MUST store, for each authorization request, the issuer they sent the authorization request to" (RFC 9700 §4.4.2).
   if (!isSameProvider(begun.provider, idp)) {
     deps.log.warn({ idp: providerName(idp), request: exchange.id }, "sign-in response from unexpected provider");
-    return refuse(exchange, 400, "sign-in.callback", "This answer belongs to a sign-in elsewhere.", done);
+    return refuse(exchange, 400, "sign-in.callback", "This response belongs to another sign-in.", done);
   }
   const isChosen = settings.providers.length > 1;
   // Check the store before using the code: if the store is unavailable, the same URL works later.
@@ -186,7 +186,7 @@ async function callback(deps: Parts, exchange: Exchange, snapshot: Snapshot): Pr
   }
   const { tokens, userId, profile } = confirmed;
   if (begun.fresh && isStale(tokens, epochSeconds(deps.clock))) {
-    const notAsked = new GatewayError("idp.refused", "the provider was told to ask the user anew, and did not");
+    const notAsked = new GatewayError("idp.refused", "the provider did not ask the user again, although requested");
     return fail(notAsked);
   }
   const facts = profile ?? { email: "", name: "", groups: [], claims: {} };

@@ -62,7 +62,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
       return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
     if (!site.secure && !isLoopbackHost(site.hostname)) {
       // Without https, anyone on the network path could read and set cookies.
-      return refuse(exchange, 403, "sign-in.insecure", "Signing in needs https on this address.");
+      return refuse(exchange, 403, "sign-in.insecure", "Signing in requires https on this address.");
     }
     const id = randomSecret(16);
     const expiresAt = epochSeconds(clock) + SIGN_IN_SECONDS;
@@ -94,7 +94,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
     // A session from another tab stays signed in.
     if (restarts < MAX_RESTARTS)
       return start(exchange, snapshot, site, returnTo, { providers, isFresh, isSignedIn: true }, restarts + 1);
-    refuseReturn(exchange, "The sign-in took too long, or the browser takes no cookies.", returnTo);
+    refuseReturn(exchange, "The sign-in took too long, or the browser rejects cookies.", returnTo);
     return Promise.resolve();
   };
 

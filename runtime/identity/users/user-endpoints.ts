@@ -99,7 +99,7 @@ export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
         return respondError(
           exchange,
           401,
-          { code: "sign-in.required", message: "Nobody is signed in here." },
+          { code: "sign-in.required", message: "No user is signed in here." },
           CHALLENGE,
         );
       }

@@ -228,7 +228,7 @@ export class UserRefreshes {
       if (result.ok) return { ...earlier, value, version: result.version };
       earlier = await this.#users.read(from.value.userId);
       if (earlier?.value.refusedAt !== undefined)
-        throw new GatewayError("identity.ended", "Cannot store a refreshed user: it was ended meanwhile");
+        throw new GatewayError("identity.ended", "Cannot store a refreshed user: its access ended meanwhile");
       if (earlier && earlier.value.signIns !== from.value.signIns) return earlier;
     }
     throw new GatewayError("identity.conflict", "Cannot store a refreshed user: the record keeps changing");

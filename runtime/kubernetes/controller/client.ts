@@ -168,7 +168,7 @@ async function loadLibrary(): Promise<Library> {
   try {
     return await import("@kubernetes/client-node");
   } catch (error) {
-    const expected = "install it beside gateform: npm install @kubernetes/client-node";
+    const expected = "install it next to gateform: npm install @kubernetes/client-node";
     throw new GatewayError("kube.library", `Cannot load "@kubernetes/client-node": ${expected}`, { cause: error });
   }
 }
@@ -233,7 +233,7 @@ function parse(text: string, kubeRequest: KubeRequest): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw unreachable(kubeRequest, new Error("the answer is no JSON", { cause: error }));
+    throw unreachable(kubeRequest, new Error("the response is not JSON", { cause: error }));
   }
 }
 

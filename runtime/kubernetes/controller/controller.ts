@@ -224,7 +224,7 @@ export class Controller implements Closable {
       const named = new Map([...found].filter(([, problems]) => problems.some(({ severity }) => severity === "error")));
       if (named.size === 0) {
         const reasons = others.map(messageWithPath);
-        throw new GatewayError("publish.invalid", `Cannot publish, the gateway refuses: ${reasons.join("; ")}`);
+        throw new GatewayError("publish.invalid", `Cannot publish, the gateway rejects: ${reasons.join("; ")}`);
       }
       const keys = translation.ingresses.map(({ key }) => key);
       const omitted = refusals < PATIENCE ? named : wholeNamespaces(named, keys);

@@ -51,20 +51,20 @@ export async function startHealth(options: HealthOptions): Promise<ControllerHea
 
   const metrics = (): string =>
     [
-      ...series("gateway_ingress_leader", "gauge", "Whether this controller leads.", options.isLeader() ? 1 : 0),
+      ...series("gateway_ingress_leader", "gauge", "1 if this controller is the leader.", options.isLeader() ? 1 : 0),
       ...series(
         "gateway_ingress_lease_failures_total",
         "counter",
-        "Times at which the Lease could not be read or written.",
+        "Failed reads and writes of the Lease.",
         leaseFailures,
       ),
       ...series(
         "gateway_ingress_connections_lost_total",
         "counter",
-        "Connections to the API server that no longer answered.",
+        "Connections to the API server that stopped responding.",
         connectionsLost,
       ),
-      "# HELP gateway_ingress_refused_total Requests that the API server refused because this right is missing.",
+      "# HELP gateway_ingress_refused_total Requests that the API server rejected because this permission is missing.",
       "# TYPE gateway_ingress_refused_total counter",
       ...[...refused].map(([right, count]) => `gateway_ingress_refused_total{right="${right}"} ${count}`),
       "# HELP gateway_ingress_rounds_total Rounds from the cluster to the gateway, by outcome.",

@@ -151,7 +151,7 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
 
   async function list(): Promise<readonly Listed[]> {
     const answer = await ask("GET", place);
-    if (answer.status !== 200) throw refused("look at", answer);
+    if (answer.status !== 200) throw refused("read the slices of", answer);
     const slices = answer.body?.["slices"];
     const found: readonly unknown[] = Array.isArray(slices) ? slices : [];
     return found
@@ -166,7 +166,7 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
     for (const [each, expected] of published) {
       if (current.has(each) || (each !== owner && namespaceIn(owner, each) === undefined)) continue;
       const answer = await ask("GET", `${place}/${each}`);
-      if (answer.status !== 200 && answer.status !== 404) throw refused("look at", answer);
+      if (answer.status !== 200 && answer.status !== 404) throw refused("read the slices of", answer);
       if (answer.status === 200 && isMadeHere(owner, each, answer.body)) removed.push({ owner: each, expected });
     }
     return removed;
@@ -184,7 +184,7 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
 
   function refused(action: string, { status, body, said }: GatewayAnswer): GatewayError {
     const message = body?.["message"];
-    const unknownName = 'it does not take requests by this name, name it in "admin_hosts" of the gateway';
+    const unknownName = 'it does not accept requests for this host name; add it to "admin_hosts" of the gateway';
     const unknownToken = `it does not accept the token in ${options.tokenFile}; a gateway reads its tokens at start, restart it after a change`;
     const known = status === 421 ? unknownName : status === 401 ? unknownToken : `status ${status}`;
     const detail = typeof message === "string" ? said(message) : known;

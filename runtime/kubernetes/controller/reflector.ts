@@ -146,7 +146,7 @@ export class Reflector<T extends KubeObject> {
       });
       const { metadata, items: objects } = isRecord(page) ? page : {};
       if (!isRecord(metadata) || typeof metadata["resourceVersion"] !== "string" || !Array.isArray(objects ?? [])) {
-        throw new GatewayError("kube.unreadable", `Cannot list ${path}: the answer is no list`);
+        throw new GatewayError("kube.unreadable", `Cannot list ${path}: the response is not a list`);
       }
       for (const object of (objects ?? []) as readonly unknown[]) {
         if (isObject(object)) found.set(keyOf(object), withoutManagers(object as T));
@@ -236,9 +236,9 @@ function readEvent(line: string): { readonly type: string; readonly object: unkn
   try {
     value = JSON.parse(line);
   } catch {
-    throw new Expired("a line is no JSON");
+    throw new Expired("a line is not JSON");
   }
-  if (!isRecord(value) || typeof value["type"] !== "string") throw new Expired("a line is no event");
+  if (!isRecord(value) || typeof value["type"] !== "string") throw new Expired("a line is not an event");
   return { type: value["type"], object: value["object"] };
 }
 

@@ -45,7 +45,7 @@ export function assign(problems: readonly SliceProblem[], published: Published):
     if (problem.path.length === 0 && namespace !== undefined && blamed.has(namespace)) continue;
     const concerned = byNamespace.get(namespace ?? "") ?? [];
     if (concerned.length === 0) foreign.push(problem);
-    const draftProblem = ingressError({}, `its namespace is refused by the gateway: ${messageWithPath(problem)}`);
+    const draftProblem = ingressError({}, `the gateway rejects its namespace: ${messageWithPath(problem)}`);
     for (const { key } of concerned) add(key, draftProblem);
   }
   return { found: all, others: foreign.filter(isError) };
@@ -70,7 +70,7 @@ function certificateProblems(
   const concerned = named.filter(([, key]) => namespaceOfKey(key) === namespace);
   const what = host === undefined ? "certificates" : `the certificate for ${quote(host)}`;
   return concerned.map(([, key]) => {
-    const draftProblem = { path: "spec.tls", message: `has ${what}, which the gateway refuses: ${message}` };
+    const draftProblem = { path: "spec.tls", message: `has ${what}, which the gateway rejects: ${message}` };
     return [key, { severity, ...draftProblem, certificateOf: host ?? EVERY_HOST }] as const;
   });
 }
@@ -91,10 +91,13 @@ export function wholeNamespaces(
       withRoutes.add(namespaceOfKey(key));
   }
   const problemFor = (key: string): DraftProblem => {
-    const what = "is left out: the gateway refuses one Ingress after the other";
+    const what = "is omitted: the gateway rejects too many of its Ingresses";
     if (withRoutes.has(namespaceOfKey(key))) return ingressError({}, `its namespace ${what}`);
     return {
-      ...ingressError({ path: "spec.tls" }, `has certificates, which the gateway refuses: one after the other`),
+      ...ingressError(
+        { path: "spec.tls" },
+        "has certificates, which the gateway rejects: too many of this namespace are invalid",
+      ),
       certificateOf: EVERY_HOST,
     };
   };
@@ -114,7 +117,7 @@ export function refusedCertificates(
       key,
       new Map(
         draftProblems.flatMap(({ certificateOf, message }) =>
-          certificateOf === undefined ? [] : [[certificateOf, message.replace(/^.*?refuses: /, "")] as const],
+          certificateOf === undefined ? [] : [[certificateOf, message.replace(/^.*?rejects: /, "")] as const],
         ),
       ),
     ]),

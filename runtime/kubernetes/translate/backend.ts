@@ -60,7 +60,7 @@ export function readUpstream(
   // An ExternalName Service needs no list of ports: connections go directly to the name.
   const number = found?.port ?? (isExternal ? port.number : undefined);
   if (number === undefined) {
-    const state = `is ${quote(port.name ?? port.number)}, which is no TCP port of Service ${key}`;
+    const state = `is ${quote(port.name ?? port.number)}, which is not a TCP port of Service ${key}`;
     return refuse("service.port", ports.text === "" ? state : `${state}, must be one of ${ports.text}`);
   }
   if (isExternal) {

@@ -26,10 +26,10 @@ export type ExternalName =
 export function readExternalName({ spec }: Service, cluster: ClusterNames): ExternalName {
   const name = spec?.externalName;
   const host = typeof name === "string" ? canonicalHost(name) : undefined;
-  if (host === undefined) return { ok: false, state: "whose externalName is no host name" };
+  if (host === undefined) return { ok: false, state: "whose externalName is not a host name" };
   // Otherwise anyone who may write a Service could reach listeners on the gateway's loopback address.
   if (isOwnMachine(host)) {
-    return { ok: false, state: `whose externalName ${quote(host)} is the gateway's own machine or network link` };
+    return { ok: false, state: `whose externalName ${quote(host)} is the gateway's own host or network link` };
   }
   if (isInCluster(host, cluster)) {
     return {

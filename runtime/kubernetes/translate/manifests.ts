@@ -54,7 +54,7 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
       if (document.errors.length > 0 || isEmpty(document.contents)) continue;
       const line = text.slice(0, document.contents.range[0]).split("\n").length;
       const location = `${file}:${line}`;
-      if (!isMap(document.contents)) problems.push(`${location}: is no Kubernetes object`);
+      if (!isMap(document.contents)) problems.push(`${location}: is not a Kubernetes object`);
       else
         add(
           read(() => document.toJS({ maxAliasCount: 100 }) as unknown, location),
@@ -98,7 +98,7 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
       return;
     }
     const first = seen.get(`${kind} ${name}`);
-    if (first !== undefined) problems.push(`${location}: ${kind} ${name} stands in ${first} too, must be there once`);
+    if (first !== undefined) problems.push(`${location}: ${kind} ${name} is also in ${first}, must be there once`);
     else {
       seen.set(`${kind} ${name}`, location);
       // Members are validated where they are read; the rest of the object is ignored.

@@ -48,7 +48,7 @@ export async function fillSecrets(
     if (!secret) return `is ${quote(name)}, but there is no Secret ${key}`;
     for (const member of membersOf(annotation, secret)) {
       if (member.key === "__proto__")
-        return `is ${quote(name)}, but Secret ${key} has the key "__proto__", which is no header`;
+        return `is ${quote(name)}, but Secret ${key} has the key "__proto__", which is not a header name`;
       const value = valueOf(secret, member.key);
       if (value === undefined && member.optional) continue;
       if (value === undefined) return `is ${quote(name)}, but Secret ${key} has no key ${quote(member.key)}`;

@@ -137,9 +137,9 @@ function notesOf({ path, before, after }: ValueChange): readonly string[] {
   if (part === "inputSchema" && path.at(-1) === "required") {
     const were = new Set(textsOf(before));
     const must = textsOf(after).filter((each) => !were.has(each));
-    if (must.length > 0) notes.push(`must be given now: ${must.join(", ")}`);
+    if (must.length > 0) notes.push(`now required: ${must.join(", ")}`);
   }
-  if (hasUnseenText(after) && !hasUnseenText(before)) notes.push(`invisible characters came into: ${path.join(".")}`);
+  if (hasUnseenText(after) && !hasUnseenText(before)) notes.push(`invisible characters added to: ${path.join(".")}`);
   return notes;
 }
 

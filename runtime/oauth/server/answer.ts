@@ -157,7 +157,7 @@ export function respondUnavailable(exchange: Exchange): void {
     return respondAgainLater(exchange, {
       code: "temporarily_unavailable",
       title: "Temporarily unavailable",
-      message: "The gateway cannot reach its records right now. Please try again in a moment.",
+      message: "The gateway's store is unavailable. Please try again in a moment.",
     });
   }
   respondRefusal(exchange, { error: "temporarily_unavailable", description: "Please try again later" });

@@ -42,7 +42,9 @@ export async function revoke(deps: RevokeDeps, exchange: Exchange, snapshot: Sna
 
   // A service account's token expires within minutes and has no grant (RFC 7009 §2.2.1).
   if (isMachineToken(deps, client.value, token)) {
-    return answerRefusal(refuse("unsupported_token_type", "Tokens of client credentials end by themselves").refusal);
+    return answerRefusal(
+      refuse("unsupported_token_type", "Client credentials tokens cannot be revoked; they expire").refusal,
+    );
   }
 
   // Only the client of a token may revoke it. An unknown token is not an error (RFC 7009 §2.2).

@@ -81,22 +81,22 @@ const PIECE_SCHEMA: PolicySchema = { type: "string", minLength: 1 };
 const ORDER_SCHEMA: PolicySchema = { type: ["number", "string"] };
 const VALUE_SCHEMAS: Readonly<Record<(typeof VALUE_MEMBERS)[number], PolicySchema>> = {
   is: { ...SCALAR_SCHEMA, description: "Equal to this text, number or flag; of another type it is unknown." },
-  not: { ...SCALAR_SCHEMA, description: "Of the type of this value, and not equal to it." },
+  not: { ...SCALAR_SCHEMA, description: "Same type as this value, and not equal to it." },
   in: { ...SCALARS_SCHEMA, description: "Equal to one of these." },
-  not_in: { ...SCALARS_SCHEMA, description: "Of the type of one of these, and equal to none." },
-  contains: { ...PIECE_SCHEMA, description: "A text that has this in it." },
-  starts_with: { ...PIECE_SCHEMA, description: "A text that begins with this." },
-  ends_with: { ...PIECE_SCHEMA, description: "A text that ends with this." },
+  not_in: { ...SCALARS_SCHEMA, description: "Same type as one of these, and equal to none." },
+  contains: { ...PIECE_SCHEMA, description: "Text that contains this." },
+  starts_with: { ...PIECE_SCHEMA, description: "Text that starts with this." },
+  ends_with: { ...PIECE_SCHEMA, description: "Text that ends with this." },
   matches: {
     ...PIECE_SCHEMA,
     description:
       "A text that this RE2 pattern matches as a whole, of at most 8,192 characters. Unknown, which denies, where only a line end stops a `.`, and with `(?i)` where letters such as the Kelvin sign decide; `(?s)` lets `.` meet line ends. All patterns for one tool may have 2,000 instructions together.",
   },
-  gt: { ...ORDER_SCHEMA, description: "A number above this one, which may be written as text to be exact." },
-  gte: { ...ORDER_SCHEMA, description: "A number that is this one or above it." },
-  lt: { ...ORDER_SCHEMA, description: "A number below this one." },
-  lte: { ...ORDER_SCHEMA, description: "A number that is this one or below it." },
-  only: { type: "array", items: { type: "string" }, description: "An object that has no other members than these." },
+  gt: { ...ORDER_SCHEMA, description: "Number greater than this. Write it as text to be exact." },
+  gte: { ...ORDER_SCHEMA, description: "Number greater than or equal to this." },
+  lt: { ...ORDER_SCHEMA, description: "Number less than this." },
+  lte: { ...ORDER_SCHEMA, description: "Number less than or equal to this." },
+  only: { type: "array", items: { type: "string" }, description: "Object with no members other than these." },
 };
 const ELEMENT_SCHEMA: PolicySchema = {
   type: "object",
@@ -110,16 +110,16 @@ export const ARGUMENT_MATCH_SCHEMA: PolicySchema = {
   required: ["tool", "argument"],
   minProperties: 3,
   properties: {
-    tool: { ...TOOL_MATCH_SCHEMA, description: "The tools that it is about." },
+    tool: { ...TOOL_MATCH_SCHEMA, description: "Tools whose argument is checked." },
     argument: {
       type: "string",
       description:
         'Location of the value in the arguments, as a JSON pointer: "/repo", "/filter/0/name", "" for all of them.',
     },
-    exists: { type: "boolean", description: "Whether it is there, `null` included." },
+    exists: { type: "boolean", description: "Whether the value is present, including `null`." },
     ...VALUE_SCHEMAS,
-    some: { ...ELEMENT_SCHEMA, description: "A list in which this holds of one element." },
-    every: { ...ELEMENT_SCHEMA, description: "A list with elements, in which this holds of all." },
+    some: { ...ELEMENT_SCHEMA, description: "List with at least one element that matches." },
+    every: { ...ELEMENT_SCHEMA, description: "Non-empty list in which all elements match." },
   },
 };
 
@@ -145,7 +145,7 @@ export function readArgumentMatch(
   };
   if (!isRecordOf(data, MEMBERS, path, fail)) return undefined;
   const tool = Object.hasOwn(data, "tool") ? parseToolMatch(data["tool"], `${path}.tool`, fail) : undefined;
-  if (!Object.hasOwn(data, "tool")) fail(path, 'has no "tool", must name the tools that it is about');
+  if (!Object.hasOwn(data, "tool")) fail(path, 'has no "tool", must name the tools whose argument is checked');
   const { argument, exists } = data;
   const pointer = typeof argument === "string" ? parsePointer(argument) : undefined;
   if (pointer === undefined)
@@ -163,7 +163,7 @@ export function readArgumentMatch(
     fail(`${path}.exists`, `is ${describe(exists)}, must be true or false`);
   const rest = own.finds.length + elements.length;
   if (exists === undefined && rest === 0)
-    fail(path, `says nothing of the value, must have one of ${MEMBERS.slice(2).join(", ")}`);
+    fail(path, `has no condition on the value, must have one of ${MEMBERS.slice(2).join(", ")}`);
   if (exists === false && rest > 0)
     fail(`${path}.exists`, "is false, but the value has conditions: must be true or removed");
   if (!valid || tool === undefined || pointer === undefined || typeof argument !== "string") return undefined;

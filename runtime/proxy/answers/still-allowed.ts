@@ -29,7 +29,7 @@ export function isAllowedSafely(isAllowed: () => boolean): boolean {
   try {
     return isAllowed();
   } catch (error) {
-    tellFault({ scope: "request", what: "the second decision about an open stream", error });
+    tellFault({ scope: "request", what: "new policy decision for an open stream", error });
     return false;
   }
 }

@@ -19,9 +19,9 @@ const ANSWERS: {
   overloaded: { status: 503, message: "The service behind this address has too many requests at the moment" },
   unhealthy: { status: 503, message: "The service behind this address is not working at the moment" },
   loop: { status: 508, message: "This address leads back to the gateway itself. An administrator has to change that" },
-  reset: { status: 502, message: "The service behind this address closed the connection before it answered" },
-  timeout: { status: 504, message: "The service behind this address did not answer in time" },
-  protocol: { status: 502, message: "The service behind this address gave no valid answer" },
+  reset: { status: 502, message: "The service behind this address closed the connection before it responded" },
+  timeout: { status: 504, message: "The service behind this address did not respond in time" },
+  protocol: { status: 502, message: "The service behind this address sent an invalid response" },
   // The client's own fault. It has hardly stayed connected to read this.
   "request-body": { status: 400, message: "The request did not arrive completely" },
   closed: { status: 503, message: "The gateway is shutting down" },

@@ -31,7 +31,7 @@ function begin(deps: ForwardDeps, context: RequestContext): void {
   const grpc = grpcCallOf(context, upstream);
   if (grpc === "malformed") {
     deps.metrics?.answered(prepared.route, 400, 0);
-    respondError(exchange, 400, { code: "request.grpc-timeout", message: "grpc-timeout of this call means nothing" });
+    respondError(exchange, 400, { code: "request.grpc-timeout", message: "grpc-timeout of this call is invalid" });
     return;
   }
   const forwarding = new Forwarding(deps, context, upstream, grpc);

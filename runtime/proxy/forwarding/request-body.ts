@@ -91,7 +91,7 @@ export class RequestBody extends Readable {
   // An aborted body must also abort the upstream's request: ended normally, it would look complete.
   readonly #onBroken = guard(this, (): void => {
     // "close" also follows a normal end, while the last chunks may still wait here for a slow upstream.
-    if (!this.#source.readableEnded) this.destroy(bodyError("the client's body broke off"));
+    if (!this.#source.readableEnded) this.destroy(bodyError("the client's body was truncated"));
   });
 }
 

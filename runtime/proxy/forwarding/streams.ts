@@ -75,7 +75,7 @@ export class Streams {
     const { revocations, blocks, clock } = deps;
     this.#deps = deps;
     this.#wheelAt = epochSeconds(clock);
-    const recheckChanged = task("the look at users who changed", (affected: Iterable<OpenStream>) =>
+    const recheckChanged = task("check for changed users", (affected: Iterable<OpenStream>) =>
       this.#recheckEach(affected),
     );
     this.#unsubscribe = revocations.subscribe((key) => {
@@ -96,10 +96,10 @@ export class Streams {
         "access",
       ),
     );
-    const endExpired = task("the end of expired streams", () => this.endExpired());
+    const endExpired = task("end of expired streams", () => this.endExpired());
     this.#timer = setInterval(endExpired, TICK_MS).unref();
     if (!deps.current) return;
-    const recheck = task("the second look at users of open streams", () => this.recheck());
+    const recheck = task("recheck of users with open streams", () => this.recheck());
     this.#recheckTimer = setInterval(recheck, RECHECK_MS).unref();
   }
 

@@ -32,7 +32,7 @@ export function upstreamPath(context: RequestContext, upstream: Upstream): strin
   const { exchange, prepared, rewrittenPath, messageAddress } = context;
   if (!prepared.isMcpServer) return upstream.basePath + (rewrittenPath ?? exchange.path) + exchange.query;
   if (messageAddress !== undefined) return messageAddress.path;
-  if (context.mcpPath === undefined) throw new TypeError("a path of an MCP server route that nobody has judged");
+  if (context.mcpPath === undefined) throw new TypeError("a path of an MCP server route without a policy decision");
   const path = upstream.basePath + context.mcpPath;
   return (path === "" ? "/" : path) + exchange.query;
 }

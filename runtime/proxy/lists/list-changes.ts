@@ -75,7 +75,7 @@ export function createListChanges({ snapshots, toolLocks, blocks }: ListChangesD
       if (lists.length > 0) for (const tell of Array.from(each.tells)) tell(lists);
     }
   };
-  const timer = setInterval(task("the look at what changes lists", check), CHECK_MS);
+  const timer = setInterval(task("check for list changes", check), CHECK_MS);
   timer.unref();
 
   return {

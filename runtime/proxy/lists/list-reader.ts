@@ -108,7 +108,7 @@ export class ListReader implements AnswerReader {
     }
     // request-headers.ts asks for no coding, and a coded response could not be read on its way.
     if (isCoded && this.#mode !== "plain")
-      return this.#refuse("an answer with a content coding, although none was asked for");
+      return this.#refuse("an answer with a content coding, although none was requested");
     const isRequest = this.#message !== undefined;
     const isGood = status < 300 && status !== 202;
     if (this.#mode === "plain" && isGood && isRequest && !(isWhole && this.#rules.isAnsweredElsewhere === true))
@@ -287,7 +287,7 @@ export class ListReader implements AnswerReader {
   #refuse(why: string): void {
     this.close();
     const { id } = this.#message ?? {};
-    const message = "The service behind this address gave no valid answer";
+    const message = "The service behind this address sent an invalid response";
     const error = { code: -32603, message, data: { reason: "upstream.protocol" } };
     const last = `{"jsonrpc":"2.0","id":${id ?? "null"},"error":${JSON.stringify(error)}}`;
     this.#next.refuseAnswer(why, id === undefined ? undefined : renderEvent([], last));

@@ -45,7 +45,7 @@ class MemberReader implements UpstreamReceiver {
   onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
     const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
     // request-headers.ts asks for no coding, and a coded response hides its members.
-    if (isCoded && !isWhole) return this.#refuseAnswer("an answer with a content coding, although none was asked for");
+    if (isCoded && !isWhole) return this.#refuseAnswer("an answer with a content coding, although none was requested");
     this.#next.onHead(status, this.#changesLength && !isWhole ? withoutBodyHeaders(headers) : headers, isWhole);
   }
 

@@ -61,7 +61,7 @@ export class StrayReader implements AnswerReader {
     const [isEvents, isJson] = [/event-stream/i.test(type), /json/i.test(type)];
     const isRead = !isWhole && status < 300 && (isEvents || isJson);
     const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
-    if (isRead && isCoded) return this.refuseAnswer("an answer with a content coding, although none was asked for");
+    if (isRead && isCoded) return this.refuseAnswer("an answer with a content coding, although none was requested");
     if (isRead && isEvents && isJson) return this.refuseAnswer("an answer that is both JSON and an event stream");
     this.#mode = !isRead ? "plain" : isEvents ? "events" : "body";
     this.#status = status;

@@ -50,7 +50,7 @@ export function createSyslogSender({ target, tls, timeoutMs, identity, quietMs =
         await deliver(socket, frames, quietMs, giveUp);
         return { outcome: "taken" };
       } catch (error) {
-        const reason = giveUp.aborted ? `${name} did not take it in time` : failureText(name, error);
+        const reason = giveUp.aborted ? `${name} did not accept it in time` : failureText(name, error);
         return { outcome: "away", reason };
       } finally {
         socket?.destroy();
@@ -88,7 +88,7 @@ function deliver(socket: TLSSocket, bytes: Buffer, quietMs: number, signal: Abor
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
       if (isEnding && !hadError && socket.readableEnded) resolve();
-      else reject(new Error("the connection broke off"));
+      else reject(new Error("the connection was lost"));
     });
     // Its content does not matter; unread it would never end.
     socket.resume();

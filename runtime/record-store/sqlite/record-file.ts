@@ -72,7 +72,7 @@ export function attempt<T>(path: string, run: () => T): T {
     if (BUSY.has(code)) throw new BackEndError("busy", "another process is writing", { cause: error });
     if (code === FULL) throw new BackEndError("failed", "the disk is full", { cause: error });
     const state = DAMAGED.has(code)
-      ? `"${path}" is damaged: move it away, and a new one is begun (${errorText(error)})`
+      ? `"${path}" is damaged: move it away, and a new one is created (${errorText(error)})`
       : errorText(error);
     throw new BackEndError("failed", state, { cause: error });
   }

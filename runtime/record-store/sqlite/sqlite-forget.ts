@@ -42,7 +42,10 @@ export async function forgetInFile(path: string, forgetting: Forgetting): Promis
     // Also removes it from the write-ahead log.
     const ended = attempt(path, () => database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get());
     if (Number(ended?.["busy"]) !== 0)
-      throw new BackEndError("busy", "they are deleted, and stand in its write-ahead log until others stop reading it");
+      throw new BackEndError(
+        "busy",
+        "they are deleted, but stay in its write-ahead log until other processes stop reading it",
+      );
     return count;
   } finally {
     database.close();

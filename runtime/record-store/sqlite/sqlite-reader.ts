@@ -47,7 +47,7 @@ export function createSqliteReader(settings: ReaderSettings): RecordReader {
     if (closing && question.ask !== "close") throw readError("records.unavailable", "the reader is closed");
     const { worker, calls } = (thread ??= start());
     if (calls.count() >= MAX_WAITING && !closing)
-      throw readError("records.unavailable", "too many questions are waiting");
+      throw readError("records.unavailable", "too many queries are pending");
     const answered = calls.call(question);
     worker.ref();
     const answer = await answered;

@@ -117,7 +117,7 @@ export class ChunkLines {
     else if (byte === SEMICOLON) {
       this.#phase = EXTENSIONS;
       this.#extensions.begin();
-    } else return "a chunk size is no hexadecimal number";
+    } else return "a chunk size is not a hexadecimal number";
     return undefined;
   }
 

@@ -80,15 +80,15 @@ function* notesOf(
   const { allowWhyFalse } = decision;
   if (route.isMcp && !mcpEnabled) yield "MCP is off (runtime_flags.mcp), so the gateway answers 503";
   if (route.isMcpServer && facts.user === undefined)
-    yield "an MCP server route answers 401 to everybody without a token, whatever its policy says";
+    yield "an MCP server route responds with 401 to all requests without a token, whatever its policy says";
   if (route.isMcpServer && facts.http.isCorsPreflight === true)
     yield "preflight requests of MCP server routes are answered by the gateway itself";
   if (!route.isMcpServer && allowWhyFalse.includes(DEVICE_UNAUTHENTICATED))
-    yield "a browser is led to prove a registered device; programs are answered 450";
+    yield "a browser is redirected to verify a registered device; API clients get 450";
   if (allowWhyFalse.includes(ARGUMENT_UNKNOWN) && facts.mcp?.arguments === undefined)
-    yield "no arguments were given (--arguments), so what rules ask of them is unknown";
+    yield "no arguments were given (--arguments), so rules on arguments are unknown";
   if (isAmbiguous(decision))
-    yield `the answer is 400: to servers that cut path parameters off the path is ${(facts.http.otherPaths ?? []).map((path) => `"${path}"`).join(" or ")}, which the policy decides differently`;
+    yield `the response is 400: servers that ignore path parameters read the path as ${(facts.http.otherPaths ?? []).map((path) => `"${path}"`).join(" or ")}, which the policy decides differently`;
   if (demandsCertificate && facts.http.certificate?.isValid !== true)
-    yield "downstream_mtls refuses clients without a valid certificate before the policy is asked";
+    yield "downstream_mtls rejects clients without a valid certificate before the policy is evaluated";
 }

@@ -110,17 +110,18 @@ function problemOf(question: Question, route: ExplainedRoute): string | undefine
   if (question.groups.split(",").length > MAX_VALUES) return `more than ${MAX_VALUES} groups are given`;
   const messages = [question.tool, question.prompt, question.resource].filter((each) => each !== undefined);
   const asksForMessage = messages.length > 0 || question.mcpMethod !== undefined;
-  if (asksForMessage && !route.isMcpServer) return "it is no MCP server route, so it has no tools and messages";
+  if (asksForMessage && !route.isMcpServer) return "it is not an MCP server route, so it has no tools and messages";
   if (messages.length > 1) return "a message is about one tool, prompt or resource";
   if (question.arguments !== undefined && question.tool === undefined)
     return "arguments are those of a tool, which is missing";
   if (question.arguments !== undefined && !isJsonObject(question.arguments))
     return "the arguments must be a JSON object";
-  if (question.ip !== undefined && isIP(question.ip) === 0) return `"${question.ip}" is no IP address`;
+  if (question.ip !== undefined && isIP(question.ip) === 0) return `"${question.ip}" is not an IP address`;
   if (question.deviceType !== undefined && deviceTypeOf(question) === undefined)
-    return `"${question.deviceType}" is no type of device, must be one of ${DEVICE_TYPES.join(", ")}`;
-  if (hasDevice(question) && question.anonymous === true) return "nobody is signed in, so there is no device either";
-  if (hasDevice(question) && route.isMcpServer) return "it is an MCP server route, whose clients cannot prove a device";
+    return `"${question.deviceType}" is not a device type, must be one of ${DEVICE_TYPES.join(", ")}`;
+  if (hasDevice(question) && question.anonymous === true) return "the request is anonymous, so it has no device";
+  if (hasDevice(question) && route.isMcpServer)
+    return "it is an MCP server route, whose clients cannot verify a device";
   const claim = question.claim?.find((each) => each.indexOf("=") < 1);
   return claim === undefined ? undefined : `the claim "${claim}" must be written name=value`;
 }

@@ -117,7 +117,7 @@ function refuseReadOnly(client: PoolClient, done: (error?: Error) => void): void
   client.query<{ transaction_read_only: string }>(statement, [], (error: Error | null, answer) => {
     if (error) done(error);
     else if (answer.rows[0]?.transaction_read_only === "off") done();
-    else done(new GatewayError("store.unavailable", "Cannot use the store: this server takes no writes"));
+    else done(new GatewayError("store.unavailable", "Cannot use the store: this server accepts no writes"));
   });
 }
 

@@ -128,7 +128,7 @@ export function createStoreHealth(
   function lookLater(): void {
     if (closed || timer || (state === "ok" && !suspectsWrites)) return;
     timer = setTimeout(
-      task("the look at the store", () => {
+      task("check of the store", () => {
         timer = undefined;
         void ask().then(lookLater);
       }),

@@ -61,7 +61,7 @@ export async function askAdmin(
 
 /** The gateway's reason for a rejection, to append to the status. */
 export function reasonOf({ status, body, said }: GatewayAnswer): string {
-  if (status === 421) return ', which says that it does not take requests by this name; name it in "admin_hosts"';
+  if (status === 421) return ': it does not accept requests for this host name; add it to "admin_hosts"';
   const message = said(body?.["message"]);
   return message === "" ? "" : ` (${message})`;
 }

@@ -13,7 +13,7 @@ import { isUnknown, type Value } from "../protocol/value.ts";
 
 const CA_DOC =
   'PEM of the authorities that sign the certificate of the admin address (`admin_tls`), such as `file("ca.pem")`';
-const CERT_DOC = "PEM of the client certificate that is shown there, where the gateway asks for one (`client_ca_file`)";
+const CERT_DOC = "PEM of the client certificate to present there, if the gateway requires one (`client_ca_file`)";
 
 /** Attributes of the provider's block. */
 export const PROVIDER_TLS: readonly SchemaAttribute[] = [

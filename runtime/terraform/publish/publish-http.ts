@@ -223,11 +223,11 @@ function notLive(owner: string, base: string, answer: GatewayAnswer): NotLive {
 }
 
 function reasonOf({ status, headers, body, said }: GatewayAnswer): string {
-  if (status === 401) return "it does not take the token";
+  if (status === 401) return "it does not accept the token";
   const { message, error } = body ?? {};
-  if (status === 403 && error === "token") return 'it has no "admin_token", so it takes no changes';
+  if (status === 403 && error === "token") return 'it has no "admin_token", so it accepts no changes';
   if (typeof message === "string") return said(message);
-  if (status === 421) return 'it does not take requests by this name; name it in "admin_hosts" of the gateway';
+  if (status === 421) return 'it does not accept requests for this host name; add it to "admin_hosts" of the gateway';
   if (typeof error === "string" && status !== 404) return `${said(error)} (status ${status})`;
   // A page of another server does not help, and may repeat the request.
   const type = said(headers["content-type"]?.split(";", 1)[0]).slice(0, 60);

@@ -49,7 +49,7 @@ function readAttribute(value: Value): RoutesReading {
     const path = [...top, { key: name }];
     if (route instanceof Unknown) return [name, route];
     if (isMap(route)) return [name, valuesOfObject(routeBlockFields, route, path, report)];
-    report(path, route === null ? "is null: leave it out of the map" : `is ${describeValue(route)}, must be an object`);
+    report(path, route === null ? "is null: remove it from the map" : `is ${describeValue(route)}, must be an object`);
     return [name, UNKNOWN];
   });
   const holdsSecret = problems.some(({ pointAt }) => pointAt === NOWHERE);

@@ -5,27 +5,27 @@ import type { Finding, FindingKind, FindingPlace, RunReport, VerifyReport } from
 const WORDS: Readonly<Record<FindingKind, string>> = {
   missing: "missing",
   changed: "changed",
-  moved: "moved behind later ones",
+  moved: "moved after later ones",
   repeated: "there twice",
-  added: "added behind the end of its run",
+  added: "added after the end of its run",
   erased: "erased, only their digests are there",
-  cut: "cut off at the end",
+  cut: "truncated at the end",
   rewritten: "rewritten",
-  unproven: "unproven, the checkpoint that covers them is missing or changed",
-  broken: "a broken line that no crash explains",
+  unproven: "not verified, their checkpoint is missing or changed",
+  broken: "a damaged line that no crash explains",
 };
 
 const RESULTS: Readonly<Record<VerifyReport["result"], string>> = {
-  whole: "The audit is whole.",
-  partly: "Nothing is missing, changed or moved in what is signed, but not all of it is signed or was given.",
-  found: "The audit is NOT whole.",
-  untold: "It cannot be told: no checkpoint here is signed by a key that was given.",
+  whole: "The audit is complete.",
+  partly: "No signed record is missing, changed or moved, but not all records are signed or were given.",
+  found: "The audit is NOT complete.",
+  untold: "Cannot verify: no checkpoint is signed by a given key.",
 };
 
 export function formatVerify(report: VerifyReport): string {
   const { result, runs, findings, found, forgotten = [], notGiven, torn, unchained, otherLines } = report;
   const isOpen = result === "whole" && runs.some(({ isEnded }) => !isEnded);
-  const lines = [isOpen ? "All that is here is proven; not every run has an end." : RESULTS[result], ""];
+  const lines = [isOpen ? "All given records are verified; not every run has an end." : RESULTS[result], ""];
   for (const finding of findings) lines.push(`  ${findingText(finding)}`);
   if (found > findings.length) lines.push(`  and ${found - findings.length} more`);
   if (found > 0) lines.push("");
@@ -37,7 +37,7 @@ export function formatVerify(report: VerifyReport): string {
     const note = isRecorded ? "" : ", whose record was not given";
     lines.push(`${count(erased, "record")} erased by \`gateway users forget\`, action ${action}${note}`);
   }
-  for (const place of torn) lines.push(`Half a line, of a process that was killed: ${placeText(place)}`);
+  for (const place of torn) lines.push(`Incomplete line of a killed process: ${placeText(place)}`);
   if (unchained > 0)
     lines.push(`${count(unchained, "record")} of no run: written while "audit" was off, or not by a gateway`);
   if (otherLines > 0) lines.push(`${count(otherLines, "line")} of other logs`);
@@ -46,11 +46,11 @@ export function formatVerify(report: VerifyReport): string {
 
 function findingText({ kind, instance, first, last = first, place, note }: Finding): string {
   const more = note === undefined ? "" : ` (${note})`;
-  if (kind === "cut") return `${instance}: cut off at the end, it came to line ${last}${more}`;
+  if (kind === "cut") return `${instance}: truncated at the end, it had lines up to ${last}${more}`;
   const which =
     first === undefined ? `lines up to ${last}` : first === last ? `line ${first}` : `lines ${first} to ${last}`;
   const whose = instance === undefined ? "" : `${which} of ${instance}: `;
-  const where = place === undefined ? "" : `, ${kind === "missing" ? "behind " : ""}${placeText(place)}`;
+  const where = place === undefined ? "" : `, ${kind === "missing" ? "after " : ""}${placeText(place)}`;
   return `${whose}${WORDS[kind]}${more}${where}`;
 }
 
@@ -60,10 +60,10 @@ function placeText({ file, line, offset }: FindingPlace): string {
 
 function runText(run: RunReport): readonly string[] {
   const { instance, first, last, signed, signedAt, isEnded, unsigned, isUnknown } = run;
-  const end = isEnded ? "ended by itself" : "has no end: it still runs, or was killed";
+  const end = isEnded ? "ended normally" : "has no end: it still runs, or was killed";
   const until = signedAt === undefined ? "not signed" : `signed up to line ${signed - 1} at ${signedAt}`;
   const lines = [`${instance}: lines ${first} to ${last}, ${isUnknown ? "signed by an unknown key" : until}; ${end}`];
-  if (unsigned > 0) lines.push(`  ${count(unsigned, "line")} behind the last checkpoint, not proven`);
+  if (unsigned > 0) lines.push(`  ${count(unsigned, "line")} after the last checkpoint, not verified`);
   return lines;
 }
 

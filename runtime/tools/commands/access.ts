@@ -30,7 +30,7 @@ function revoke<T extends object, S>(
     const isChosen = options.user !== undefined || options.client !== undefined || options.all === true;
     if (ids.length > 0 === isChosen) {
       const client = kind.filters.includes("client_id") ? ", --client" : "";
-      printError(`Cannot choose what to end: name ids, or say --user${client} or --all`);
+      printError(`Cannot choose what to revoke: give IDs, or --user${client} or --all`);
       return 2;
     }
     const chosen =

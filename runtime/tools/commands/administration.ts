@@ -59,7 +59,7 @@ export async function withAdministration<T>(
   if (boot.storageUrl === "memory:") {
     throw new GatewayError(
       "commands.memory",
-      'Cannot open store "memory:": its records live in the running process alone, set storage_url to a database',
+      'Cannot open store "memory:": only the running process has its records; set storage_url to a database',
     );
   }
   const clock = systemClock;
@@ -98,7 +98,7 @@ export function commandUser(): string {
     return `${userInfo().username}@${hostname()}`;
   } catch {
     // A container may run as a user without a name.
-    return `${process.getuid?.() ?? "somebody"}@${hostname()}`;
+    return `${process.getuid?.() ?? "unknown"}@${hostname()}`;
   }
 }
 

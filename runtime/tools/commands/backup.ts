@@ -11,10 +11,10 @@ export async function backUpStore(file: string, { config }: { readonly config: s
   await vault?.close();
   const path = sqlitePath(settings.storageUrl);
   if (path === undefined) {
-    const message = "Cannot back up: the store is no SQLite file; of PostgreSQL pg_dump makes a copy";
+    const message = "Cannot back up: the store is not an SQLite file; use pg_dump for PostgreSQL";
     throw new GatewayError("store.backup", message);
   }
   await attempting("store.backup", `Cannot back up into "${file}"`, () => copySqlite(path, file));
-  printLine(`Written: ${file}. It is of use only with the shared_secret of now.`);
+  printLine(`Written: ${file}. It is usable only with the current shared_secret.`);
   return 0;
 }

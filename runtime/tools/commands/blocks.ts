@@ -39,7 +39,7 @@ export function block(kind: string, name: string, options: BlockOptions): Promis
     const until = options.until === undefined ? undefined : readUntil(options.until, administration.clock);
     for (const named of await blockTarget(administration, target, { reason, until, by: userName() })) {
       const unknown = await unknownText(administration, named);
-      if (unknown !== undefined) printError(`Note: ${unknown}; it is blocked all the same`);
+      if (unknown !== undefined) printError(`Note: ${unknown}; it is blocked anyway`);
       printLine(`${textOf(named)} blocked ${endText(until)}, in every process within 2 s`);
     }
     return 0;

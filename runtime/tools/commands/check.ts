@@ -71,13 +71,18 @@ function withOwners(report: CheckReport, sources: readonly SliceSource[]): Check
   const absent = standings.filter(({ standing }) => standing === "absent");
   if (!config || absent.length === 0) return report;
   const names = absent.map(({ owner, files }) => (owner === undefined ? files.join(" ") : `owner "${owner}"`));
-  return { ...report, text: `${report.text}\na gateway that starts with this leaves out ${names.join(", ")}` };
+  return { ...report, text: `${report.text}\na gateway that starts with this configuration omits ${names.join(", ")}` };
 }
 
 /** Replaces a server whose own secrets could not be read; the cause was already reported. */
 const UNASKED: SecretDeps["vault"] = {
   read: async (refs) =>
-    new Map(refs.map((ref) => [ref, { failure: "not asked for, since the boot file's own secrets cannot be read" }])),
+    new Map(
+      refs.map((ref) => [
+        ref,
+        { failure: "not read, because the main configuration file's own secrets cannot be read" },
+      ]),
+    ),
 };
 
 type Report = (message: string) => void;
@@ -89,7 +94,7 @@ async function checkPlaces(boot: BootSettings, report: Report): Promise<void> {
   if (adminTls) await attempt(() => loadCertificates([adminTls], adminTls.clientCaFile), report);
   const database = sqlitePath(boot.storageUrl);
   if (database !== undefined && (await checkWritable("storage_url", database, report))) {
-    if (!(await mayBeDatabase(database))) report(`"storage_url" names "${database}", which is no SQLite database`);
+    if (!(await mayBeDatabase(database))) report(`"storage_url" names "${database}", which is not an SQLite database`);
   }
   if (boot.authorizeLog !== "stdout") await checkWritable("authorize_log", boot.authorizeLog, report);
   checkPorts(boot, report);
@@ -142,7 +147,7 @@ async function checkWritable(setting: string, file: string, report: Report): Pro
   const target = exists ? file : dirname(resolve(file));
   if (exists && (await stat(file)).isDirectory()) report(`"${setting}" names "${file}", which is a directory`);
   else if (await can(target, constants.W_OK)) return true;
-  else report(`"${setting}" needs "${target}", which is not there or not writable`);
+  else report(`"${setting}" needs "${target}", which does not exist or is not writable`);
   return false;
 }
 

@@ -33,15 +33,15 @@ export function approveDevices(ids: readonly string[], options: DeviceApproveOpt
 export function revokeDevices(ids: readonly string[], options: ListOptions): Promise<number> {
   const isByUser = options.user !== undefined;
   if (ids.length > 0 === isByUser) {
-    printError("Cannot choose what to end: name ids, or say --user");
+    printError("Cannot choose what to revoke: give IDs, or --user");
     return Promise.resolve(2);
   }
   return withAdministration(options.config, async (administration) => {
     const chosen = isByUser ? (await thingsOf(DEVICE, administration, options)).map(({ device }) => device.id) : ids;
     const count = await endNamed(DEVICE, administration, chosen, ({ device }) =>
-      printLine(`device ${device.id} ended`),
+      printLine(`device ${device.id} removed`),
     );
-    if (chosen.length === 0) printError("There is no device of this user");
+    if (chosen.length === 0) printError("This user has no device");
     return chosen.length > 0 && count === chosen.length ? 0 : 1;
   });
 }

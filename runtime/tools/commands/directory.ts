@@ -107,7 +107,7 @@ export function forgetDirectory(directory: string, { config }: DirectoryOptions)
   return withAdministration(config, async ({ config: { settings }, store, record }) => {
     checkName(directory);
     if (settings.directories?.[directory] !== undefined) {
-      printError(`${directory} is in the configuration: take it away there first, or its provider fills it again`);
+      printError(`${directory} is in the configuration: remove it there first, or its provider fills it again`);
       return 1;
     }
     let deleted = 0;
@@ -118,7 +118,7 @@ export function forgetDirectory(directory: string, { config }: DirectoryOptions)
       }
     }
     if (deleted === 0) {
-      printError(`Nothing is kept of ${directory}`);
+      printError(`No data of ${directory} is stored`);
       return 1;
     }
     await record({ action: "forget", target: `directory ${directory}`, after: null });
@@ -149,7 +149,7 @@ function checkName(directory: string): void {
   if (isIssuerName(directory)) return;
   throw new GatewayError(
     "commands.directory",
-    `Cannot look into ${JSON.stringify(directory)}: no directory is called so`,
+    `Cannot read directory ${JSON.stringify(directory)}: no directory has this name`,
   );
 }
 

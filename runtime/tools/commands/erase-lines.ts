@@ -45,7 +45,7 @@ export async function checkErasable(file: string, live: string): Promise<void> {
   } catch (error) {
     throw new GatewayError("commands.records", `Cannot rewrite "${file}": ${errorText(error)}`, { cause: error });
   }
-  throw new GatewayError("commands.records", `Cannot rewrite "${file}": gateways write to it, rotate it first`);
+  throw new GatewayError("commands.records", `Cannot rewrite "${file}": a gateway writes to it, rotate it first`);
 }
 
 /**
@@ -73,7 +73,7 @@ export async function eraseLines(named: string, erasing: Erasing): Promise<numbe
       ? pipeline(source, createGunzip(), rewrite, createGzip(), target)
       : pipeline(source, rewrite, target));
     const after = await stat(file);
-    if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) throw new Error("something writes to it");
+    if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) throw new Error("another process writes to it");
     if (count.erased === 0) return 0;
     // Only root can change the owner; otherwise this user owns the file.
     if (process.getuid?.() === 0) await chown(fresh, before.uid, before.gid);

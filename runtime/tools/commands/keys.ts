@@ -70,8 +70,8 @@ interface Step {
 async function begin({ secrets }: KeyState, file: string): Promise<Step> {
   const other = secrets.find(({ role }) => role === "next" || role === "unknown");
   if (other) {
-    const message = `there is ${other.id} already, which ${other.role === "next" ? "is not in use yet" : "the configuration does not have"}`;
-    throw new GatewayError("keys.rotation", `Cannot begin a rotation: ${message}`);
+    const message = `${other.id} already exists, which ${other.role === "next" ? "is not in use yet" : "the configuration does not have"}`;
+    throw new GatewayError("keys.rotation", `Cannot start a rotation: ${message}`);
   }
   const secret = randomBytes(32);
   await attempting("keys.new-file", `Cannot write "${file}"`, () =>
@@ -79,10 +79,10 @@ async function begin({ secrets }: KeyState, file: string): Promise<Step> {
     writeFile(file, `${secret.toString("base64")}\n`, { mode: 0o600, flag: "wx" }),
   );
   const [id] = secretIds(createKeys([secret]));
-  const text = `Written: a new secret, ${id}, into ${file}
+  const text = `New secret ${id} written to ${file}
 
-Step 1 of 3: bring it to where all replicas read their secrets, and name it in previous_shared_secret beside what
-stands there (shared_secret stays). Restart the replicas one after the other. Then run this command without --new.`;
+Step 1 of 3: copy it to where all replicas read their secrets, and add it to previous_shared_secret (shared_secret
+stays). Restart the replicas one at a time. Then run this command without --new.`;
   return { text, isDone: true };
 }
 
@@ -90,7 +90,7 @@ function nextStep(state: KeyState): Step {
   const { secrets, processes } = state;
   const [current] = secrets;
   if (!current) throw new GatewayError("keys.no-secret", "Cannot rotate keys: no shared_secret is set");
-  if (processes.length === 0) return { text: "No process runs, so that nothing can be told.", isDone: false };
+  if (processes.length === 0) return { text: "No running process found. Start the gateway first.", isDone: false };
   const unknown = secrets.find(({ role }) => role === "unknown");
   const next = secrets.find(({ role }) => role === "next");
   const old = secrets.filter(({ role }) => role === "previous");
@@ -101,7 +101,7 @@ function nextStep(state: KeyState): Step {
     return mayGo(state, old);
   }
   if (unknown) return notYet(`still have ${unknown.id}, which the configuration does not have`, unknown.had, processes);
-  return { text: "Nothing is under way. To begin a rotation: gateway keys rotate --new FILE", isDone: true };
+  return { text: "No rotation is in progress. To start one: gateway keys rotate --new FILE", isDone: true };
 }
 
 function mayBecomeCurrent({ secrets, processes }: KeyState, next: SecretState): Step {
@@ -109,8 +109,8 @@ function mayBecomeCurrent({ secrets, processes }: KeyState, next: SecretState): 
   if (lacking.length > 0) return notYet(`do not know ${next.id} yet`, lacking, processes);
   const text = `${all(processes)} ${next.id}.
 
-Step 2 of 3: make ${next.id} the shared_secret, and name ${secrets[0]?.id} in previous_shared_secret in its place. Restart
-the replicas one after the other. Then run this command again.`;
+Step 2 of 3: set shared_secret to ${next.id}, and replace it in previous_shared_secret with ${secrets[0]?.id}. Restart
+the replicas one at a time. Then run this command again.`;
   return { text, isDone: true };
 }
 
@@ -120,12 +120,11 @@ function mayGo({ processes, secrets }: KeyState, old: readonly SecretState[]): S
   const lines = [`${all(processes)} ${secrets[0]?.id}, as shared_secret.`];
   for (const { id, needs } of needed)
     lines.push("", `${id} is still needed by:`, ...needs.map((n) => `  ${needText(n)}`));
-  if (needed.length > 0)
-    lines.push("What needs it when it is taken away is worth nothing: people sign in or connect anew.");
+  if (needed.length > 0) lines.push("If you remove it now, they become invalid: users must sign in or connect again.");
   if (unneeded.length > 0) {
     lines.push(
       "",
-      `Step 3 of 3: take ${unneeded.join(", ")} out of previous_shared_secret, and restart the replicas one after the other.`,
+      `Step 3 of 3: remove ${unneeded.join(", ")} from previous_shared_secret, and restart the replicas one at a time.`,
     );
   }
   return { text: lines.join("\n"), isDone: needed.length === 0 };
@@ -139,8 +138,8 @@ function notYet(what: string, lacking: readonly string[], processes: readonly st
 function all(processes: readonly string[]): string {
   const names = processes.join(", ");
   return processes.length === 1
-    ? `The one process that runs (${names}) has`
-    : `All ${processes.length} processes that run (${names}) have`;
+    ? `The only running process (${names}) has`
+    : `All ${processes.length} running processes (${names}) have`;
 }
 
 function needText({ kind, count, until }: KeyNeed): string {

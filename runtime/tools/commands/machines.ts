@@ -73,7 +73,7 @@ export function makeClient(options: ClientOptions): Promise<number> {
 /** Accepts IDs of registered clients, and URLs of client ID metadata documents. @returns exit code */
 export function revokeClients(ids: readonly string[], options: { readonly config: string }): Promise<number> {
   return withAdministration(options.config, async (administration) => {
-    const tell = ({ id }: Client): void => printLine(`client ${id} ended, with everything under it`);
+    const tell = ({ id }: Client): void => printLine(`client ${id} deleted, with its grants and consents`);
     // A document need not be known: grants for it are revoked.
     const find = async (id: string) => (isClientIdUrl(id) ? { id } : CLIENT.find(administration, id));
     const count = await endNamed({ ...CLIENT, find: (_, id) => find(id) }, administration, ids, tell);
@@ -118,7 +118,7 @@ export function makeServiceAccount(options: ServiceAccountOptions): Promise<numb
     }
     const after = digestOf(made.record);
     await record({ action: "create", target: `service account ${name}`, before: null, after });
-    printError(`user "service-account:${name}", good until ${timeText(expiresAt)}; the token is shown only now`);
+    printError(`user "service-account:${name}", valid until ${timeText(expiresAt)}; the token is shown only once`);
     printLine(mintServiceAccountToken(externalTokens, made, audience, expiresAt));
     return 0;
   });
@@ -131,7 +131,7 @@ export function revokeServiceAccounts(names: readonly string[], options: { reado
     const ids = new Map(living.map((account) => [account.value.name, SERVICE_ACCOUNT.idOf(account)]));
     const groupIds = names.map((name) => ids.get(name) ?? name);
     const count = await endNamed(SERVICE_ACCOUNT, administration, groupIds, ({ value }) =>
-      printLine(`service account ${value.name} ended`),
+      printLine(`service account ${value.name} deleted`),
     );
     return count === names.length ? 0 : 1;
   });
@@ -165,7 +165,7 @@ function onlyIssuer({ config }: Administration): string {
   if (only !== undefined && origins.size === 1) return only;
   throw new GatewayError(
     "commands.issuer",
-    `Cannot tell which host the client is for: name one of ${[...origins].join(", ") || "the MCP hosts"} with --issuer`,
+    `Cannot determine the host of the client: give one of ${[...origins].join(", ") || "the MCP hosts"} with --issuer`,
   );
 }
 

@@ -15,11 +15,11 @@ export function addObjectGroups(program: Command, exit: (code: number) => void):
   for (const { name: kind, command, doc, filters, actions } of KINDS) {
     const [name = ""] = command.split(" ");
     if (named.has(name)) continue;
-    const group = program.command(name).description(doc.charAt(0).toLowerCase() + doc.slice(1));
+    const group = program.command(name).description(doc);
     const list = readCommands(group, kind, exit);
     if (filters.includes("user")) list.option(...USER);
     if (!actions.some(({ path }) => path === "end")) continue;
-    const end = onRecords(group, "revoke", "end them").argument("<id...>");
+    const end = onRecords(group, "revoke", "Delete or revoke them").argument("<id...>");
     end.action(async (ids: string[], options: ListOptions) => exit(await revokeObjects(kind, ids, options)));
   }
 }

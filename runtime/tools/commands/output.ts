@@ -59,3 +59,31 @@ export function timeText(epochSeconds: number): string {
 function show(value: string | number | undefined): string {
   return visibleText(String(value ?? ""));
 }
+
+/** Help about exit codes, below the options of a command. */
+export const EXIT_STATUS = {
+  ready: exitStatus([0, "ready"], [1, "not ready: starting, draining or unreachable"]),
+  explain: exitStatus([0, "allowed"], [3, "denied"], [4, "allowed once it is approved"], [1, "cannot be determined"]),
+  rotate: exitStatus(
+    [0, "continue with the printed step"],
+    [3, "processes are not ready yet"],
+    [1, "cannot be determined"],
+  ),
+  verify: exitStatus(
+    [0, "complete"],
+    [3, "records are missing, changed or moved"],
+    [4, "no problem found, but not all records are signed or were given"],
+    [1, "cannot be determined"],
+  ),
+  diff: exitStatus([0, "access is the same"], [3, "access differs"], [1, "cannot be compared"]),
+  replay: exitStatus(
+    [0, "no decision changes"],
+    [3, "decisions change"],
+    [4, "no change found, but not all records can be decided again"],
+    [1, "cannot be determined"],
+  ),
+} as const;
+
+function exitStatus(...codes: readonly (readonly [code: number, meaning: string])[]): string {
+  return ["", "Exit status:", ...codes.map(([code, meaning]) => `  ${code}  ${meaning}`)].join("\n");
+}

@@ -5,7 +5,7 @@ import type { AuditOptions } from "../audit/command.ts";
 import type { ReplayOptions } from "../replay/command.ts";
 import type { DiffOptions } from "../diff/command.ts";
 import type { ListOptions } from "./objects.ts";
-import { printError, printLine } from "./output.ts";
+import { EXIT_STATUS, printError, printLine } from "./output.ts";
 
 // Loaded on demand: other commands open no databases.
 const access = () => import("./access.ts");
@@ -19,18 +19,18 @@ const directory = () => import("./directory.ts");
 const upstreams = () => import("./upstreams.ts");
 const keys = () => import("./keys.ts");
 
-const JSON_OUT = ["--json", "for machines"] as const;
-export const USER = ["--user <id>", "only of this user: id or email"] as const;
-const CLIENT = ["--client <id>", "only of this client"] as const;
-const ALL = ["--all", "everybody's"] as const;
-const ROUTE = ["--route <key>", "of a tool: on this route alone, owner/name"] as const;
+const JSON_OUT = ["--json", "Print JSON"] as const;
+export const USER = ["--user <id>", "Only of this user: ID or email"] as const;
+const CLIENT = ["--client <id>", "Only of this client"] as const;
+const ALL = ["--all", "All users"] as const;
+const ROUTE = ["--route <key>", "For a tool: only on this route (owner/name)"] as const;
 
 /** A command on the records of a gateway, found by its configuration. */
 export function onRecords(parent: Command, name: string, description = ""): Command {
   return parent
     .command(name)
     .description(description)
-    .requiredOption("--config <path>", "the gateway's configuration: file or directory");
+    .requiredOption("--config <path>", "Configuration file or directory of the gateway");
 }
 
 /** @returns the list command, for further options */
@@ -44,7 +44,7 @@ export function readCommands(group: Command, kind: string, exit: Exit): Command 
 /** Options can also precede the subcommand. */
 function showCommand(command: Command, kind: string, exit: Exit): void {
   command
-    .description("one of them, by the ID that --json shows")
+    .description("Show one, by its ID in the output of list --json")
     .argument("<id>")
     .action(async (id: string, _: object, own: Command) =>
       exit(await (await objects()).showObject(kind, id, own.optsWithGlobals())),
@@ -64,176 +64,171 @@ export function addAdministration(program: Command, exit: Exit): void {
 }
 
 function addBlocks(program: Command, exit: Exit): void {
-  onRecords(
-    program,
-    "block",
-    "refuse it on every process within 2 s, open streams included, until it is unblocked; nothing is ended",
-  )
-    .argument("<what>", "user, client, grant, route or tool")
+  onRecords(program, "block", "Block a user, client, grant, route or tool")
+    .argument("<what>", "Kind: user, client, grant, route or tool")
     .argument(
       "<name>",
-      "user: id or email; client, grant: id (after -- when it begins with -); route: owner/name; tool: name",
+      "user: ID or email; client, grant: ID (after -- if it starts with -); route: owner/name; tool: name",
     )
-    .option("--until <time>", "2h, or 2026-11-20T18:00:00Z; until it is lifted otherwise")
-    .option("--reason <text>", "for those who see the list")
+    .option("--until <time>", "End, such as 2h or 2026-11-20T18:00:00Z (default: until unblocked)")
+    .option("--reason <text>", "Reason, shown in lists and records")
     .option(...ROUTE)
+    .addHelpText(
+      "after",
+      "\nDenies matching requests in all processes within 2 seconds, open streams included. Revokes nothing.",
+    )
     .action(async (what, name, options) => exit(await (await blocks()).block(what, name, options)));
-  onRecords(program, "unblock", "take a block away")
-    .argument("<what>", "as it was blocked")
+  onRecords(program, "unblock", "Remove a block")
+    .argument("<what>", "Kind, as in the block")
     .argument("<name>")
     .option(...ROUTE)
     .action(async (what, name, options) => exit(await (await blocks()).unblock(what, name, options)));
-  const blocked = onRecords(program, "blocks", "what is blocked")
+  const blocked = onRecords(program, "blocks", "List blocks")
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await objects()).listObjects("block", options)));
   showCommand(blocked.command("show"), "block", exit);
 }
 
 function addUsers(program: Command, exit: Exit): void {
-  onRecords(program, "records", "the last records that record_store keeps, oldest first")
-    .option("--user <user>", "of this user: id or email")
-    .option("--route <key>", "of this route: owner/name")
-    .option("--tool <name>", "of this tool")
-    .option("--client <id>", "of this client")
-    .option("--denied", "that were denied")
-    .option("--since <time>", "from then on: 2h ago as 2h, or 2026-11-20T18:00:00Z")
-    .option("--until <time>", "before then")
-    .option("--limit <number>", "so many at most, the last ones (default: 100)")
-    .option("--follow", "and those that come, until it is ended")
-    .option("--json", "for machines: one JSON object a line")
+  onRecords(program, "records", "Print the last records of the record store, oldest first")
+    .option("--user <user>", "Only of this user: ID or email")
+    .option("--route <key>", "Only of this route: owner/name")
+    .option("--tool <name>", "Only of this tool")
+    .option("--client <id>", "Only of this client")
+    .option("--denied", "Only denied requests")
+    .option("--since <time>", "Start, such as 2h (ago) or 2026-11-20T18:00:00Z")
+    .option("--until <time>", "End, such as 1h (ago) or 2026-11-20T18:00:00Z")
+    .option("--limit <number>", "Maximum number, newest kept (default: 100)")
+    .option("--follow", "Follow new records")
+    .option("--json", "Print JSON, one object per line")
     .action(async (options) => exit(await (await records()).printHere(options)));
 
-  const user = program.command("users").description("users about whom the gateway stores data");
-  onRecords(user, "forget", "end all that a user has, and delete what is kept about them")
-    .argument("<user>", "id or email")
-    .option("--records <file...>", "rotated files of records, plain or .gz: what is about the user is erased in them")
+  const user = program.command("users").description("Manage stored data of users");
+  onRecords(user, "forget", "End all access of a user and delete their data")
+    .argument("<user>", "User ID or email")
+    .option("--records <file...>", "Rotated record files, plain or gzip, to erase the user from")
     .action(async (name, options) => exit(await (await users()).forgetUser(name, options)));
 
-  const companies = program.command("directory").description("what company directories have told by SCIM");
-  onRecords(companies, "status", "how many users and groups there are, and when something last changed")
-    .argument("[directory...]", "names; all of the configuration when absent")
+  const companies = program.command("directory").description("Inspect SCIM directories");
+  onRecords(companies, "status", "Show the number of users and groups, and the last change")
+    .argument("[directory...]", "Names of directories (default: all in the configuration)")
     .option(...JSON_OUT)
     .action(async (names, options) => exit(await (await directory()).printDirectoryStatus(names, options)));
-  onRecords(companies, "users")
-    .argument("<directory>", "its name")
+  onRecords(companies, "users", "List users of a directory")
+    .argument("<directory>", "Name of the directory")
     .option(...JSON_OUT)
     .action(async (name, options) => exit(await (await directory()).printDirectoryUsers(name, options)));
-  onRecords(companies, "groups")
-    .argument("<directory>", "its name")
-    .option("--user <name>", "only those of this user: user name, external id or id there")
+  onRecords(companies, "groups", "List groups of a directory")
+    .argument("<directory>", "Name of the directory")
+    .option("--user <name>", "Only of this user: user name, external ID or directory ID")
     .option(...JSON_OUT)
     .action(async (name, options) => exit(await (await directory()).printDirectoryGroups(name, options)));
-  onRecords(companies, "forget", "delete what is kept of a directory that the configuration has no longer")
-    .argument("<directory>", "its name")
+  onRecords(companies, "forget", "Delete the data of a directory removed from the configuration")
+    .argument("<directory>", "Name of the directory")
     .action(async (name, options) => exit(await (await directory()).forgetDirectory(name, options)));
 }
 
 function addStore(program: Command, exit: Exit): void {
-  const secrets = program.command("keys").description("the shared secrets of all processes, and what is made of them");
-  onRecords(secrets, "list", "which there are, since when, who has them, and what needs an old one; never the secrets")
+  const secrets = program.command("keys").description("Manage shared secrets");
+  onRecords(secrets, "list", "List shared secrets by ID: age, processes, and what needs them")
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await keys()).printKeys(options)));
-  onRecords(
-    secrets,
-    "rotate",
-    "say the next step of a rotation, and whether all processes have taken the one before; exit status 0: go on, 3: not yet, 1: cannot tell",
-  )
-    .option("--new <file>", "to begin: write a new secret into this file, which must not be there")
+  onRecords(secrets, "rotate", "Print the next step of a rotation")
+    .option("--new <file>", "Start a rotation: write a new secret to this file, which must not exist")
+    .addHelpText("after", EXIT_STATUS.rotate)
     .action(async (options) => exit(await (await keys()).rotateKeys(options)));
 
-  const store = program.command("store").description("the database of the gateway");
-  onRecords(store, "backup", "copy the SQLite store as it is at one moment, while gateways write to it")
-    .argument("<file>", "which must not be there")
+  const store = program.command("store").description("Manage the gateway's database");
+  onRecords(store, "backup", "Back up the SQLite store while gateways use it")
+    .argument("<file>", "New file, which must not exist")
     .action(async (file, options) => exit(await (await import("./backup.ts")).backUpStore(file, options)));
 
-  const upstream = program
-    .command("upstreams")
-    .description("what was learned about the upstreams of MCP server routes");
-  onRecords(upstream, "list", "whether they want a token of their users, how that is known, and since when")
+  const upstream = program.command("upstreams").description("Manage what gateways learned about MCP upstreams");
+  onRecords(upstream, "list", "List whether upstreams require a user token, how and since when known")
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await upstreams()).printUpstreams(options)));
-  onRecords(upstream, "forget", "delete it: gateways find it out again")
-    .argument("<route...>", "keys of routes, owner/name")
+  onRecords(upstream, "forget", "Delete it; gateways learn it again")
+    .argument("<route...>", "Route keys (owner/name)")
     .action(async (routes, options) => exit(await (await upstreams()).forgetUpstreams(routes, options)));
 }
 
 function addAccess(program: Command, exit: Exit): void {
-  const sessions = program.command("sessions").description("who is signed in with a browser");
+  const sessions = program.command("sessions").description("Manage browser sessions");
   readCommands(sessions, "session", exit).option(...USER);
-  onRecords(sessions, "revoke", "sign out, on every host and process within 2 s")
+  onRecords(sessions, "revoke", "Sign out sessions in all processes within 2 seconds")
     .argument("[id...]")
     .option(...USER)
     .option(...ALL)
     .action(async (ids, options) => exit(await (await access()).revokeSessions(ids, options)));
 
-  const grants = program.command("grants").description("what users let MCP clients do");
+  const grants = program.command("grants").description("Manage access that users granted to MCP clients");
   readCommands(grants, "grant", exit)
     .option(...USER)
     .option(...CLIENT);
-  onRecords(grants, "revoke", "end access and forget the approval behind it, on every process within 2 s")
+  onRecords(grants, "revoke", "Revoke access and its consent in all processes within 2 seconds")
     .argument("[id...]")
     .option(...USER)
     .option(...CLIENT)
     .option(...ALL)
     .action(async (ids, options) => exit(await (await access()).revokeGrants(ids, options)));
 
-  const device = program
-    .command("devices")
-    .description("devices that people have registered, for policies that ask for one");
+  const device = program.command("devices").description("Manage registered devices");
   readCommands(device, "device", exit).option(...USER);
-  onRecords(device, "approve", "vouch for devices, for policies that ask for an approved one")
+  onRecords(device, "approve", "Approve devices for policies that require approval")
     .argument("<id...>")
-    .option("--withdraw", "no longer; on every process within 2 s")
+    .option("--withdraw", "Withdraw the approval, in all processes within 2 seconds")
     .action(async (ids, options) => exit(await (await devices()).approveDevices(ids, options)));
-  onRecords(device, "revoke", "end registrations, on every process within 2 s; sessions go on without them")
+  onRecords(device, "revoke", "Remove devices in all processes within 2 seconds; sessions stay valid")
     .argument("[id...]")
     .option(...USER)
     .action(async (ids, options) => exit(await (await devices()).revokeDevices(ids, options)));
 }
 
 function addMachines(program: Command, exit: Exit): void {
-  const client = program.command("client").description("OAuth clients: those made here, and those that registered");
-  onRecords(client, "create", "print the id and the secret of a new client, once")
-    .requiredOption("--name <name>", "what people are asked about")
-    .option("--issuer <origin>", "the MCP host it is for; needed where there are several")
-    .option("--redirect-uri <uri...>", "an application that signs people in")
-    .option("--machine", "may get tokens by itself, as the user service-account:<name>")
-    .option("--email <address>", "of the machine, for policies")
-    .option("--groups <names>", "of the machine, comma separated")
-    .option("--id-jag", "comes with assertions of an issuer in identity_issuers, and needs no redirect URI")
-    .option("--public", "an application that can keep no secret")
-    .option("--jwks <file>", "public keys with which it signs, instead of a secret")
-    .option("--jwks-uri <url>", "where it publishes them")
+  const client = program.command("client").description("Manage OAuth clients");
+  onRecords(client, "create", "Create a client, and print its ID and secret once")
+    .requiredOption("--name <name>", "Name that users see")
+    .option("--issuer <origin>", "MCP host of the client; required if there are several")
+    .option("--redirect-uri <uri...>", "Redirect URI of an application that signs users in")
+    .option("--machine", "Allow client credentials, as the user service-account:<name>")
+    .option("--email <address>", "Email address of the service account, for policies")
+    .option("--groups <names>", "Groups of the service account, comma-separated")
+    .option("--id-jag", "Allow assertions of an issuer in identity_issuers, without a redirect URI")
+    .option("--public", "Public client, without a secret")
+    .option("--jwks <file>", "File of its public signing keys, instead of a secret")
+    .option("--jwks-uri <url>", "URL of its public signing keys")
     .action(async (options) => exit(await (await machines()).makeClient(options)));
   readCommands(client, "client", exit);
-  onRecords(client, "revoke", "end a client with its grants and approvals")
-    .argument("<id...>", "client ids; a document's URL too")
+  onRecords(client, "revoke", "Delete clients with their grants and consents")
+    .argument("<id...>", "Client IDs or document URLs")
     .action(async (ids, options) => exit(await (await machines()).revokeClients(ids, options)));
 
-  const account = program.command("service-account").description("machines that call MCP servers with a token");
-  onRecords(account, "create", "print the token of a new service account, once")
-    .requiredOption("--name <name>", "the user will be service-account:<name>")
-    .option("--email <address>", "for policies")
-    .option("--groups <names>", "for policies, comma separated")
-    .option("--expires <duration>", "life of the token", "90d")
-    .option("--resource <url>", "the one MCP server, or the host, that it is good for; every route otherwise")
+  const account = program
+    .command("service-account")
+    .description("Manage service accounts, which call MCP servers with a token");
+  onRecords(account, "create", "Create a service account, and print its token once")
+    .requiredOption("--name <name>", "Name; the user ID is service-account:<name>")
+    .option("--email <address>", "Email address, for policies")
+    .option("--groups <names>", "Groups for policies, comma-separated")
+    .option("--expires <duration>", "Lifetime of the token", "90d")
+    .option("--resource <url>", "MCP server or host that the token is valid for (default: all routes)")
     .action(async (options) => exit(await (await machines()).makeServiceAccount(options)));
   readCommands(account, "service-account", exit);
-  onRecords(account, "revoke")
-    .argument("<name...>", "names or ids")
+  onRecords(account, "revoke", "Delete service accounts")
+    .argument("<name...>", "Names or IDs")
     .action(async (names, options) => exit(await (await machines()).revokeServiceAccounts(names, options)));
 }
 
 /** Commands about tamper-evident records. */
 export function addAuditCommands(program: Command, exit: Exit): void {
-  const audit = program.command("audit").description("whether the records of a gateway with `audit` are whole");
+  const audit = program.command("audit").description("Verify records of a gateway with `audit`");
   const onFiles = (name: "verify" | "head", description: string): Command =>
     audit
       .command(name)
       .description(description)
-      .argument("<file...>", 'files of records, plain or gzip, in any order; "-" is standard input')
-      .option("--config <path>", "the gateway's configuration, whose shared secrets the keys are derived from")
-      .option("--key <key...>", "keys as `gateway audit head` prints them, instead or besides");
+      .argument("<file...>", 'Record files, plain or gzip, in any order; "-" is standard input')
+      .option("--config <path>", "Configuration whose shared secrets the keys are derived from")
+      .option("--key <key...>", "Keys printed by `gateway audit head`");
   const run = async (name: "verify" | "head", files: readonly string[], options: AuditOptions): Promise<void> => {
     const { verifyCommand, headCommand } = await import("../audit/command.ts");
     const { text, isProblem, exitCode } = await (name === "verify" ? verifyCommand : headCommand)(
@@ -245,31 +240,27 @@ export function addAuditCommands(program: Command, exit: Exit): void {
     else printLine(text);
     exit(exitCode);
   };
-  onFiles(
-    "verify",
-    "which records are missing, changed or moved; exit status 0: they are whole, 3: something is wrong, 4: nothing is wrong, but not all is signed or was given, 1: cannot tell",
-  )
-    .option("--head <file>", "what `gateway audit head` printed before: that history must be there, unchanged")
+  onFiles("verify", "Find missing, changed and moved records")
+    .option("--head <file>", "Earlier output of `gateway audit head`, whose history must be unchanged")
     .option(...JSON_OUT)
+    .addHelpText("after", EXIT_STATUS.verify)
     .action((files: readonly string[], options: AuditOptions) => run("verify", files, options));
-  onFiles(
-    "head",
-    "what to keep elsewhere, so that a rewritten or cut history is found out: keys and last checkpoints",
-  ).action((files: readonly string[], options: AuditOptions) => run("head", files, options));
+  onFiles("head", "Print keys and last checkpoints, to store outside and compare later").action(
+    (files: readonly string[], options: AuditOptions) => run("head", files, options),
+  );
 }
 
 /** Commands that compare policies before they are enforced. */
 export function addPolicyCommands(program: Command, exit: Exit): void {
   program
     .command("diff")
-    .description(
-      "who gains or loses what when the new configuration takes the place of the old one; exit status 0: nobody, 3: somebody, 1: they cannot be compared",
-    )
-    .argument("<old>", "file or directory, or one slice")
-    .argument("<new>", "the same")
-    .option("--records <file>", "authorization records: their users are looked at, too")
-    .option("--users <file>", "YAML or JSON, users with id, email, groups and claims: they are looked at, too")
-    .option("--json", "for machines")
+    .description("Compare access between two configurations")
+    .argument("<old>", "Old configuration: file, directory or slice")
+    .argument("<new>", "New configuration: file, directory or slice")
+    .option("--records <file>", "Authorization records, whose users are also compared")
+    .option("--users <file>", "YAML or JSON of more users, with id, email, groups and claims")
+    .option("--json", "Print JSON")
+    .addHelpText("after", EXIT_STATUS.diff)
     .action(async (old: string, next: string, options: DiffOptions) => {
       const { diffConfigurations, DIFF_EXIT } = await import("../diff/command.ts");
       const { text, answer } = await diffConfigurations(old, next, options);
@@ -279,16 +270,12 @@ export function addPolicyCommands(program: Command, exit: Exit): void {
     });
   program
     .command("replay")
-    .description(
-      "decide recorded requests again under another configuration; exit status 0: nothing changes, 3: something would, 4: nothing that can be told, but not all can, 1: cannot tell",
-    )
-    .requiredOption("--records <file...>", 'files of authorization records, plain or gzip; "-" is standard input')
-    .requiredOption("--config <path>", "the new configuration: file or directory")
-    .option(
-      "--key <reference>",
-      "env:NAME or file:/path of the records' authorize_log_key (default: the configuration's)",
-    )
-    .option("--json", "for machines")
+    .description("Decide recorded requests again under another configuration")
+    .requiredOption("--records <file...>", 'Authorization record files, plain or gzip; "-" is standard input')
+    .requiredOption("--config <path>", "New configuration file or directory")
+    .option("--key <reference>", "env:NAME or file:/path of the records' authorize_log_key (default: as configured)")
+    .option("--json", "Print JSON")
+    .addHelpText("after", EXIT_STATUS.replay)
     .action(async (options: ReplayOptions) => {
       const { replayWithProgress } = await import("../replay/command.ts");
       const { text, exitCode } = await replayWithProgress(options, process.env, process.stderr);

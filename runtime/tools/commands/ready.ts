@@ -75,7 +75,7 @@ export async function askReadiness(
     });
     request.once("upgrade", (_, socket: Socket) => {
       socket.destroy();
-      fail(new Error("it answers 101, which is no answer of a gateway"));
+      fail(new Error("it responds with 101, which no gateway does"));
     });
     request.once("error", (error) => fail(signal.aborted ? new Error(`no answer within ${withinMs / 1000} s`) : error));
   });

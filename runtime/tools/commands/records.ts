@@ -84,7 +84,7 @@ export async function printRecords(options: RecordsOptions, io: RecordsIo): Prom
     if (isFollowing) {
       for (const { id, timeMs } of found) seen.set(id, timeMs);
       await follow(reader, query, seen, print, io);
-    } else if (found.length === 0 && options.json !== true) io.err.write("no record is kept that fits\n");
+    } else if (found.length === 0 && options.json !== true) io.err.write("no matching record\n");
     return 0;
   } finally {
     await reader.close();
@@ -94,12 +94,15 @@ export async function printRecords(options: RecordsOptions, io: RecordsIo): Prom
 /** Location of this gateway's records. @throws GatewayError `commands.records` */
 export function storeOptions({ recordStore, storageUrl }: BootSettings): RecordStoreOptions {
   if (!recordStore)
-    throw new GatewayError("commands.records", "Cannot read records: none are kept, set record_store in the boot file");
+    throw new GatewayError(
+      "commands.records",
+      "Cannot read records: no record store. Set record_store in the main configuration file",
+    );
   const place = recordPlace(recordStore.storageUrl, storageUrl);
   if (place.kind === "sqlite" && place.isTemporary)
     throw new GatewayError(
       "commands.records",
-      'Cannot read records: with "memory:" the running process alone knows where they lie, set storage_url in record_store',
+      'Cannot read records: with "memory:" only the running process can read them; set storage_url in record_store',
     );
   return { place, maxAgeMs: recordStore.maxAgeMs, maxRecords: recordStore.maxRecords };
 }
@@ -118,7 +121,7 @@ async function lastOf(
     const page = await reader.find(cursor === undefined ? asked : { ...asked, cursor });
     found.push(...page.records);
     cursor = page.next;
-    if (err.isTTY && cursor !== undefined) err.write(`${CLEAR}${found.length} found, looking further`);
+    if (err.isTTY && cursor !== undefined) err.write(`${CLEAR}${found.length} found, still searching`);
   } while (cursor !== undefined && found.length < limit);
   if (err.isTTY) err.write(CLEAR);
   return found.toReversed();

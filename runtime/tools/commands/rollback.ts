@@ -67,13 +67,13 @@ function resultOf(outcome: PublishOutcome): RollbackResult {
       case "invalid":
         return { ok: false, text: `Cannot roll back:\n${outcome.problems.map(formatProblem).join("\n")}` };
       case "stale":
-        return { ok: false, text: "Cannot roll back: somebody published meanwhile, try again" };
+        return { ok: false, text: "Cannot roll back: the slice changed. Run the command again." };
       default:
         return outcome satisfies never;
     }
   }
   const { changed, generation, slices, replicas, laggards } = outcome;
-  if (!changed) return { ok: true, text: `Nothing to do: everything is so already (generation ${generation})` };
+  if (!changed) return { ok: true, text: `Nothing to do: already in this state (generation ${generation})` };
   const lines = [...slices].map(
     ([owner, digest]) => `  ${owner}: ${digest === null ? "removed" : digest.slice(0, 12)}`,
   );
@@ -86,8 +86,8 @@ function resultOf(outcome: PublishOutcome): RollbackResult {
 }
 
 function running(replicas: number): string {
-  if (replicas === 0) return "no process, since none runs";
-  return replicas === 1 ? "the one process that runs" : `all ${replicas} processes`;
+  if (replicas === 0) return "no process, because none is running";
+  return replicas === 1 ? "the only running process" : `all ${replicas} processes`;
 }
 
 function table({ owners, generation }: Publication): string {

@@ -14,7 +14,7 @@ export function printUpstreams(options: { readonly config: string; readonly json
       "sign-in": needText(need),
       learned: need.learnedAt === undefined ? undefined : timeText(need.learnedAt),
     }));
-    printRows(rows, options.json === true, "nothing is known of an upstream");
+    printRows(rows, options.json === true, "nothing is known about any upstream");
     return 0;
   });
 }
@@ -27,7 +27,7 @@ export function forgetUpstreams(routes: readonly string[], options: { readonly c
       if (!(await forgetNeed(store, route))) return false;
       const target = `what is known of the upstream of ${route}`;
       await record({ action: "forget", target, before: before ? needText(before) : null, after: null });
-      printLine(`${route}: forgotten, gateways find it out again`);
+      printLine(`${route}: deleted, gateways learn it again`);
       return true;
     });
     return found === routes.length ? 0 : 1;

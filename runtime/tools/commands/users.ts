@@ -57,7 +57,7 @@ export function forgetUser(named: string, { config, records = [] }: ForgetOption
     const actionId = (await recordAs({ action: "forget", target: `user ${digest}`, after: null })) ?? digest;
     const names = { ids, emails: [...emails] };
     if (place?.kind === "sqlite" && place.isTemporary) {
-      printLine("records that gateways keep in memory go when they are restarted");
+      printLine("records in the memory of gateways are deleted at their restart");
     } else if (place) {
       await delay(SETTLE_MS);
       printLine(`${await forgetRecords({ place }, names)} records deleted from the record store`);
@@ -69,7 +69,7 @@ export function forgetUser(named: string, { config, records = [] }: ForgetOption
     }
     // Last of all: only these records link the user's IDs and addresses, which the next run needs if this one fails.
     for (const id of ids) await store.deleteByTag(userTag(id));
-    printLine(`forgotten as ${actionId}, ${digest}`);
+    printLine(`deleted as ${actionId}, ${digest}`);
     return 0;
   });
 }

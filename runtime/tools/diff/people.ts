@@ -22,11 +22,11 @@ const usersShape = {
   users: blockList(
     {
       id: text({ doc: "As policies name the user: `sub`, `service-account:<name>` …", unset: "the address" }),
-      email: text({ doc: "E-mail address.", unset: "none" }),
+      email: text({ doc: "Email address.", unset: "none" }),
       groups: textList({ doc: "Groups.", unset: "none" }),
       claims: textListMap({ doc: "Claims, by name, each a list of values.", unset: "none" }),
     },
-    { doc: "Users, each with an id or an e-mail address.", required: true },
+    { doc: "Users, each with an id or an email address.", required: true },
   ),
 };
 const usersSchema = document(usersShape);
@@ -46,9 +46,9 @@ export async function readUsers(file: string): Promise<readonly UserFacts[]> {
   const { valid } = validate(usersSchema, isRecord(source.value) ? source.value : {}, usersFields, report);
   const users = valid.users ?? [];
   for (const [at, { id, email = "" }] of users.entries()) {
-    if (id === undefined && email === "") report(errorAt(["users", at], "has neither an id nor an e-mail address"));
+    if (id === undefined && email === "") report(errorAt(["users", at], "has neither an id nor an email address"));
     else if (readUserId(id ?? email) === undefined)
-      report(errorAt(["users", at], `has the id ${quote(id ?? email)}, which is nobody's`));
+      report(errorAt(["users", at], `has the id ${quote(id ?? email)}, which is not a valid user ID`));
   }
   if (users.length > MAX_USERS) report(errorAt(["users"], `has ${users.length} users, must be at most ${MAX_USERS}`));
   const problems: readonly Problem[] = [...source.problems, ...found.map((each) => ({ file, ...each }))];

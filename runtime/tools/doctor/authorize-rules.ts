@@ -29,9 +29,9 @@ function begins(id: string, says: string, parameters: Readonly<Record<string, st
 
 export const authorizeBegins = begins(
   "authorize-begins",
-  "a plain authorization request begins a sign-in",
+  "a plain authorization request starts a sign-in",
   {},
-  "begin a sign-in, or say why not",
+  "start a sign-in, or return an error",
 );
 
 export const anyLoopbackPort = begins(
@@ -43,14 +43,14 @@ export const anyLoopbackPort = begins(
 
 export const unknownScopes = begins(
   "unknown-scopes",
-  "scopes that the server does not know are no error",
+  "unknown scopes are not an error",
   { scope: "openid profile email offline_access", prompt: "consent" },
   "grant what is known and return scope (RFC 6749 §3.3)",
 );
 
 export const noResource = begins(
   "no-resource",
-  "a request without resource and scope begins a sign-in",
+  "a request without resource and scope starts a sign-in",
   { resource: undefined },
   "fall back to the server's default",
 );
@@ -70,24 +70,24 @@ export const slashedResource: Rule = {
 
 export const exactRedirect: Rule = {
   id: "exact-redirect",
-  says: "a redirect with another path is refused on the spot",
+  says: "a redirect with another path is rejected immediately",
   async check(visit) {
     const near = `${LOOPBACK_REDIRECT}/other`;
     const answer = await visit.authorize({ redirect_uri: near });
     if (!answer) return unknown(NO_CLIENT);
     if (answer.status === 200 && answer.text.includes("<html"))
-      return unknown("the server answers with a page, which may be its refusal");
+      return unknown("the server responds with a page, which may be a rejection");
     return holdsIf(
       answer.status >= 400 && answer.status < 500,
       describe(answer),
-      "compare redirects exactly and send nothing to others (OAuth 2.1 §4.1.1): codes would go to strangers",
+      "compare redirects exactly and send nothing to others (OAuth 2.1 §4.1.1): attackers could get codes",
     );
   },
 };
 
 export const pkceRequired: Rule = {
   id: "pkce-required",
-  says: "a request without PKCE is refused",
+  says: "a request without PKCE is rejected",
   async check(visit) {
     const answer = await visit.authorize({ code_challenge: undefined, code_challenge_method: undefined });
     if (!answer) return unknown(NO_CLIENT);
@@ -95,7 +95,7 @@ export const pkceRequired: Rule = {
     return holdsIf(
       error === "invalid_request" || (answer.status >= 400 && answer.status < 500),
       describe(answer),
-      "demand a code_challenge (OAuth 2.1 §4.1.1)",
+      "require a code_challenge (OAuth 2.1 §4.1.1)",
     );
   },
 };
@@ -109,21 +109,21 @@ export const answersCarryIss: Rule = {
     const parameters = answerToClient(answer, LOOPBACK_REDIRECT);
     if (!parameters) return unknown("errors are not sent to the client");
     if (parameters.get("state") !== STATE)
-      return broken(`state is ${JSON.stringify(parameters.get("state"))}`, "return state as it came");
+      return broken(`state is ${JSON.stringify(parameters.get("state"))}`, "return state unchanged");
     const server = await visit.server();
     if (server?.["authorization_response_iss_parameter_supported"] !== true)
       return unknown("the metadata does not promise iss");
     return holdsIf(
       parameters.get("iss") === server["issuer"],
       `iss is ${JSON.stringify(parameters.get("iss"))}`,
-      "send iss, equal to issuer, with errors too (RFC 9207 §2): clients reject answers without",
+      "send iss, equal to issuer, with errors too (RFC 9207 §2): clients reject responses without it",
     );
   },
 };
 
 export const tokenTakesPublicClients: Rule = {
   id: "token-takes-public-clients",
-  says: "the token endpoint judges a public client's code: 400 invalid_grant for a wrong one",
+  says: "the token endpoint validates a public client's code: 400 invalid_grant for a wrong one",
   check: (visit) =>
     tokenRefuses(visit, {
       grant_type: "authorization_code",
@@ -151,7 +151,7 @@ async function tokenRefuses(visit: DoctorCheck, form: Readonly<Record<string, st
 
 export const tokenNotCached: Rule = {
   id: "token-not-cached",
-  says: "answers of the token endpoint say Cache-Control: no-store",
+  says: "responses of the token endpoint have Cache-Control: no-store",
   async check(visit) {
     const answer = await visit.token({ grant_type: "refresh_token", refresh_token: "gateway-doctor-no-token" });
     if (!answer) return unknown("there is no token endpoint");
@@ -191,7 +191,7 @@ export function acceptsDocument(
       const { host } = new URL(clientId);
       return {
         ...verdict,
-        fix: `the gateway cannot fetch ${clientId}: allow egress to ${host}, port 443, and ask again`,
+        fix: `the gateway cannot fetch ${clientId}: allow egress to ${host}, port 443, and run this again`,
       };
     },
   };
@@ -199,6 +199,6 @@ export function acceptsDocument(
   const check = async (visit: DoctorCheck): Promise<RuleVerdict> =>
     (await visit.server())?.["authorization_response_iss_parameter_supported"] === true
       ? withFetchFix.check(visit)
-      : unknown("without iss in answers it comes with a document whose address cannot be guessed");
+      : unknown("without iss in responses it presents a document with an unguessable address");
   return { ...withFetchFix, check };
 }

@@ -16,7 +16,7 @@ async function preflight(visit: DoctorCheck, url: unknown, method: string, heade
     headers: { origin: ORIGIN, "access-control-request-method": method, "access-control-request-headers": headers },
   });
   if (answer.status < 200 || answer.status > 299)
-    return broken(describe(answer), "answer OPTIONS with 204 before judging the token");
+    return broken(describe(answer), "respond to OPTIONS with 204 before checking the token");
   if (!allowsOrigin(answer))
     return broken(
       `Access-Control-Allow-Origin is ${JSON.stringify(answer.header("access-control-allow-origin"))}`,
@@ -88,7 +88,7 @@ function reachable(id: string, says: string, endpoint: string): Rule {
 
 export const foreignOriginRefused: Rule = {
   id: "foreign-origin-refused",
-  says: "messages that a foreign page sends are refused",
+  says: "messages from pages of other origins are rejected",
   async check(visit) {
     const answer = await visit.ask({
       method: "POST",

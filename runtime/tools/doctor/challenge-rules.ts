@@ -6,7 +6,7 @@ import { trimSlash } from "../../shared/http/trim-slash.ts";
 const LARGE_BODY_BYTES = 65_536;
 const MODERN = "2026-07-28";
 
-const expected401 = "answer 401 with WWW-Authenticate before anything else is judged";
+const expected401 = "respond with 401 and WWW-Authenticate before checking anything else";
 
 export const initializeChallenged: Rule = {
   id: "initialize-challenged",
@@ -54,16 +54,16 @@ export const getChallenged: Rule = {
 
 export const largeBodyChallenged: Rule = {
   id: "large-body-challenged",
-  says: "a large message without a token is answered 401, not refused for its size",
+  says: "a large message without a token gets 401, not a size error",
   async check(visit) {
     const answer = await visit.initialize({}, LARGE_BODY_BYTES);
-    return holdsIf(answer.status === 401, describe(answer), "judge the token before the size of the body");
+    return holdsIf(answer.status === 401, describe(answer), "check the token before the size of the body");
   },
 };
 
 export const badTokenChallenged: Rule = {
   id: "bad-token-challenged",
-  says: 'a token that is worth nothing is answered 401 with error="invalid_token"',
+  says: 'an invalid token gets 401 with error="invalid_token"',
   async check(visit) {
     const answer = await visit.initialize({ authorization: "Bearer gateway-doctor-no-token" });
     if (answer.status !== 401) return broken(describe(answer), "answer 401, or clients never refresh");
@@ -93,13 +93,13 @@ export const challengeNamesMetadata: Rule = {
 
 export const challengeReadsPlainly: Rule = {
   id: "challenge-reads-plainly",
-  says: "the challenge says no error when no token came, and no other parameter ends in scope or error",
+  says: "the challenge has no error if no token was sent, and no other parameter ends in scope or error",
   async check(visit) {
     const answer = await visit.initialize();
     const value = answer.header("www-authenticate");
     if (answer.status !== 401 || value === undefined) return unknown("there is no challenge");
     if (/\berror=/.test(value))
-      return broken(`WWW-Authenticate: ${value}`, "leave error out when no token came (RFC 6750 §3.1)");
+      return broken(`WWW-Authenticate: ${value}`, "omit error if no token was sent (RFC 6750 §3.1)");
     // SDKs search for scope= and error= anywhere in the header.
     return holdsIf(!/[\w-](scope|error)=/.test(value), `WWW-Authenticate: ${value}`, "rename that parameter");
   },
@@ -172,18 +172,18 @@ export const resourceMetadataAtRoot = foundRule(
   "resource-metadata-at-root",
   "the well-known address without a path is answered 200 or 4xx",
   ({ url }) => `${url.origin}/.well-known/oauth-protected-resource`,
-  "answer 404 where there is nothing: the Python SDK gives up at 3xx and 5xx",
+  "respond with 404 if nothing is there: the Python SDK stops at 3xx and 5xx",
   true,
 );
 
 export const noOfflineAccess: Rule = {
   id: "no-offline-access",
-  says: "the resource does not ask for offline_access",
+  says: "the resource does not request offline_access",
   async check(visit) {
     const challenge = (await visit.initialize()).header("www-authenticate") ?? "";
     const asks =
       lists((await visit.resource())?.["scopes_supported"], "offline_access") || /offline_access/.test(challenge);
-    return asks ? broken("offline_access", "only clients ask for it; drop it from challenge and metadata") : HOLDS;
+    return asks ? broken("offline_access", "only clients request it; remove it from challenge and metadata") : HOLDS;
   },
 };
 

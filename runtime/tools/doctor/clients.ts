@@ -243,7 +243,7 @@ export const CLIENTS: readonly ClientSequence[] = [
   },
   {
     id: "safety",
-    name: "What no client needs and attackers would like",
+    name: "What no client needs and attackers could use",
     needs: [authorize.exactRedirect, authorize.pkceRequired],
     byRegistration: [],
     wants: [browser.foreignOriginRefused],

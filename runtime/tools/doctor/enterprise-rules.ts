@@ -39,7 +39,7 @@ export async function isOffered(visit: DoctorCheck): Promise<boolean> {
 }
 
 export const NOT_OFFERED =
-  "the metadata does not name the ID-JAG profile, so these clients show the sign-in page as others do. On this gateway an entry of identity_issuers offers it: its uses list id_jag, its hosts this host (or no hosts), and it is in a slice that is in force";
+  "the metadata does not name the ID-JAG profile, so these clients show the sign-in page as others do. On this gateway an entry of identity_issuers offers it: its uses list id_jag, its hosts this host (or no hosts), and it is in an active slice";
 
 export const idJagAgreed: Rule = {
   id: "id-jag-agreed",
@@ -63,29 +63,29 @@ function sortedText(value: unknown): string {
 
 export const idJagGrantAdvertised = serverRule(
   "id-jag-grant-advertised",
-  "grant_types_supported lists the grant beside its profile",
+  "grant_types_supported lists the grant and its profile",
   ({ grant_types_supported: grants }) =>
     holdsIf(
       lists(grants, JWT_BEARER),
       `grant_types_supported is ${JSON.stringify(grants)}`,
-      `list ${JWT_BEARER}: clients look for it, too`,
+      `list ${JWT_BEARER}: clients also look for it`,
     ),
 );
 
 export const provenClientsAdvertised = serverRule(
   "proven-clients-advertised",
-  "token_endpoint_auth_methods_supported lists a method for clients that prove themselves",
+  "token_endpoint_auth_methods_supported lists a method for clients that authenticate",
   ({ token_endpoint_auth_methods_supported: methods }) =>
     holdsIf(
       PROOFS.some((method) => lists(methods, method)),
       `token_endpoint_auth_methods_supported is ${JSON.stringify(methods)}`,
-      "list client_secret_basic: whoever has an assertion could use it in the client's name",
+      "list client_secret_basic: otherwise anyone with an assertion could use it as the client",
     ),
 );
 
 export const assertionJudged: Rule = {
   id: "assertion-judged",
-  says: "the token endpoint judges an assertion: a bad one is 400 invalid_grant, or the client is asked for its proof",
+  says: "the token endpoint validates an assertion: an invalid one is 400 invalid_grant, or the client must authenticate",
   async check(visit) {
     // If clients cannot register themselves, an unknown client is used: its rejection is enough.
     const clientId = (await visit.clientId()) ?? "gateway-doctor";
@@ -103,11 +103,11 @@ export const assertionJudged: Rule = {
 
 export const introspectionGuarded = serverRule(
   "introspection-guarded",
-  "introspection is offered, to callers that prove themselves alone",
+  "introspection is offered, only to authenticated callers",
   async ({ introspection_endpoint: endpoint, introspection_endpoint_auth_methods_supported: methods }, visit) => {
     if (typeof endpoint !== "string")
-      return broken("no introspection_endpoint", "name it: servers and logs ask there whom a token stands for");
-    if (lists(methods, "none")) return broken("none is listed for it", "demand a proof (RFC 7662 §2.1)");
+      return broken("no introspection_endpoint", "name it: servers and logs query it for the user of a token");
+    if (lists(methods, "none")) return broken("none is listed for it", "require authentication (RFC 7662 §2.1)");
     const answer = await visit.ask({
       method: "POST",
       url: endpoint,
@@ -116,8 +116,8 @@ export const introspectionGuarded = serverRule(
     });
     return holdsIf(
       answer.status === 400 || answer.status === 401,
-      `${describe(answer)} to a caller without a proof`,
-      "answer 401: it is a way to try tokens (RFC 7662 §2.1)",
+      `${describe(answer)} to an unauthenticated caller`,
+      "respond with 401: otherwise attackers can test tokens (RFC 7662 §2.1)",
     );
   },
 );

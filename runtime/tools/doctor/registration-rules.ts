@@ -55,16 +55,13 @@ export const registersLocalhost = registers(
 
 export const registersPublic: Rule = {
   id: "registers-public",
-  says: "who registers with token_endpoint_auth_method none gets none, and no secret",
+  says: "a registration with token_endpoint_auth_method none gets none, and no secret",
   async check(visit) {
     const answer = (await visit.register(PUBLIC_CLIENT))?.json();
     if (answer?.["client_id"] === undefined) return unknown("no client could be registered");
     const method = answer["token_endpoint_auth_method"];
     if (method !== "none")
-      return broken(
-        `token_endpoint_auth_method is ${JSON.stringify(method)}`,
-        "register the method that was asked for",
-      );
+      return broken(`token_endpoint_auth_method is ${JSON.stringify(method)}`, "register the requested method");
     return holdsIf(answer["client_secret"] === undefined, "a client_secret", "give public clients no secret");
   },
 };
@@ -82,7 +79,7 @@ export const registersNative = registers(
 
 export const registersCursor = registers(
   "registers-custom-scheme-among-others",
-  "a custom scheme among the redirects does not spoil the others",
+  "a custom scheme among the redirects does not invalidate the others",
   { redirect_uris: CURSOR_REDIRECTS },
   CURSOR_REDIRECTS.slice(1),
   "register the redirects that are permitted and return them (RFC 7591 §3.2.1)",
@@ -93,7 +90,7 @@ export const keepsCursorScheme = registers(
   "the application's own custom scheme is registered",
   { redirect_uris: CURSOR_REDIRECTS },
   CURSOR_REDIRECTS.slice(0, 1),
-  `list ${CURSOR_REDIRECTS[0]} in mcp_allowed_private_redirect_uris if people sign in from its desktop application`,
+  `list ${CURSOR_REDIRECTS[0]} in mcp_allowed_private_redirect_uris if users sign in from its desktop application`,
 );
 
 export const registersVsCode = registers(

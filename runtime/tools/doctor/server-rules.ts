@@ -84,7 +84,7 @@ export const metadataOnHost = foundRule(
 
 export const issuerMatches = serverRule(
   "issuer-matches",
-  "issuer is exactly the address that led here",
+  "issuer is exactly the address of its metadata",
   async (metadata, visit) => {
     const issuer = await visit.issuer();
     const named = issuer === `${visit.url.origin}/` ? visit.url.origin : issuer;
@@ -135,21 +135,21 @@ export const refreshAdvertised = listRule(
   "refresh-advertised",
   "grant_types_supported",
   "refresh_token",
-  "offer refresh tokens and list them, or users sign in all the time",
+  "offer refresh tokens and list them, or users must sign in often",
 );
 
 export const pkceAdvertised = listRule(
   "pkce-advertised",
   "code_challenge_methods_supported",
   "S256",
-  "list S256: clients must refuse to go on without it",
+  "list S256: clients must stop without it",
 );
 
 export const publicClientsAdvertised = listRule(
   "public-clients-advertised",
   "token_endpoint_auth_methods_supported",
   "none",
-  "list none: clients on people's machines can keep no secret",
+  "list none: clients on users' computers cannot keep a secret",
 );
 
 export const issAdvertised = serverRule(
@@ -160,7 +160,7 @@ export const issAdvertised = serverRule(
     return holdsIf(
       flag === true,
       `it is ${JSON.stringify(flag)}`,
-      "send iss and say so (RFC 9207): it ends mix-ups, and ChatGPT chooses its redirect by it",
+      "send iss and declare it (RFC 9207): it prevents mix-up attacks, and ChatGPT chooses its redirect by it",
     );
   },
 );
@@ -170,7 +170,7 @@ export const documentsAdvertised = serverRule(
   "client ID metadata documents are supported, and public clients with them",
   (metadata) =>
     metadata["client_id_metadata_document_supported"] === true
-      ? holdsIf(takesDocuments(metadata), "none is not listed", "list none beside it: clients use documents only then")
+      ? holdsIf(takesDocuments(metadata), "none is not listed", "also list none: clients use documents only then")
       : broken(
           "client_id_metadata_document_supported is not true",
           "allow the domains of your clients (mcp_allowed_client_id_domains); until then they register themselves",
@@ -192,6 +192,6 @@ export const registrationAdvertised = serverRule(
     holdsIf(
       typeof metadata["registration_endpoint"] === "string",
       "it is not",
-      "offer dynamic registration: this client has no other way to introduce itself",
+      "offer dynamic registration: this client has no other way to register",
     ),
 );

@@ -6,8 +6,8 @@ import type { ClientReport, DoctorReport, RuleResult } from "./doctor.ts";
 
 const WORDS: Readonly<Record<ClientReport["outcome"], string>> = {
   works: "connects",
-  limited: "connects, could be better",
-  unclear: "cannot be judged from here",
+  limited: "connects, can be improved",
+  unclear: "cannot be checked from here",
   fails: "does not connect",
   "not-offered": "is not offered here",
 };
@@ -15,7 +15,7 @@ const WORDS: Readonly<Record<ClientReport["outcome"], string>> = {
 export function formatDoctorReport(report: DoctorReport): string {
   if (report.unreachable !== undefined) {
     const hint = report.unreachable.includes("certificate") ? "; --ca FILE trusts the certificates in a file" : "";
-    return `nothing answers at ${report.url}: ${report.unreachable}${hint}`;
+    return `no response from ${report.url}: ${report.unreachable}${hint}`;
   }
   const width = Math.max(...report.clients.map(({ name }) => name.length));
   const lines = [report.url, ""];
@@ -27,17 +27,17 @@ export function formatDoctorReport(report: DoctorReport): string {
   lines.push(...section("To fix", report, ({ needs }) => needs, "broken"));
   lines.push(...section("To improve", report, ({ wants }) => wants, "broken"));
   lines.push(...notOfferedSection(report));
-  lines.push(...section("Not judged", report, ({ needs, wants }) => [...needs, ...wants], "unknown"));
+  lines.push(...section("Not checked", report, ({ needs, wants }) => [...needs, ...wants], "unknown"));
   lines.push(
     "",
-    "From outside one cannot see how large a message may be once a token is there. On this gateway it is 4 KiB unless the route says otherwise: a tool call with a file of 6 KB is answered 413. Set mcp.server.max_request_bytes of the route to allow more.",
+    "The maximum message size with a token cannot be checked from outside. On this gateway it is 4 KiB by default: a tool call with a file of 6 KB gets 413. Set mcp.server.max_request_bytes of the route to allow more.",
   );
   return lines.join("\n");
 }
 
 function notOfferedSection({ clients }: DoctorReport): readonly string[] {
   const hints = clients.flatMap(({ client, hint }) => (hint === undefined ? [] : [`  ${client}: ${hint}`]));
-  return hints.length === 0 ? [] : ["", "Not offered, and need not be:", ...hints];
+  return hints.length === 0 ? [] : ["", "Not offered, and not required:", ...hints];
 }
 
 function safetyWords(client: ClientReport): string {

@@ -9,7 +9,7 @@ export async function trustAlso(file: string): Promise<void> {
   await attempting("doctor.ca", `Cannot use the certificates in "${file}"`, async () => {
     const pem = await readFile(file, "utf8");
     const found = pem.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g);
-    if (!found) throw new Error("it holds no certificate in PEM");
+    if (!found) throw new Error("it contains no PEM certificate");
     setDefaultCACertificates([...getCACertificates("default"), ...found]);
   });
 }

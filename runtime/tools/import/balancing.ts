@@ -36,11 +36,11 @@ function policyOf(value: unknown, where: string, report: ImportReport): unknown 
   // In the form of files, and that of Pomerium's API.
   const policy = String(choiceText(value)).replace(/^load_balancing_policy_/, "");
   if (!(BALANCING_POLICIES as readonly string[]).includes(policy)) {
-    report("lost", where, `"${policy}" is not known here: upstreams take turns`);
+    report("lost", where, `"${policy}" is not supported: upstreams are used in turn`);
     return undefined;
   }
   if (policy === "ring_hash" || policy === "maglev")
-    report("differs", where, "a user meets another upstream than there, and stays with it");
+    report("differs", where, "a user gets another upstream than there, and keeps it");
   return policy;
 }
 
@@ -64,7 +64,7 @@ function tcpCheck(check: Members, where: string, report: ImportReport): Members 
   );
   const [sent] = send === undefined || send === null ? [] : payload(send, `${where}, send`, report);
   if (expected.length === 0) {
-    if (sent) report("lost", `${where}, send`, "no answer is expected, so that opening a connection is enough");
+    if (sent) report("lost", `${where}, send`, "no response is expected, so opening a connection is enough");
     return {};
   }
   return { ...(sent && { send: sent }), receive: expected };

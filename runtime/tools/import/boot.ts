@@ -91,7 +91,7 @@ function convertCertificates(config: Members, boot: Record<string, unknown>, rep
     boot["address"] ??= ":443";
     if (boot["http_redirect_address"] !== undefined) {
       delete boot["http_redirect_address"];
-      report("lost", "http_redirect_addr", "without certificates there is nothing to redirect to");
+      report("lost", "http_redirect_addr", "without certificates there is no https to redirect to");
     }
     return {};
   }
@@ -101,7 +101,7 @@ function convertCertificates(config: Members, boot: Record<string, unknown>, rep
     const { cert, key } = isRecord(pair) ? pair : {};
     if (typeof cert === "string" && typeof key === "string") {
       pairs.push({ certificate_file: cert, certificate_key_file: key });
-    } else report("lost", `certificates[${at}]`, "it has not both cert and key");
+    } else report("lost", `certificates[${at}]`, "it lacks cert or key");
   }
   const { certificate_file: file, certificate_key_file: keyFile } = config;
   if (typeof file === "string" && typeof keyFile === "string")
@@ -111,7 +111,7 @@ function convertCertificates(config: Members, boot: Record<string, unknown>, rep
     const [certificate, key] = [`${DIRECTORY}/certificate.pem`, `${DIRECTORY}/certificate-key.pem`];
     pairs.push({ certificate_file: certificate, certificate_key_file: key });
     const reason = isInline
-      ? "put what stood there, decoded, into these files"
+      ? "decode its value into these files"
       : "certificates are not fetched here; renew these files by other means, or set insecure_server behind a load balancer";
     report("todo", isInline ? "certificate" : "autocert", `${certificate} and ${key}: ${reason}`);
   }
@@ -126,7 +126,7 @@ function convertMtls(config: Members, report: ImportReport): Members {
   const settings: Members = { ...Object.fromEntries(older), ...written };
   if (!["ca", "ca_file"].some((name) => isWritten(settings[name]))) {
     if (Object.keys(settings).length > 0)
-      report("lost", "downstream_mtls", "there is no authority, so nobody was asked");
+      report("lost", "downstream_mtls", "there is no CA, so no client was asked for a certificate");
     return {};
   }
   const mtls: Record<string, unknown> = {};
@@ -134,13 +134,12 @@ function convertMtls(config: Members, report: ImportReport): Members {
     if (!isWritten(value)) continue;
     if (name === "ca") {
       mtls["ca_file"] = `${DIRECTORY}/client-authorities.pem`;
-      report("todo", "downstream_mtls, ca", `put what stood there, decoded, into ${String(mtls["ca_file"])}`);
+      report("todo", "downstream_mtls, ca", `decode its value into ${String(mtls["ca_file"])}`);
     } else if (name === "ca_file") mtls[name] = value;
     else if (name === "enforcement") mtls[name] = choiceText(value);
     else if (name !== "max_verify_depth") {
       mtls[name] = value;
-      const what =
-        "it keeps clients out there and has no counterpart: the gateway refuses the file until you take it out";
+      const what = "it restricts clients there and has no equivalent: the gateway rejects the file until you remove it";
       report("lost", `downstream_mtls, ${name}`, what);
     }
   }
@@ -163,7 +162,7 @@ function reportAuthorities(config: Members, report: ImportReport): void {
     report(
       "todo",
       "certificate_authority",
-      `put what stood there, decoded, into ${path} and start the gateway with NODE_EXTRA_CA_CERTS=${path}`,
+      `decode its value into ${path} and start the gateway with NODE_EXTRA_CA_CERTS=${path}`,
     );
   } else if (isWritten(file)) {
     report("todo", "certificate_authority_file", `start the gateway with NODE_EXTRA_CA_CERTS=${String(file)}`);
@@ -172,7 +171,7 @@ function reportAuthorities(config: Members, report: ImportReport): void {
 
 function convertKeys(config: Members, report: ImportReport): Members {
   const shared = config["shared_secret_file"];
-  const about = "a new one ends all sign-ins and is safer than a copy: openssl rand -base64 32";
+  const about = "a new one ends all sessions and is safer than a copy: openssl rand -base64 32";
   const keys = isWritten(shared)
     ? secretFile("shared_secret", shared, "shared_secret_file", report)
     : secretVariable("shared_secret", "shared_secret", report, about);

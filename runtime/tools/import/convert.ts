@@ -25,7 +25,7 @@ const BOOT_FILE = "gateway.yaml";
 export function convertConfig(file: string, text: string, owner: string, hasBoot: boolean): Converted {
   const source = readSource(file, text);
   if (source.problems.length > 0) throw unreadable(source.problems.map(formatProblem).join("\n"));
-  if (!isRecord(source.value)) throw unreadable(`${file}: is no block of settings and routes`);
+  if (!isRecord(source.value)) throw unreadable(`${file}: is not a block of settings and routes`);
   const config = source.value;
   if (isSlice(config)) return convertSlice(config);
   const notes: Note[] = [];
@@ -62,7 +62,7 @@ function convertRoutes(config: Members, report: ImportReport): Record<string, Me
     const name = uniqueName(route, at, routes, report);
     const taker = reached.find((earlier) => takesAll(earlier, route));
     if (taker) {
-      const what = `the whole route, because one before it takes all its requests there (${matchText(taker)})`;
+      const what = `the whole route, because an earlier one receives all its requests there (${matchText(taker)})`;
       report("lost", `route "${name}"`, what);
       continue;
     }
@@ -80,10 +80,10 @@ function routeList(config: Members, key: "policy" | "routes"): readonly Members[
   const list = typeof written === "string" ? listInText(written) : written;
   if (!Array.isArray(list)) {
     const isText = typeof written === "string";
-    throw unreadable(isText ? `"${key}" is text that holds no list of routes` : `"${key}" is no list`);
+    throw unreadable(isText ? `"${key}" is text without a list of routes` : `"${key}" is not a list`);
   }
   return list.map((route: unknown, at) => {
-    if (!isRecord(route)) throw unreadable(`"${formatPath([key, at])}" is no block`);
+    if (!isRecord(route)) throw unreadable(`"${formatPath([key, at])}" is not a block`);
     return route;
   });
 }

@@ -43,7 +43,7 @@ export function importConfig(file: string, text: string, { owner, to, boot = fal
   if (owner !== undefined && !isOwner(owner)) throw usage(`for owner "${owner}": it ${OWNER_EXPECTED}`);
   if (owner === HAND_WRITTEN_OWNER)
     throw usage(
-      `for owner "${owner}", whose is what the gateway's own file says; choose another, such as ${quote(DEFAULT_OWNER)}`,
+      `for owner "${owner}", which is reserved for the main configuration file; choose another, such as ${quote(DEFAULT_OWNER)}`,
     );
   const converted = convertConfig(file, text, owner ?? DEFAULT_OWNER, boot);
   if (converted.isPublished) refuseForSlice(converted, { owner, to, boot });
@@ -53,7 +53,7 @@ export function importConfig(file: string, text: string, { owner, to, boot = fal
     formatNotes(converted.notes),
     ...(converted.problems.length > 0
       ? [
-          `To correct by hand, because a gateway refuses it:\n${converted.problems.map((text) => `  - ${visibleText(text)}`).join("\n")}`,
+          `To fix by hand, because the gateway rejects it:\n${converted.problems.map((text) => `  - ${visibleText(text)}`).join("\n")}`,
         ]
       : []),
     ...(boot || converted.isPublished ? [] : [ownFile(converted)]),
@@ -80,7 +80,8 @@ function isFormat(text: string): text is ImportFormat {
 function refuseForSlice({ owner }: Converted, options: ImportOptions): void {
   if (options.to !== undefined && options.to !== "hcl")
     throw usage(`a published slice to "${options.to}", must be hcl`);
-  if (options.boot === true) throw usage("a published slice with --boot: the gateway that serves it has its own file");
+  if (options.boot === true)
+    throw usage("a published slice with --boot: its gateway already has a main configuration file");
   if (options.owner !== undefined && options.owner !== owner)
     throw usage(
       `the slice of owner "${owner}" for "${options.owner}": the name of the owner is part of what is published`,
@@ -102,9 +103,9 @@ const WRITERS: Readonly<Record<ImportFormat, (converted: Converted, file: string
 
 /** The main configuration file as YAML. */
 const HEAD = ` The gateway's own file: gateway run --config, of this file or of a directory with it and the slices.
- What has to be there before it runs says: gateway check, of this file and of what the program publishes.`;
+ Run gateway check on this file and the published slices to see what is missing.`;
 
-const OWNERS = " Whose slices are taken, and what they may do.";
+const OWNERS = " Owners whose slices are accepted, and their permissions.";
 
 function writeBoot(converted: Converted): string {
   return yamlText(bootDocument(converted), (document) => {

@@ -16,10 +16,10 @@ export interface Note {
 export type ImportReport = (kind: Note["kind"], where: string, text: string) => void;
 
 const TITLES: Readonly<Record<Note["kind"], string>> = {
-  lost: "Not carried over",
-  differs: "Carried over with another meaning",
-  secret: "Secrets: give them to the gateway, what is written has references",
-  todo: "To do before the gateway runs",
+  lost: "Not converted",
+  differs: "Converted with another meaning",
+  secret: "Secrets: give them to the gateway, the output has references",
+  todo: "Required before the gateway runs",
 };
 
 /** The notes as text, the most severe first; "" when there are none. */

@@ -39,9 +39,7 @@ export function convertPolicy(route: Members): ConvertedPolicy {
   ];
   for (const key of ["tls_downstream_client_ca", "tls_downstream_client_ca_file"]) {
     if (isWritten(route[key]))
-      closedBy.push(
-        `"${key}" asks for certificates of an authority of its own; here one ("downstream_mtls") is for all`,
-      );
+      closedBy.push(`"${key}" requires certificates of its own CA; here one ("downstream_mtls") is for all`);
   }
   const parsed = parsePolicy(rules);
   const problems = !parsed.ok ? parsed.problems : closedBy.length === 0 ? validatePolicy(parsed.policy) : [];
@@ -58,7 +56,7 @@ function newerRules(written: unknown, place: string, closedBy: string[]): RulesD
   if (typeof written === "string") {
     const { value, problems } = readSource(place, written);
     if (problems.length === 0 && typeof value === "object") return newerRules(value, place, closedBy);
-    closedBy.push(`"${place}" is text that has no rules`);
+    closedBy.push(`"${place}" is text without rules`);
     return [];
   }
   const list: readonly unknown[] = Array.isArray(written) ? written : [written];
@@ -72,13 +70,13 @@ function subPolicyRules(written: unknown, closedBy: string[]): RulesDoc[] {
   return list.flatMap((sub, at) => {
     const place = `sub_policies[${at}]`;
     if (!isRecord(sub)) {
-      closedBy.push(`"${place}" is no block`);
+      closedBy.push(`"${place}" is not a block`);
       return [];
     }
     const { source_ppl: text, rego } = sub;
     // Rego is the compiled form of the text.
     if (!isWritten(text) && Array.isArray(rego) && rego.length > 0)
-      closedBy.push(`"${place}" has rules in Rego, which does not exist here`);
+      closedBy.push(`"${place}" has rules in Rego, which is not supported`);
     return [...olderRules(sub, closedBy), ...(isWritten(text) ? newerRules(text, place, closedBy) : [])];
   });
 }
@@ -91,7 +89,7 @@ function splitRules(rules: RulesDoc): RulesDoc[] {
 
 function convertRules(rules: unknown, place: string, closedBy: string[]): RulesDoc {
   if (!isRecord(rules)) {
-    closedBy.push(`"${place}" is no block of rules`);
+    closedBy.push(`"${place}" is not a block of rules`);
     return {};
   }
   const converted: Record<string, unknown> = {};
@@ -126,12 +124,12 @@ function criteriaOf(criteria: unknown, place: string, closedBy: string[], turned
     const device = criterion["device"];
     // In Pomerium it excludes a device; here no device has that ID.
     if (turned && isRecord(device) && device["is"] !== undefined)
-      closedBy.push(`"${place}" keeps out the device ${JSON.stringify(device["is"])}, which gets another id here`);
+      closedBy.push(`"${place}" excludes the device ${JSON.stringify(device["is"])}, which gets another ID here`);
     const base = name.split("/")[0] ?? "";
     if (PRESENCE.has(base)) return [{ [base]: true }];
     const topic = KNOWN_ONLY_THERE[base];
     if (topic === undefined) return [criterion];
-    closedBy.push(`"${place}" has the condition "${name}" (${topic}), which does not exist here`);
+    closedBy.push(`"${place}" has the condition "${name}" (${topic}), which is not supported`);
     return [];
   });
 }
@@ -145,7 +143,7 @@ function olderRules(route: Members, closedBy: string[]): RulesDoc[] {
   const list = (key: string): readonly string[] => {
     const value = route[key] ?? [];
     if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
-    closedBy.push(`"${key}" is no list of texts`);
+    closedBy.push(`"${key}" is not a list of strings`);
     return [];
   };
   if (route["allow_public_unauthenticated_access"] === true) allow([{ accept: true }]);
@@ -162,7 +160,7 @@ function olderRules(route: Members, closedBy: string[]): RulesDoc[] {
       (Array.isArray(values) ? values : [values]).map((value) => [`claim/${name}`, { has: String(value) }] as const),
     );
     allow(pairs.map(([name, data]) => ({ [name]: data })));
-  } else if (claims !== undefined) closedBy.push('"allowed_idp_claims" is no block of claims');
+  } else if (claims !== undefined) closedBy.push('"allowed_idp_claims" is not a block of claims');
   return rules;
 }
 
@@ -170,16 +168,14 @@ function differencesOf(rules: readonly RulesDoc[]): string[] {
   const names = new Set(JSON.stringify(rules).match(/"(?:email|domain|mcp_tool|groups|device)":/g));
   return [
     ...(names.has('"email":') || names.has('"domain":')
-      ? ["e-mail addresses and domains are compared in lower case here, case-sensitively in Pomerium"]
+      ? ["email addresses and domains are compared in lower case here, case-sensitively in Pomerium"]
       : []),
     ...(names.has('"groups":')
-      ? ["groups are what the identity provider's claim says (idp_groups_claim); no directory is asked"]
+      ? ["groups come from the identity provider's claim (idp_groups_claim); no directory is queried"]
       : []),
     ...(names.has('"device":')
-      ? [
-          "devices are registered anew and get other ids here, type any is every kind of them, and MCP clients never have one",
-        ]
+      ? ["devices are registered again and get other IDs here, type any matches all, and MCP clients never have one"]
       : []),
-    ...(names.has('"mcp_tool":') ? ["messages that cannot be read are refused here; there they pass uninspected"] : []),
+    ...(names.has('"mcp_tool":') ? ["unreadable messages are rejected here; there they pass uninspected"] : []),
   ];
 }

@@ -39,7 +39,7 @@ export function keepFirst(
   report: ImportReport,
 ): void {
   const [first, ...rest] = names.filter((name) => route[name] !== undefined && route[name] !== null);
-  for (const name of rest) drop(route, name, `"${first}" is set as well, so this had no effect there`, place, report);
+  for (const name of rest) drop(route, name, `"${first}" is also set, so this had no effect there`, place, report);
 }
 
 function drop(route: Record<string, unknown>, name: string, why: string, place: string, report: ImportReport): void {
@@ -56,7 +56,7 @@ function preferInline(route: Record<string, unknown>, place: string, report: Imp
     if (!isInline && !names.every((name) => isWritten(route[`${name}_file`]))) continue;
     for (const name of names) {
       const [kept, dropped] = isInline ? [name, `${name}_file`] : [`${name}_file`, name];
-      drop(route, dropped, `"${kept}" is set as well, so this had no effect there`, place, report);
+      drop(route, dropped, `"${kept}" is also set, so this had no effect there`, place, report);
     }
   }
 }
@@ -98,11 +98,11 @@ function dropUnused(route: Record<string, unknown>, place: string, report: Impor
       if (isWritten(value) && value !== false && choiceText(value) !== "default")
         report("lost", `${place}, ${name}`, "callers of MCP routes present External Tokens");
     }
-  drop(route, "maglev_lb_config", "maglev needs no table here", place, report);
+  drop(route, "maglev_lb_config", "Maglev needs no table here", place, report);
   if (isRecord(limits) && isWritten(limits["max_pending_requests"]) && !isWritten(limits["max_connections"])) {
     const { max_pending_requests: _, ...rest } = limits;
     route["circuit_breaker_thresholds"] = rest satisfies Members;
-    const why = '"max_connections" is not set, so that requests wait for no connection';
+    const why = '"max_connections" is not set, so requests wait for no connection';
     report("lost", `${place}, circuit_breaker_thresholds, max_pending_requests`, why);
   }
 }

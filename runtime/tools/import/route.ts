@@ -49,19 +49,19 @@ const fields = new Map(routeFields.map((field) => [field.name, field]));
 const SECRETS = new Set(routeFields.filter(({ kind }) => kind === "secret").map(({ name }) => name));
 
 const ABOUT_LOSS: Readonly<Record<string, string>> = {
-  allow_spdy: "SPDY is not spoken",
+  allow_spdy: "SPDY is not supported",
   allow_upgrades: "only listed upgrades passed there",
-  depends_on: "each host signs in by itself",
-  enable_google_cloud_serverless_authentication: "the upstream will refuse requests without it",
+  depends_on: "each host has its own sign-in",
+  enable_google_cloud_serverless_authentication: "the upstream will reject requests without it",
   idp_client_id: "all routes sign in with the gateway's client",
   idp_client_secret: "all routes sign in with the gateway's client",
   identity_providers: "one identity provider for all routes",
   jwt_groups_filter: "all groups of the user are in the identity header",
   jwt_issuer_format: "the issuer is the host name",
-  lb_config: "weights and policies are all there is to set",
-  least_request_lb_config: "of all upstreams the one with the fewest requests is taken",
+  lb_config: "only weights and policies can be set",
+  least_request_lb_config: "the upstream with the fewest requests is used",
   logo_url: "pages show no logos",
-  ring_hash_lb_config: "the ring has a size of its own",
+  ring_hash_lb_config: "the ring has a fixed size",
   tls_downstream_server_name: "the certificate is chosen by the host of from",
   tls_upstream_allow_renegotiation: "connections to upstreams are never renegotiated",
 };
@@ -97,12 +97,12 @@ export function convertRoute(route: Members, name: string, report: ImportReport)
   const { policy, closedBy, differences } = convertPolicy(route);
   if (policy !== undefined) doc["policy"] = policy;
   for (const reason of closedBy) {
-    report("lost", place, `${reason}; the route denies everybody until you decide`);
+    report("lost", place, `${reason}; the route denies all requests until you decide`);
   }
   if (route["pass_identity_headers"] === true) report("differs", `${place}, pass_identity_headers`, IDENTITY_HEADER);
   for (const difference of differences) report("differs", "policies", difference);
   if (typeof doc["prefix"] === "string" && !doc["prefix"].endsWith("/")) {
-    report("differs", place, `prefix "${doc["prefix"]}" takes whole segments here: not "${doc["prefix"]}x"`);
+    report("differs", place, `prefix "${doc["prefix"]}" matches whole segments here: not "${doc["prefix"]}x"`);
   }
   return { name, doc };
 }
@@ -124,11 +124,11 @@ function cannotCarry(route: Members): string | undefined {
   if (!read.ok) return `"from" ${read.problem}`;
   const essential = Object.keys(route).find((key) => ESSENTIAL.has(key) && !fields.has(key));
   if (essential !== undefined)
-    return `"${essential}" has no counterpart and the route would do something else without it`;
+    return `"${essential}" has no equivalent, and the route would behave differently without it`;
   const answers = isRecord(route["redirect"]) || isRecord(route["response"]);
   if (!answers && (to === undefined || to === null)) return '"to" is missing';
   if (isRecord(mcp) && mcp["server"] !== undefined && mcp["client"] !== undefined) {
-    return "it is MCP server and MCP client at once; make two routes of it";
+    return "it is an MCP server and an MCP client; make two routes of it";
   }
   return undefined;
 }
@@ -168,7 +168,7 @@ function convertRequestHeaders(doc: Record<string, unknown>, place: string, repo
     if (converted?.ok === false) {
       removed.push(name);
       const references = converted.unknown.join(", ");
-      const what = `${references} has no counterpart; requests go without this header until you decide`;
+      const what = `${references} has no equivalent; requests are sent without this header until you decide`;
       report("lost", `${place}, set_request_headers, ${name}`, what);
     } else kept[name] = converted?.text ?? text;
   }
@@ -186,7 +186,7 @@ function convertBearerFormat(value: unknown, place: string, report: ImportReport
     report(
       "lost",
       `${place}, bearer_token_format`,
-      '"jwt": write the identity providers as identity_issuers with the use workload, and what each opens',
+      '"jwt": write the identity providers as identity_issuers with the use workload, and what each can access',
     );
     return undefined;
   }
@@ -194,7 +194,7 @@ function convertBearerFormat(value: unknown, place: string, report: ImportReport
     report(
       "differs",
       `${place}, bearer_token_format`,
-      "the token is taken away before the upstream; its audience is checked",
+      "the token is removed before the upstream; its audience is checked",
     );
   return format;
 }
@@ -207,14 +207,14 @@ function reportCredentials(headers: Members, place: string, report: ImportReport
       report("differs", where, "the token is signed by other keys, those of /.well-known/gateway/jwks.json");
     // A header is not a secret setting, so its text is copied; reviewers of the program should know.
     if (!text.includes("${gateway.") && /authorization|cookie|token|secret|api-?key/i.test(name))
-      report("secret", where, "copied as it stands; if it is a credential, take it out");
+      report("secret", where, "copied unchanged; remove it if it is a credential");
   }
 }
 
 function convertResponseHeaders(value: unknown, place: string, report: ImportReport): unknown {
   if (isRecord(value) && "disable" in value) {
     const where = `${place}, set_response_headers`;
-    report("lost", where, '"disable": the headers set for all routes are sent on this one too');
+    report("lost", where, '"disable": the headers set for all routes are also sent on this one');
     const { disable: _, ...rest } = value;
     return Object.keys(rest).length > 0 ? mapTexts(rest, convertLiteral) : undefined;
   }
@@ -230,7 +230,7 @@ function convertRewrite(rule: unknown): unknown {
 function convertMcp(value: unknown, place: string, report: ImportReport): unknown {
   if (!isRecord(value) || !isRecord(value["server"])) return isRecord(value) ? onlyMembers(value) : value;
   const { upstream_oauth2: oauth, ...server } = value["server"];
-  report("differs", place, "bodies larger than max_request_bytes are refused with 413; there they pass uninspected");
+  report("differs", place, "bodies larger than max_request_bytes are rejected with 413; there they pass uninspected");
   if (!isRecord(oauth)) return { server };
   const { client_secret: secret, oauth2_endpoint: otherName, endpoint = otherName, ...rest } = oauth;
   return {

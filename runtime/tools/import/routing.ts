@@ -34,7 +34,7 @@ function dropUpstream(route: Record<string, unknown>, answer: string, place: str
     const value = route[name];
     delete route[name];
     if (value === false || value === null || value === "") continue;
-    report("lost", `${place}, ${name}`, `"${answer}" answers, so it had no effect there`);
+    report("lost", `${place}, ${name}`, `"${answer}" responds, so it had no effect there`);
   }
 }
 
@@ -66,8 +66,7 @@ function convertUpstreamPath(route: Record<string, unknown>, place: string, repo
   if (!rewrites && matchesAll) return;
   const stripped = urls.map(withoutPath);
   route["to"] = Array.isArray(to) ? stripped : stripped[0];
-  if (rewrites)
-    report("differs", `${place}, to`, "the path of the address had no effect beside the rewrite and is left out");
+  if (rewrites) report("differs", `${place}, to`, "the path of the URL had no effect with the rewrite and is omitted");
   else if (path !== undefined) route["prefix_rewrite"] = path;
 }
 

@@ -35,21 +35,21 @@ const RECIPES: Readonly<Record<string, string>> = {
   okta: "okta",
 };
 
-const ONE_PROCESS = "one process does everything";
+const ONE_PROCESS = "one process runs everything";
 const ABOUT_LOSS: Readonly<Record<string, string>> = {
-  authenticate_callback_path: "the provider sends people back to /.gateway/callback",
+  authenticate_callback_path: "the provider redirects users to /.gateway/callback",
   authorize_service_url: ONE_PROCESS,
   cookie_domain: "each host has its own cookie",
-  cookie_http_only: "the session cookie is never given to scripts",
+  cookie_http_only: "scripts can never read the session cookie",
   cookie_secret: "made from shared_secret",
   cookie_secret_file: "made from shared_secret",
   databroker_service_url: ONE_PROCESS,
   dns_lookup_family: "the system decides",
   forward_auth_url: "the gateway is a proxy itself",
-  idp_service_account: "no directory is asked; groups come from a claim (idp_groups_claim)",
+  idp_service_account: "no directory is queried; groups come from a claim (idp_groups_claim)",
   jwt_groups_filter: "all groups of the user are in the identity header",
   jwt_issuer_format: "the issuer is the host name",
-  metrics_address: "/metrics of admin_address, for who has admin_token",
+  metrics_address: "/metrics of admin_address, with admin_token",
   services: ONE_PROCESS,
   signing_key_algorithm: "ES256",
 };
@@ -76,7 +76,7 @@ function reportCallback(config: Members, report: ImportReport): void {
   const { authenticate_service_url: url } = config;
   const isOwn = typeof url === "string" && !url.includes(HOSTED);
   const address = `${isOwn ? url.replace(/\/+$/, "") : "https://<host of each route>"}/.gateway/callback`;
-  report("todo", "idp_client_id", `let the identity provider send people back to ${address}`);
+  report("todo", "idp_client_id", `add the redirect URI ${address} at the identity provider`);
 }
 
 function convertOne(key: string, value: unknown, config: Members, report: ImportReport): Members {
@@ -85,11 +85,7 @@ function convertOne(key: string, value: unknown, config: Members, report: Import
       return issuerOf(String(value), config, report);
     case "authenticate_service_url":
       if (!String(value).includes(HOSTED)) return { [key]: value };
-      report(
-        "lost",
-        key,
-        "the hosted sign-in service: give an identity provider of your own, until then nobody signs in",
-      );
+      report("lost", key, "the hosted sign-in service: set your own identity provider; until then no user can sign in");
       return {};
     case "idp_client_secret":
       // In Pomerium the file wins.
@@ -125,11 +121,7 @@ function convertOne(key: string, value: unknown, config: Members, report: Import
 function issuerOf(provider: string, config: Members, report: ImportReport): Members {
   const recipe = RECIPES[provider];
   if (recipe !== undefined)
-    report(
-      "todo",
-      "idp_provider",
-      `see examples/identity-providers/${recipe}.yaml, what "${provider}" wants to be told`,
-    );
+    report("todo", "idp_provider", `see examples/identity-providers/${recipe}.yaml for the settings of "${provider}"`);
   if (provider === "oidc" || isWritten(config["idp_provider_url"])) return {};
   const issuer = ISSUERS[provider];
   if (provider === "google") {
@@ -141,7 +133,7 @@ function issuerOf(provider: string, config: Members, report: ImportReport): Memb
   report(
     "lost",
     "idp_provider",
-    `"${provider}": give idp_provider_url of an OpenID Connect provider; until then nobody can sign in`,
+    `"${provider}": set idp_provider_url of an OpenID Connect provider; until then no user can sign in`,
   );
   return {};
 }
@@ -209,6 +201,6 @@ function keepDefaults(
   if (mcp.length > 0) settings["runtime_flags"] ??= { mcp: true };
   if (!mcp.some(({ server }) => server !== undefined) || settings["mcp_dynamic_registration"] !== undefined) return;
   settings["mcp_dynamic_registration"] = false;
-  const how = "there clients do not register themselves without its flag; true lets those without a document connect";
+  const how = "there clients register only with its flag; true lets clients without a document connect";
   report("differs", "mcp_dynamic_registration", how);
 }

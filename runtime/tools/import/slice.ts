@@ -55,7 +55,7 @@ function withoutSecrets(doc: Members, uses: Iterable<SecretUse>, place: string, 
     const where = [place, formatPath(path)].filter(Boolean).join(", ");
     Object.assign(
       block,
-      secretVariable(name, where, report, "which stands in plain text there; the plan shows the change"),
+      secretVariable(name, where, report, "which is in plain text there; the plan shows the change"),
     );
   }
   return copy;

@@ -30,7 +30,7 @@ export function convertTracing(config: Members, report: ImportReport): Members {
   const exporter = choiceText(first("otel_traces_exporter", "tracing_provider"));
   if (exporter === undefined || exporter === "none") return {};
   if (exporter !== "otlp") {
-    report("lost", "tracing_provider", `${quote(exporter)}: spans go to a receiver of OTLP (tracing.endpoint)`);
+    report("lost", "tracing_provider", `${quote(exporter)}: spans go to an OTLP endpoint (tracing.endpoint)`);
     return {};
   }
   const endpoint = endpointOf(first);
@@ -38,11 +38,7 @@ export function convertTracing(config: Members, report: ImportReport): Members {
     first("otel_exporter_otlp_traces_protocol", "otel_exporter_otlp_protocol", "tracing_otlp_protocol"),
   );
   if (endpoint === undefined || protocol === "grpc" || /:4317\b/.test(endpoint)) {
-    report(
-      "lost",
-      "tracing",
-      "spans are sent over HTTP, not gRPC: write tracing.endpoint with the receiver's HTTP address",
-    );
+    report("lost", "tracing", "spans are sent over HTTP, not gRPC: set tracing.endpoint to the HTTP address");
     return {};
   }
   const rate = Number(first("otel_traces_sampler_arg", "tracing_sample_rate") ?? 1);

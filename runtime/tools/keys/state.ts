@@ -54,7 +54,7 @@ export async function readKeyState(config: string): Promise<KeyState> {
   await vault?.close();
   if (!sealing) throw new GatewayError("keys.no-secret", "Cannot list keys: no shared_secret is set");
   if (settings.storageUrl === "memory:") {
-    const message = 'Cannot open store "memory:": its records live in the running process alone';
+    const message = 'Cannot open store "memory:": only the running process has its records';
     throw new GatewayError("commands.memory", `${message}, set storage_url to a database`);
   }
   const store = await openRecords(settings.storageUrl, { clock: systemClock, log: silentLog() });

@@ -92,7 +92,7 @@ async function readPages(
     if (found.length > MAX_TOOLS) throw server.failure(`it lists more than ${MAX_TOOLS} ${word}s`);
     const cursor = page.get("nextCursor");
     if (typeof cursor !== "string") return found;
-    if (cursors.has(cursor)) throw server.failure("its list leads back to a page before");
+    if (cursors.has(cursor)) throw server.failure("its list returns to an earlier page");
     if (cursors.add(cursor).size === MAX_PAGES) throw server.failure(`its list has more than ${MAX_PAGES} pages`);
     const next = await server.ask(methods[0], cursor);
     if (!next.result) throw next.refusal();
@@ -230,8 +230,10 @@ function messageOf(bytes: Buffer, id: string): ExactObject | undefined {
 }
 
 function refusalText(status: number, error: ExactJson | undefined): string {
-  if (status === 401) return "it does not take the token";
+  if (status === 401) return "it does not accept the token";
   const text = error instanceof Map ? (error as ExactObject).get("message") : undefined;
   const quoted = typeof text === "string" ? ` ${visibleJson(text.slice(0, 300))}` : "";
-  return status === 200 ? `it answers${quoted === "" ? " what is no list" : quoted}` : `it answers ${status}${quoted}`;
+  return status === 200
+    ? `it answers${quoted === "" ? " with something other than a list" : quoted}`
+    : `it answers ${status}${quoted}`;
 }

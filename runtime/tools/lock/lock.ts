@@ -52,7 +52,7 @@ export async function lockTools(path: string, options: ToolsOptions): Promise<To
   const text = formatToolLock(servers);
   // Checked with the gateway's own reader before it is committed.
   const reading = parseToolLock(text);
-  if (!reading.ok) throw new GatewayError("tools.lock", `Cannot write "${path}": what is listed ${reading.problem}`);
+  if (!reading.ok) throw new GatewayError("tools.lock", `Cannot write "${path}": the list ${reading.problem}`);
   await writeWhole(path, text);
   return { text: render(changes, options, `written to ${path}`), differs };
 }
@@ -65,7 +65,7 @@ export async function diffTools(path: string, options: ToolsOptions): Promise<To
   const urls = urlsOf(options);
   for (const url of urls) {
     const locked = lock.get(url);
-    if (!locked) throw new GatewayError("tools.lock", `Cannot compare "${url}": ${path} has nothing of it`);
+    if (!locked) throw new GatewayError("tools.lock", `Cannot compare "${url}": ${path} does not have it`);
     const listed = (await listFor(url, tokens)).filter(({ kind }) => locked.kinds.has(kind));
     const notLocked = LOCKED_KINDS.filter((kind) => !locked.kinds.has(kind));
     changes.push({ url, ...compareTools(locked.items, listed), notLocked });
@@ -88,7 +88,7 @@ async function listFor(url: string, tokens: readonly string[]): Promise<readonly
   if (all.every(({ kind }) => kind === "instructions"))
     throw new GatewayError(
       "tools.list",
-      `Cannot list the tools of "${url}": it shows none, which an outage looks like, too`,
+      `Cannot list the tools of "${url}": it lists none, which can also be an outage`,
     );
   return all;
 }
@@ -113,7 +113,7 @@ async function readTokens({ tokenFile }: ToolsOptions): Promise<readonly string[
     tokenFile.map((path) =>
       attempting("tools.token", `Cannot read the token in "${path}"`, async () => {
         const token = (await readFile(path, "utf8")).trim();
-        if (!/^[\x21-\x7e]+$/.test(token)) throw new TypeError("it holds something else than one token");
+        if (!/^[\x21-\x7e]+$/.test(token)) throw new TypeError("it does not contain exactly one token");
         return token;
       }),
     ),

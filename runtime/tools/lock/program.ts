@@ -8,16 +8,15 @@ const DIFFERENT = 3;
 
 /** @param exit receives the exit code of the command @param print its text contains text of servers */
 export function addTools(program: Command, exit: (code: number) => void, print: (text: string) => void): void {
-  const tools = program.command("tools").description("the tools of MCP servers as they were reviewed, and as they are");
-  withOptions(tools.command("lock"), "[file]", "written; other servers in it stay as they are")
-    .description("write the tools that servers list, whole, into a file to review, to commit, and to hold them to")
+  const tools = program.command("tools").description("Lock the tools of MCP servers, and compare");
+  withOptions(tools.command("lock"), "[file]", "Lock file to write; other servers in it are unchanged")
+    .description("Write the tools that servers list to a lock file, for review")
     .action(async (file: string, options: ToolsOptions) =>
       exit(await run(({ lockTools }) => lockTools(file, options), 0, print)),
     );
-  withOptions(tools.command("diff"), "[lock]", "what was reviewed")
-    .description(
-      "say what servers list otherwise than the lock has it; exit status 0: nothing, 3: something, 1: cannot tell",
-    )
+  withOptions(tools.command("diff"), "[lock]", "Lock file to compare with")
+    .description("Compare the tools that servers list with the lock file")
+    .addHelpText("after", "\nExit status:\n  0  no difference\n  3  differences\n  1  cannot be determined")
     .action(async (lock: string, options: ToolsOptions) =>
       exit(await run(({ diffTools }) => diffTools(lock, options), DIFFERENT, print)),
     );
@@ -26,9 +25,9 @@ export function addTools(program: Command, exit: (code: number) => void, print: 
 function withOptions(command: Command, name: string, what: string): Command {
   return command
     .argument(name, what, "tools.lock.json")
-    .requiredOption("--url <url...>", "address of an MCP server as its users know it; the tokens are sent there")
-    .requiredOption("--token-file <file...>", "External Tokens, one in a file; what their users see together counts")
-    .option("--json", "for machines");
+    .requiredOption("--url <url...>", "URL of an MCP server, as users know it; the tokens are sent there")
+    .requiredOption("--token-file <file...>", "Files of one External Token each; the tools of all their users count")
+    .option("--json", "Print JSON");
 }
 
 /** @param ifDiffers exit code @returns exit code; an error has the code of all commands */

@@ -43,10 +43,10 @@ export interface NewConfiguration {
 /** Reasons why a record is undecidable under any rules. */
 export const UNTOLD = {
   absent: "recorded without `replay` among `authorize_log_fields`",
-  omitted: "its facts were too long to be recorded",
+  omitted: "its facts were too long to record",
   newer: "recorded by a later version of the gateway",
 } as const;
-const OTHER_KIND = "its address was that of an MCP server and is not any more, or the other way round";
+const OTHER_KIND = "its address was that of an MCP server and no longer is, or the reverse";
 
 /** @throws RangeError when the facts cannot be read */
 export function decideAgain(
@@ -99,5 +99,5 @@ function outcomeOf(decision: Decision): Outcome {
 }
 
 function whyUntold(policy: RecordedPolicy, facts: RecordedFacts): readonly string[] {
-  return omittedValues(policy, facts).map((what) => `the record does not tell ${what}`);
+  return omittedValues(policy, facts).map((what) => `the record does not have ${what}`);
 }

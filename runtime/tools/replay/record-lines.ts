@@ -42,7 +42,7 @@ export function sizeOf(file: string): Promise<number> {
   );
 }
 
-const NOT_WHOLE: LogLine = { kind: "broken", problem: "it is no whole JSON" };
+const NOT_WHOLE: LogLine = { kind: "broken", problem: "it is not complete JSON" };
 const TOO_LONG: LogLine = { kind: "broken", problem: "it is longer than 1 MiB" };
 
 /** Skips empty lines. @param file path, or "-" for standard input. @throws GatewayError `replay.unreadable` */

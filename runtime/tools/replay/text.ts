@@ -17,7 +17,7 @@ const MAX_EXAMPLES = 3;
 const KINDS: readonly (readonly [kind: Told, title: string])[] = [
   ["loses", "Would lose"],
   ["gains", "Would gain"],
-  ["undecidable", "Cannot be decided again"],
+  ["undecidable", "Cannot be decided"],
 ];
 
 export function formatReplay(report: ReplayReport, { config, digest, notes }: ReportAbout): string {
@@ -27,14 +27,14 @@ export function formatReplay(report: ReplayReport, { config, digest, notes }: Re
       `${plural(records, "record")} from ${since} to ${until}, decided again under ${config} (${digest.slice(0, 12)})`,
     ),
     table([
-      ["same", counts.same, "decided as they were"],
+      ["same", counts.same, "decided as before"],
       ["would lose", counts.loses, "denied under the new configuration, or allowed only with an approval"],
       ["would gain", counts.gains, "allowed under the new configuration, or with an approval at least"],
-      ["cannot be decided again", counts.undecidable, "the records do not tell what the new rules ask for"],
+      ["cannot be decided", counts.undecidable, "the records lack facts that the new rules need"],
       [
-        "refused before policy",
+        "rejected before policy",
         counts.refused,
-        "bad credentials, blocks, messages that cannot be read; no policy changes that",
+        "invalid credentials, blocks, unreadable messages; policy does not change that",
       ],
     ]),
     ...KINDS.flatMap(([kind, title]) => kindText(report, kind, title)),
@@ -75,13 +75,13 @@ function kindText({ groups, untold, others }: ReplayReport, kind: Told, title: s
   if (found.length === 0 && why.length === 0) return [];
   const rows = found
     .slice(0, MAX_SHOWN)
-    .map(({ user, route, what, counts }) => [counts[kind], nobody(user), route, what]);
+    .map(({ user, route, what, counts }) => [counts[kind], userText(user), route, what]);
   const lines = [title];
   if (why.length > 0) lines.push(table(why), HINT);
   if (rows.length > 0) lines.push(table(rows));
   const more = found.length - rows.length;
   if (more > 0) lines.push(`  … and ${more} more users, routes and tools (--json has them)`);
-  if (others > 0) lines.push(`  ${others} changes of yet other users, routes and tools are only counted`);
+  if (others > 0) lines.push(`  ${others} changes of other users, routes and tools are only counted`);
   const examples = found.slice(0, MAX_EXAMPLES).flatMap((group) => exampleText(group, group.examples[kind]));
   if (examples.length > 0) lines.push("  for example", ...examples);
   return [lines.join("\n")];
@@ -92,18 +92,19 @@ function exampleText({ user, what }: Group, example: Example | undefined): reado
   const { file, line, time, requestId, host, path, was, would, untold = [] } = example;
   const id = requestId === "" ? "" : `, request ${requestId}`;
   const change = would ? `${verdict(was)}, now ${verdict(would)}` : `${verdict(was)}; now: ${untold.join(", ")}`;
-  return [`    ${time} ${nobody(user)}: ${what} at ${host}${path} (${file}:${line}${id})`, `      then ${change}`].map(
-    safe,
-  );
+  return [
+    `    ${time} ${userText(user)}: ${what} at ${host}${path} (${file}:${line}${id})`,
+    `      then ${change}`,
+  ].map(safe);
 }
 
 function candidatesText({ candidates }: ReplayReport): readonly string[] {
   if (candidates.size === 0) return [];
   const rows = [...candidates].map(([name, { loses, gains, undecidable }]) => [
     name,
-    `${loses} would lose, ${gains} would gain, ${undecidable} cannot be told`,
+    `${loses} would lose, ${gains} would gain, ${undecidable} cannot be decided`,
   ]);
-  return [["In shadow under the new configuration; enforced, they would change of it", table(rows)].join("\n")];
+  return [["In shadow under the new configuration; changes if enforced", table(rows)].join("\n")];
 }
 
 function brokenText({ broken, brokenLines }: ReplayReport): readonly string[] {
@@ -120,7 +121,7 @@ function verdictText({ result, counts }: ReplayReport): string {
     case "changed":
       return `changed: ${counts.loses} would lose, ${counts.gains} would gain`;
     case "partly":
-      return "no change seen, but not everything could be decided again";
+      return "no change seen, but not all records could be decided";
     case "same":
       return "no change";
   }
@@ -133,8 +134,8 @@ function verdict({ outcome, reasons }: ReplayVerdict): string {
   return `${OUTCOME_WORDS[outcome]} (${reasons.join(", ")})`;
 }
 
-function nobody(user: string): string {
-  return user === "" ? "(nobody signed in)" : user;
+function userText(user: string): string {
+  return user === "" ? "(not signed in)" : user;
 }
 
 function table(written: readonly (readonly (string | number)[])[]): string {

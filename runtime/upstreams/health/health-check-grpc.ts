@@ -73,7 +73,7 @@ export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: CheckDone)
   socket.once(
     ready,
     guard(owner, () => {
-      if (socket instanceof TLSSocket && socket.alpnProtocol !== "h2") end("the upstream chose no HTTP/2 in TLS");
+      if (socket instanceof TLSSocket && socket.alpnProtocol !== "h2") end("the upstream did not choose HTTP/2 in TLS");
     }),
   );
 
@@ -121,7 +121,7 @@ export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: CheckDone)
   return close;
 }
 
-const BROKEN_OFF = "the upstream broke off its answer";
+const BROKEN_OFF = "the upstream aborted its response";
 
 class Answer {
   head: (IncomingHttpHeaders & IncomingHttpStatusHeader) | undefined;
@@ -138,13 +138,13 @@ class Answer {
   problem(): string {
     const { head = {} } = this;
     if (head[":status"] !== 200) return `the answer has status ${head[":status"] ?? "none"}, must be 200 with gRPC`;
-    if (!(head["content-type"] ?? "").startsWith("application/grpc")) return "the answer is no gRPC";
+    if (!(head["content-type"] ?? "").startsWith("application/grpc")) return "the response is not gRPC";
     // A response that is only an error has its status in its only head.
     const code = this.trailers?.["grpc-status"] ?? head["grpc-status"];
     if (code === undefined) return "the answer has no gRPC status";
     if (code !== "0") return `the answer has gRPC status ${nameOf(code)}`;
     const status = readStatus(this.#body);
-    if (status === undefined) return "the answer is no health response";
+    if (status === undefined) return "the response is not a health response";
     if (status === SERVING) return "";
     return `the answer is ${SERVING_STATUS[status] ?? `serving status ${status}`}`;
   }

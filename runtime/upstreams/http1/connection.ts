@@ -118,7 +118,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   /** For `writeNow()`, guarded: other connections' requests are written after it. */
   send({ request }: ConnectionUser, written: WrittenRequest): void {
     if (written.stream?.destroyed === true) {
-      this.fail("request-body", "the body broke off");
+      this.fail("request-body", "the body was truncated");
       return;
     }
     this.#idleTimeoutMs = request.idleTimeoutMs;
@@ -250,7 +250,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
     if (this.#isGone) return;
     if (this.#user === undefined || this.#unsent !== undefined) {
       // Unsolicited bytes: an error before a close, or the start of a response to another request.
-      this.fail("protocol", "the upstream sent bytes that nobody asked for");
+      this.fail("protocol", "the upstream sent unrequested bytes");
       return;
     }
     if (!this.#isPaused) this.#extend();

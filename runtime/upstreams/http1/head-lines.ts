@@ -84,7 +84,7 @@ function noteFraming(framing: Framing, lower: string, value: string, raw: string
     case "content-length":
       if (framing.length >= 0) return "it has two Content-Lengths";
       framing.length = parseContentLength(value, raw);
-      return framing.length < 0 ? "its Content-Length is no number" : undefined;
+      return framing.length < 0 ? "its Content-Length is not a number" : undefined;
     case "transfer-encoding":
       if (framing.chunked || !isJustChunked(value, raw)) return "its Transfer-Encoding is not just chunked";
       framing.chunked = true;

@@ -165,7 +165,7 @@ export class Pool extends RequestPool<Call> implements ConnectionOwner, Upstream
   #settleIn(ms: number): void {
     this.#isSettling = true;
     setTimeout(
-      task("the look at settling connections", () => this.#settle()),
+      task("check of settling connections", () => this.#settle()),
       Math.ceil(ms),
     ).unref();
   }

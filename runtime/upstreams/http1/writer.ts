@@ -102,8 +102,8 @@ function checkHead(head: string, method: string, path: string, expected: number)
   if (method.includes(" ") || path.includes(" ") || path === "") throw new TypeError(BAD_TARGET);
 }
 
-const BAD_FIELD = "a header field of the request has a character that cannot stand there";
-const BAD_FRAMING = "a header field of the request says where its body ends, and is not the one that may";
+const BAD_FIELD = "a header field of the request has an invalid character";
+const BAD_FRAMING = "a header field of the request sets the body length, which is already set";
 const BAD_TARGET = "the request line has not just a method and a target";
 /**
  * Text is written one byte per character: a wider character would lose its upper half and could become a line feed. V8 knows
@@ -141,4 +141,4 @@ function trailerLines(trailers: readonly string[]): string {
   return lines;
 }
 
-const BAD_TRAILER = "a trailer of the request has a character that cannot stand there";
+const BAD_TRAILER = "a trailer of the request has an invalid character";

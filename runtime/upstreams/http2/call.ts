@@ -93,7 +93,7 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
   start(session: Session): void {
     const { body, headTimeoutMs, bodyTimeoutMs = headTimeoutMs } = this.request;
     const isStream = body !== undefined && !Buffer.isBuffer(body);
-    if (isStream && body.destroyed) return this.#failSoon("request-body", "the body broke off");
+    if (isStream && body.destroyed) return this.#failSoon("request-body", "the body was truncated");
     try {
       // The trailers of a complete body are known; those of a stream come after it.
       const trailers = isStream ? undefined : this.request.trailers?.();
@@ -265,7 +265,7 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
       if (left === this.#came - this.#passedOn) return this.#giveRest((this.#rest = [...rest]));
     }
     if (code === NGHTTP2_REFUSED_STREAM && !this.#hasHead) return this.#refused();
-    const text = error ? errorText(error) : `the upstream broke off its answer, with code ${code}`;
+    const text = error ? errorText(error) : `the upstream aborted its response, with code ${code}`;
     if (code === NGHTTP2_PROTOCOL_ERROR) this.fail("protocol", text);
     // The code that node:http2 sends for a head, or trailers, above our limit.
     else if (code === NGHTTP2_ENHANCE_YOUR_CALM) this.fail("protocol", `${text}, or its header fields are too many`);

@@ -22,4 +22,4 @@ export function requestHead({ upstream, method, path, headers, body }: UpstreamR
   return head;
 }
 
-const BAD_FIELD = "a header field of the request has a character that cannot stand there";
+const BAD_FIELD = "a header field of the request has an invalid character";

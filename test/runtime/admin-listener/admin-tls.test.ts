@@ -206,7 +206,7 @@ describe("client certificates of the admin listener", () => {
     expect(await publisher.publish(slices)).toEqual({ kind: "published" });
     expect(await publisher.sealKey()).toContain("X25519");
     const without = createAdminPublisher({ ...common, url, tls: { caFile } });
-    await expect(without.publish(slices)).rejects.toThrow(/a client certificate is needed/);
+    await expect(without.publish(slices)).rejects.toThrow(/a client certificate that this gateway trusts is required/);
     await expect(createAdminPublisher({ ...common, url }).publish(slices)).rejects.toThrow(
       /not signed by a trusted CA/,
     );

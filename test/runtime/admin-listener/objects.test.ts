@@ -46,7 +46,7 @@ describe("changes", () => {
       [{ route: "nowhere" }, "must be a route"],
       [{ until: "yesterday" }, "must be in the future"],
       [{ reason: " " }, '"reason" is missing'],
-      [{ kind: "user" }, "is for tools alone"],
+      [{ kind: "user" }, "is only for tools"],
     ];
     for (const [change, message] of wrong) {
       const answer = await api.ask("/blocks", { body: { ...DROP, ...change } });

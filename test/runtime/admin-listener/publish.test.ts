@@ -135,7 +135,7 @@ describe("PUT /config/slices/<owner>", () => {
     const answer = await admin.publish("team", slice("3"), digestOf(first));
     expect(answer.status).toBe(412);
     expect(answer.body).toMatchObject({ error: "changed", digest: digestOf(foreign) });
-    expect(answer.body["message"]).toContain("somebody else changed it: look at what is published");
+    expect(answer.body["message"]).toContain("another publication changed it: read the published slice");
     expect((await admin.get("/config/slices/team")).text).toBe(slice("2"));
   });
 
@@ -434,7 +434,7 @@ describe("POST /config/rollback", () => {
     for (let mark = 1; mark <= 12; mark += 1) last = await admin.publish("team", slice(String(mark)), digestOf(last));
     const answer = await rollback({ owner: "team", to: oldest.body["generation"] });
     expect(answer.status).toBe(409);
-    expect(answer.body["message"]).toMatch(/the slice of owner "team" is kept from generation \d+ on/);
+    expect(answer.body["message"]).toMatch(/the slice of owner "team" is stored only from generation \d+ on/);
     const kept = Number(/generation (\d+) on/.exec(String(answer.body["message"]))?.[1]);
     expect(kept).toBe(Number(last.body["generation"]) - 9);
     expect((await rollback({ owner: "team", to: kept })).status).toBe(200);

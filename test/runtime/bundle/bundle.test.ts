@@ -124,7 +124,7 @@ describe("openBundle()", () => {
 
   test.each<[string, () => string, string]>([
     ["a path that is not there", () => files.path("none.yaml"), "does not exist"],
-    ["a directory without a main configuration file", () => files.directory, "has no boot file"],
+    ["a directory without a main configuration file", () => files.directory, "has no main configuration file"],
     [
       "two boot files",
       () => {
@@ -132,7 +132,7 @@ describe("openBundle()", () => {
         files.write("gateway.json", "{}");
         return files.directory;
       },
-      "has gateway.json and gateway.yaml, must have one boot file",
+      "has gateway.json and gateway.yaml, must have one main configuration file",
     ],
     [
       "a main configuration file that is not UTF-8",

@@ -126,8 +126,8 @@ describe("planRollback()", () => {
   test.each<[string, RollbackRequest, RegExp]>([
     ["the current generation", { to: 5 }, /generation 5 is not before the current one, which is 5/],
     ["a generation to come", { to: 6 }, /is not before the current one/],
-    ["no generation", { to: -1 }, /is no generation/],
-    ["half a generation", { to: 1.5 }, /is no generation/],
+    ["no generation", { to: -1 }, / is not valid/],
+    ["half a generation", { to: 1.5 }, / is not valid/],
     ["an owner that never published", { owner: "x" }, /owner "x" never published a slice/],
   ])("refuses %s", (_name, request, reason) => {
     expect(rolledBack(story, request)).toMatch(reason);
@@ -139,7 +139,7 @@ describe("planRollback()", () => {
 
   test("rejects a rollback to a deleted version instead of treating it as absent", () => {
     const many = Array.from({ length: VERSIONS_KEPT + 3 }, (_, index) => ["a", String(index)] as const);
-    expect(rolledBack(after(...many), { owner: "a", to: 3 })).toMatch(/is kept from generation 4 on/);
+    expect(rolledBack(after(...many), { owner: "a", to: 3 })).toMatch(/is stored only from generation 4 on/);
     expect(rolledBack(after(...many), { owner: "a", to: 4 })).toEqual({ a: "3" });
   });
 

@@ -108,7 +108,7 @@ describe("sealed secrets", () => {
     const secrets = await readSecrets(needs, { env: {}, sealing });
     for (const text of needs.sealed) {
       expect(() => secrets.open(text)).toThrow(
-        "Cannot read a sealed secret: it was not sealed to this gateway's key, or was changed",
+        "Cannot read a sealed secret: it was not sealed to this gateway's key, or was modified",
       );
     }
   });

@@ -116,7 +116,7 @@ describe("secrets of slices", () => {
     await later(bundle);
     await expect.poll(() => bundle.status().degraded.length, soon).toBe(2);
     const problem =
-      /a\.json: error: "routes\.r" Cannot refresh secret "vault:kv\/a#key", its last value stays: the server "127\.0\.0\.1:\d+" is sealed/;
+      /a\.json: error: "routes\.r" Cannot refresh secret "vault:kv\/a#key", its last value stays active: the server "127\.0\.0\.1:\d+" is sealed/;
     expect(bundle.status()).toMatchObject({
       degraded: [
         { owner: "a", standing: "kept", late: true, problems: [expect.stringMatching(problem) as string] },
@@ -289,7 +289,7 @@ describe("gateway check", () => {
     server.mode = "sealed";
     const { text } = await check(false);
     expect(text).toMatch(/gateway\.yaml: error: Cannot read secret "vault:kv\/gateway#\w+": the server .* is sealed/);
-    expect(text).toContain('"vault:kv/a#key": not asked for, since');
+    expect(text).toContain('"vault:kv/a#key": not read, because');
     expect(server.requests).toEqual(["POST auth/approle/login"]);
     expect((await check(true)).text).not.toContain("sealed");
     expect(server.requests).toHaveLength(1);

@@ -222,7 +222,7 @@ describe("blocks", () => {
     [{ route: "nowhere" }, "must be a route"],
     [{ until: "yesterday" }, "must be in the future"],
     [{ reason: " " }, "a reason must be given"],
-    [{ kind: "user" }, "is for tools alone"],
+    [{ kind: "user" }, "is only for tools"],
   ])("are refused with %j", async (wrong, problem) => {
     const { browser, page } = await open(ALICE, `${BLOCKS}/new`);
     const sent = await browser.submit(page, { button: "Block", values: { ...fill, ...wrong } });

@@ -139,7 +139,7 @@ describe("machines", () => {
     const body = (await show("tokens", OPERATOR)) ?? "";
     expect(textOfMarkup(body)).toContain(`${minted.id} team-a`);
     expect(body).not.toContain(minted.token);
-    expect(textOfMarkup(await show(`tokens?do=end&of=${minted.id}`, OPERATOR))).toContain("good for owner team-a");
+    expect(textOfMarkup(await show(`tokens?do=end&of=${minted.id}`, OPERATOR))).toContain("valid for owner team-a");
     expect(await done("tokens", "end-token", { of: minted.id, reason: "leaked" })).toHaveProperty("to");
     expect(await tokens.find(minted.token)).toBeUndefined();
     expect(await done("tokens", "end-token", { of: minted.id, reason: "leaked" })).toHaveProperty("refused");

@@ -106,7 +106,7 @@ test("the limit counts the users of all processes, and a removed user makes room
     () => expect.unreachable("it was let in"),
     (error: ScimRefusal) => error,
   );
-  expect([refusal.status, refusal.message]).toEqual([403, 'There are as many users as there may be: "max_users" is 3']);
+  expect([refusal.status, refusal.message]).toEqual([403, 'The limit of users is reached: "max_users" is 3']);
   await expect(make(there)).rejects.toThrow("max_users");
   // Another process took one away: seen after a while.
   await store.delete(`${resourcePrefix("user", "entra")}1`);

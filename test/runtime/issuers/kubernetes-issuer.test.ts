@@ -111,7 +111,7 @@ describe("a cluster", () => {
   });
 
   test("provides no keys for other issuers, or for its legacy tokens", async () => {
-    const unknown = { ok: false, reason: "bad", detail: expect.stringContaining("iss is no issuer") as string };
+    const unknown = { ok: false, reason: "bad", detail: expect.stringContaining("iss is not an issuer") as string };
     expect(await verify(await agentToken({ iss: "https://elsewhere.example" }))).toMatchObject(unknown);
     await mount(await podToken("kubernetes/serviceaccount"));
     expect(await verify(await agentToken({ iss: "kubernetes/serviceaccount" }))).toMatchObject(unknown);

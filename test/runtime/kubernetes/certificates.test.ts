@@ -223,7 +223,7 @@ describe("the Secret of an Ingress", () => {
     await control([web(), ingress("other", { host: "other.example.com" })], {
       before: () => void (lift = api.forbid(({ path }) => path.endsWith("/secrets"))),
     });
-    await expect.poll(() => events()).toEqual([expect.stringContaining("or it may not be read")]);
+    await expect.poll(() => events()).toEqual([expect.stringContaining("or it cannot be read")]);
     expect((await ask("/", undefined, "other.example.com")).status).toBe(401);
 
     api.apply(secret(made("first")));
@@ -247,7 +247,7 @@ describe("the Secret of an Ingress", () => {
     await expect
       .poll(() => events())
       .toEqual([
-        `Questionable: "spec.tls[0].hosts[0]" is "shop.example.com", whose certificate the gateway refuses: conflicts with another owner's configuration; the gateway's operator can see which`,
+        `Questionable: "spec.tls[0].hosts[0]" is "shop.example.com", whose certificate the gateway rejects: conflicts with another owner's configuration; the gateway's operator can see which`,
       ]);
     expect(await shown(HOST)).toBe("terraform's");
     expect((await ask("/")).status).toBe(401);
@@ -270,7 +270,7 @@ describe("the Secret of an Ingress", () => {
       },
     });
     await control([web(), secret(made("first"))], { around: old });
-    await expect.poll(() => events()).toEqual([expect.stringContaining("the gateway refuses: is not a known setting")]);
+    await expect.poll(() => events()).toEqual([expect.stringContaining("the gateway rejects: is not a known setting")]);
     expect(seen).toHaveLength(2);
     expect((await ask("/")).status).toBe(401);
   });

@@ -53,7 +53,7 @@ describe("gateway ingress translate", () => {
     expect(code).toBe(1);
     expect(parse(stdout)).toMatchObject({ version: 1, owner: "kubernetes.shop" });
     expect(stderr).toContain('Ingress shop/mistake: error: annotation "ingress.gateway.io/set_request_header"');
-    expect(stderr).toContain("Ingress shop/web: note: wants TLS for shop.example.com");
+    expect(stderr).toContain("Ingress shop/web: note: requests TLS for shop.example.com");
   });
 
   test("requests no Secrets of spec.tls when told to ignore it", async () => {

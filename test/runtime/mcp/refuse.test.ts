@@ -36,7 +36,7 @@ describe("denialAnswer()", () => {
       id: "call-1",
       error: {
         code: ACCESS_DENIED_CODE,
-        message: "Tool call denied by policy (request id req-1)",
+        message: "Tool call denied by policy (request ID req-1)",
         data: { reason: "mcp-tool-unauthorized", request_id: "req-1" },
       },
     });

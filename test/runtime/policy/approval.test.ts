@@ -144,7 +144,7 @@ test("documents: validated, and in canonical form", () => {
   expect(problems({ ...company, approvers: ["x"] })).toEqual([
     expect.stringMatching(/requires "approve" in the same rule/),
   ]);
-  expect(problems({ approve: { and: [{ reject: true }] } })).toEqual([expect.stringMatching(/asks for nothing/)]);
+  expect(problems({ approve: { and: [{ reject: true }] } })).toEqual([expect.stringMatching(/requires no approval/)]);
   expect(problems({ approve: { and: [{ accept: true }] } })).toEqual([]);
 });
 
@@ -154,7 +154,7 @@ test("explain() states who can approve", () => {
       "\n",
     )[0];
   expect(first([company, deletes])).toBe(
-    'alice calls x_y: allowed once somebody else approves the call who is in "admins" or "on-call" (approval-required)',
+    'alice calls x_y: allowed once another user approves the call: a member of "admins" or "on-call" (approval-required)',
   );
   expect(first([company, { approve: { and: [{ accept: true }] } }])).toBe(
     "alice calls x_y: allowed once the user confirms the call (approval-required)",

@@ -116,7 +116,7 @@ describe("formatExplanation()", () => {
 
   test("reports that all requests are denied", () => {
     expect(formatExplanation("anybody", explain(compilePolicy(undefined), anonymous()))).toBe(
-      "anybody: denied\n\nno allow rule: nobody may pass",
+      "anybody: denied\n\nno allow rule: all requests are denied",
     );
   });
 });

@@ -33,8 +33,8 @@ describe("parseKeySet()", () => {
   });
 
   test.each<[string, object, string]>([
-    ["a shortened point", { ...ed25519, x: "AQAB" }, "is no point of the curve Ed25519"],
-    ["a coordinate that is none", { ...ec, y: "AQAB" }, "is no point of the curve P-256"],
+    ["a shortened point", { ...ed25519, x: "AQAB" }, "is not a point of the curve Ed25519"],
+    ["a coordinate that is none", { ...ec, y: "AQAB" }, "is not a point of the curve P-256"],
     ["no modulus", { kty: "RSA", e: "AQAB" }, "has a modulus of 0 bits"],
     ["a modulus of zeros", { ...rsa, n: "A".repeat(342) }, "has a modulus of 0 bits"],
     ["a short modulus", { ...rsa, n: Buffer.alloc(255, 0xff).toString("base64url") }, "has a modulus of 2040 bits"],

@@ -44,17 +44,17 @@ describe("providerUserId() of the first provider", () => {
   });
 
   test.each<readonly [string, string]>([
-    ["issuer:corp/1", 'begins with "issuer:", which stands for other users'],
-    ["issuer:", 'begins with "issuer:", which stands for other users'],
-    ["issuer:no slash", 'begins with "issuer:", which stands for other users'],
-    ["service-account:ci", 'begins with "service-account:", which stands for other users'],
-    ["service-account:", 'begins with "service-account:", which stands for other users'],
+    ["issuer:corp/1", 'begins with "issuer:", which is reserved for other users'],
+    ["issuer:", 'begins with "issuer:", which is reserved for other users'],
+    ["issuer:no slash", 'begins with "issuer:", which is reserved for other users'],
+    ["service-account:ci", 'begins with "service-account:", which is reserved for other users'],
+    ["service-account:", 'begins with "service-account:", which is reserved for other users'],
     ["", "is empty"],
     ["a\nb", "has a control character"],
     ["a\u0000", "has a control character"],
     ["a\u0085", "has a control character"],
-    ["\ud800", "is no Unicode text"],
-    ["\udc00\ud800", "is no Unicode text"],
+    ["\ud800", "is not valid Unicode text"],
+    ["\udc00\ud800", "is not valid Unicode text"],
     ["x".repeat(MAX_USER_ID_BYTES + 1), "is too long"],
     ["ä".repeat(MAX_USER_ID_BYTES / 2 + 1), "is too long"],
   ])("refuses %j", (subject, problem) => {
@@ -88,7 +88,7 @@ describe("providerUserId() of another issuer", () => {
   test.each([
     ["", "is empty"],
     ["a\tb", "has a control character"],
-    ["\udfff", "is no Unicode text"],
+    ["\udfff", "is not valid Unicode text"],
     ["x".repeat(MAX_USER_ID_BYTES - 11), "is too long"],
   ])("refuses %j", (subject, problem) => {
     expect(providerUserId("corp", subject)).toEqual({ ok: false, problem });

@@ -75,7 +75,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
         await expect(store.get("k0")).rejects.toMatchObject({ code: "store.unavailable" });
       // Once the connections are gone that were open before.
       const said = () => store.get("k0").catch(String);
-      await expect.poll(said).toContain("this server takes no writes");
+      await expect.poll(said).toContain("this server accepts no writes");
     };
     const administer = async (...statements: readonly string[]): Promise<readonly Record<string, unknown>[]> => {
       const admin = new Client({ connectionString: server.url });

@@ -55,7 +55,7 @@ describe("explainRequest()", () => {
     const { text, answer } = ask(asked, yaml);
     expect(answer).toBe("allowed");
     expect(text).toContain("on default/github: allowed (domain-ok, groups-ok, mcp-tool-ok)");
-    expect(text).toContain("in shadow, shadow_policy (loses): denied\n\nno allow rule: nobody may pass");
+    expect(text).toContain("in shadow, shadow_policy (loses): denied\n\nno allow rule: all requests are denied");
     expect(text).toContain("in shadow, policy[2] (loses): denied (mcp-tool-unauthorized)");
     expect(ask({ ...asked, tool: "delete_repo" }, yaml).text).toContain(
       "in shadow, policy[2] (no change): denied (mcp-tool-unauthorized)",
@@ -105,7 +105,7 @@ describe("explainRequest()", () => {
       'calls pay with {"amount":500.01} on default/github: denied (mcp-tool-argument-unauthorized)',
     );
     expect(pays('{"amount":"5"}').answer).toBe("denied");
-    expect(pays().text).toContain("no arguments were given (--arguments), so what rules ask of them is unknown");
+    expect(pays().text).toContain("no arguments were given (--arguments), so rules on arguments are unknown");
     expect(pays('{"amount":1,"amount":1}')).toEqual({
       answer: "problem",
       text: 'Cannot explain route "github": the gateway refuses the message with 400, whatever its policy: The message has a key twice in one object (mcp-duplicate-key)',
@@ -153,7 +153,9 @@ describe("explainRequest()", () => {
       answer: "denied",
       text: expect.stringContaining('is [{"is":"","approved":true,"type":"any"}] (device-unauthorized)'),
     });
-    expect(ask(wiki, yaml).text).toContain("a browser is led to prove a registered device; programs are answered 450");
+    expect(ask(wiki, yaml).text).toContain(
+      "a browser is redirected to verify a registered device; API clients get 450",
+    );
   });
 
   test("knows the access keys", () => {
@@ -164,19 +166,19 @@ describe("explainRequest()", () => {
   });
 
   test("reports checks outside the policy", () => {
-    expect(ask({ anonymous: true, tool: "x" }).text).toContain("answers 401 to everybody without a token");
+    expect(ask({ anonymous: true, tool: "x" }).text).toContain("responds with 401 to all requests without a token");
     const strict = YAML.replace("{ mcp: true }", "{ mcp: false }").replace(", enforcement: policy", "");
-    expect(ask({ email: "a@example.com" }, strict).text).toMatch(/answers 503[\s\S]*refuses clients without a valid/);
+    expect(ask({ email: "a@example.com" }, strict).text).toMatch(/answers 503[\s\S]*rejects clients without a valid/);
   });
 
   test.each<readonly [Partial<ExplainOptions>, string]>([
-    [{ route: "gitlab" }, 'there is none of this name, only "default/github", "default/wiki"'],
-    [{ route: "wiki", tool: "x" }, "it is no MCP server route"],
-    [{ ip: "somewhere" }, '"somewhere" is no IP address'],
+    [{ route: "gitlab" }, 'no route has this name, only "default/github", "default/wiki"'],
+    [{ route: "wiki", tool: "x" }, "it is not an MCP server route"],
+    [{ ip: "somewhere" }, '"somewhere" is not an IP address'],
     [{ claim: ["department"] }, "must be written name=value"],
-    [{ route: "wiki", deviceType: "enclave" }, '"enclave" is no type of device, must be one of any, enclave_only'],
-    [{ route: "wiki", device: "dev_1", anonymous: true }, "nobody is signed in, so there is no device either"],
-    [{ device: "dev_1" }, "whose clients cannot prove a device"],
+    [{ route: "wiki", deviceType: "enclave" }, '"enclave" is not a device type, must be one of any, enclave_only'],
+    [{ route: "wiki", device: "dev_1", anonymous: true }, "the request is anonymous, so it has no device"],
+    [{ device: "dev_1" }, "whose clients cannot verify a device"],
   ])("cannot tell for %j", (options, message) => {
     const { text, answer } = ask(options);
 

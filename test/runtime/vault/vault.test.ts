@@ -97,7 +97,7 @@ describe("reading", () => {
   test.each<[string, string, string]>([
     ["a field that is not there", "vault:kv/team-a/app#none", '"kv/data/team-a/app" has no field "none"'],
     ["a name of every object", "vault:kv/team-a/app#constructor", 'has no field "constructor"'],
-    ["a number", "vault:kv/team-a/app#port", 'the field "port" of "kv/data/team-a/app" is no text, must be text'],
+    ["a number", "vault:kv/team-a/app#port", 'the field "port" of "kv/data/team-a/app" is not text, must be text'],
     ["an entry that is not there", "vault:kv/none/app#k", '"kv/data/none/app" is missing (404)'],
     ["a mount that is not there", "vault:nokv/app#k", '"nokv/data/app" is missing (404)'],
     ["a deleted version", "vault:kv/deleted#k", "was deleted (404)"],
@@ -108,7 +108,7 @@ describe("reading", () => {
       'version 9 of "kv/data/team-a/app" is missing (404)',
     ],
     ["an engine of version 1", "vault:kv1/app#password", "must be there, in a mount of KV version 2"],
-    ["an entry of version 1", "vault:kv1/odd#password", "is no entry of KV version 2"],
+    ["an entry of version 1", "vault:kv1/odd#password", "is not an entry of KV version 2"],
     [
       "what the policy forbids",
       "vault:kv/forbidden#k",
@@ -133,7 +133,7 @@ describe("reading", () => {
 
   test.each<[FakeVault["mode"], string]>([
     ["sealed", "is sealed, or cannot serve now (503), must be unsealed"],
-    ["limited", "is asked more often than its quota lets (429)"],
+    ["limited", "has exceeded its request quota (429)"],
     ["broken", "cannot serve now (502)"],
     ["huge", "answered with more than 2097152 bytes"],
   ])("a server that is %s fails all alike, after one request", async (mode, message) => {
@@ -161,10 +161,10 @@ describe("reading", () => {
   });
 
   test.each<[string, string, unknown]>([
-    ["no JSON", "<html>hunter2</html>", "answered 200 with what is no JSON object"],
-    ["a list", '["hunter2"]', "answered 200 with what is no JSON object"],
-    ["nothing", "", "is no entry of KV version 2"],
-    ["data that is no object", '{"data":{"metadata":{},"data":"hunter2"}}', "is no entry of KV version 2"],
+    ["no JSON", "<html>hunter2</html>", "answered 200 with something other than a JSON object"],
+    ["a list", '["hunter2"]', "answered 200 with something other than a JSON object"],
+    ["nothing", "", "is not an entry of KV version 2"],
+    ["data that is no object", '{"data":{"metadata":{},"data":"hunter2"}}', "is not an entry of KV version 2"],
     [
       "other fields without end",
       `{"data":{"metadata":{},"data":{"big":1e999,"deep":${"[".repeat(99_999)}${"]".repeat(99_999)}}}}`,
@@ -173,7 +173,7 @@ describe("reading", () => {
     [
       "a field that is deep",
       `{"data":{"metadata":{},"data":{"password":${"[".repeat(99_999)}${"]".repeat(99_999)}}}}`,
-      "is no text",
+      "is not text",
     ],
   ])("a response that is %s is rejected with the expectation", async (_, body, message) => {
     const server = await startServer();
@@ -527,7 +527,7 @@ describe("refreshing", () => {
     server.mode = "active";
     clock.advance(60_000);
     expect(await news(vault, 0, "vault:kv/team-a/app#port")).toEqual({
-      failure: expect.stringContaining("is no text") as string,
+      failure: expect.stringContaining("is not text") as string,
     });
   });
 

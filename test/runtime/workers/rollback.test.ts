@@ -41,7 +41,7 @@ describe("gateway rollback", () => {
 
   test("puts a slice back, and is done when the running gateway serves it", async () => {
     const { code, text } = command("--owner", "team");
-    expect(text).toMatch(/^Generation \d+, live in the one process that runs:\n {2}team: [0-9a-f]{12}\n$/);
+    expect(text).toMatch(/^Generation \d+, live in the only running process:\n {2}team: [0-9a-f]{12}\n$/);
     expect(code).toBe(0);
     expect(await mark()).toBe("1");
   });
@@ -52,7 +52,7 @@ describe("gateway rollback", () => {
     const generation = listed[1]?.trim().split(" ")[0] ?? "";
     expect(command("--to", generation).code).toBe(0);
     expect(await mark()).toBe("1");
-    expect(command("--to", generation).text).toContain("everything is so already");
+    expect(command("--to", generation).text).toContain("already in this state");
   });
 
   test("reports what it cannot do", () => {
@@ -75,7 +75,7 @@ test("gateway rollback works when no gateway runs, and the next one starts with 
   const storage = `sqlite:${gateway.directory}/gateway.db`;
   gateway.process.kill("SIGTERM");
   await gateway.ended;
-  expect(command("--owner", "team").text).toContain("live in no process, since none runs");
+  expect(command("--owner", "team").text).toContain("live in no process, because none is running");
   const next = await runGateway({ boot: { storage_url: storage } });
   try {
     expect((await visit(next.origin, "team-0.example.com")).mark).toBe("1");

@@ -49,9 +49,7 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
     else if (FLAGS.includes(name) && knownAnnotations.includes(name)) readOwnFlag(name, value);
     else if (field) readSetting(field, value);
     else if (DESCRIPTIVE_ANNOTATIONS.has(name)) {
-      problems.push(
-        ingressWarning({ annotation: name }, "only describes, and is passed over: pages show nothing of it"),
-      );
+      problems.push(ingressWarning({ annotation: name }, "is only descriptive and is ignored"));
     } else problems.push(ingressError({ annotation: name }, unknownAnnotation(name)));
   }
   problems.push(...unknownAnnotations(annotations));
@@ -63,7 +61,7 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
     problems.push(
       ingressError(
         { annotation: name },
-        `is "false" beside "${ANNOTATION_PREFIX}${filler}", must be "true" or left out`,
+        `is "false" together with "${ANNOTATION_PREFIX}${filler}", must be "true" or absent`,
       ),
     );
   }
@@ -143,7 +141,7 @@ function unknownAnnotations(annotations: Readonly<Record<string, unknown>>): rea
   return [
     ingressWarning(
       {},
-      `has annotations that are not read: ${all}; those of this gateway begin with "${ANNOTATION_PREFIX}"`,
+      `has annotations that are ignored: ${all}; those of this gateway start with "${ANNOTATION_PREFIX}"`,
     ),
   ];
 }

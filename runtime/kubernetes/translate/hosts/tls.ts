@@ -161,7 +161,7 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
   ): string | undefined {
     const refusals = context.refused.get(draft.key);
     const refusal = refusals?.get(host) ?? refusals?.get(EVERY_HOST);
-    if (refusal !== undefined) return `whose certificate the gateway refuses: ${refusal}`;
+    if (refusal !== undefined) return `whose certificate the gateway rejects: ${refusal}`;
     if (context.served.get(draft.namespace)?.has(host) !== true) {
       return `which no Ingress of namespace ${draft.namespace} serves, so its certificate is not shown`;
     }
@@ -177,7 +177,7 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
 
 /** Only the first problems are reported; the next ones follow once these are fixed. */
 const MOST_PROBLEMS = 100;
-const TOO_MANY = "for whose certificate the configuration of its namespace has no room any more";
+const TOO_MANY = "whose certificate no longer fits into the configuration of its namespace";
 const CERTIFICATE = "tls.crt";
 const KEY = "tls.key";
 
@@ -194,7 +194,7 @@ function readSecret(name: string, { secrets, before, nowMs }: TlsContext): Secre
   const secret = secrets.get(name);
   // The Secret was deleted on purpose, so its certificate is dropped.
   if (!secret) {
-    const state = `but there is no Secret ${name}, or it may not be read: the gateway's own certificate is shown`;
+    const state = `but there is no Secret ${name}, or it cannot be read: the gateway's own certificate is used`;
     return { names: [], state };
   }
   const read = readPair(secret);
@@ -204,7 +204,7 @@ function readSecret(name: string, { secrets, before, nowMs }: TlsContext): Secre
     return { pair: read.pair, names: namesOf(read.leaf), ...state };
   }
   const previous = before.get(name);
-  const shown = previous ? "the earlier certificate stays" : "the gateway's own certificate is shown";
+  const shown = previous ? "the earlier certificate stays" : "the gateway's own certificate is used";
   const state = `but in Secret ${name} ${read.state}: ${shown}`;
   return previous
     ? { pair: previous, names: namesOf(new X509Certificate(previous.certificate)), state }

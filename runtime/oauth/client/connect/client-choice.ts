@@ -105,7 +105,7 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
     }
 
     if (server.registrationEndpoint === undefined) {
-      const detail = `${issuer} neither reads client ID metadata documents nor registers clients`;
+      const detail = `${issuer} supports neither client ID metadata documents nor client registration`;
       return (await useKnown()) ?? { ok: false, detail };
     }
     const answer = await askForRegistration(deps, target, server, settings);

@@ -27,13 +27,13 @@ const REQUESTS = {
     status: 400,
     title: "This link cannot be used",
     message:
-      "Its redirect_url is missing or does not belong to an MCP client route of this gateway. Please tell whoever made the link.",
+      "Its redirect_url is missing or does not belong to an MCP client route of this gateway. Ask the author of the link to fix it.",
   },
   "unknown-server": { status: 404, title: "Unknown MCP server", message: "This host has no such MCP server." },
   "bad-ticket": {
     status: 400,
     title: "This link has ended",
-    message: "It was made for somebody else or is older than ten minutes. Please start again from where you came.",
+    message: "It was created for another user, or is older than ten minutes. Please start again.",
   },
   "denied-by-policy": {
     status: 403,
@@ -48,13 +48,13 @@ const REQUESTS = {
   },
   foreign: {
     status: 403,
-    title: "Somebody else began this",
-    message: "The connection was begun by another user or in another browser, so nothing was connected.",
+    title: "Started by another user",
+    message: "The connection was started by another user or in another browser, so nothing was connected.",
   },
   over: {
     status: 400,
     title: "This connection has ended",
-    message: "It was completed already or took longer than ten minutes. Please start again from where you came.",
+    message: "It was already completed, or took longer than ten minutes. Please start again.",
   },
   "foreign-form": {
     status: 403,
@@ -64,7 +64,7 @@ const REQUESTS = {
   "store-unavailable": {
     status: 503,
     title: "Temporarily unavailable",
-    message: "The gateway cannot reach its records right now. Please try again in a moment.",
+    message: "The gateway's store is unavailable. Please try again in a moment.",
   },
 } as const satisfies { readonly [Failure in FailureWord]?: FailureText<Failure> };
 
@@ -108,7 +108,7 @@ const CONNECTING: {
   "answered-error": {
     status: 502,
     text: (name) =>
-      `The authorization server of ${name} responded with an error. Tell your administrator, who finds the reason in the gateway's log.`,
+      `The authorization server of ${name} responded with an error. Ask your administrator to check the gateway's log.`,
   },
   "code-refused": {
     status: 502,
@@ -117,7 +117,7 @@ const CONNECTING: {
   "client-refused": {
     status: 502,
     text: (name) =>
-      `The authorization server of ${name} does not accept this gateway. Tell your administrator, who has to check the client credentials of the route.`,
+      `The authorization server of ${name} does not accept this gateway. Ask your administrator to check the client credentials of the route.`,
   },
   "client-forgotten": {
     status: 502,
@@ -131,12 +131,12 @@ const CONNECTING: {
   "issuer-changed": {
     status: 502,
     text: (name) =>
-      `${name} names another authorization server than before, so nothing was sent to it. Tell your administrator, who has to confirm the change.`,
+      `${name} names another authorization server than before, so nothing was sent to it. Ask your administrator to confirm the change.`,
   },
   "not-set-up": {
     status: 502,
     text: (name) =>
-      `${name} cannot be connected as it is set up now. Tell your administrator, who finds the reason in the gateway's log.`,
+      `${name} cannot be connected with its current settings. Ask your administrator to check the gateway's log.`,
   },
 };
 

@@ -108,7 +108,7 @@ export function createFlows(deps: FlowDeps): Flows {
       if (!found.ok) return found;
       const { server, resource, scopes } = found;
       if (abandoned.take(userId) > 0) {
-        const detail = "the user has begun many connections and not come back from them";
+        const detail = "the user started too many connections without finishing them";
         return { ok: false, failure: "unavailable", detail, isOfUser: true };
       }
       const choice = await deps.clients.choose(target, server, settings);

@@ -41,7 +41,7 @@ export async function askForRegistration(
     );
   } catch (error) {
     const why = error instanceof FetchRefused ? error.message : "no valid answer";
-    return { ok: false, detail: `${issuer} did not register us: ${why}` };
+    return { ok: false, detail: `${issuer} did not register the gateway: ${why}` };
   }
   return readRegistration(
     issuer,
@@ -65,7 +65,7 @@ function readRegistration(
   const { client_id: clientId, client_secret: secret, client_secret_expires_at: ends } = body;
   if ((status !== 200 && status !== 201) || typeof clientId !== "string" || clientId === "") {
     const why = typeof body["error"] === "string" ? ` ${oauthRefusalText(body, UPSTREAM_SETTINGS)}` : "";
-    return { ok: false, detail: `${issuer} did not register us: answered ${status}${why}` };
+    return { ok: false, detail: `${issuer} did not register the gateway: answered ${status}${why}` };
   }
   // "The authorization server MAY reject or replace any of the client's requested metadata values" (RFC 7591 §3.2.1).
   const registered = body["token_endpoint_auth_method"];
@@ -73,7 +73,7 @@ function readRegistration(
   const withSecret = requested === "none" ? "client_secret_basic" : requested;
   const authMethod = isAuthMethod(registered) ? registered : hasSecret ? withSecret : "none";
   if (authMethod === "none") return { ok: true, clientId, authMethod };
-  if (!hasSecret) return { ok: false, detail: `${issuer} registered us without the secret it asks for` };
+  if (!hasSecret) return { ok: false, detail: `${issuer} registered the gateway without the secret it requires` };
   return {
     ok: true,
     clientId,

@@ -142,7 +142,8 @@ async function requestTokens(
     );
     const answer = await oauth.processGenericTokenEndpointResponse(serverOf(asking), client, response);
     if (answer.token_type !== "bearer") return refuse("unavailable", `the token type is not "bearer"`);
-    if (!isHeaderToken(answer.access_token)) return refuse("unavailable", "the access token cannot stand in a header");
+    if (!isHeaderToken(answer.access_token))
+      return refuse("unavailable", "the access token has characters that no header can carry");
     return {
       ok: true,
       tokens: {
@@ -196,7 +197,7 @@ function failureResult(error: unknown, status: number, sent: readonly (string | 
       ? error.message
       : status === 0
         ? errorText(error)
-        : `answered ${status} with no token answer`;
+        : `answered ${status} with no token response`;
   return refuse("unavailable", what);
 }
 

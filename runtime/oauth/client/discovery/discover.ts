@@ -225,7 +225,7 @@ async function fetchDocument(
   if (answer.status !== 200) return refuse("not-found", `${host} answered ${answer.status}`);
   const document = parseForeignJson(answer.body);
   // Many applications respond to unknown paths with their start page, or with JSON of their own.
-  if (!isMetadata(document)) return refuse("not-found", `${host} answered with something else than metadata`);
+  if (!isMetadata(document)) return refuse("not-found", `${host} did not respond with metadata`);
   return pass(document);
 }
 

@@ -76,7 +76,7 @@ function hasSome(document: unknown, members: readonly string[]): boolean {
 
 /** @param upstreamUrl upstream that the metadata must describe */
 export function parseProtectedResource(document: unknown, upstreamUrl: string): MetadataReading<ProtectedResource> {
-  if (!isRecord(document)) return bad("the protected resource metadata is no JSON object");
+  if (!isRecord(document)) return bad("the protected resource metadata is not a JSON object");
   const { resource } = document;
   if (typeof resource !== "string") return bad("the protected resource metadata names no resource");
   // RFC 9728 §3.3: metadata about another resource MUST NOT be used.
@@ -113,7 +113,7 @@ export function parseServerMetadata(
   grantType = AUTHORIZATION_CODE,
   isNamed = false,
 ): MetadataReading<AuthorizationServer> {
-  if (!isRecord(document)) return bad("the authorization server metadata is no JSON object");
+  if (!isRecord(document)) return bad("the authorization server metadata is not a JSON object");
   // RFC 8414 §3.3: the issuer MUST be identical to the one requested, or the data MUST NOT be used.
   const stated = document["issuer"];
   if (typeof stated !== "string" || !isSameIssuer(stated, issuer)) {
@@ -123,7 +123,7 @@ export function parseServerMetadata(
     const value = document[name];
     if (value === undefined) return { ok: true, value: undefined };
     if (typeof value === "string" && isEndpoint(value, development)) return { ok: true, value };
-    return bad(`the "${name}" of ${quote(issuer)} is no https address`);
+    return bad(`the "${name}" of ${quote(issuer)} is not an https URL`);
   };
   const authorization = endpoint("authorization_endpoint");
   const token = endpoint("token_endpoint");

@@ -72,10 +72,7 @@ export async function authorize(deps: AuthorizeDeps, exchange: Exchange, snapsho
   // The redirect URI must belong to the client, or the response would go to another party (OAuth 2.1 §4.1.1, §7.12).
   const redirectUri = findRedirectUri(client, parameters.get("redirect_uri"));
   if (redirectUri === undefined) {
-    return refusePage(
-      badRequest("The address that the answer should go to is not registered for this client"),
-      "redirect_uri",
-    );
+    return refusePage(badRequest("The redirect URI is not registered for this client"), "redirect_uri");
   }
 
   // From here on, errors are sent to the client.
@@ -125,7 +122,7 @@ type ShownCode = Extract<OAuthErrorCode, CodeWith<400>>;
 /** The user decides whether to go to the client's redirect URI. */
 function refusalPage(target: RefusalTarget, refusal: OAuthRefusal<ShownCode>): RefusalPage {
   return {
-    ...badRequest(`The application asked in a way that cannot be answered (${refusal.description})`),
+    ...badRequest(`The application's request is invalid (${refusal.description})`),
     code: refusal.error,
     details: [["Answer goes to", redirectTarget(target.redirectUri)]],
     links: [{ href: refusalAddress(target, refusal), text: "Return to the application" }],

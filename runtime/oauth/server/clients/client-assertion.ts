@@ -94,7 +94,7 @@ async function verifyGood(
 
   // The validity must be short.
   const now = epochSeconds(deps.clock);
-  if (exp - now > MAX_LIFE_SECONDS + CLOCK_SKEW_SECONDS) return failed("good for more than an hour");
+  if (exp - now > MAX_LIFE_SECONDS + CLOCK_SKEW_SECONDS) return failed("valid for more than an hour");
 
   // It must be new: "the authorization server MAY ensure that JWTs are not replayed" (RFC 7523 §3, 7); we do.
   if (!isUsableId(jti)) return failed("no usable jti");
@@ -153,7 +153,7 @@ async function verifyWith(
 
 function reasonOf(error: unknown): string {
   // Trying several keys would let the caller choose how much work one assertion causes.
-  if (error instanceof errors.JWKSMultipleMatchingKeys) return "several keys fit, must name one by kid";
+  if (error instanceof errors.JWKSMultipleMatchingKeys) return "several keys match, must name one by kid";
   return error instanceof errors.JOSEError ? `${error.code} ${error.message}` : "not a JWT of a usable key";
 }
 

@@ -40,7 +40,7 @@ export function mintAccessToken(
  */
 export function chooseAudience(request: TokenRequest, granted: string): StepResult<string> {
   if (routesOfAudience(request.issuer, granted).length === 0) {
-    return refuse("invalid_target", "The granted resource does not exist any more");
+    return refuse("invalid_target", "The granted resource no longer exists");
   }
   const requested = request.form.get("resource");
   if (requested === undefined) return pass(granted);

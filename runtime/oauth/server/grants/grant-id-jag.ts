@@ -67,7 +67,7 @@ export async function exchangeIdJag(deps: IdJagDeps, request: TokenRequest): Pro
   // Invalid assertions count against peer and client, since verifying costs more than sending.
   const sender = `${networkOf(request.peer)} id-jag ${hashSecret(request.client.id)}`;
   const waitSeconds = deps.failedProofs.take(sender);
-  if (waitSeconds > 0) return tooMany(waitSeconds, "too many bad assertions of one peer");
+  if (waitSeconds > 0) return tooMany(waitSeconds, "too many invalid assertions from one peer");
   const allowed = await verify(deps, request, assertion, entries);
   if (allowed.ok || allowed.refusal.error !== "invalid_grant") deps.failedProofs.giveBack(sender);
   return allowed.ok ? createGrant(deps, request, allowed.value) : allowed;
@@ -88,7 +88,7 @@ async function verify(
 
   // For the look-up only: the issuer is not verified yet.
   const entry = entries.find(({ issuer }) => issuer === claimed.issuer);
-  if (!entry) return badAssertion("iss is no issuer with the use id_jag here");
+  if (!entry) return badAssertion("iss is not an issuer with the use id_jag here");
   if (request.client.isPublic && !entry.allowsPublicClients)
     return badAssertion(`${entry.name} allows no public clients`);
 

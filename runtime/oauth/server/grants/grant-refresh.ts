@@ -87,7 +87,7 @@ async function refreshShared(
       look,
       work: () => refreshAlone(deps, request, attempt),
     }));
-  return answer ?? refuse("temporarily_unavailable", "Another refresh is under way", "lease not obtained");
+  return answer ?? refuse("temporarily_unavailable", "Another refresh is in progress", "lease not obtained");
 }
 
 /** @returns undefined for the current token of a valid grant: it must be refreshed */

@@ -62,7 +62,7 @@ export async function exchangeWorkload(deps: WorkloadDeps, request: WorkloadRequ
   // Invalid assertions count against the peer, since verifying costs more than sending.
   const sender = `${networkOf(request.peer)} workload`;
   const waitSeconds = deps.failedProofs.take(sender);
-  if (waitSeconds > 0) return tooMany(waitSeconds, "too many bad assertions of one peer");
+  if (waitSeconds > 0) return tooMany(waitSeconds, "too many invalid assertions from one peer");
   const verified = await verifyWorkload(deps.issuerKeys, placeOf(request), assertion);
   if (verified.ok || verified.reason !== "bad") deps.failedProofs.giveBack(sender);
   if (!verified.ok)

@@ -29,7 +29,7 @@ export function checkAudience({ aud }: IdJagClaims, issuer: Issuer): StepResult<
   const [only, ...others]: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
   // URL libraries add a trailing slash.
   const isOurs = others.length === 0 && (only === issuer.origin || only === `${issuer.origin}/`);
-  return isOurs ? pass(undefined) : badAssertion("aud is not this issuer alone");
+  return isOurs ? pass(undefined) : badAssertion("aud is not only this issuer");
 }
 
 export function checkTimes(claims: IdJagClaims, now: number, maxAgeSeconds: number): StepResult<AssertionTimes> {
@@ -60,7 +60,7 @@ export function chooseResource(
   issuer: Issuer,
 ): StepResult<string> {
   const named = resource === undefined ? undefined : readResources(resource, issuer);
-  if (resource !== undefined && named === undefined) return badAssertion("resource is none of this issuer's servers");
+  if (resource !== undefined && named === undefined) return badAssertion("resource is not a server of this issuer");
   if (requested !== undefined) {
     const audience = findServer(issuer, requested);
     if (audience === undefined) return refuse("invalid_target", "resource must be an MCP server of this issuer");

@@ -92,7 +92,7 @@ describe("createEntraGroups()", () => {
     expect(await ask(settings, CLAIMS)).toHaveLength(2);
     expect(graph.tokens).toBe(2);
     answerWith("groups", (response) => send(response, 401, { error: { code: "InvalidAuthenticationToken" } }));
-    expect(await refused()).toBe("Cannot ask for the groups: the answer is 401 InvalidAuthenticationToken");
+    expect(await refused()).toBe("Cannot request the groups: the answer is 401 InvalidAuthenticationToken");
     expect(graph.tokens).toBe(3);
   });
 
@@ -100,12 +100,12 @@ describe("createEntraGroups()", () => {
     ["of another tenant", { tid: GRAPH_CLIENT, oid: OID }, '"tid" does not name the tenant'],
     ["without a tenant", { oid: OID }, '"tid" does not name the tenant'],
     ["with several tenants", { tid: [TENANT], oid: OID }, '"tid" does not name the tenant'],
-    ["without an object id", { tid: TENANT }, '"oid" is no GUID'],
-    ["with null", { tid: TENANT, oid: null }, '"oid" is no GUID'],
-    ["that lead elsewhere", { tid: TENANT, oid: "../../organization" }, '"oid" is no GUID'],
-    ["with a query", { tid: TENANT, oid: `${OID}?$select=id` }, '"oid" is no GUID'],
-    ["with a name", { tid: TENANT, oid: "alice@example.com" }, '"oid" is no GUID'],
-    ["with a second line", { tid: TENANT, oid: `${OID}\n` }, '"oid" is no GUID'],
+    ["without an object id", { tid: TENANT }, '"oid" is not a GUID'],
+    ["with null", { tid: TENANT, oid: null }, '"oid" is not a GUID'],
+    ["that lead elsewhere", { tid: TENANT, oid: "../../organization" }, '"oid" is not a GUID'],
+    ["with a query", { tid: TENANT, oid: `${OID}?$select=id` }, '"oid" is not a GUID'],
+    ["with a name", { tid: TENANT, oid: "alice@example.com" }, '"oid" is not a GUID'],
+    ["with a second line", { tid: TENANT, oid: `${OID}\n` }, '"oid" is not a GUID'],
   ])("sends nothing for claims %s", async (_, claims, problem) => {
     expect(await refused(settings, claims)).toContain(problem);
     expect([graph.tokens, graph.questions.length]).toEqual([0, 0]);
@@ -147,7 +147,7 @@ describe("createEntraGroups()", () => {
       "the answer is 400",
     ],
     ["an error without JSON", (response) => response.writeHead(502).end("<html>"), "the answer is 502"],
-    ["a success without JSON", (response) => response.writeHead(200).end("<html>"), "is no list of ids"],
+    ["a success without JSON", (response) => response.writeHead(200).end("<html>"), "is not a list of IDs"],
     ["a redirect", (response) => response.writeHead(307, { location: "http://127.0.0.1:9/" }).end(), "it redirects"],
     ["too long an answer", (response) => send(response, 200, { value: "x".repeat(300_000) }), "more than 262144 bytes"],
     ["a cut connection", (response) => response.destroy(), "Cannot fetch from"],
@@ -164,17 +164,17 @@ describe("createEntraGroups()", () => {
     answerWith("groups", () => {});
     ask = createEntraGroups({ fetch: createOperatorFetch(), clock, timeoutMs: 50 });
     // A busy machine may not have the token in time either.
-    expect(await refused()).toMatch(/^Cannot ask for (the groups|a token): /);
+    expect(await refused()).toMatch(/^Cannot request (the groups|a token): /);
     answerWith("token", () => {});
-    expect(await refused({ ...settings })).toMatch(/^Cannot ask for a token: Cannot fetch from/);
+    expect(await refused({ ...settings })).toMatch(/^Cannot request a token: Cannot fetch from/);
   });
 
   test("rejected credentials are not sent again for a while, but new ones are used immediately", async () => {
     const wrong = { ...settings, clientSecret: "wrong" };
     expect(await refused(wrong)).toMatch(
-      /^Cannot ask for a token: the answer is 401 invalid_client: "AADSTS7000215: .*"; check client_id, client_secret and tenant of idp_groups_resolver$/,
+      /^Cannot request a token: the answer is 401 invalid_client: "AADSTS7000215: .*"; check client_id, client_secret and tenant of idp_groups_resolver$/,
     );
-    expect(await refused(wrong)).toContain("do not ask again yet");
+    expect(await refused(wrong)).toContain("not retried yet");
     expect(graph.wrong).toHaveLength(1);
     expect(await ask(settings, CLAIMS)).toHaveLength(2);
     clock.advance(30_000);
@@ -193,7 +193,7 @@ describe("createEntraGroups()", () => {
     expect(await refused()).toContain("429 TooManyRequests");
     graph.instead = undefined;
     clock.advance(seconds * 1000 - 1);
-    expect(await refused()).toContain("do not ask again yet");
+    expect(await refused()).toContain("not retried yet");
     clock.advance(1);
     expect(await ask(settings, CLAIMS)).toHaveLength(2);
     expect(graph.questions).toHaveLength(2);
@@ -207,7 +207,7 @@ describe("createEntraGroups()", () => {
     ["an end in words", { token_type: "Bearer", expires_in: "3599", access_token: "a" }],
   ])("rejects a token response with %s", async (_, answer) => {
     answerWith("token", (response) => send(response, 200, answer));
-    expect(await refused()).toBe("Cannot ask for a token: the answer is no bearer token with an end");
+    expect(await refused()).toBe("Cannot request a token: the response has no bearer token with an expiry");
     expect(graph.questions).toEqual([]);
   });
 
@@ -215,7 +215,7 @@ describe("createEntraGroups()", () => {
     const waiting: ServerResponse[] = [];
     answerWith("groups", (response) => void waiting.push(response));
     const running = Array.from({ length: 64 }, () => ask(settings, CLAIMS));
-    expect(await refused()).toContain("64 users are being asked about");
+    expect(await refused()).toContain("64 lookups are in progress");
     await expect.poll(() => waiting.length).toBe(64);
     for (const response of waiting) send(response, 200, { value: [group(1)] });
     expect(await Promise.all(running)).toHaveLength(64);

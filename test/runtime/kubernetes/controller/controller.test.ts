@@ -171,13 +171,13 @@ describe("Controller", () => {
     await expect.poll(() => rounds.length).toBeGreaterThan(before);
 
     expect(eventsOf(api, "strange")).toEqual([
-      'Warning Questionable 1: has annotations that are not read: "ingress.pomerium.io/policy"; those of this gateway begin with "ingress.gateway.io/"',
+      'Warning Questionable 1: has annotations that are ignored: "ingress.pomerium.io/policy"; those of this gateway start with "ingress.gateway.io/"',
     ]);
     expect(eventsOf(api, "theirs")).toEqual([
       'Warning Questionable 1: "spec.ingressClassName" is "pomerium": not served, though it has annotations of this gateway; name an IngressClass of this gateway',
     ]);
     expect(eventsOf(api, "foreign")).toEqual([]);
-    expect(said("has annotations that are not read")).toBe(1);
+    expect(said("has annotations that are ignored")).toBe(1);
     expect(said("ingresses of other classes ignored")).toBe(1);
     expect(said("shop/theirs (pomerium)")).toBe(1);
 
@@ -505,7 +505,7 @@ routes: []
     await routes(["shop.web:web.example.com"]);
     await api.until(() => eventsOf(api, "foreign").length === 1);
 
-    expect(eventsOf(api, "foreign")[0]).toContain("its namespace is refused by the gateway");
+    expect(eventsOf(api, "foreign")[0]).toContain("the gateway rejects its namespace");
     expect(eventsOf(api, "web")).toEqual([]);
   });
 
@@ -523,7 +523,7 @@ routes: []
     expect(first.outcome).toBe("published");
     await routes(["shop.web:web.example.com"]);
     await api.until(() => eventsOf(api, "evil-59").length > 0);
-    expect(eventsOf(api, "evil-59").join("\n")).toContain("one Ingress after the other");
+    expect(eventsOf(api, "evil-59").join("\n")).toContain("too many of its Ingresses");
   });
 
   test("rejects hundreds of values of one namespace: another one loses only its own bad one", async () => {

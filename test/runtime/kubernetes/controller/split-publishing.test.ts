@@ -88,12 +88,14 @@ test("changes above the size of a request go in several, counted in bytes", asyn
 });
 
 test("only a slice that no gateway accepts waits, and is named", async () => {
-  const tooLarge: Answer = { status: 413, body: { message: "changes may have 67108864 bytes" } };
+  const tooLarge: Answer = { status: 413, body: { message: "changes must have at most 67108864 bytes" } };
   const { publisher, posts } = await gatewayThat((owners) => (owners.includes("kubernetes.c") ? tooLarge : GOOD));
   const slices = ["a", "b", "c", "d"].map((namespace) => sliceOf(namespace, 0));
   expect(await publisher.publish(slices)).toEqual({
     kind: "published",
-    waiting: [{ severity: "error", owner: "kubernetes.c", path: [], message: "changes may have 67108864 bytes" }],
+    waiting: [
+      { severity: "error", owner: "kubernetes.c", path: [], message: "changes must have at most 67108864 bytes" },
+    ],
   });
   expect(posts.slice(1)).toEqual([
     ["kubernetes.a", "kubernetes.b"],

@@ -164,7 +164,7 @@ describe("readAnnotations()", () => {
       problems: [
         {
           severity: "warning",
-          message: `has annotations that are not read: "${key}"; those of this gateway begin with "ingress.gateway.io/"`,
+          message: `has annotations that are ignored: "${key}"; those of this gateway start with "ingress.gateway.io/"`,
         },
       ],
     });
@@ -222,7 +222,9 @@ describe("readAnnotations()", () => {
 
   test("treats mcp_server false as absent, and reports it next to server settings", () => {
     expect(read({ mcp_server: "false" }).settings).toEqual({});
-    expect(messages({ mcp_server: "false", mcp_server_path: "/mcp" })[0]).toMatch(/"false" beside .*mcp_server_path/);
+    expect(messages({ mcp_server: "false", mcp_server_path: "/mcp" })[0]).toMatch(
+      /"false" together with .*mcp_server_path/,
+    );
   });
 
   test("drops the line break at the end of a block scalar and nothing else of a text", () => {

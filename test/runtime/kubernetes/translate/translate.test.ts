@@ -237,7 +237,7 @@ describe("translate()", () => {
     ]);
 
     expect([...found]).toEqual([
-      ["blog/web", [{ severity: "error", message: 'its namespace is refused by the gateway: "owner" has no rights' }]],
+      ["blog/web", [{ severity: "error", message: 'the gateway rejects its namespace: "owner" has no rights' }]],
     ]);
     expect(others).toEqual([]);
   });
@@ -347,7 +347,7 @@ describe("routeName()", () => {
 describe("readManifests()", () => {
   test.each([
     ["broken YAML", "a: [", /manifest\.yaml:\d+: is not valid YAML/],
-    ["a list of nothing known", "- 1", /is no Kubernetes object/],
+    ["a list of nothing known", "- 1", /is not a Kubernetes object/],
     ["an object without kind", "metadata: { name: a }", /without a "kind"/],
     [
       "an old version",

@@ -284,7 +284,7 @@ describe("mcp_tool_argument", () => {
     [{ tool: "t", is: 1 }, ['.argument|is empty, must be a JSON pointer such as "/repo"']],
     [{ tool: "t", argument: "repo", is: 1 }, ['.argument|is "repo", must be a JSON pointer']],
     [{ tool: "t", argument: "/a~2", is: 1 }, ["must be a JSON pointer"]],
-    [{ tool: "t", argument: "/a" }, ["says nothing of the value, must have one of exists, is"]],
+    [{ tool: "t", argument: "/a" }, ["has no condition on the value, must have one of exists, is"]],
     [{ tool: "t", argument: "/a", exists: false, is: 1 }, [".exists|is false, but the value has conditions"]],
     [{ tool: "t", argument: "/a", exists: "yes" }, ['.exists|is "yes", must be true or false']],
     [{ tool: "t", argument: "/a", is: null }, [".is|is empty, must be a text, a number, true or false"]],

@@ -111,7 +111,7 @@ describe("gateway check reports what gateway run does with a configuration", () 
       "a database that is another file",
       { insecure_server: true, storage_url: "sqlite:DIR/cert.pem" },
       {},
-      /no SQLite database/,
+      /not an SQLite database/,
     ],
     ["a record log that is a directory", { insecure_server: true, authorize_log: "DIR" }, {}, /which is a directory/],
     [

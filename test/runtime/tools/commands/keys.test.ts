@@ -110,7 +110,7 @@ test("rotate continues only once every process has taken the previous step", asy
   configure([current]);
   await runs("one", [current]);
   const file = join(directory, "new");
-  expect(await rotate()).toEqual({ code: 0, text: expect.stringContaining("Nothing is under way") });
+  expect(await rotate()).toEqual({ code: 0, text: expect.stringContaining("No rotation is in progress") });
   expect((await rotate(file)).code).toBe(0);
   const made = Buffer.from(readFileSync(file, "utf8"), "base64");
   expect([made.length, statSync(file).mode & 0o777, said.join().includes(idOf(made))]).toEqual([32, 0o600, true]);
@@ -128,7 +128,7 @@ test("rotate continues only once every process has taken the previous step", asy
   await runs("one", [current, made]);
   expect(await rotate()).toEqual({ code: 3, text: expect.stringMatching(/1 of 2 processes.*\n {2}two$/) });
   await runs("two", [current, made]);
-  expect(await rotate()).toEqual({ code: 0, text: expect.stringContaining(`make ${idOf(made)} the shared_secret`) });
+  expect(await rotate()).toEqual({ code: 0, text: expect.stringContaining(`set shared_secret to ${idOf(made)}`) });
 
   configure([made, current]);
   await used(made, 100);
@@ -136,7 +136,7 @@ test("rotate continues only once every process has taken the previous step", asy
   await runs("one", [made, current]);
   expect(await rotate()).toEqual({ code: 3, text: expect.stringMatching(/1 of 2 processes do not use.*\n {2}two$/) });
   await runs("two", [made, current]);
-  expect(await rotate()).toEqual({ code: 0, text: expect.stringContaining(`take ${idOf(current)} out of`) });
+  expect(await rotate()).toEqual({ code: 0, text: expect.stringContaining(`remove ${idOf(current)} from`) });
 
   configure([made]);
   await runs("one", [made]);
@@ -145,7 +145,7 @@ test("rotate continues only once every process has taken the previous step", asy
     text: expect.stringMatching(/1 of 2 processes still have.*\n {2}two$/),
   });
   await runs("two", [made]);
-  expect(await rotate()).toEqual({ code: 0, text: expect.stringContaining("Nothing is under way") });
+  expect(await rotate()).toEqual({ code: 0, text: expect.stringContaining("No rotation is in progress") });
 });
 
 test("a secret that sealed something before versions recorded its use is an old one, not the next", async () => {
@@ -158,7 +158,7 @@ test("a secret that sealed something before versions recorded its use is an old 
 
 test("without processes no step counts as done, and without a secret or a database nothing is printed", async () => {
   configure([current, other]);
-  expect(await rotate()).toEqual({ code: 3, text: expect.stringContaining("No process runs") });
+  expect(await rotate()).toEqual({ code: 3, text: expect.stringContaining("No running process") });
   writeFileSync(config, `storage_url: sqlite:${join(directory, "gateway.db")}\nroutes: []\n`);
   await expect(rotateKeys({ config })).rejects.toMatchObject({ code: "keys.no-secret" });
   writeFileSync(config, `shared_secret: ${current.toString("base64")}\nstorage_url: "memory:"\nroutes: []\n`);

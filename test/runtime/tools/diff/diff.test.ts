@@ -178,7 +178,7 @@ describe("diffConfigurations()", () => {
 
   test.each([
     ["no users", "users: []\nother: 1", /"other"/],
-    ["a user who is nobody", "users: [{ groups: [a] }]", /neither an id nor an e-mail address/],
+    ["a user who is nobody", "users: [{ groups: [a] }]", /neither an id nor an email address/],
     ["groups that are no list", "users: [{ id: a, groups: a }]", /users\[0\]\.groups/],
     ["what is no YAML", "users: [", /users\.yaml/],
     ["a list without its name", "- id: a", /users/],

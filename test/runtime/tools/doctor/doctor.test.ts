@@ -607,7 +607,7 @@ describe("examine()", () => {
     expect(report.ok).toBe(false);
     expect(report.clients.filter(({ outcome }) => outcome === "works")).toEqual([]);
     const text = formatDoctorReport(report);
-    expect(text).toMatch(/^nothing answers at http:\/\/127\.0\.0\.1:\d+\/mcp: .*ECONNREFUSED/);
+    expect(text).toMatch(/^no response from http:\/\/127\.0\.0\.1:\d+\/mcp: .*ECONNREFUSED/);
     expect(text).not.toContain("\n");
   });
 

@@ -88,10 +88,10 @@ describe("import of a Pomerium configuration", () => {
   test("rejects an invalid configuration, an unknown format and an invalid owner", () => {
     const options = { owner: "team", to: "hcl" };
     expect(() => importConfig("x.yaml", "- 1", options)).toThrow("x.yaml");
-    expect(() => importConfig("x.yaml", "routes: 5", options)).toThrow('"routes" is no list');
-    expect(() => importConfig("x.yaml", "routes: [5]", options)).toThrow('"routes[0]" is no block');
+    expect(() => importConfig("x.yaml", "routes: 5", options)).toThrow('"routes" is not a list');
+    expect(() => importConfig("x.yaml", "routes: [5]", options)).toThrow('"routes[0]" is not a block');
     expect(() => importConfig("x.yaml", "policy: everybody", options)).toThrow(
-      '"policy" is text that holds no list of routes',
+      '"policy" is text without a list of routes',
     );
     expect(() => importConfig("x.yaml", "{", options)).toThrow("Cannot import the configuration");
     expect(() => importConfig("x.yaml", "", { ...options, to: "json" })).toThrow('Cannot import to "json"');
@@ -128,7 +128,7 @@ test("gateway import prints the program, tells the differences on stderr, and ex
     expect([good.status, good.stderr]).toEqual([0, expect.stringContaining("Imported 1 route")]);
     expect(good.stdout).toContain('from "gateform/cdktf"');
     const bad = run("bundle-refused-by-us", "--to", "bundle");
-    expect([bad.status, bad.stderr]).toEqual([1, expect.stringContaining("To correct by hand")]);
+    expect([bad.status, bad.stderr]).toEqual([1, expect.stringContaining("To fix by hand")]);
     expect(JSON.parse(bad.stdout)).toMatchObject({ version: 1, owner: "team" });
     expect(run("bundle-small", "--to", "xml")).toMatchObject({ status: 1, stdout: "" });
 

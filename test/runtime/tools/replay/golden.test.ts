@@ -134,7 +134,7 @@ describe("gateway replay", () => {
       records: 1000,
       // The other argument of the others decides, whatever the amount was.
       counts: { same: 0, gains: 0, loses: 400, undecidable: 600, refused: 0 },
-      undecidable: { "the record does not tell argument /amount of pay": 600 },
+      undecidable: { "the record does not have argument /amount of pay": 600 },
     });
   });
 
@@ -149,7 +149,7 @@ describe("gateway replay", () => {
     const file = await put("many.log", [lineOf("a".repeat(5000)), ...lines].join(""));
     const { text } = await run([file], await put("gateway.yaml", yaml));
     expect(text).toContain("9980 more users, routes and tools");
-    expect(text).toContain("51 changes of yet other users");
+    expect(text).toContain("51 changes of other users");
     expect(text).toContain(`${"a".repeat(200)}…`);
     expect(text.length).toBeLessThan(8_000);
   });

@@ -189,7 +189,7 @@ describe("BodySender", () => {
     ["an empty name", ["", "1"]],
   ])("aborts a body whose trailers have %s", async (_name, trailers) => {
     const sent = await send(Readable.from([Buffer.from("abc")]), undefined, { trailers: () => trailers });
-    expect(await sent.over).toMatch(/cannot stand there/);
+    expect(await sent.over).toMatch(/has an invalid character/);
     expect(await sent.received()).toBe("3\r\nabc\r\n");
   });
 
@@ -221,7 +221,7 @@ describe("BodySender", () => {
       body.push("ab");
       await expect.poll(() => sent.progress()).toBe(1);
       breakOff(body);
-      expect(await sent.over).toMatch(/client gone|broke off/);
+      expect(await sent.over).toMatch(/client gone|was truncated/);
       expect(await sent.received()).toBe(length === undefined ? "2\r\nab\r\n" : "ab");
     }
   });
