@@ -58,8 +58,10 @@ export async function openCoreServices({ config, worker, clock = systemClock, ..
   const onReload = tracing?.reloaded;
   // An in-memory store does not survive a restart, so storing slices in it is useless.
   const kept = boot.storageUrl === "memory:" ? undefined : createPreviousSliceStore({ store });
-  const keptKeys = keys.derive("kept-slice");
-  const bundle = own(await openBundle({ path: config, boot: start, published, kept, keptKeys, log, clock, onReload }));
+  const sealKeys = keys.derive("kept-slice");
+  const bundle = own(
+    await openBundle({ path: config, boot: start, published, previousSlices: kept, sealKeys, log, clock, onReload }),
+  );
   const redaction: RedactorOptions = { key: boot.digestKey ?? (keys.derive("record-arguments")[0] as Buffer) };
   const redactor = createRedactor(redaction);
   const recordStore = boot.recordStore && {

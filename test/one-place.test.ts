@@ -91,7 +91,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   },
   "how a secret's names follow from its own": {
     piece: /[}"]_(?:ref|sealed|wo)["`]/,
-    file: "settings/secret-spellings.ts",
+    file: "settings/secret-forms.ts",
   },
   "the listener that hears nothing": {
     piece: /function ignore\(\)/,

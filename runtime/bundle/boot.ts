@@ -10,7 +10,7 @@ import { decodeSharedSecret } from "../features/process/settings.ts";
 import { compileBoot } from "../config/compile-settings.ts";
 import { formatProblem, loadSlices, type Problem } from "../config/load.ts";
 import { readBootFile } from "../config/read-slice.ts";
-import { secretUses, secretValues } from "../settings/secret-spellings.ts";
+import { secretUses, secretValues } from "../settings/secret-forms.ts";
 import { isVaultReference } from "../settings/vault-reference.ts";
 import { GatewayError } from "../shared/errors.ts";
 import { createKeys } from "../shared/keys.ts";

@@ -45,9 +45,9 @@ export interface BundleDeps {
   /** Published slices, in addition to the files. */
   readonly published?: PublishedSlices;
   /** Previous slices, kept over restarts; absent: kept in memory only. */
-  readonly kept?: PreviousSliceStore | undefined;
+  readonly previousSlices?: PreviousSliceStore | undefined;
   /** Keys that seal them: 32 bytes each, current first. */
-  readonly keptKeys?: readonly Uint8Array[];
+  readonly sealKeys?: readonly Uint8Array[];
   /** Quiet period after a file's last change before it is read. */
   readonly quietMs?: number;
   /** Poll interval, for file systems without notifications. */
@@ -58,7 +58,7 @@ export interface BundleDeps {
 
 /** @throws GatewayError `config.invalid` with every problem, one a line */
 export async function openBundle(deps: BundleDeps): Promise<Bundle> {
-  const bundle = new Bundle(deps, (await deps.kept?.read()) ?? []);
+  const bundle = new Bundle(deps, (await deps.previousSlices?.read()) ?? []);
   await bundle.open();
   return bundle;
 }
@@ -92,11 +92,11 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
   readonly validate: ValidateCandidates;
 
   constructor(deps: BundleDeps, kept: readonly SealedSlice[]) {
-    const { path, log, clock, keptKeys, ...times } = deps;
+    const { path, log, clock, sealKeys, ...times } = deps;
     super(log);
     this.#deps = deps;
     this.#env = deps.env ?? process.env;
-    this.#validator = new Validator(path, { keptKeys, kept });
+    this.#validator = new Validator(path, { sealKeys, kept });
     this.#report = createReport({ log, clock });
     this.#boot = deps.boot;
     this.validate = createCandidateValidation(this.#validator, () => this.#secretDeps());
@@ -219,8 +219,8 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
       this.#fingerprint = secrets.fingerprint;
       const { settings, certificates, slices: files, boot: bootDoc } = checked;
       const fileOf = (owner: string): string => files.find((slice) => slice.owner === owner)?.file ?? path;
-      const holdsOwnersApart = bootDoc.owners !== undefined;
-      const input = { settings, certificates, holdsOwnersApart, routes: this.#validator.routes(), secrets, fileOf };
+      const separatesOwners = bootDoc.owners !== undefined;
+      const input = { settings, certificates, separatesOwners, routes: this.#validator.routes(), secrets, fileOf };
       const outcome = await buildSnapshot(input, this.#build);
       // Owners whose texts cannot be compiled get their previous version; for the main configuration file there is no
       // fallback.
@@ -262,10 +262,10 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
       this.#report.recovered(stale);
       return this.#saveActive();
     }
-    const { settings, routes, holdsOwnersApart } = next;
+    const { settings, routes, separatesOwners } = next;
     const certificates = [...next.certificates.values()].map(({ certificate }) => certificate);
     const generation = (previous?.generation ?? 0) + 1;
-    const snapshot: Snapshot = { digest, generation, settings, certificates, routes, holdsOwnersApart };
+    const snapshot: Snapshot = { digest, generation, settings, certificates, routes, separatesOwners };
     await this.prepareFor(snapshot);
     if (this.#closed) return;
     this.#activeGeneration = this.#slices.generation;
@@ -281,9 +281,9 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
   }
 
   async #writeChanges(changes: PreviousSliceChanges): Promise<void> {
-    const { log, kept } = this.#deps;
+    const { log, previousSlices } = this.#deps;
     try {
-      await kept?.write(changes);
+      await previousSlices?.write(changes);
       if (this.#hasSaveFailed) log.info("saving of active slices recovered");
       this.#hasSaveFailed = false;
     } catch (error) {

@@ -11,7 +11,7 @@ import { dirname } from "node:path";
 
 import { calculateJwkThumbprint, compactDecrypt, decodeProtectedHeader, type JWK } from "jose";
 
-import type { SecretSource } from "../settings/secret-spellings.ts";
+import type { SecretSource } from "../settings/secret-forms.ts";
 import { isVaultReference } from "../settings/vault-reference.ts";
 import { GatewayError } from "../shared/errors.ts";
 import type { Keys } from "../shared/keys.ts";

@@ -18,7 +18,7 @@ import { parseFrom } from "../features/routing/from.ts";
 import type { CheckedRoute } from "./load.ts";
 import type { PolicyCompiler } from "./policies.ts";
 import type { RouteDoc } from "./route.ts";
-import type { SecretSource } from "../settings/secret-spellings.ts";
+import type { SecretSource } from "../settings/secret-forms.ts";
 
 /** @param compile policies, see policies.ts @throws GatewayError `config.secret` */
 export function compileRoute(
@@ -37,7 +37,7 @@ export function compileRoute(
   return {
     key: route.key,
     owner: route.owner,
-    heldTo: route.heldTo,
+    limitedTo: route.limitedTo,
     name: route.name,
     description: doc.description,
     origin: from.origin,

@@ -28,12 +28,12 @@ import type { BootSettings, LiveSettings } from "./compiled.ts";
 import { canonicalHost, parseDomainPattern } from "../settings/domains.ts";
 import { parseClientIdDomains } from "../features/mcp/known-clients.ts";
 import { publicAddress } from "./rules/own-addresses.ts";
-import { type SecretSource, secretValues } from "../settings/secret-spellings.ts";
+import { type SecretSource, secretValues } from "../settings/secret-forms.ts";
 import { parseStaticValue } from "../features/headers/template.ts";
 import { accepted, acceptedText, durationSeconds, parseDuration, parseOrigin } from "../settings/values.ts";
 
 export { compileRoute } from "./compile-route.ts";
-export type { SecretSource } from "../settings/secret-spellings.ts";
+export type { SecretSource } from "../settings/secret-forms.ts";
 
 /** @throws GatewayError `config.secret` */
 export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {

@@ -78,7 +78,7 @@ export interface CompiledRoute
    * The owner whose MCP servers an application of this route is limited to; undefined without `owners`, and in the main
    * configuration file.
    */
-  readonly heldTo?: string | undefined;
+  readonly limitedTo?: string | undefined;
   /** Display name. */
   readonly name: string;
   /** For the portal. */

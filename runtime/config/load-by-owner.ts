@@ -10,7 +10,7 @@
 import { checkedConfig, type CheckedConfig } from "./load.ts";
 import { conflict, type Problem, type Rival, type ValuePath } from "../settings/problem.ts";
 import type { RouteMemory } from "./read-route.ts";
-import { inForce, precedenceAt } from "./in-force.ts";
+import { inForce, precedenceAt } from "./active-precedence.ts";
 import type { ReadSlice, SliceSource, ActiveVersion } from "./read-slice.ts";
 import { byPlace, compare, readSlices, type ReadSlices } from "./read-slices.ts";
 import type { Refusal } from "./refusals.ts";

@@ -25,7 +25,7 @@ export interface CheckedRoute {
   readonly key: string;
   readonly owner: string;
   /** The owner, if `owners` of the main configuration file separates owners and the route is from another file. */
-  readonly heldTo?: string | undefined;
+  readonly limitedTo?: string | undefined;
   /** Display name. */
   readonly name: string;
   /** Canonical, see canonical.ts. */
@@ -89,12 +89,12 @@ export function checkedConfig({ slices, boot, settings }: Omit<ReadSlices, "prob
   const routes: CheckedRoute[] = [];
   for (const { owner, source, routes: read } of slices) {
     const reach = source.boot ? undefined : upstreamReach(boot, owner);
-    const heldTo = boot.owners && !source.boot ? owner : undefined;
+    const limitedTo = boot.owners && !source.boot ? owner : undefined;
     for (const { name, doc: written, canonical } of read) {
       if (!written) continue;
       const { doc, text } = canonical(name);
       const key = `${owner}/${name}`;
-      routes.push({ key, owner, heldTo, name: doc.name ?? name, doc, text, ...(reach && { reach }) });
+      routes.push({ key, owner, limitedTo, name: doc.name ?? name, doc, text, ...(reach && { reach }) });
     }
   }
   routes.sort((a, b) => compare(a.key, b.key));

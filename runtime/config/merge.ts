@@ -6,7 +6,7 @@ import { quote, type ValuePath } from "../settings/problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
 import { settingsFields } from "./settings.ts";
 import { isRecord } from "../shared/is-record.ts";
-import { readSecretName } from "../settings/secret-spellings.ts";
+import { readSecretName } from "../settings/secret-forms.ts";
 
 const SECRETS = settingsFields.filter((field) => field.kind === "secret").map((field) => field.name);
 
@@ -53,7 +53,7 @@ function mergeInto(
       mergeInto(current, value, here, slice, writers);
     } else if (rival !== name || current !== value) {
       const writer = writers.get(writerKey([...path, rival])) ?? writers.get(writerKey(path.slice(0, 1)));
-      // Already reported within one source, see secret-spellings.ts and features/headers/rules.ts.
+      // Already reported within one source, see secret-forms.ts and features/headers/rules.ts.
       if (writer === slice) continue;
       const file = writer?.source.file ?? "another slice";
       const isSecret = SECRETS.includes(readSecretName(name).name);

@@ -21,7 +21,7 @@ import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
 import { routingRules, pathRules } from "../features/routing/rules.ts";
 import type { MemberMemory } from "../settings/types/registry.ts";
 import { canonicalPolicy } from "../policy/parse.ts";
-import { secretRules } from "../settings/secret-spellings.ts";
+import { secretRules } from "../settings/secret-forms.ts";
 import { canonicalJson } from "../shared/canonical-json.ts";
 import { isRecord } from "../shared/is-record.ts";
 import { accepted, parseUpstream } from "../settings/values.ts";

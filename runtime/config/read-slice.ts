@@ -20,7 +20,7 @@ import {
   type Report,
 } from "../settings/problem.ts";
 import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts";
-import { secretRules } from "../settings/secret-spellings.ts";
+import { secretRules } from "../settings/secret-forms.ts";
 import { settingsRules } from "./rules/settings.ts";
 import { readSource, readValue, type SourceText } from "../settings/source.ts";
 import { withFewSuggestions } from "../shared/suggest.ts";

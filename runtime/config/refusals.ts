@@ -3,7 +3,7 @@ import { type SettingsDoc, settingsFields } from "./settings.ts";
 import { canonicalJson } from "../shared/canonical-json.ts";
 import { below, errorAt } from "../settings/problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
-import { secretUses } from "../settings/secret-spellings.ts";
+import { secretUses } from "../settings/secret-forms.ts";
 
 export interface Refusal {
   /** Key of the route or certificate; undefined: the merged settings. */

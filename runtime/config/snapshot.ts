@@ -14,7 +14,7 @@ export interface Snapshot {
   /** Sorted by key. */
   readonly routes: readonly CompiledRoute[];
   /** The main configuration file has `owners`: their applications are isolated from each other. */
-  readonly holdsOwnersApart?: boolean;
+  readonly separatesOwners?: boolean;
 }
 
 const known = new WeakMap<readonly CompiledRoute[], ReadonlyMap<string, CompiledRoute>>();

@@ -20,7 +20,7 @@ export function applicationOpens(
   routeKey: string | undefined,
   { server, origin }: Pick<TokenAudience, "server" | "origin">,
 ): boolean {
-  if (snapshot.holdsOwnersApart !== true) return true;
+  if (snapshot.separatesOwners !== true) return true;
   const client = findRoute(snapshot, routeKey);
   if (client?.mcp?.kind !== "client") return false;
   return server ? reaches(client, server) : client.origin === origin;
@@ -38,7 +38,7 @@ export function serversOpenTo(
   routeKey: string | undefined,
 ): readonly CompiledRoute[] {
   const servers = snapshot.routes.filter(({ mcp }) => mcp?.kind === "server");
-  if (snapshot.holdsOwnersApart !== true) return servers;
+  if (snapshot.separatesOwners !== true) return servers;
   const isCaller = ({ key, host: its }: CompiledRoute): boolean =>
     routeKey === undefined ? its === host : key === routeKey;
   const clients = snapshot.routes.filter((route) => route.mcp?.kind === "client" && isCaller(route));
@@ -49,12 +49,12 @@ export function serversOpenTo(
 
 /** Client routes of one owner reach the same servers, so one of each is enough. */
 export function oneOfEachOwner(clients: readonly CompiledRoute[]): readonly CompiledRoute[] {
-  return [...new Map(clients.map((client) => [client.heldTo, client])).values()];
+  return [...new Map(clients.map((client) => [client.limitedTo, client])).values()];
 }
 
 /** Returns true if the application of a client route may call this server. */
 export function reaches(client: CompiledRoute, server: CompiledRoute): boolean {
-  const { heldTo } = client;
-  if (heldTo === undefined || heldTo === server.heldTo) return true;
-  return server.mcp?.kind === "server" && server.mcp.allowedApplications.some((each) => matchesOwner(each, heldTo));
+  const { limitedTo } = client;
+  if (limitedTo === undefined || limitedTo === server.limitedTo) return true;
+  return server.mcp?.kind === "server" && server.mcp.allowedApplications.some((each) => matchesOwner(each, limitedTo));
 }

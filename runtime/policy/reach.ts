@@ -107,7 +107,7 @@ export function findReach(
   return { may: isAll ? "all" : "some", by: { action: "allow", rule: perhaps.rule } };
 }
 
-/** Possible outcome for calls of one tool, and the deciding rule. */
+/** Possible decisions of a policy for calls of one tool, and the rule responsible. */
 export interface ToolReach {
   /** approval: a call waits until a user approves it. unmatched: no allow rule lets a call in. */
   readonly outcome: "allowed" | "approval" | "denied" | "unmatched";

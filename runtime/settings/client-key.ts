@@ -1,7 +1,7 @@
 /** Private keys that authenticate an OAuth client (`private_key_jwt`): which are valid, and how they sign. */
 import { createPrivateKey, type KeyObject, type webcrypto } from "node:crypto";
 
-import { type SecretSource, secretValues } from "./secret-spellings.ts";
+import { type SecretSource, secretValues } from "./secret-forms.ts";
 import { GatewayError } from "../shared/errors.ts";
 
 /** Signature algorithm in the terms of Web Cryptography. */

@@ -6,7 +6,7 @@
  * settings registered with `grouped` in registry.ts; no setting is named here.
  */
 import type { Field, FieldGroup } from "./field.ts";
-import { attributeNames } from "./secret-spellings.ts";
+import { attributeNames } from "./secret-forms.ts";
 
 export const ROUTING: FieldGroup = {
   name: "routing",

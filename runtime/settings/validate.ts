@@ -1,5 +1,5 @@
 /** Validates a value against a schema: problems in our words, and the valid members. */
-import { memberNames } from "./secret-spellings.ts";
+import { memberNames } from "./secret-forms.ts";
 import { isRecord } from "../shared/is-record.ts";
 import type { Field } from "./field.ts";
 import { type MemberMemory, type Schema, validDocument, unknownMember } from "./types/registry.ts";

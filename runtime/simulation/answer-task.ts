@@ -31,15 +31,15 @@ export interface ThreadSettings {
   /** A configuration file, or a directory. */
   readonly path: string;
   /** Keys that open previous slices: 32 bytes each, current first. */
-  readonly keptKeys: readonly Uint8Array[];
+  readonly sealKeys: readonly Uint8Array[];
 }
 
 export type AnswerTask = (task: Task, ground: DraftBase) => Promise<TaskAnswer>;
 
-export function createAnswerTask({ path, keptKeys }: ThreadSettings): AnswerTask {
+export function createAnswerTask({ path, sealKeys }: ThreadSettings): AnswerTask {
   // One for each side: each side would evict the other's entries.
   const memories = { now: createRouteMemory(), other: createRouteMemory() };
-  const kept = createPreviousSlices(keptKeys);
+  const kept = createPreviousSlices(sealKeys);
   const contextOf = (memory: RouteMemory): ValidationContext => ({
     path,
     previous: kept.byOwner,

@@ -34,7 +34,7 @@ const MAX_WAITING = 8;
 const MAX_WAITING_IN_ALL = 32;
 const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 12 } as const;
 
-export function createDraftThread({ readBase, timeoutMs = TIMEOUT_MS, path, keptKeys }: DraftThreadDeps): DraftThread {
+export function createDraftThread({ readBase, timeoutMs = TIMEOUT_MS, path, sealKeys }: DraftThreadDeps): DraftThread {
   let worker: Worker | undefined;
   let sentKey: string | undefined;
   const turns = createFairLimiter(1);
@@ -86,7 +86,7 @@ export function createDraftThread({ readBase, timeoutMs = TIMEOUT_MS, path, kept
 
   function start(): Worker {
     sentKey = undefined;
-    const workerData: ThreadSettings = { path, keptKeys };
+    const workerData: ThreadSettings = { path, sealKeys };
     const thread = startThread(import.meta.url, "draft-worker", {
       workerData,
       name: "drafts",

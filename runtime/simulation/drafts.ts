@@ -27,21 +27,21 @@ export interface DraftsDeps {
   readonly clock: Clock;
   /** A configuration file, or a directory. */
   readonly path: string;
-  readonly keptKeys: readonly Uint8Array[];
+  readonly sealKeys: readonly Uint8Array[];
 }
 
 /** Lifetime of a cached answer: the users in the store change. */
 const GOOD_MS = 120_000;
 const MAX_ANSWERS = 32;
 
-export function createDrafts({ store, clock, path, keptKeys }: DraftsDeps): Drafts {
+export function createDrafts({ store, clock, path, sealKeys }: DraftsDeps): Drafts {
   const published = createPublishedSlices({ store });
   const kept = createPreviousSliceStore({ store });
   const answers = new Map<string, { readonly answer: Promise<TaskAnswer>; readonly untilMs: number }>();
   const readPublished = async () => publishedSources((await published.read()).slices);
   const thread = createDraftThread({
     path,
-    keptKeys,
+    sealKeys,
     readBase: async () => ({ published: await readPublished(), kept: await kept.read() }),
   });
   const ask = (task: Task): Promise<TaskAnswer> => thread.ask(task);

@@ -7,7 +7,7 @@ import type { WrittenSlice } from "../config/write/written-slice.ts";
 import { settingsFields } from "../config/settings.ts";
 import type { Field } from "../settings/field.ts";
 import { formatPath, type ValuePath } from "../settings/problem.ts";
-import { memberNames, secretNames, secretUses } from "../settings/secret-spellings.ts";
+import { memberNames, secretNames, secretUses } from "../settings/secret-forms.ts";
 import { partsOf } from "../settings/shapes.ts";
 import { readSource } from "../settings/source.ts";
 import { isRecord, type Members } from "../shared/is-record.ts";

@@ -82,7 +82,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     own(store);
     own(watchDescriptors(log));
     const faults = own(reportFaults(log));
-    const validator = own(new Validator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }));
+    const validator = own(new Validator(config, { sealKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }));
     const { slices } = await createPublishedSlices({ store }).read();
     const readPrevious = (): Promise<readonly SealedSlice[]> => createPreviousSliceStore({ store }).read();
     const { problems } = await validator.validate(publishedSources(slices), [], await readPrevious());

@@ -11,7 +11,7 @@ import { ERROR_CODES } from "../../runtime/http/codes.ts";
 import { CRITERIA } from "../../runtime/policy/criteria.ts";
 import { LIST_OPERATORS, STRING_OPERATORS } from "../../runtime/policy/match.ts";
 import { eachField } from "../../runtime/settings/shapes.ts";
-import { attributeNames } from "../../runtime/settings/secret-spellings.ts";
+import { attributeNames } from "../../runtime/settings/secret-forms.ts";
 import { pagesIn, readPage } from "../support/page-blocks.ts";
 
 const root = new URL("../../", import.meta.url).pathname;

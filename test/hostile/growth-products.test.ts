@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 
 import type { CompiledRoute } from "../../runtime/config/compiled.ts";
-import { inForce, routePrecedence } from "../../runtime/config/in-force.ts";
+import { inForce, routePrecedence } from "../../runtime/config/active-precedence.ts";
 import { readSlice } from "../../runtime/config/read-slice.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
 import { compileConnect, compileUpstream } from "../../runtime/features/connection/compile.ts";
@@ -158,10 +158,10 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
     "the MCP servers that 2,000 client routes of an owner open, of 2,000 of another",
     20,
     () => {
-      const client = (index: number) => ({ key: `a/${index}`, host: "h", heldTo: "a", mcp: { kind: "client" } });
-      const server = { heldTo: "b", mcp: { kind: "server", allowedApplications: ["a"] } };
+      const client = (index: number) => ({ key: `a/${index}`, host: "h", limitedTo: "a", mcp: { kind: "client" } });
+      const server = { limitedTo: "b", mcp: { kind: "server", allowedApplications: ["a"] } };
       const routes = [...many(client, 2000), ...many(() => server, 2000)];
-      const snapshot = snapshotOf(routes, { holdsOwnersApart: true });
+      const snapshot = snapshotOf(routes, { separatesOwners: true });
       return () => expect(serversOpenTo(snapshot, "h", undefined)).toHaveLength(2000);
     },
   ],

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { createSealing } from "../../runtime/bundle/secrets.ts";
 import { createKeys } from "../../runtime/shared/keys.ts";
-import { sealedFor } from "../../runtime/settings/secret-spellings.ts";
+import { sealedFor } from "../../runtime/settings/secret-forms.ts";
 import { checkSealKey, sealSecret } from "../../runtime/terraform/resource/seal.ts";
 
 const SECRET = "correct-horse-battery-staple";

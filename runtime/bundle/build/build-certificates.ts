@@ -12,7 +12,7 @@ import {
   type HostCertificateDoc,
 } from "../../features/listener/host-certificates.ts";
 import type { Problem } from "../../settings/problem.ts";
-import { type SecretSource, secretUses } from "../../settings/secret-spellings.ts";
+import { type SecretSource, secretUses } from "../../settings/secret-forms.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { CertificateText } from "../validation/protocol.ts";
 import { compiledWith, recording, sameSecrets } from "./recorded-secrets.ts";

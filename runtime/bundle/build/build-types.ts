@@ -3,7 +3,7 @@ import type { SettingsDoc } from "../../config/settings.ts";
 import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
 import type { Problem } from "../../settings/problem.ts";
 import type { Refusal } from "../../config/refusals.ts";
-import type { SecretSource } from "../../settings/secret-spellings.ts";
+import type { SecretSource } from "../../settings/secret-forms.ts";
 import type { CertificateText, RouteText } from "../validation/protocol.ts";
 import type { Secrets } from "./recorded-secrets.ts";
 import type { ResolvedSecrets } from "../secrets.ts";
@@ -15,7 +15,7 @@ export interface Build {
   readonly settings: LiveSettings;
   readonly routes: readonly CompiledRoute[];
   readonly certificates: CompiledCertificates;
-  readonly holdsOwnersApart: boolean;
+  readonly separatesOwners: boolean;
   /** Equal to the previous build. */
   readonly unchanged: boolean;
   readonly settingsText: string;
@@ -33,7 +33,7 @@ export interface Compiled {
 export interface BuildInput {
   readonly settings: SettingsDoc;
   /** The main configuration file has `owners`. */
-  readonly holdsOwnersApart: boolean;
+  readonly separatesOwners: boolean;
   /** Certificates of slices, by host. */
   readonly certificates: readonly CertificateText[];
   readonly routes: readonly RouteText[];

@@ -13,7 +13,7 @@ import { HAND_WRITTEN_OWNER } from "../../features/process/owners.ts";
 import type { Problem } from "../../settings/problem.ts";
 import { createPolicyCompiler, type PolicyCompiler } from "../../config/policies.ts";
 import { type RouteDoc, routeFields } from "../../config/route.ts";
-import { type SecretSource, secretUses } from "../../settings/secret-spellings.ts";
+import { type SecretSource, secretUses } from "../../settings/secret-forms.ts";
 import { canonicalJson } from "../../shared/canonical-json.ts";
 import { errorText } from "../../shared/errors.ts";
 import { buildCertificates, sameCertificates } from "./build-certificates.ts";
@@ -60,8 +60,8 @@ export async function buildSnapshot(
   const reusable = settings.value === last?.settings ? last : undefined;
   const compiled = new Map<string, Compiled>();
   const routes: CompiledRoute[] = [];
-  const { holdsOwnersApart } = input;
-  let unchanged = reusable?.holdsOwnersApart === holdsOwnersApart && reusable.routes.length === input.routes.length;
+  const { separatesOwners } = input;
+  let unchanged = reusable?.separatesOwners === separatesOwners && reusable.routes.length === input.routes.length;
   const policies = createPolicyCompiler();
   let turnStartedMs = pace.nowMs();
 
@@ -69,7 +69,10 @@ export async function buildSnapshot(
     const before = last?.compiled.get(text.key);
     const known = before?.text === text.text ? before : undefined;
     const isReusable =
-      reusable !== undefined && known !== undefined && known.reach === text.reach && known.route.heldTo === text.heldTo;
+      reusable !== undefined &&
+      known !== undefined &&
+      known.reach === text.reach &&
+      known.route.limitedTo === text.limitedTo;
     const kept = isReusable && sameSecrets(known.secrets, input.secrets) ? known : undefined;
     const entry = kept ?? compileOne(text, settings.value, { input, policies, known, isReusable }, into);
     if (entry !== known) unchanged = false;
@@ -86,7 +89,7 @@ export async function buildSnapshot(
   if (!last || !sameCertificates(certificates, last.certificates)) unchanged = false;
   if (problems.length > 0) return { ok: false, problems, failures };
   stale.push(...lateSecrets(input, { settings: settings.secrets, compiled, certificates }));
-  const build = { settings: settings.value, certificates, holdsOwnersApart, routes, unchanged, compiled };
+  const build = { settings: settings.value, certificates, separatesOwners, routes, unchanged, compiled };
   return { ok: true, stale, build: { ...build, settingsText: settings.text, settingsSecrets: settings.secrets } };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Records the secrets read during a compilation, to find out later whether the same reads would give the same values.
  */
-import type { SecretSource } from "../../settings/secret-spellings.ts";
+import type { SecretSource } from "../../settings/secret-forms.ts";
 import { GatewayError } from "../../shared/errors.ts";
 
 /** Reference or sealed text → value. */

@@ -1,6 +1,6 @@
 /** Secrets that a configuration needs. Separate from reading them, because the validation thread only lists them. */
 import type { FileRules } from "../../config/rules/owners.ts";
-import type { SecretUse } from "../../settings/secret-spellings.ts";
+import type { SecretUse } from "../../settings/secret-forms.ts";
 
 export interface SecretNeeds {
   /** "env:NAME", "file:/path", "vault:<mount>/<path>#<field>"; unique. */

@@ -10,7 +10,7 @@ import type { OwnersOutcome, OwnerStatus } from "../../config/load-by-owner.ts";
 import { createRouteMemory, type CheckedConfig } from "../../config/load.ts";
 import { hostCertificateFields, HOST_CERTIFICATES } from "../../features/listener/host-certificates.ts";
 import { routeFields } from "../../config/route.ts";
-import { secretUses } from "../../settings/secret-spellings.ts";
+import { secretUses } from "../../settings/secret-forms.ts";
 import { settingsFields } from "../../config/settings.ts";
 import { createPreviousSlices } from "../previous-slices.ts";
 import { parseChanges } from "./parse-changes.ts";
@@ -42,7 +42,7 @@ import { readSource } from "../../settings/source.ts";
 export interface ValidationSettings {
   readonly path: string;
   /** Keys that seal previous slices: 32 bytes each, current first. */
-  readonly keptKeys: readonly Uint8Array[];
+  readonly sealKeys: readonly Uint8Array[];
 }
 
 const CHUNK_ROUTES = 50;
@@ -53,13 +53,13 @@ const CHUNK_REMOVALS = 2_000;
  * @returns the receiver of the main thread's messages; it rejects for a bug, and must not be used after that
  */
 export function createValidation(
-  { path, keptKeys }: ValidationSettings,
+  { path, sealKeys }: ValidationSettings,
   send: (message: FromValidator) => void,
 ): (message: ToValidator) => Promise<void> {
   const handover = new Handover(send);
   /** Most changes are to a few routes of many. */
   const memory = createRouteMemory();
-  const previous = createPreviousSlices(keptKeys);
+  const previous = createPreviousSlices(sealKeys);
   let published: PublishedSources = { key: "", sources: [] };
   let refusals: Refusals = { key: 0, list: [] };
   /** Standings of the last load. */
@@ -187,8 +187,8 @@ class Handover {
       await this.#sendChunk([], removed.slice(at, at + CHUNK_REMOVALS));
     }
     let changed: RouteText[] = [];
-    for (const { key, owner, heldTo, name, text, reach } of routes) {
-      const route = { key, owner, heldTo, name, text, ...(reach && { reach }) };
+    for (const { key, owner, limitedTo, name, text, reach } of routes) {
+      const route = { key, owner, limitedTo, name, text, ...(reach && { reach }) };
       if (isSame(route, this.#handedOver.get(key))) continue;
       changed.push(route);
       if (changed.length < CHUNK_ROUTES) continue;
@@ -206,8 +206,8 @@ class Handover {
   }
 }
 
-function isSame({ text, reach, heldTo }: RouteText, before: RouteText | undefined): boolean {
-  return before !== undefined && before.reach === reach && before.heldTo === heldTo && before.text === text;
+function isSame({ text, reach, limitedTo }: RouteText, before: RouteText | undefined): boolean {
+  return before !== undefined && before.reach === reach && before.limitedTo === limitedTo && before.text === text;
 }
 
 function reportOf(

@@ -48,7 +48,7 @@ type ValidatingThread = Thread<ToValidator, FromValidator>;
 
 export interface ValidatorDeps {
   /** Keys that seal previous slices: 32 bytes each, current first. Default: random, readable by this process only. */
-  readonly keptKeys?: readonly Uint8Array[] | undefined;
+  readonly sealKeys?: readonly Uint8Array[] | undefined;
   /** Previous slices from before this process started. */
   readonly kept?: readonly SealedSlice[];
 }
@@ -78,8 +78,8 @@ export class Validator {
   readonly #turns = createTurns();
   #closed = false;
 
-  constructor(path: string, { keptKeys = [randomBytes(32)], kept = [] }: ValidatorDeps = {}) {
-    this.#settings = { path, keptKeys };
+  constructor(path: string, { sealKeys = [randomBytes(32)], kept = [] }: ValidatorDeps = {}) {
+    this.#settings = { path, sealKeys };
     this.#previous = new Map(kept.map((slice) => [slice.owner, slice]));
   }
 

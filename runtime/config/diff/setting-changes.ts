@@ -2,7 +2,7 @@
 import type { CheckedConfig } from "../load.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
-import { memberNames } from "../../settings/secret-spellings.ts";
+import { memberNames } from "../../settings/secret-forms.ts";
 import { canonicalJson } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
 

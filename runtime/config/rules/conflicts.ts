@@ -1,5 +1,5 @@
 /** Conflicts between routes. Validated by host, because a request names a host, not a scheme. */
-import { routePrecedence } from "../in-force.ts";
+import { routePrecedence } from "../active-precedence.ts";
 import { crowdedPatterns, type PatternPlace, takerOf } from "../../features/routing/pattern-conflicts.ts";
 import { below, conflict, errorAt, type UnplacedProblem, quote, type Rival } from "../../settings/problem.ts";
 import type { ReadRoute } from "../read-slice.ts";

@@ -15,7 +15,7 @@ import { findOwnerRights } from "../../features/process/owners.ts";
 import { below, warningAt, errorAt, type UnplacedProblem, quote, type ValuePath } from "../../settings/problem.ts";
 import type { ReadSlice } from "../read-slice.ts";
 import { routeFields } from "../route.ts";
-import { type SecretUse, secretUses } from "../../settings/secret-spellings.ts";
+import { type SecretUse, secretUses } from "../../settings/secret-forms.ts";
 import { settingsFields } from "../settings.ts";
 import { parseTemplate } from "../../features/headers/template.ts";
 import { isLoopbackHost } from "../../settings/values.ts";

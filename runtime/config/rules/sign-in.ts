@@ -13,7 +13,7 @@ import { hasProvider } from "../../features/sign-in/issuer-sign-in.ts";
 import { errorAt, quote, warningAt, type Report } from "../../settings/problem.ts";
 import { FIRST_PROVIDER } from "../../shared/user-id.ts";
 import type { ReadRoute } from "../read-slice.ts";
-import { hasSecret } from "../../settings/secret-spellings.ts";
+import { hasSecret } from "../../settings/secret-forms.ts";
 import { accepted, isTlsOrLoopback, parseOrigin } from "../../settings/values.ts";
 
 const PLAIN_HTTP_PROBLEM =

@@ -3,7 +3,7 @@ import { policyJsonSchema } from "../../policy/schema.ts";
 import { describe, type Field, type FieldKind } from "../../settings/field.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
-import { secretNames } from "../../settings/secret-spellings.ts";
+import { secretNames } from "../../settings/secret-forms.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 

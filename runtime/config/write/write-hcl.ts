@@ -1,5 +1,5 @@
 /** A slice as HCL: one `gateway_bundle`, formatted as `terraform fmt` would. */
-import { secretNames } from "../../settings/secret-spellings.ts";
+import { secretNames } from "../../settings/secret-forms.ts";
 import { visibleHcl } from "../../shared/json/visible-text.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { dirname } from "node:path";

@@ -1,6 +1,6 @@
 /** A slice as a TypeScript program of constructs. */
 import type { Field } from "../../settings/field.ts";
-import { memberNames, readSecretName, type SecretForm } from "../../settings/secret-spellings.ts";
+import { memberNames, readSecretName, type SecretForm } from "../../settings/secret-forms.ts";
 import { partsOf } from "../../settings/shapes.ts";
 import { parseVaultReference } from "../../settings/vault-reference.ts";
 import { isRecord, type Members } from "../../shared/is-record.ts";

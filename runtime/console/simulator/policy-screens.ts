@@ -39,7 +39,7 @@ export function createPolicyScreens(deps: PolicyScreensDeps): {
   readonly changes: ChangesDeps;
 } {
   const { store, clock, boot, bundle, config, keys, blocks, toolLocks, records, recordPublished: record } = deps;
-  const drafts = createDrafts({ store, clock, path: config, keptKeys: keys.derive("kept-slice") });
+  const drafts = createDrafts({ store, clock, path: config, sealKeys: keys.derive("kept-slice") });
   const { downstreamMtls: mtls } = boot;
   return {
     drafts,

@@ -2,7 +2,7 @@
 import type { UpstreamLimits, Upstream, UpstreamConnect, UpstreamReach } from "./compiled.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { ConnectionDoc } from "./settings.ts";
-import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
 import { canonicalJson, sha256 } from "../../shared/canonical-json.ts";
 import { accepted, parseUpstream } from "../../settings/values.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";

@@ -1,7 +1,7 @@
 /** Rules for settings of connections to upstreams. */
 import { errorAt, type Report } from "../../settings/problem.ts";
 import type { ConnectionDoc } from "./settings.ts";
-import { hasSecret } from "../../settings/secret-spellings.ts";
+import { hasSecret } from "../../settings/secret-forms.ts";
 
 /** Rules of the `tls_…` settings. */
 export function upstreamTlsRules(route: Partial<ConnectionDoc>, report: Report): void {

@@ -4,7 +4,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { HeaderRules, HostRule, ResponseHeaderRules } from "./compiled.ts";
 import { headerValueProblem } from "../../shared/http/header-syntax.ts";
 import { compileHostRegex } from "./host-regex.ts";
-import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
 import { parseStaticValue, parseTemplate } from "./template.ts";
 import { acceptedText, parseHostHeader } from "../../settings/values.ts";
 

@@ -14,7 +14,7 @@ const OPEN_TO_SETTINGS = "proxy-authentication-info";
 /** Both names of the identity header; a request may also try their form with `_`. */
 export const ASSERTION_HEADERS: ReadonlySet<string> = new Set(["x-gateway-assertion", "x-gateway-jwt-assertion"]);
 
-/** Problem if `set_request_headers` may not set this name. */
+/** Problem if `set_request_headers` must not set this name. */
 export function setRequestHeaderProblem(name: string): string | undefined {
   const lower = name.toLowerCase();
   return (
@@ -31,7 +31,7 @@ export function setRequestHeaderProblem(name: string): string | undefined {
   );
 }
 
-/** Problem if `remove_request_headers` may not name this header. */
+/** Problem if `remove_request_headers` must not name this header. */
 export function removeRequestHeaderProblem(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (lower === "content-length" || lower === "transfer-encoding") return "frames the message and cannot be removed";
@@ -39,7 +39,7 @@ export function removeRequestHeaderProblem(name: string): string | undefined {
   return isOfConnection(lower) ? undefined : commonProblem(name, lower);
 }
 
-/** Problem if a response header setting may not name this header. */
+/** Problem if a response header setting must not name this header. */
 export function responseHeaderProblem(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (lower === "content-length") return "frames the message, which only the upstream may do";

@@ -3,7 +3,7 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import { checkPair } from "./certificate.ts";
 import type { HostCertificate } from "./compiled.ts";
 import type { HostCertificateDoc } from "./host-certificates.ts";
-import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
 
 /** @throws GatewayError `config.secret`; no message contains anything of the key */
 export function compileHostCertificate(

@@ -4,7 +4,7 @@ import type { DirectGrant, McpClient, McpServer, UpstreamOAuth } from "./compile
 import { compileClientKey } from "../../settings/client-key.ts";
 import { parseExtraPath } from "./extra-paths.ts";
 import { DEFAULT_MAX_REQUEST_BYTES, type McpServerDoc } from "./settings.ts";
-import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
 import { compileRecordArguments } from "./record-arguments.ts";
 import { compileToolScopes } from "./tool-scopes.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";

@@ -5,7 +5,7 @@ import type { McpDoc, McpServerDoc } from "./settings.ts";
 import { recordArgumentsRules } from "./record-arguments.ts";
 import { toolLockRules } from "./tool-lock.ts";
 import type { UpstreamOAuthDoc } from "./upstream-oauth.ts";
-import { hasSecret } from "../../settings/secret-spellings.ts";
+import { hasSecret } from "../../settings/secret-forms.ts";
 
 /** Rules between the members of the block. */
 export function mcpRules(mcp: NonNullable<McpDoc["mcp"]>, report: Report): void {

@@ -5,7 +5,7 @@ import { textListMap } from "../../settings/types/map.ts";
 import { choice, file } from "../../settings/types/scalar.ts";
 import { withDefaults, type ShapeDoc } from "../../settings/types/registry.ts";
 import { errorAt, quote, type Report } from "../../settings/problem.ts";
-import type { SecretSource } from "../../settings/secret-spellings.ts";
+import type { SecretSource } from "../../settings/secret-forms.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { itemKey, LOCKED_KINDS, type LockedKind } from "./locked-items.ts";
 import { digestsOf, parseToolLock, type LockedTool, type ToolLockReading } from "./tool-lock-file.ts";

@@ -8,7 +8,7 @@ import type { ProcessDoc } from "./settings.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { OwnerPublishToken } from "./compiled.ts";
 import { errorAt, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
-import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
 
 /** A guessed token can publish, and so redirect every user's requests, so length matters more than typing comfort. */
 const LEAST_TOKEN_LENGTH = 20;

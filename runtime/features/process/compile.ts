@@ -6,7 +6,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { decodeSharedSecret } from "./settings.ts";
 import type { ProcessSettings } from "./compiled.ts";
 import { headerValue } from "./header-value.ts";
-import type { SecretSource } from "../../settings/secret-spellings.ts";
+import type { SecretSource } from "../../settings/secret-forms.ts";
 import { decodeBase64 } from "../../settings/values.ts";
 
 export function compileTracing(

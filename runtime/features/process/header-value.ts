@@ -1,7 +1,7 @@
 /** Header values of the gateway's own requests. */
 import { GatewayError } from "../../shared/errors.ts";
 import { headerValueProblem } from "../../shared/http/header-syntax.ts";
-import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
 
 /**
  * @param setting setting that contains the header @throws GatewayError `config.secret`, which does not quote the value

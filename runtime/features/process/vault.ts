@@ -9,7 +9,7 @@ import { type ShapeDoc, type WithDefaults, withDefaults } from "../../settings/t
 import { duration, file, text, url } from "../../settings/types/scalar.ts";
 import { secret } from "../../settings/types/secret.ts";
 import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
-import { secretNames } from "../../settings/secret-spellings.ts";
+import { secretNames } from "../../settings/secret-forms.ts";
 import { accepted, overTlsOrLoopback, parseDuration, parseOrigin } from "../../settings/values.ts";
 import { isVaultReference, parseVaultReference } from "../../settings/vault-reference.ts";
 

@@ -1,7 +1,7 @@
 /** `webhook`: destination of event notifications, and the secrets that sign them. */
 import { EVENT_TYPES, EVENTS, type EventType } from "../../audit/events.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { hasSecret, type SecretSource, secretNames, secretValues } from "../../settings/secret-spellings.ts";
+import { hasSecret, type SecretSource, secretNames, secretValues } from "../../settings/secret-forms.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { block } from "../../settings/types/block.ts";
 import { quotedProblem } from "../../settings/types/checks.ts";

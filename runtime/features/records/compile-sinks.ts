@@ -1,5 +1,5 @@
 /** Compiles `record_sinks` for the record thread. */
-import type { SecretSource } from "../../settings/secret-spellings.ts";
+import type { SecretSource } from "../../settings/secret-forms.ts";
 import { withDefaults } from "../../settings/types/registry.ts";
 import { accepted, parseDuration, parseListener } from "../../settings/values.ts";
 import { headerValue } from "../process/header-value.ts";

@@ -1,7 +1,7 @@
 /** Compiles settings of the authorization log. */
 import { createReplayWriter } from "../../audit/replay/write-facts.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
 import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
 import type { ListenerDoc } from "../listener/settings.ts";
 import { decodeSharedSecret } from "../process/settings.ts";

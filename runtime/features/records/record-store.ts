@@ -4,7 +4,7 @@ import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { count, duration } from "../../settings/types/scalar.ts";
 import { secret } from "../../settings/types/secret.ts";
 import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
-import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
 import { accepted, parseDuration } from "../../settings/values.ts";
 import type { RecordStoreSettings } from "./compiled.ts";
 

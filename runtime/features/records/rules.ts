@@ -1,6 +1,6 @@
 /** Rules for settings of the authorization log. */
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
-import { type SecretName, secretNames } from "../../settings/secret-spellings.ts";
+import { type SecretName, secretNames } from "../../settings/secret-forms.ts";
 import { decodeSharedSecret } from "../process/settings.ts";
 
 /** A signing key generated at each start would prove nothing later. */

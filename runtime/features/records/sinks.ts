@@ -1,6 +1,6 @@
 /** `record_sinks`: services that receive every record, and storage for their outages. */
 import { isHeaderName } from "../../shared/http/header-syntax.ts";
-import { hasSecret } from "../../settings/secret-spellings.ts";
+import { hasSecret } from "../../settings/secret-forms.ts";
 import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
 import { labelled } from "../../settings/types/block.ts";
 import { readable } from "../../settings/types/checks.ts";

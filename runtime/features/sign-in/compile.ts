@@ -6,7 +6,7 @@ import { providerShape, type SignInEntries } from "./issuer-sign-in.ts";
 import { entraShape, type SignInDoc, signInShape } from "./settings.ts";
 import type { EntraSettings, IdpSettings } from "./compiled.ts";
 import { accepted, parseOrigin } from "../../settings/values.ts";
-import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
 
 export function compileIdp(doc: SignInDoc, secrets: SecretSource): IdpSettings | undefined {
   if (doc.idp_provider_url === undefined || doc.idp_client_id === undefined) return undefined;

@@ -6,7 +6,7 @@ import { labelled } from "../../settings/types/block.ts";
 import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
 import { choice, count, text } from "../../settings/types/scalar.ts";
 import { secret } from "../../settings/types/secret.ts";
-import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { FIRST_PROVIDER, isIssuerName } from "../../shared/user-id.ts";
 import type { TrustedIssuer } from "./trusted-issuers.ts";

@@ -1,5 +1,5 @@
 /** Rules for settings of sign-in. */
-import { hasSecret } from "../../settings/secret-spellings.ts";
+import { hasSecret } from "../../settings/secret-forms.ts";
 import type { SignInDoc } from "./settings.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 

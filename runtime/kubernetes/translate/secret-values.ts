@@ -3,7 +3,7 @@
  * its history contain only ciphertext.
  */
 import { quote } from "../../settings/problem.ts";
-import { secretNames } from "../../settings/secret-spellings.ts";
+import { secretNames } from "../../settings/secret-forms.ts";
 import { decodeBase64 } from "../../settings/values.ts";
 import type { AnnotationReading } from "./annotations/annotations.ts";
 import { setAt } from "./annotations/annotations.ts";

@@ -1,7 +1,7 @@
 /** Generated parts of runtime/terraform/README.md and of the page of arguments, from the provider's schema. */
 import { readFileSync } from "node:fs";
 
-import { readSecretName, secretOfAttribute } from "../../settings/secret-spellings.ts";
+import { readSecretName, secretOfAttribute } from "../../settings/secret-forms.ts";
 import {
   anchor,
   providerSchema,

@@ -1,5 +1,5 @@
 /** Secrets in their three forms. */
-import { type SecretName, secretNames } from "../secret-spellings.ts";
+import { type SecretName, secretNames } from "../secret-forms.ts";
 import { oneOrMany } from "./list.ts";
 import { str, checked } from "./scalar.ts";
 import * as z from "zod";
@@ -9,7 +9,7 @@ import { type About, type RegistryEntry, registry, rest } from "./registry.ts";
 type SecretText<Many> = Many extends true ? z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]> : z.ZodString;
 
 /**
- * A secret in its three forms, of which a document may have one (validated in secret-spellings.ts). Spread into a
+ * A secret in its three forms, of which a document may have one (validated in secret-forms.ts). Spread into a
  * shape: `{ ...secret("client_secret", { … }) }`.
  */
 export function secret<const N extends string, const A extends About & { readonly many?: true }>(

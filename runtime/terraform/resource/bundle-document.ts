@@ -2,7 +2,7 @@
 import { isRecord } from "../../shared/is-record.ts";
 import type { Field } from "../../settings/field.ts";
 import type { ValuePath } from "../../settings/problem.ts";
-import { memberNames } from "../../settings/secret-spellings.ts";
+import { memberNames } from "../../settings/secret-forms.ts";
 import { shapeOf } from "../../settings/shapes.ts";
 import { routeFields } from "../../config/route.ts";
 import type { AttributePath, PathStep } from "../protocol/diagnostics.ts";

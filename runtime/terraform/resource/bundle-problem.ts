@@ -1,7 +1,7 @@
 /** Errors of a bundle, and the location that Terraform shows for one. */
 import type { Field } from "../../settings/field.ts";
 import { routeFields } from "../../config/route.ts";
-import { secretAttributeNames } from "../../settings/secret-spellings.ts";
+import { secretAttributeNames } from "../../settings/secret-forms.ts";
 import { type AttributePath, type Diagnostic, pathText } from "../protocol/diagnostics.ts";
 import { bundleFields, ROUTE_BLOCK, ROUTES_ATTRIBUTE } from "../schema/schema.ts";
 

@@ -1,6 +1,6 @@
 /** Rules of `gateway_bundle` that are Terraform's and not the gateway's: write-only secrets and the publishing target. */
 import { DEFAULT_OWNER, HAND_WRITTEN_OWNER } from "../../features/process/owners.ts";
-import { secretAttributeNames } from "../../settings/secret-spellings.ts";
+import { secretAttributeNames } from "../../settings/secret-forms.ts";
 import { bundleProblem } from "./bundle-problem.ts";
 import { bundleSecrets, routeSecrets, secretPlaces, type SecretPlace } from "./bundle-values.ts";
 import type { AttributePath, Diagnostic } from "../protocol/diagnostics.ts";

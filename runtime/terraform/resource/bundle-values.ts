@@ -3,7 +3,7 @@
  * everything else stays exactly as configured (Terraform rejects a provider that changes it).
  */
 import type { Field } from "../../settings/field.ts";
-import { secretAttributeNames } from "../../settings/secret-spellings.ts";
+import { secretAttributeNames } from "../../settings/secret-forms.ts";
 import { mapParts, partsOf, type PartKey } from "../../settings/shapes.ts";
 import type { AttributePath } from "../protocol/diagnostics.ts";
 import { samePolicyText } from "../schema/policy-text.ts";

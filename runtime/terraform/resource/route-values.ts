@@ -8,7 +8,7 @@
 import type { Field, FieldKind } from "../../settings/field.ts";
 import { type Shape, shapeOf } from "../../settings/shapes.ts";
 import { isGroup } from "../../settings/groups.ts";
-import { attributeNames, secretNames } from "../../settings/secret-spellings.ts";
+import { attributeNames, secretNames } from "../../settings/secret-forms.ts";
 import { unknownMember } from "../../settings/types/registry.ts";
 import type { AttributePath } from "../protocol/diagnostics.ts";
 import { isList, isMap, Unknown, UNKNOWN, type Value, type ValueMap } from "../protocol/value.ts";

@@ -39,7 +39,7 @@ export function checkSealKey(text: string): { readonly ok: true } | SealKeyProbl
  * @param owner whose slices may contain the seal. It is in the protected header, which the seal authenticates: a copy of the
  * seal in another owner's slice, made to have the secret sent elsewhere, is rejected
  * @throws GatewayError `terraform.seal`; the secret is not quoted
- * @see settings/secret-spellings.ts, which validates it
+ * @see settings/secret-forms.ts, which validates it
  */
 export async function sealSecret(keyText: string, secret: string, owner?: string): Promise<string> {
   // Loaded when needed: most runs of the provider seal nothing, and start time matters in every run.

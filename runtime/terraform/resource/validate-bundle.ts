@@ -8,7 +8,7 @@
 import type { Field } from "../../settings/field.ts";
 import { findProblems, type Problem } from "../../config/load.ts";
 import { formatPath, type ValuePath } from "../../settings/problem.ts";
-import { readSecretName } from "../../settings/secret-spellings.ts";
+import { readSecretName } from "../../settings/secret-forms.ts";
 import type { RouteMemory } from "../../config/read-route.ts";
 import { attributePath, renderSlice } from "./bundle-document.ts";
 import { NOWHERE, placeToPointAt, sentence } from "./bundle-problem.ts";

@@ -7,7 +7,7 @@
 import { isRecord } from "../../shared/is-record.ts";
 import type { Field } from "../../settings/field.ts";
 import { formatPath, type ValuePath } from "../../settings/problem.ts";
-import { attributeNames, memberNames, secretAttributeNames } from "../../settings/secret-spellings.ts";
+import { attributeNames, memberNames, secretAttributeNames } from "../../settings/secret-forms.ts";
 import { type GroupField, isAbsent, isGroup } from "../../settings/groups.ts";
 import { mapParts, shapeOf } from "../../settings/shapes.ts";
 import { policyText, readPolicy } from "./policy-text.ts";

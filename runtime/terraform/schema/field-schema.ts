@@ -1,7 +1,7 @@
 /** Fields as Terraform attributes and blocks: the only place that names each kind of setting in a schema. */
 import { describe, type Field } from "../../settings/field.ts";
 import { isGroup } from "../../settings/groups.ts";
-import { secretAttributeNames } from "../../settings/secret-spellings.ts";
+import { secretAttributeNames } from "../../settings/secret-forms.ts";
 import type { SchemaAttribute, SchemaBlock, SchemaNested } from "./schema-model.ts";
 import type { ValueType } from "../protocol/value.ts";
 

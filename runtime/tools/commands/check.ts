@@ -23,7 +23,7 @@ import { hostCertificateFields } from "../../features/listener/host-certificates
 import { type CheckedConfig, loadSlices, type Problem, type SliceSource } from "../../config/load.ts";
 import { routeFields } from "../../config/route.ts";
 import { quote } from "../../settings/problem.ts";
-import { secretUses } from "../../settings/secret-spellings.ts";
+import { secretUses } from "../../settings/secret-forms.ts";
 import { settingsFields } from "../../config/settings.ts";
 import { errorText } from "../../shared/errors.ts";
 import { loadCertificates } from "../../http/listener/certificates.ts";
@@ -180,8 +180,8 @@ async function secretProblems(
     ...routes.flatMap(({ doc }) => secretUses(routeFields, doc)),
   ];
   const secrets = await readSecrets({ ...secretNeeds(uses), files }, from);
-  const holdsOwnersApart = boot.owners !== undefined;
-  const input = { settings, certificates, holdsOwnersApart, routes, secrets, fileOf };
+  const separatesOwners = boot.owners !== undefined;
+  const input = { settings, certificates, separatesOwners, routes, secrets, fileOf };
   const outcome = await buildSnapshot(input, undefined);
   return outcome.ok ? [] : outcome.problems;
 }

@@ -41,7 +41,7 @@ async function withPublisher<T>(config: string, use: (publisher: Publisher) => P
     throw new GatewayError("rollback.memory", `${message}; send POST /config/rollback to its admin address`);
   }
   const store = await openRecords(settings.storageUrl, { clock: systemClock, log: silentLog() });
-  const validator = new Validator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") });
+  const validator = new Validator(config, { sealKeys: createKeys(settings.sharedSecrets).derive("kept-slice") });
   const previousSlices = createPreviousSliceStore({ store });
   try {
     const validate = createCandidateValidation(

@@ -1,7 +1,7 @@
 /** The members of the main configuration file: process settings, dynamic settings, and the rights of publishers. */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { routeFields } from "../../config/route.ts";
-import { secretUses } from "../../settings/secret-spellings.ts";
+import { secretUses } from "../../settings/secret-forms.ts";
 import { parseTemplate } from "../../features/headers/template.ts";
 import { isLoopbackHost, parseUpstream } from "../../settings/values.ts";
 import type { Converted } from "./note.ts";

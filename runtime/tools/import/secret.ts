@@ -1,4 +1,4 @@
-import { secretNames } from "../../settings/secret-spellings.ts";
+import { secretNames } from "../../settings/secret-forms.ts";
 import type { ImportReport } from "./note.ts";
 
 /** In Pomerium, an empty value is the same as an absent one. */

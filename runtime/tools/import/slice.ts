@@ -9,7 +9,7 @@ import { loadSlices } from "../../config/load.ts";
 import { isOwner } from "../../features/process/owners.ts";
 import { formatPath } from "../../settings/problem.ts";
 import { routeFields } from "../../config/route.ts";
-import { type SecretUse, secretUses } from "../../settings/secret-spellings.ts";
+import { type SecretUse, secretUses } from "../../settings/secret-forms.ts";
 import { settingsFields } from "../../config/settings.ts";
 import type { Note, ImportReport, Converted } from "./note.ts";
 import { secretVariable } from "./secret.ts";

@@ -5,7 +5,7 @@ import { vaultOf } from "../../bundle/boot.ts";
 import { secretNeeds } from "../../bundle/build/secret-needs.ts";
 import { readSecrets } from "../../bundle/secrets.ts";
 import { decodeRecordKey, recordKey } from "../../features/records/compile.ts";
-import { secretUses } from "../../settings/secret-spellings.ts";
+import { secretUses } from "../../settings/secret-forms.ts";
 import { settingsFields } from "../../config/settings.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { progressOn } from "./progress.ts";

@@ -14,7 +14,7 @@ function inputOf(policies: readonly string[]): BuildInput {
   const { settings, routes: checked } = checkedFrom(["routes:", ...routes].join("\n"));
   const texts = checked.map(({ key, owner, name, text }) => ({ key, owner, name, text }));
   const secrets = secretsFrom({});
-  return { settings, holdsOwnersApart: false, certificates: [], routes: texts, secrets, fileOf: () => "test.yaml" };
+  return { settings, separatesOwners: false, certificates: [], routes: texts, secrets, fileOf: () => "test.yaml" };
 }
 
 async function build(input: BuildInput, pace?: BuildPace): Promise<Build> {

@@ -1,12 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { routeFields } from "../../../runtime/config/route.ts";
-import {
-  secretRules,
-  secretUses,
-  secretValues,
-  type SecretSource,
-} from "../../../runtime/settings/secret-spellings.ts";
+import { secretRules, secretUses, secretValues, type SecretSource } from "../../../runtime/settings/secret-forms.ts";
 import { settingsFields } from "../../../runtime/config/settings.ts";
 import type { UnplacedProblem } from "../../../runtime/settings/problem.ts";
 

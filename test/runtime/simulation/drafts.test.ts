@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }));
 
 const answer = (...of: Parameters<ReturnType<typeof createAnswerTask>>): Promise<TaskAnswer> =>
-  createAnswerTask({ path: directory, keptKeys: [Buffer.alloc(32)] })(...of);
+  createAnswerTask({ path: directory, sealKeys: [Buffer.alloc(32)] })(...of);
 
 async function compared(draft: Draft, scope?: Scope, ground = GROUND): Promise<ReportedDraft> {
   const answered = await answer({ kind: "compare-draft", draft, people: [], scope }, ground);
@@ -184,7 +184,7 @@ describe("a draft of a slice", () => {
     ]);
     const boot = { file: "gateway.yaml", text: "runtime_flags: { mcp: true }\n", boot: true };
     await writeFile(join(directory, "shared.yaml"), boot.text);
-    const answerShared = createAnswerTask({ path: join(directory, "shared.yaml"), keptKeys: [Buffer.alloc(32)] });
+    const answerShared = createAnswerTask({ path: join(directory, "shared.yaml"), sealKeys: [Buffer.alloc(32)] });
     const draft: Draft = {
       kind: "slice",
       owner: "team-a",
@@ -282,10 +282,10 @@ describe("questions and exports", () => {
 
 describe("createDraftThread()", () => {
   test("answers, ends questions over the limits, and answers the next", async () => {
-    const thread = createDraftThread({ path: directory, keptKeys: [Buffer.alloc(32)], readBase: async () => GROUND });
+    const thread = createDraftThread({ path: directory, sealKeys: [Buffer.alloc(32)], readBase: async () => GROUND });
     const hurried = createDraftThread({
       path: directory,
-      keptKeys: [Buffer.alloc(32)],
+      sealKeys: [Buffer.alloc(32)],
       readBase: async () => GROUND,
       timeoutMs: 1,
     });
@@ -309,7 +309,7 @@ describe("createDraftThread()", () => {
 });
 
 test("createDraftThread() answers one owner between the drafts of another", async () => {
-  const thread = createDraftThread({ path: directory, keptKeys: [Buffer.alloc(32)], readBase: async () => GROUND });
+  const thread = createDraftThread({ path: directory, sealKeys: [Buffer.alloc(32)], readBase: async () => GROUND });
   const order: string[] = [];
   const ask = async (route: string): Promise<void> => {
     await thread.ask({ kind: "read-policy", route });

@@ -9,7 +9,7 @@
 import type { AnnotationField } from "../../../config/surfaces/annotations.ts";
 import type { Field, FieldKind } from "../../../settings/field.ts";
 import { describe, quote } from "../../../settings/problem.ts";
-import { secretUses } from "../../../settings/secret-spellings.ts";
+import { secretUses } from "../../../settings/secret-forms.ts";
 import { readSource } from "../../../settings/source.ts";
 
 export type AnnotationValue =

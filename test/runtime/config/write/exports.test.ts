@@ -20,7 +20,7 @@ import { settingsFields } from "../../../../runtime/config/settings.ts";
 import { exportDraft, type ExportFormat } from "../../../../runtime/simulation/export-draft.ts";
 import type { Field } from "../../../../runtime/settings/field.ts";
 import { nestFields } from "../../../../runtime/settings/groups.ts";
-import { memberNames, secretUses } from "../../../../runtime/settings/secret-spellings.ts";
+import { memberNames, secretUses } from "../../../../runtime/settings/secret-forms.ts";
 import { shapeOf } from "../../../../runtime/settings/shapes.ts";
 import { readSource } from "../../../../runtime/settings/source.ts";
 import { isRecord } from "../../../../runtime/shared/is-record.ts";
