@@ -17,7 +17,7 @@ export async function showChanges({ steps, stage, alice, bob, agents }: Scene): 
       steps.match(await ask("500"), /Requires approval/);
       steps.match(await ask('1,"amount":1'), /twice/);
       const denied = await ask("501");
-      steps.match(denied, /Denied[^]*mcp_tool_argument/);
+      steps.match(denied, /Denied[^]*amount 501 is above 500/);
       await bob.look("simulator");
       return /Denied.*/.exec(denied)?.[0] ?? "";
     },

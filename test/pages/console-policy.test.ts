@@ -147,7 +147,7 @@ const textOf = ({ text }: Page): string =>
     .replaceAll(/\s+/g, " ");
 /** Of each card with an answer. */
 const verdicts = (page: Page): string[] =>
-  [...page.text.matchAll(/<p><span class="badge \w+">([^<]*)<\/span>/g)].map(([, verdict = ""]) => verdict);
+  [...page.text.matchAll(/<p class="verdict-title">([^<]*)<\/p>/g)].map(([, verdict = ""]) => verdict);
 
 /** The same numbers in each run. */
 function random(seed: number): (below: number) => number {
@@ -238,7 +238,7 @@ describe("questions", () => {
   test("by email, for a hypothetical user, with everything that acts in addition to the policy", async () => {
     const wiki = await ask(ALICE, { address: `${origin}/wiki/open/page`, groups: "engineering", method: "POST" });
     expect(verdicts(wiki)).toEqual(["Allowed"]);
-    expect(textOf(wiki)).toContain('true http_path {"starts_with":"/wiki/open"} , is "/wiki/open/page"');
+    expect(textOf(wiki)).toContain('True: the path starts with "/wiki/open" (actual: "/wiki/open/page" )');
     expect(wiki.text).not.toContain("c2VjcmV0");
     const pay = await ask(ALICE, {
       route: "team-a/orders",
@@ -249,6 +249,39 @@ describe("questions", () => {
     });
     expect(textOf(pay)).toContain("calls: 1000 in 60 s for each user");
     expect(verdicts(await ask(ALICE, { address: `${origin}/wiki/open`, who: "anonymous" }))).toEqual(["Denied"]);
+  });
+
+  test("are loaded from a decision by its request ID, and compared with a draft", async () => {
+    const { tokens } = await signInClient({ resource: `${origin}/team-a/mcp`, user: BOB });
+    const headers = { authorization: `Bearer ${tokens.access_token}`, accept: "application/json, text/event-stream" };
+    const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"loaded","arguments":{}}}';
+    await fetch(`${origin}/team-a/mcp`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body,
+    });
+    let request = "";
+    await expect
+      .poll(async () => {
+        const file = await (await as(ALICE)).open(`${pages}/decisions/decisions.ndjson?tool=loaded`);
+        const [line = ""] = file.text.split("\n");
+        request = line === "" ? "" : String((JSON.parse(line) as Record<string, unknown>)["request-id"]);
+        return request;
+      })
+      .not.toBe("");
+    const loaded = await ask(ALICE, { load: request });
+    expect(Object.fromEntries(new URL(loaded.url).searchParams)).toMatchObject({
+      route: "team-a/orders",
+      who: "known",
+      person: "u-bob",
+      message: "tool",
+      name: "loaded",
+    });
+    expect(verdicts(loaded)).toEqual(["Allowed"]);
+    expect(loaded.text).toMatch(/<datalist id="simulator-tools">[^]*"delete_|<option value="merge">/);
+    // An owner's viewer asks about a hypothetical user.
+    expect(new URL((await ask(BOB, { load: request })).url).searchParams.get("who")).toBe(null);
+    expect(textOf(await ask(ALICE, { load: "none" }))).toContain("No decision with this request ID");
   });
 
   test.each([

@@ -11,6 +11,7 @@ import { addressOfId } from "../addresses.ts";
 import { metWords, ruleViews } from "./rule-views.ts";
 import type { ConsoleRequest, ScreenPage } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
+import { questionOf } from "../simulator/load-decision.ts";
 import { reasonText, ruleText } from "./reasons.ts";
 import { DECISIONS_PATH, fieldText, mayRead, ownerOf, textOf, visibleFields, whatOf } from "./show-record.ts";
 import { digestedArguments, type Traced, type TraceDeps, traceRecord } from "./trace.ts";
@@ -156,23 +157,8 @@ function linksOf(record: KeptRecord, seesUsers: boolean): DecisionParts["links"]
     );
     return `${path}?${new URLSearchParams(set).toString()}`;
   };
-  const method = textOf(record, "mcp-method");
-  const message = tool !== undefined ? "tool" : method !== undefined && method !== "" ? "method" : "http";
-  const question = {
-    route,
-    ...(userId === undefined
-      ? { who: "anonymous" }
-      : seesUsers
-        ? { who: "known", person: userId }
-        : { who: "imagined", user: userId, email }),
-    message,
-    method: message === "method" ? method : message === "http" ? textOf(record, "method") : undefined,
-    path: message === "http" ? textOf(record, "path") : undefined,
-    name: tool,
-    ip: textOf(record, "ip"),
-  };
   return [
-    { href: to(SIMULATOR_PATH, question), text: "Simulate" },
+    { href: to(SIMULATOR_PATH, { ...questionOf(record, seesUsers) }), text: "Simulate" },
     {
       href: to(DECISIONS_PATH, { route, tool, user: email || userId }),
       text: tool === undefined ? "Similar requests" : "Similar calls",

@@ -1,5 +1,6 @@
 /** What the simulator's pages stand on. */
 import type { KnownPeople } from "../../identity/users/known-people.ts";
+import type { RecordReader } from "../../record-store/record-reader.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Drafts } from "../../simulation/drafts.ts";
 import type { ConsoleRequest } from "../screen.ts";
@@ -9,6 +10,8 @@ import type { InForceDeps } from "./ask-in-force.ts";
 export interface SimulatorDeps extends InForceDeps {
   readonly drafts: Drafts;
   readonly people: KnownPeople;
+  /** Absent: no records are stored. */
+  readonly records?: Pick<RecordReader, "find"> | undefined;
   /** Where an owner's slice comes from, in words. @throws GatewayError `store.unavailable` */
   readonly sliceOrigin: (owner: string) => Promise<string>;
 }

@@ -46,6 +46,7 @@ export function createPolicyScreens(deps: PolicyScreensDeps): {
     simulator: {
       drafts,
       people: createKnownPeople(store),
+      records,
       blocks,
       toolLocks,
       demandsCertificate: mtls !== undefined && mtls.enforcement !== "policy",

@@ -4,6 +4,9 @@
  * Untrusted input: addresses, forms, drafts, which any viewer writes. Promises: nothing is in force by it, and no slice
  * changes; a viewer of one owner asks about that owner's routes, and about nobody whom the store knows.
  */
+import { redirect } from "../../http/respond.ts";
+import type { StringMatch } from "../../policy/match.ts";
+import type { ArgumentMatch } from "../../policy/mcp/argument-match.ts";
 import { draftFormBody, draftListBody } from "../../pages/console/policy/draft.ts";
 import { simulatorBody, type SimulatorFields } from "../../pages/console/policy/simulator.ts";
 import type { VerdictView } from "../../pages/console/policy/verdict.ts";
@@ -17,7 +20,8 @@ import { attempt, DRAFTS_PATH, mayNamePeople, SIMULATOR_PATH, type SimulatorDeps
 import { draftTitle, draftView } from "./draft-view.ts";
 import { respondExport } from "./export.ts";
 import { findRouteOf } from "./find-route.ts";
-import { isAsked, readAsked, readFields } from "./read-fields.ts";
+import { loadDecision } from "./load-decision.ts";
+import { addressOf, isAsked, readAsked, readFields } from "./read-fields.ts";
 import { inForceView, verdictView } from "./verdict-view.ts";
 
 /** To choose from; more are found by typing. */
@@ -35,7 +39,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
     return draft && visit.rights.may("viewer", draft.owner) ? draft : undefined;
   };
 
-  const simulator = async (visit: ConsoleRequest, given: Form): Promise<ScreenPage> => {
+  const simulator = async (visit: ConsoleRequest, given: Form, problem?: string): Promise<ScreenPage> => {
     const fields = readFields(given);
     const draft = await findDraft(visit, given.get("draft"));
     const answer = isAsked(fields) ? await answerTo(deps, visit, fields, draft) : { verdicts: [] };
@@ -43,7 +47,11 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
       path: SIMULATOR_PATH,
       fields,
       routes: visibleRoutes(visit),
+      users: await knownUsers(deps, visit),
+      tools: toolsOf(visit, fields.route),
       mayNamePeople: mayNamePeople(visit),
+      hasRecords: deps.records !== undefined,
+      drafts: (await ownDrafts(deps, visit)).map(({ id, title }) => ({ id, title })),
       draft: draft && { id: draft.id, href: `${DRAFTS_PATH}/${draft.id}`, title: draftTitle(draft) },
       csrfToken: visit.csrf("ask"),
       links: [
@@ -51,6 +59,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
         [DRAFTS_PATH, "Your drafts"],
       ],
       ...answer,
+      ...(problem !== undefined && { problem }),
     });
     return { title: "Simulator", body };
   };
@@ -84,7 +93,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
     async show(visit) {
       const [place, id, ...more] = visit.path;
       if (more.length > 0) return undefined;
-      if (place === undefined) return simulator(visit, visit.query);
+      if (place === undefined) return simulator(visit, visit.query, visit.query.has("load") ? NOT_LOADED : undefined);
       if (place === "draft" && id === undefined) return draftForm(visit);
       if (place !== "drafts") return undefined;
       if (id === undefined)
@@ -94,6 +103,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
     },
     async respond(visit) {
       const [place, id, last, ...more] = visit.path;
+      if (place === undefined && visit.query.has("load")) return load(deps, visit);
       if (place !== "drafts" || last !== "export" || more.length > 0) return false;
       const draft = await findDraft(visit, id);
       return draft !== undefined && respondExport(deps, visit, draft);
@@ -146,6 +156,17 @@ function draftAction({ drafts }: SimulatorDeps): ScreenAction {
       return { told: "Draft saved for 24 hours. It does not affect traffic.", to: `${DRAFTS_PATH}/${id}` };
     },
   };
+}
+
+const NOT_LOADED = "No decision with this request ID, or it is not visible to your role.";
+
+/** The address of the question becomes that of its fields, which can be shared. @returns false: there is no such decision */
+async function load({ records }: SimulatorDeps, visit: ConsoleRequest): Promise<boolean> {
+  const id = visit.query.get("load")?.trim() ?? "";
+  const loaded = records && id !== "" ? await attempt(() => loadDecision(records, visit, id)) : undefined;
+  if (loaded === undefined || typeof loaded === "string") return false;
+  redirect(visit.exchange, 303, addressOf(SIMULATOR_PATH, loaded));
+  return true;
 }
 
 interface Answer {
@@ -221,11 +242,34 @@ async function ownDrafts({ drafts }: SimulatorDeps, { principal, rights }: Conso
   return own
     .filter(({ owner }) => rights.may("viewer", owner))
     .map((draft) => ({
+      id: draft.id,
       href: `${DRAFTS_PATH}/${draft.id}`,
       title: draftTitle(draft),
       atMs: draft.at * 1000,
       untilMs: draft.expiresAt * 1000,
     }));
+}
+
+const MAX_USERS = 100;
+
+/** Suggestions only: without the store there are none. */
+async function knownUsers({ people }: SimulatorDeps, visit: ConsoleRequest): Promise<readonly string[]> {
+  if (!mayNamePeople(visit)) return [];
+  const found = await attempt(() => people.list(MAX_USERS, visit.snapshot.settings));
+  return typeof found === "string" ? [] : found.map(({ id, email }) => email || id);
+}
+
+/** Names of tools in the policy of the route. */
+function toolsOf({ snapshot, rights }: ConsoleRequest, key: string): readonly string[] {
+  const route = findRouteOf(snapshot, { key });
+  if (!route || !rights.may("viewer", route.owner)) return [];
+  const leaves = [...route.policy.deny, ...route.policy.approve, ...route.policy.allow].flatMap((rule) => rule.leaves);
+  const names = leaves.flatMap(({ criterion: { name }, data }) => {
+    const match = name === "mcp_tool" ? data : name === "mcp_tool_argument" ? (data as ArgumentMatch).tool : {};
+    const { is, in: some = [] } = match as StringMatch;
+    return [...(is === undefined ? [] : [is]), ...some];
+  });
+  return [...new Set(names)].slice(0, MAX_ROUTES);
 }
 
 function visibleRoutes({ snapshot, rights }: ConsoleRequest): readonly string[] {

@@ -1,20 +1,19 @@
-/** What was explained, as the page shows it. */
-import { formatExplanation, OPERATOR_TEXTS, type Explanation } from "../../policy/explain.ts";
-import type { RuleView, TraceView, VerdictView } from "../../pages/console/policy/verdict.ts";
+/** An explanation as the page shows it. */
+import { formatExplanation, type Explanation, type RuleTrace } from "../../policy/explain.ts";
+import type { TraceView, VerdictView } from "../../pages/console/policy/verdict.ts";
 import type { Explained, ExplainedVerdict } from "../../simulation/explain/explain-request.ts";
 import { candidateText, explainedText } from "../../simulation/explain/explain-request.ts";
+import { metWords, ruleViews } from "../decisions/rule-views.ts";
 import { showUntrusted, showUntrustedLines } from "../show-untrusted.ts";
 import type { AskedInForce } from "./ask-in-force.ts";
 
-/** A trace of everything that a long policy has is no longer read by anybody. */
-const MAX_RULES = 100;
-const MAX_CRITERIA = 100;
 const MAX_TEXT = 20_000;
+const MAX_WHY = 600;
 
 const VERDICTS: Readonly<Record<ExplainedVerdict, VerdictView["verdict"]>> = {
-  allowed: { tone: "good", text: "Allowed" },
-  approval: { tone: "warn", text: "Requires approval" },
-  denied: { tone: "bad", text: "Denied" },
+  allowed: { tone: "good", icon: "allowed", text: "Allowed" },
+  approval: { tone: "warn", icon: "clock", text: "Requires approval" },
+  denied: { tone: "bad", icon: "blocks", text: "Denied" },
 };
 
 export function inForceView({ question, explained, deniedBy, besides }: AskedInForce, digest: string): VerdictView {
@@ -22,15 +21,17 @@ export function inForceView({ question, explained, deniedBy, besides }: AskedInF
   const own = besides.map(([what, text]) => [what, showUntrusted(text, 1_000)] as const);
   if (deniedBy === undefined) return { ...view, digest, besides: own };
   const text = deniedBy === "block" ? "Denied by a block" : "Denied by the tool lock";
-  return { ...view, digest, besides: own, verdict: { tone: "bad", text } };
+  return { ...view, digest, besides: own, why: undefined, verdict: { ...VERDICTS.denied, text } };
 }
 
 export function verdictView(title: string, question: string, explained: Explained): VerdictView {
   const { verdict, explanation, candidates, notes } = explained;
+  const deciding = decidingOf(explanation);
   return {
     title,
     verdict: VERDICTS[verdict],
     question: showUntrusted(question, 500),
+    why: deciding && whyText(explanation, deciding),
     reasons: reasonsOf(explanation),
     trace: traceView(explanation, explainedText(question, { ...explained, candidates: [] })),
     candidates: candidates.map((each) => ({
@@ -43,23 +44,28 @@ export function verdictView(title: string, question: string, explained: Explaine
   };
 }
 
+/** @returns undefined: no allow rule matches. A deny rule that is unknown denies what an allow rule matches. */
+function decidingOf({ decision, rules }: Explanation): RuleTrace | undefined {
+  const first = (action: RuleTrace["action"], outcome: RuleTrace["outcome"]): RuleTrace | undefined =>
+    rules.find((rule) => rule.action === action && rule.outcome === outcome);
+  if (decision.denied) return first("deny", "true");
+  if (decision.allowed) return first("allow", "true");
+  if (decision.approval) return first("approve", "true") ?? first("approve", "unknown");
+  return first("allow", "true") && first("deny", "unknown");
+}
+
+function whyText({ rules }: Explanation, deciding: RuleTrace): string {
+  const { outcome, criteria } = deciding;
+  const met = criteria.filter((each) => each.outcome === outcome).map(metWords);
+  const words = met.length === 0 ? "" : `: ${met.join(", and ")}${outcome === "unknown" ? " (unknown)" : ""}`;
+  return showUntrusted(`Rule ${rules.indexOf(deciding) + 1}${words}`, MAX_WHY);
+}
+
 function reasonsOf({ decision }: Explanation): string {
   return (decision.allowed ? decision.allowWhyTrue : decision.allowWhyFalse).join(", ");
 }
 
-function traceView({ rules }: Explanation, text: string): TraceView {
-  return { rules: rules.slice(0, MAX_RULES).map(ruleView), text: showUntrustedLines(text, MAX_TEXT) };
-}
-
-function ruleView({ action, operator, outcome, criteria }: Explanation["rules"][number]): RuleView {
-  return {
-    title: `${action}, ${OPERATOR_TEXTS[operator]}`,
-    outcome,
-    criteria: criteria.slice(0, MAX_CRITERIA).map(({ criterion, wanted, actual, outcome: found, reasons }) => ({
-      outcome: found,
-      asked: showUntrusted(`${criterion} ${JSON.stringify(wanted)}`, 500),
-      actual: showUntrusted(actual, 500),
-      reasons: reasons.join(", "),
-    })),
-  };
+function traceView(explanation: Explanation, text: string): TraceView {
+  const rules = ruleViews(explanation.rules, { deciding: decidingOf(explanation), seesUsers: true });
+  return { rules, text: showUntrustedLines(text, MAX_TEXT) };
 }

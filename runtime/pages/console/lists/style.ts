@@ -38,6 +38,13 @@ details.pop form > p { margin: 0 0 var(--s2); } details.pop ul { display: flex; 
 .rule.decides { border-color: var(--bad); box-shadow: 0 0 0 1px var(--bad); } .rule.decides > summary { margin-bottom: .3rem; border-radius: var(--r1) var(--r1) 0 0; background: var(--bad-soft); color: var(--text); font-weight: 600; }
 .rule.decides.good { border-color: var(--good); box-shadow: 0 0 0 1px var(--good); } .rule.decides.good > summary { background: var(--good-soft); } .rule.decides.warn { border-color: var(--warn); box-shadow: 0 0 0 1px var(--warn); } .rule.decides.warn > summary { background: var(--warn-soft); }
 .given { display: grid; grid-template-columns: minmax(4rem, max-content) minmax(0, 1fr); gap: .2rem var(--s3); margin: 0 0 var(--s4); padding: .6rem .75rem; border: 1px solid var(--line); border-radius: var(--r1); background: var(--sunk); font-family: var(--mono); font-size: var(--t-s); } .given dt { color: var(--text); overflow-wrap: anywhere; } .given dd { white-space: pre-wrap; }
+.two { display: grid; gap: var(--s4); grid-template-columns: minmax(20rem, 5fr) minmax(0, 7fr); align-items: start; }
+.seg { position: relative; display: inline-flex; flex-wrap: wrap; max-width: 100%; padding: .15rem; border-radius: .5rem; background: var(--sunk); box-shadow: inset 0 0 0 1px var(--line); } .seg input { position: absolute; opacity: 0; } .seg label { display: inline-flex; align-items: center; min-height: 1.75rem; margin: 0; padding: 0 .65rem; border-radius: var(--r1); cursor: pointer; }
+.seg input:checked + label { background: var(--surface); color: var(--text); box-shadow: 0 0 0 1px var(--line-strong); } .seg input:focus-visible + label { outline: 2px solid var(--accent); outline-offset: 1px; }
+.sim fieldset { margin: 0 0 var(--s4); padding: 0; border: 0; } .sim legend { margin-bottom: var(--s2); color: var(--text); font-weight: 650; } .sim p { margin: var(--s2) 0 0; } .sim .bar { margin: var(--s4) 0; } .more > summary { padding: .3rem 0; color: var(--text-2); font-size: var(--t-s); font-weight: 550; }
+.sim:has(#who-known:checked) .who-imagined, .sim:has(#who-anonymous:checked) .who-imagined, .sim:has(#who-imagined:checked) .who-known, .sim:has(#who-anonymous:checked) .who-known { display: none; }
+.sim:has(#message-tool:checked) .on:is(.message-method, .message-http), .sim:has(:is(#message-prompt, #message-resource):checked) .on:not(.message-prompt, .who-known, .who-imagined), .sim:has(#message-method:checked) .on:is(.message-tool, .message-http:not(.message-method)), .sim:has(#message-http:checked) .on.message-tool { display: none; }
+@media (max-width: 60rem) { .two { grid-template-columns: minmax(0, 1fr); } }
 mark { padding: 0 .2rem; border-radius: .2rem; background: var(--warn-soft); color: inherit; box-shadow: inset 0 -1px var(--warn-line); }
 .histogram { padding-bottom: .5rem; } .histogram > h2 { margin-bottom: var(--s2); font-size: var(--t-s); } .one { max-width: 44rem; }
 .hint { margin: .2rem 0 var(--s3); color: var(--text-3); font-size: var(--t-xs); }
@@ -62,6 +69,6 @@ tr:is(.denied, .error, .waiting, .limited) > :first-child { box-shadow: inset 3p
   .fold .a1 { grid-area: 1 / 1 / 2 / 3; } .fold .a2 { grid-area: 1 / 3; } .fold .b1 { grid-area: 2 / 1 / 3 / 4; } .fold .o1 { grid-area: 3 / 1; } .fold .c1 { grid-area: 3 / 2 / 4 / 4; }
   .fold .row-link::after { content: ""; position: absolute; inset: 0; }
 }
-@media (forced-colors: active) { .chip, .verdict .mark { border: 1px solid CanvasText; } .rule.decides { outline: 2px solid CanvasText; } }
+@media (forced-colors: active) { .chip, .verdict .mark, .seg input:checked + label { border: 1px solid CanvasText; } .rule.decides { outline: 2px solid CanvasText; } }
 @media print { .filters, .head .button { display: none; } .panel { position: static; max-height: none; } .rule:not([open]) > ul { display: block; } }
 `;

@@ -1,9 +1,9 @@
-/** The simulator: what would become of one request, under the bundle in force and under a draft. */
-import { html, type Html } from "../../html.ts";
-import { actionFields, card, emptyState } from "../pieces.ts";
+/** The simulator: the question on the left, with the fields of what is chosen; the verdict on the right, and that of a draft. */
+import { html, type Html, type HtmlValue } from "../../html.ts";
+import { actionFields, badge, emptyState } from "../pieces.ts";
 import { type VerdictView, verdictCard } from "./verdict.ts";
 
-/** As they stand in the address. */
+/** As addresses have them. */
 export interface SimulatorFields {
   readonly route: string;
   readonly address: string;
@@ -27,15 +27,21 @@ export interface SimulatorFields {
 export interface SimulatorView {
   readonly path: string;
   readonly fields: SimulatorFields;
-  /** Keys to choose from; with thousands the first ones. */
+  /** Keys, emails and names to choose from; of thousands the first. */
   readonly routes: readonly string[];
-  /** Somebody of the store may be asked about. */
+  readonly users: readonly string[];
+  readonly tools: readonly string[];
+  /** Existing users can be chosen. */
   readonly mayNamePeople: boolean;
+  /** Decisions can be loaded. */
+  readonly hasRecords: boolean;
   readonly draft?: { readonly id: string; readonly href: string; readonly title: string } | undefined;
-  /** Why there is no answer. */
+  /** Drafts to compare with. */
+  readonly drafts: readonly { readonly id: string; readonly title: string }[];
+  /** Why there is no result. */
   readonly problem?: string | undefined;
   readonly verdicts: readonly VerdictView[];
-  /** Where the rule of the route is changed; absent: nowhere yet. */
+  /** Where the policy of the route is edited; absent: no route is chosen. */
   readonly changeHref?: string | undefined;
   readonly csrfToken: string;
   readonly links: readonly (readonly [href: string, text: string])[];
@@ -47,11 +53,11 @@ const WHO = [
 ] as const;
 const KNOWN = ["known", "Existing user"] as const;
 const MESSAGES = [
-  ["http", "An HTTP request"],
-  ["tool", "A call of a tool"],
-  ["prompt", "A prompt"],
-  ["resource", "A resource"],
-  ["method", "Another MCP method"],
+  ["tool", "Tool"],
+  ["prompt", "Prompt"],
+  ["resource", "Resource"],
+  ["method", "Other MCP method"],
+  ["http", "HTTP"],
 ] as const;
 const DEVICES = [
   ["", "None"],
@@ -62,74 +68,153 @@ const DEVICES = [
 ] as const;
 
 export function simulatorBody(view: SimulatorView): Html {
-  const { path, fields, routes, mayNamePeople, draft, problem, verdicts, changeHref, csrfToken, links } = view;
-  return html`<p class="bar">${links.map(([href, text]) => html`<a class="button" href="${href}">${text}</a>`)}</p>
+  const { path, links, problem, verdicts, changeHref, hasRecords } = view;
+  const [active, other] = verdicts;
+  const compared =
+    active &&
+    other &&
+    (active.verdict.text === other.verdict.text ? badge("quiet", "Same") : badge("warn", "Different"));
+  return html`<div class="head">
+      <p>The result of a request, and why. Nothing is sent, counted or recorded.</p>
+      ${links.map(([href, text]) => html`<a class="button" href="${href}">${text}</a>`)}
+    </div>
+    <div class="two">
+      <div class="card sim">
+        <h2>Question</h2>
+        ${hasRecords && loadForm(path)} ${questionForm(view)} ${longForm(view)}
+      </div>
+      <div>
+        ${problem !== undefined && html`<p class="refused" role="alert">${problem}</p>`}
+        ${verdicts.map((verdict) => verdictCard(verdict, verdict === other ? compared : undefined))}
+        ${changeHref !== undefined && html`<p><a class="button" href="${changeHref}">Edit this policy as a draft</a></p>`}
+        ${
+          verdicts.length === 0 &&
+          problem === undefined &&
+          emptyState("No simulation yet", "Choose user, route and request. The address can be shared.")
+        }
+      </div>
+    </div>`;
+}
+
+function loadForm(path: string): Html {
+  return html`<details class="more">
+    <summary>Load from a decision</summary>
+    <form method="get" action="${path}" aria-label="Load from a decision">
+      <p>
+        <label for="simulator-load">Request ID</label>
+        <input id="simulator-load" name="load" maxlength="256" required autocomplete="off" spellcheck="false" />
+      </p>
+      <p><button type="submit">Load</button></p>
+    </form>
+  </details>`;
+}
+
+function questionForm(view: SimulatorView): Html {
+  const { path, fields, routes, users, tools, mayNamePeople, draft, drafts } = view;
+  const message = (names: string, ...body: readonly HtmlValue[]): Html => html`<div class="on ${names}">${body}</div>`;
+  return html`<form method="get" action="${path}" aria-label="Request">
+    <fieldset>
+      <legend>User</legend>
+      ${segments("who", fields.who, mayNamePeople ? [KNOWN, ...WHO] : WHO)}
+      ${mayNamePeople && message("who-known", input("person", "User: email or ID", fields.person, "simulator-users"))}
+      ${message("who-imagined", input("groups", "Groups, comma-separated", fields.groups))}
+      <details class="more" ${hasMore(fields) && html`open`}>
+        <summary>Email, claims, device, IP address</summary>
+        ${message(
+          "who-imagined",
+          input("email", "Email", fields.email),
+          input("user", "User ID", fields.user),
+          area("claims", "Claims, one name=value per line", fields.claims),
+        )}
+        ${select("device", "Verified device", fields.device, DEVICES)}
+        ${input("device_id", "Device ID", fields.device_id)} ${input("ip", "IP address", fields.ip)}
+      </details>
+    </fieldset>
+    <fieldset>
+      <legend>Route</legend>
+      ${input("route", "Route, owner/name", fields.route, "simulator-routes")}
+      <details class="more" ${fields.address !== "" && html`open`}>
+        <summary>Request URL instead</summary>
+        ${input("address", "Or request URL", fields.address)}
+      </details>
+    </fieldset>
+    <fieldset>
+      <legend>Request</legend>
+      ${segments("message", fields.message, MESSAGES)}
+      ${message(
+        "message-tool message-prompt message-resource",
+        input("name", "Tool, prompt or resource URI", fields.name, "simulator-tools"),
+      )}
+      ${message("message-tool", area("arguments", "Arguments, JSON", fields.arguments))}
+      ${message("message-method message-http", input("method", "HTTP method, or MCP method", fields.method))}
+      ${message("message-http", input("path", "Path of an HTTP request", fields.path))}
+    </fieldset>
     ${
-      draft &&
-      html`<p class="told">
-        Answers are given for the bundle in force and for <a href="${draft.href}">${draft.title}</a>.
+      (draft !== undefined || drafts.length > 0) &&
+      html`<p>
+        <label for="simulator-draft">Compare with</label>
+        <select id="simulator-draft" name="draft">
+          <option value="">Nothing</option>
+          ${withCurrent(drafts, draft).map(
+            ({ id, title }) => html`<option value="${id}" ${id === draft?.id && html`selected`}>${title}</option>`,
+          )}
+        </select>
+        ${draft && html`<a href="${draft.href}">Open draft</a>`}
       </p>`
     }
-    <form method="get" action="${path}" aria-label="Request">
-      ${draft && html`<input type="hidden" name="draft" value="${draft.id}" />`}
-      <div class="cards">
-        <fieldset>
-          <legend>Who</legend>
-          ${select("who", "Person", fields.who, mayNamePeople ? [KNOWN, ...WHO] : WHO)}
-          ${mayNamePeople && input("person", "User: email or ID", fields.person)}
-          ${input("email", "Email", fields.email)} ${input("user", "User ID", fields.user)}
-          ${input("groups", "Groups, comma-separated", fields.groups)}
-          ${area("claims", "Claims, one name=value per line", fields.claims)}
-        </fieldset>
-        <fieldset>
-          <legend>Where</legend>
-          ${input("route", "Route, owner/name", fields.route, "simulator-routes")}
-          <datalist id="simulator-routes">${routes.map((key) => html`<option value="${key}"></option>`)}</datalist>
-          ${input("address", "Or request URL", fields.address)}
-          ${select("device", "Verified device", fields.device, DEVICES)}
-          ${input("device_id", "Device ID", fields.device_id)} ${input("ip", "IP address", fields.ip)}
-        </fieldset>
-        <fieldset>
-          <legend>What</legend>
-          ${select("message", "Kind", fields.message, MESSAGES)}
-          ${input("method", "HTTP method, or MCP method", fields.method)}
-          ${input("path", "Path of an HTTP request", fields.path)}
-          ${input("name", "Tool, prompt or resource URI", fields.name)}
-          ${area("arguments", "Arguments, JSON", fields.arguments)}
-        </fieldset>
-      </div>
-      <p class="bar">
-        <button class="primary" type="submit">Simulate</button><a class="button" href="${path}">Clear</a>
+    ${datalist("simulator-routes", routes)} ${datalist("simulator-users", users)} ${datalist("simulator-tools", tools)}
+    <p class="bar"><button class="primary" type="submit">Simulate</button><a class="button" href="${path}">Clear</a></p>
+  </form>`;
+}
+
+function hasMore({ email, user, claims, device, device_id: id, ip }: SimulatorFields): boolean {
+  return [email, user, claims, device, id, ip].some((value) => value !== "");
+}
+
+function withCurrent(drafts: SimulatorView["drafts"], draft: SimulatorView["draft"]): SimulatorView["drafts"] {
+  return draft === undefined || drafts.some(({ id }) => id === draft.id) ? drafts : [draft, ...drafts];
+}
+
+/** Arguments that are too long for an address. */
+function longForm({ path, fields, draft, csrfToken }: SimulatorView): Html {
+  return html`<details class="more">
+    <summary>Use long arguments</summary>
+    <form class="code" method="post" action="${path}" aria-label="Request with long arguments">
+      ${actionFields({
+        name: "ask",
+        csrfToken,
+        fields: [
+          ...Object.entries(fields).filter(([name]) => name !== "arguments"),
+          ...(draft ? ([["draft", draft.id]] as const) : []),
+        ],
+      })}
+      <p>
+        <label for="long-arguments">Arguments, JSON, with the other fields of the last simulation</label>
+        <textarea id="long-arguments" name="arguments" spellcheck="false">${fields.arguments}</textarea>
       </p>
+      <p><button type="submit">Simulate with these arguments</button></p>
     </form>
-    ${problem !== undefined && html`<p class="refused" role="alert">${problem}</p>`} ${verdicts.map(verdictCard)}
-    ${changeHref !== undefined && html`<p><a class="button" href="${changeHref}">Edit this policy as a draft</a></p>`}
-    ${
-      verdicts.length === 0 &&
-      problem === undefined &&
-      emptyState("No simulation yet", "Select user, route and request. The URL can be shared.")
-    }
-    ${card(
-      "Longer arguments",
-      html`<details>
-        <summary>Use long arguments</summary>
-        <form class="code" method="post" action="${path}" aria-label="Request with long arguments">
-          ${actionFields({
-            name: "ask",
-            csrfToken,
-            fields: [
-              ...Object.entries(fields).filter(([name]) => name !== "arguments"),
-              ...(draft ? ([["draft", draft.id]] as const) : []),
-            ],
-          })}
-          <p>
-            <label for="long-arguments">Arguments, JSON, with all else as it was asked last</label>
-            <textarea id="long-arguments" name="arguments" spellcheck="false">${fields.arguments}</textarea>
-          </p>
-          <p><button type="submit">Simulate with these arguments</button></p>
-        </form>
-      </details>`,
-    )}`;
+  </details>`;
+}
+
+function datalist(id: string, values: readonly string[]): Html {
+  return html`<datalist id="${id}">${values.map((value) => html`<option value="${value}"></option>`)}</datalist>`;
+}
+
+/** A choice whose fields the style sheet shows: classes of the fields name the values. */
+function segments(name: string, value: string, options: readonly (readonly [string, string])[]): Html {
+  return html`<div class="seg">
+    ${options.map(
+      ([each, text]) =>
+        html`<input
+            type="radio"
+            id="${name}-${each}"
+            name="${name}"
+            value="${each}"
+            ${each === value && html`checked`}
+          /><label for="${name}-${each}">${text}</label>`,
+    )}
+  </div>`;
 }
 
 function input(name: string, label: string, value: string, list?: string): Html {
