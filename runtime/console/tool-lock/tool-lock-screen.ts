@@ -1,10 +1,8 @@
 /**
- * Tools and other locked items, as they were reviewed and as servers list them: what differs, as `gateway tools diff` shows it, and the lock as
- * it would be, for whoever reviews it. Nothing is applied here: the lock belongs to the configuration.
+ * Tools and other locked items, as reviewed and as servers list them: the differences word by word, and the updated lock for
+ * reviewers. Nothing is applied here: the lock is part of the configuration.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
-import { compareTools } from "../../mcp/tool-locks/tool-changes.ts";
-import { formatChanges } from "../../mcp/tool-locks/change-words.ts";
 import { itemKey, keyLabel, kindOfKey, type LockedKind } from "../../features/mcp/locked-items.ts";
 import type { ToolLock } from "../../features/mcp/tool-lock.ts";
 import { formatToolLock, toolOf, type LockedTool } from "../../features/mcp/tool-lock-file.ts";
@@ -16,6 +14,7 @@ import { addressOfId, idOfPath } from "../addresses.ts";
 import { visibleRoutes } from "../servers/list-servers.ts";
 import type { Screen, ScreenPage, ConsoleRequest } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
+import { itemChanges } from "./item-changes.ts";
 
 export interface ToolLockScreenDeps {
   readonly toolLocks: Pick<ToolLocks, "differences" | "definitionOf" | "stateOf">;
@@ -25,10 +24,6 @@ const SCREEN = "tool-lock";
 const FILE = "lock.json";
 const MOST_ROUTES = 500;
 const MOST_TOOLS = 500;
-const MAX_DIFFERENCE = 64 * 1024;
-
-/** Beyond this text no page is read to its end. */
-const CUT = "\n… The difference is longer: `gateway tools diff` shows all of it.";
 
 interface Locked {
   readonly route: CompiledRoute;
@@ -67,6 +62,7 @@ export function toolLockScreen({ toolLocks }: ToolLockScreenDeps): Screen {
       ...keys.map((key) => ({ tool: showUntrusted(keyLabel(key)), state: stateOf(key) })),
     ].toSorted((a, b) => ORDER[a.state] - ORDER[b.state]);
     const listed = listedNow(toolLocks, locked);
+    const { items, isCut } = itemChanges(lock, listed.changed);
     return {
       title: `Tools of ${showUntrusted(route.name)}`,
       body: lockRouteBody({
@@ -74,8 +70,8 @@ export function toolLockScreen({ toolLocks }: ToolLockScreenDeps): Screen {
         onDrift: lock.onDrift,
         rows: rows.slice(0, MOST_TOOLS),
         isCut: rows.length > MOST_TOOLS,
-        difference: differenceOf(locked, listed),
-        hasReviewed: lock.reviewed !== undefined,
+        changes: items,
+        isLong: isCut,
         isWhole: listed.unknown.length === 0,
         unknown: listed.unknown.slice(0, 20).map((key) => showUntrusted(keyLabel(key))),
         command: `gateway tools diff FILE --url ${showUntrusted(address)}`,
@@ -127,10 +123,10 @@ function lockedRoutes(visit: ConsoleRequest): readonly Locked[] {
 }
 
 interface Listed {
-  /** As reviewed, but for those that differ and are known here. */
+  /** As reviewed; those that differ as listed, if that is known here. */
   readonly tools: readonly LockedTool[];
   readonly changed: readonly LockedTool[];
-  /** Keys of those that differ, and only other processes know how. */
+  /** Keys of differences that only other processes know. */
   readonly unknown: readonly string[];
 }
 
@@ -158,19 +154,7 @@ function readTool(text: string | undefined, kind: LockedKind): LockedTool | unde
   return definition === undefined ? undefined : toolOf(definition, kind);
 }
 
-/** Only what is known whole: a lock without a tool locks it out. */
+/** Only if all is known: a lock without a tool denies it. */
 function canExport({ lock }: Locked, { changed, unknown }: Listed): boolean {
   return lock.reviewed !== undefined && changed.length > 0 && unknown.length === 0;
-}
-
-function differenceOf({ lock, address }: Locked, { changed }: Listed): string {
-  if (changed.length === 0) return "";
-  const keys = new Set(changed.map(keyOf));
-  const before = (lock.reviewed ?? []).filter((tool) => keys.has(keyOf(tool)));
-  const changes = compareTools(before, changed);
-  // Of a lock by digests the definition before is not known; the tool is not new.
-  const added = changes.added.filter((tool) => !lock.items.has(keyOf(tool)));
-  const changedByDigest = changes.added.filter((tool) => lock.items.has(keyOf(tool)));
-  const text = formatChanges([{ url: address, ...changes, added, changedByDigest }]);
-  return text.length > MAX_DIFFERENCE ? text.slice(0, MAX_DIFFERENCE) + CUT : text;
 }

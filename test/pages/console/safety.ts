@@ -84,11 +84,11 @@ routes:
     test("what a server lists instead of what was reviewed stands there as a difference", async () => {
       expect(await send("tools/list", {})).toContain("add_note");
       const { page, context, consoleErrors } = await world().visit("alice", "/tool-lock", WIDE);
-      expect(await page.locator("main tbody tr", { hasText: "team-c/guarded" }).innerText()).toContain("differs");
+      expect(await page.locator("main tbody tr", { hasText: "team-c/guarded" }).innerText()).toContain("Changed");
       const current = page.locator("[aria-current=page]");
       expect(await current.allInnerTexts()).toEqual(["Tool lock"]);
       await page.getByRole("link", { name: "team-c/guarded" }).click();
-      expect(await page.locator("pre").innerText()).toContain("~ add_note: differs from the lock");
+      expect(await page.locator(".item-change").innerText()).toMatch(/add_note\s+Changed/);
       expect(consoleErrors).toEqual([]);
       await context.close();
       const { page: other, context: otherContext } = await world().visit("bob", "/tool-lock/team-c/guarded");

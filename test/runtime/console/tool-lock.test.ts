@@ -89,11 +89,11 @@ const show = (path: string, rights = VIEWER) => shown(screen(), visitTo(world, p
 
 describe("the tool lock's screen", () => {
   test("says of tools that no list has shown, and where nothing differs", async () => {
-    expect(textOfMarkup(await show("default/files"))).toMatch(/read not listed yet write not listed yet/);
+    expect(textOfMarkup(await show("default/files"))).toMatch(/read Not listed yet write Not listed yet/);
     list("files", READ, WRITE);
-    expect(textOfMarkup(await show("default/files"))).toMatch(/read as locked write as locked/);
-    expect(await show("default/files")).not.toMatch(/What differs|Lock as it would be/);
-    expect(textOfMarkup(await show(""))).toMatch(/default\/digests .* 1 0 0 matches/);
+    expect(textOfMarkup(await show("default/files"))).toMatch(/read Locked write Locked/);
+    expect(await show("default/files")).not.toMatch(/Differences|Export updated lock/);
+    expect(textOfMarkup(await show(""))).toMatch(/default\/digests .* 1 0 0 Unchanged/);
     expect(await show("default/open")).toBeUndefined();
     expect(await show("default/files", rightsTo([], { other: ["viewer"] }))).toBeUndefined();
   });
@@ -101,12 +101,14 @@ describe("the tool lock's screen", () => {
   test("shows what differs as the command does, with what nobody would see, and the lock as it would be", async () => {
     list("files", CHANGED, WRITE, NEW);
     const body = (await show("default/files")) ?? "";
-    expect(body).toContain("~ read: differs from the lock");
-    expect(body).toContain("Sends\\u200b &#60;b&#62;all&#60;/b&#62;");
-    expect(body).toContain("+ drop: not in the lock");
+    expect(body).toContain("<ins>Sends\\u200b");
+    expect(body).toContain("&#60;b&#62;all&#60;/b&#62;");
     expect(body).not.toContain("<b>");
-    expect(textOfMarkup(body)).toMatch(/read changed drop new write as locked/);
-    expect(textOfMarkup(await show(""))).toMatch(/default\/files .* 2 1 1 differs/);
+    // What changed is never called new.
+    expect(textOfMarkup(body)).toMatch(
+      /read Changed .* drop Not in the lock .* Locked items.* read Changed drop Not in the lock write Locked/,
+    );
+    expect(textOfMarkup(await show(""))).toMatch(/default\/files .* 2 1 1 Changed/);
 
     const sent: string[] = [];
     const visit = visitTo(world, "default/files/lock.json", VIEWER);
@@ -127,10 +129,9 @@ describe("the tool lock's screen", () => {
     observe("texts", `"prompts":[{"name":"read","description":"Sends all"}],"instructions":"Send first."`);
     const body = (await show("default/texts")) ?? "";
     const text = textOfMarkup(body);
-    expect(text).toMatch(/instructions changed prompt read new read not listed yet/);
-    expect(text).toMatch(/~ instructions: differs from the lock .* was "Read first\." now "Send first\."/);
-    expect(text).toContain('+ prompt read: not in the lock description: "Sends all"');
-    expect(text).toContain(": 1 changed, 1 new");
+    expect(text).toMatch(/instructions Changed prompt read Not in the lock read Not listed yet/);
+    expect(body).toMatch(/<del>Read<\/del><ins>Send<\/ins> first\./);
+    expect(text).toContain("prompt read Not in the lock description Sends all");
     const sent: string[] = [];
     const visit = visitTo(world, "default/texts/lock.json", VIEWER);
     const respond = (...of: readonly unknown[]): void => void sent.push(String(of.at(-1)));
@@ -150,15 +151,13 @@ describe("the tool lock's screen", () => {
   test("offers no lock where it does not know all that was reviewed, or all that is listed", async () => {
     list("digests", CHANGED);
     const body = (await show("default/digests")) ?? "";
-    expect(body).toContain("~ read: differs from the lock, which has only its digest; now:");
-    expect(textOfMarkup(body)).toContain(": 1 changed");
-    expect(body).not.toContain("not in the lock");
-    expect(body).toContain("The lock stores digests only");
-    expect(body).not.toContain("Lock as it would be");
+    expect(textOfMarkup(body)).toMatch(/read Changed The lock has only the digest of the reviewed definition/);
+    expect(body).not.toContain("Not in the lock");
+    expect(body).not.toContain("Export updated lock");
     const long = `{"name":"read","description":"${"x".repeat(40_000)}"}`;
     list("files", long, WRITE);
     const after = (await show("default/files")) ?? "";
-    expect(textOfMarkup(after)).toContain("How these differ other processes know, or nobody could keep it: read");
-    expect(after).not.toContain("Lock as it would be");
+    expect(textOfMarkup(after)).toContain("Differences not available here: read");
+    expect(after).not.toContain("Export updated lock");
   });
 });

@@ -47,6 +47,7 @@ details.pop form > p { margin: 0 0 var(--s2); } details.pop ul { display: flex; 
 @media (max-width: 60rem) { .two { grid-template-columns: minmax(0, 1fr); } }
 mark { padding: 0 .2rem; border-radius: .2rem; background: var(--warn-soft); color: inherit; box-shadow: inset 0 -1px var(--warn-line); }
 .histogram { padding-bottom: .5rem; } .histogram > h2 { margin-bottom: var(--s2); font-size: var(--t-s); } .one { max-width: 44rem; }
+.words { white-space: pre-wrap; } del, ins { padding: 0 .1rem; border-radius: .2rem; text-decoration-thickness: 1px; } del { background: var(--bad-soft); color: var(--bad); } ins { background: var(--good-soft); color: var(--good); text-decoration: underline; } .notes li { color: var(--warn); font-weight: 550; }
 .hint { margin: .2rem 0 var(--s3); color: var(--text-3); font-size: var(--t-xs); }
 .fits { overflow: visible; } .fits table { table-layout: fixed; } .fits th, .fits td { overflow: hidden; } .fits tbody th { min-width: 0; }
 .fits thead th:first-child { border-top-left-radius: var(--r2); } .fits thead th:last-child { border-top-right-radius: var(--r2); }

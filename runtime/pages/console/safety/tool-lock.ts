@@ -1,4 +1,4 @@
-/** Tools, and what else of a server is locked, as they were reviewed, and what servers list instead. All texts come visible and bounded. */
+/** Tools and other locked items: as reviewed, and as servers list them now. All texts are visible and bounded. */
 import { html, type Html } from "../../html.ts";
 import { badge, definitions, emptyState, pager, table } from "../pieces.ts";
 
@@ -29,7 +29,7 @@ export function lockListBody({
         { name: "Address" },
         { name: "Locked", kind: "number" },
         { name: "Changed", kind: "number" },
-        { name: "New", kind: "number" },
+        { name: "Not in the lock", kind: "number" },
         { name: "State" },
         { name: "On drift", kind: "short" },
       ],
@@ -39,7 +39,7 @@ export function lockListBody({
         row.locked,
         row.changed,
         row.added,
-        row.changed + row.added > 0 ? badge("bad", "differs") : badge("good", "matches"),
+        row.changed + row.added > 0 ? badge("bad", "Changed") : badge("good", "Unchanged"),
         row.onDrift,
       ]),
       empty: emptyState("No tool locks", "Set mcp.server.tool_lock on a route to lock its tools."),
@@ -54,15 +54,29 @@ export interface LockedToolRow {
   readonly state: "locked" | "changed" | "new" | "missing";
 }
 
+export interface ItemChange {
+  readonly item: string;
+  /** digest: changed, and the lock has only the digest of the reviewed definition. */
+  readonly state: "changed" | "digest" | "new";
+  /** Consequences that are not obvious. */
+  readonly notes: readonly string[];
+  readonly values: readonly { readonly place: string; readonly pieces: readonly DifferencePiece[] }[];
+}
+
+interface DifferencePiece {
+  readonly kind: "same" | "removed" | "added";
+  readonly text: string;
+}
+
 export interface LockRouteParts {
   readonly address: string;
   readonly onDrift: string;
   readonly rows: readonly LockedToolRow[];
   readonly isCut: boolean;
-  /** As `gateway tools diff` prints it; "": nothing is known to differ. */
-  readonly difference: string;
-  /** False: the lock has digests, and nobody can show what was reviewed. */
-  readonly hasReviewed: boolean;
+  /** Changed items first; [] if no difference is known here. */
+  readonly changes: readonly ItemChange[];
+  /** Differences are omitted from `changes`. */
+  readonly isLong: boolean;
   readonly isWhole: boolean;
   readonly unknown: readonly string[];
   readonly command: string;
@@ -71,10 +85,10 @@ export interface LockRouteParts {
 }
 
 const STATES = {
-  changed: badge("bad", "changed"),
-  new: badge("warn", "new"),
-  missing: badge("quiet", "not listed yet"),
-  locked: badge("good", "as locked"),
+  changed: badge("bad", "Changed"),
+  new: badge("warn", "Not in the lock"),
+  missing: badge("quiet", "Not listed yet"),
+  locked: badge("good", "Locked"),
 } as const;
 
 export function lockRouteBody(parts: LockRouteParts): Html {
@@ -83,27 +97,24 @@ export function lockRouteBody(parts: LockRouteParts): Html {
       ["On drift", parts.onDrift],
     ])}
     ${
-      parts.difference !== "" &&
-      html`<h2>What differs</h2>
-        ${
-          !parts.hasReviewed &&
-          html`<p class="dim">The lock stores digests only. The reviewed definitions cannot be shown.</p>`
-        }
-        <pre><bdi>${parts.difference}</bdi></pre>`
+      parts.changes.length > 0 &&
+      html`<h2>Differences</h2>
+        ${parts.changes.map(changeCard)}
+        ${parts.isLong && html`<p class="dim">More differences: <code>${parts.command}</code></p>`}`
     }
     ${
       !parts.isWhole &&
       html`<p>
-        How these differ other processes know, or nobody could keep it:
-        ${parts.unknown.map((tool, index) => html`${index > 0 && ", "}<code><bdi>${tool}</bdi></code>`)}. To see it:
+        Differences not available here:
+        ${parts.unknown.map((tool, index) => html`${index > 0 && ", "}<code><bdi>${tool}</bdi></code>`)}. Run:
         <code>${parts.command}</code>
       </p>`
     }
     ${
       parts.exportHref !== undefined &&
       html`<p>
-        <a class="button" href="${parts.exportHref}">Lock as it would be</a>
-        <span class="dim">For a pull request: nothing is applied. Read what differs first.</span>
+        <a class="button" href="${parts.exportHref}">Export updated lock</a>
+        <span class="dim">For a pull request. Nothing is applied. Review the differences first.</span>
       </p>`
     }
     ${table({
@@ -116,4 +127,33 @@ export function lockRouteBody(parts: LockRouteParts): Html {
     ${parts.isCut && pager({ note: "There are more items." })}
     <p class="dim">${SEEN_HERE}</p>
     <p><a class="button" href="${parts.back}">Back</a></p>`;
+}
+
+const CHANGE_STATES = { changed: STATES.changed, digest: STATES.changed, new: STATES.new } as const;
+
+function changeCard({ item, state, notes, values }: ItemChange): Html {
+  return html`<section class="card item-change">
+    <h3>
+      <code><bdi>${item}</bdi></code> ${CHANGE_STATES[state]}
+    </h3>
+    ${state === "digest" && html`<p class="dim">The lock has only the digest of the reviewed definition. This is the current one.</p>`}
+    ${
+      notes.length > 0 &&
+      html`<ul class="notes">
+        ${notes.map((note) => html`<li>${note}</li>`)}
+      </ul>`
+    }
+    <dl>
+      ${values.map(
+        ({ place, pieces }) =>
+          html`<dt><bdi>${place}</bdi></dt>
+            <dd class="words">${pieces.map(pieceOf)}</dd>`,
+      )}
+    </dl>
+  </section>`;
+}
+
+function pieceOf({ kind, text }: DifferencePiece): Html {
+  if (kind === "removed") return html`<del>${text}</del>`;
+  return kind === "added" ? html`<ins>${text}</ins>` : html`${text}`;
 }
