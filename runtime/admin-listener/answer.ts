@@ -10,6 +10,8 @@ export interface AdminRequest {
   /** Without its "?"; absent if there is none. */
   readonly query?: string;
   readonly headers: IncomingHttpHeaders;
+  /** Name of the caller for records, see `AdminCaller`. */
+  readonly caller: string;
   /** Scope of the token; undefined: the operator's, which has all permissions. */
   readonly scope: PublishScope | undefined;
   /** SHA-256 (base64url) of a token in the main configuration file; undefined: it was issued for minutes. */

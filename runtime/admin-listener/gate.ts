@@ -18,6 +18,8 @@ import { publishScope } from "./publish-scope.ts";
 
 /** Holder of a token. */
 export interface AdminCaller {
+  /** For records: "admin_token", "publish_token of team-a", "job team-a/deploy". */
+  readonly name: string;
   /** Undefined: the operator's. */
   readonly scope: PublishScope | undefined;
   /** SHA-256 (base64url) of a token in the main configuration file; undefined: it was issued for minutes. */
@@ -46,7 +48,11 @@ export function createTokenGate(
 ): TokenGate {
   const entryOf = (token: string, scope: PublishScope | undefined) => ({
     digest: digest(token),
-    caller: { scope, token: hashSecret(token) },
+    caller: {
+      name: scope === undefined ? "admin_token" : `publish_token of ${scope.entry}`,
+      scope,
+      token: hashSecret(token),
+    },
   });
   const known: readonly { readonly digest: Buffer; readonly caller: AdminCaller }[] = [
     ...(operator === undefined ? [] : [entryOf(operator, undefined)]),
@@ -61,7 +67,8 @@ export function createTokenGate(
       if (!found || (!by && !right)) return "wrong";
       if (by?.scope?.covers(found.owner) === false || (right && !matchesOwner(right.entry, found.owner)))
         return "wrong";
-      return { scope: publishScope(found.owner), token: undefined };
+      const name = right ? jobName([right]) : `short-lived publish token of ${found.owner}, issued with ${by?.name}`;
+      return { name, scope: publishScope(found.owner), token: undefined };
     } catch {
       return "unavailable";
     }
@@ -70,7 +77,9 @@ export function createTokenGate(
   const findWorkload = async (text: string): Promise<AdminCaller | TokenRefusal | undefined> => {
     const rights = (await workloads?.find(text)) ?? [];
     if (rights === "unavailable") return "unavailable";
-    return rights.length === 0 ? undefined : { scope: scopeOf(rights), token: undefined, rights };
+    return rights.length === 0
+      ? undefined
+      : { name: jobName(rights), scope: scopeOf(rights), token: undefined, rights };
   };
   return async (header) => {
     if (known.length === 0 && (workloads?.rights.length ?? 0) === 0) return "no-token-set";
@@ -82,6 +91,10 @@ export function createTokenGate(
     for (const each of known) if (timingSafeEqual(given, each.digest)) found = each.caller;
     return found ?? (await findWorkload(text)) ?? findMinted(text);
   };
+}
+
+function jobName(rights: readonly WorkloadRight[]): string {
+  return `job ${rights.map(({ name }) => name).join(", ")}`;
 }
 
 function scopeOf(rights: readonly WorkloadRight[]): PublishScope {

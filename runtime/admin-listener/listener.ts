@@ -254,6 +254,7 @@ function readable(
     path,
     query: (request.url ?? "").slice(path.length + 1),
     headers: request.headers,
+    caller: caller?.name ?? "admin_token",
     scope: caller?.scope,
     token: caller?.token,
     rights: caller?.rights,

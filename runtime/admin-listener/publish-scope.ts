@@ -71,14 +71,9 @@ export function scopedOutcome<Outcome extends PublishOutcome | Validated>(
   return { ...outcome, problems: isElsewhere ? [...own, elsewhere] : own };
 }
 
-/** Tokens belong to entries, not to users. */
-export function callerOf({ scope, token, headers }: Pick<AdminRequest, "scope" | "token" | "headers">): Publishing {
+/** Tokens belong to entries and jobs, not to users. */
+export function callerOf({ caller, headers }: Pick<AdminRequest, "caller" | "headers">): Publishing {
   const program = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}/.exec(headers["user-agent"] ?? "")?.[0];
   const claim = headers["gateway-claim"];
-  return { by: tokenName(scope, token), program, claim: typeof claim === "string" ? claim : undefined };
-}
-
-function tokenName(scope: PublishScope | undefined, token: string | undefined): string {
-  if (scope === undefined) return "admin_token";
-  return token === undefined ? `short-lived publish token of ${scope.entry}` : `publish_token of ${scope.entry}`;
+  return { by: caller, program, claim: typeof claim === "string" ? claim : undefined };
 }

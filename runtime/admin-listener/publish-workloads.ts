@@ -15,6 +15,8 @@ import type { Log } from "../shared/log.ts";
 /** Permission to issue tokens for an entry of `owners`. */
 export interface WorkloadRight {
   readonly entry: string;
+  /** "team-a/deploy": entry of `owners`, and name of the workload there. */
+  readonly name: string;
   /** Stored in records of issued tokens instead of a token's hash. */
   readonly by: string;
 }
@@ -39,11 +41,10 @@ export function createPublishWorkloads(
   { clock, log }: PublishWorkloadDeps,
 ): PublishWorkloads {
   const keys = createIssuerKeys({ fetch: createSafeFetch({ development }), clock, log });
-  const known = publishWorkloads.map(({ name, entry, ...rest }) => ({
-    ...rest,
-    name: `${entry}/${name}`,
-    right: { entry, by: rest.digest },
-  }));
+  const known = publishWorkloads.map(({ name: own, entry, ...rest }) => {
+    const name = `${entry}/${own}`;
+    return { ...rest, name, right: { entry, name, by: rest.digest } };
+  });
   return {
     rights: known.map(({ right }) => right),
     async find(token) {

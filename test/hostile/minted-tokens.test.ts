@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createTokenGate } from "../../runtime/admin-listener/gate.ts";
+import { hashSecret } from "../../runtime/shared/keys.ts";
 import { type AdminAnswer, type AdminClient, createAdminClient } from "../support/admin-client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -229,4 +230,18 @@ test("createTokenGate() accepts no token while the store is unavailable", async 
   const gate = createTokenGate(A, [], { find: () => Promise.reject(new Error("down")) });
   expect(await gate("Bearer gateway-publish-whatever")).toBe("unavailable");
   expect(await gate(`Bearer ${A}`)).toMatchObject({ scope: undefined });
+});
+
+test("createTokenGate() names the token, and the token that a short-lived one was issued with", async () => {
+  const minted = {
+    find: async (by: string) => ({ owner: "team", by: hashSecret(by === "gateway-publish-1" ? A : "t".repeat(32)) }),
+  };
+  const gate = createTokenGate(A, [{ entry: "team", token: "t".repeat(32) }], minted);
+  const nameOf = async (token: string): Promise<unknown> => ((await gate(`Bearer ${token}`)) as { name?: string }).name;
+  expect(await nameOf(A)).toBe("admin_token");
+  expect(await nameOf("t".repeat(32))).toBe("publish_token of team");
+  expect(await nameOf("gateway-publish-1")).toBe("short-lived publish token of team, issued with admin_token");
+  expect(await nameOf("gateway-publish-2")).toBe(
+    "short-lived publish token of team, issued with publish_token of team",
+  );
 });

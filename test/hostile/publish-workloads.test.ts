@@ -115,11 +115,17 @@ describe("the token of a job", () => {
     const { token } = (await mint(await platform.token(AUDIENCE), "team")).body as unknown as Minted;
     const { createTokenGate } = await import("../../runtime/admin-listener/gate.ts");
     const minted = { find: async () => ({ owner: "team", by: "the digest of the job" }) };
-    const rights = [{ entry: "team", by: "the digest of the job" }];
+    const rights = [{ entry: "team", name: "team/deploy", by: "the digest of the job" }];
     const nobody = async (): Promise<readonly []> => [];
     const before = createTokenGate("operator-token-of-the-test", [], minted, { rights, find: nobody });
-    expect(await before(`Bearer ${token}`)).toMatchObject({ token: undefined });
-    for (const left of [[], [{ entry: "other", by: "the digest of the job" }], [{ entry: "team", by: "another" }]]) {
+    expect(await before(`Bearer ${token}`)).toMatchObject({ token: undefined, name: "job team/deploy" });
+    const asJob = createTokenGate(undefined, [], undefined, { rights, find: async () => rights });
+    expect(await asJob("Bearer a.b.c")).toMatchObject({ name: "job team/deploy" });
+    for (const left of [
+      [],
+      [{ entry: "other", name: "", by: "the digest of the job" }],
+      [{ entry: "team", name: "", by: "another" }],
+    ]) {
       const gate = createTokenGate("operator-token-of-the-test", [], minted, { rights: left, find: nobody });
       expect(await gate(`Bearer ${token}`)).toBe("wrong");
     }

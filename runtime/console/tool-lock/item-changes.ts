@@ -5,7 +5,7 @@ import type { LockedTool } from "../../features/mcp/tool-lock-file.ts";
 import { compareTools, type ToolChange, type ValueChange } from "../../mcp/tool-locks/tool-changes.ts";
 import type { ItemChange } from "../../pages/console/safety/tool-lock.ts";
 import { canonicalText, type ExactJson, type ExactObject } from "../../shared/json/exact-json.ts";
-import { wordDifference } from "../../shared/word-difference.ts";
+import { wordDifference } from "./word-difference.ts";
 import { showUntrustedLines } from "../show-untrusted.ts";
 
 /** Characters of all items; `gateway tools diff` shows all of longer differences. */

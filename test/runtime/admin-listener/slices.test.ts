@@ -18,6 +18,7 @@ test.each([
   const endpoint = sliceEndpoint({} as never, {} as never);
   const request: AdminRequest = {
     headers: { "if-none-match": "*" },
+    caller: "admin_token",
     scope: undefined,
     token: undefined,
     ...asked,

@@ -60,7 +60,7 @@ export function changesBody(view: ChangesView): Html {
         caption: "Publications, newest first; last 10 per owner",
         columns: [
           { name: "Generation", kind: "short" },
-          { name: "When", kind: "short" },
+          { name: "Time", kind: "short" },
           { name: "Owner", isHead: true, kind: "short" },
           { name: "Change" },
           { name: "By", kind: "short" },
@@ -94,7 +94,7 @@ function actionsTable(actions: readonly ActionRow[] | undefined): Html {
     id: "actions",
     caption: "Administrative actions, newest first",
     columns: [
-      { name: "When", kind: "short" },
+      { name: "Time", kind: "short" },
       { name: "By", kind: "wide" },
       { name: "Action", isHead: true, kind: "short" },
       { name: "Object", kind: "wide" },
@@ -135,7 +135,7 @@ export function changeBody({ owners, difference, failed, back }: ChangeView): Ht
         row.owner,
         html`${definitions([
           ["Change", html`${row.what}${row.isInForce && html` ${badge("good", "active")}`}`],
-          ["When", consoleTime(row.atMs)],
+          ["Time", consoleTime(row.atMs)],
           ["By", row.by],
           ["Tool", row.program],
           ["Slice", row.digest === "" ? undefined : html`<code>${row.digest}</code>`],

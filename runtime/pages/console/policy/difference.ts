@@ -36,7 +36,7 @@ export function differenceBody({ statements, leftOut, settings, gaps }: Differen
       id: "settings",
       caption: "Other changed settings; secret values are not shown",
       columns: [
-        { name: "Of", isHead: true },
+        { name: "Route", isHead: true },
         { name: "Setting" },
         { name: "Change", kind: "short" },
         { name: "Before", kind: "wide" },
@@ -48,7 +48,7 @@ export function differenceBody({ statements, leftOut, settings, gaps }: Differen
     ${
       gaps.length > 0 &&
       html`<details>
-        <summary>Not looked at</summary>
+        <summary>Not compared</summary>
         <ul>
           ${gaps.map((gap) => html`<li>${gap}</li>`)}
         </ul>
@@ -67,7 +67,7 @@ function statementTable(id: string, caption: string, rows: DifferenceView["state
     caption,
     columns: [
       { name: "Route", isHead: true },
-      { name: "What changes", kind: "wide" },
+      { name: "Change", kind: "wide" },
       { name: "Example", kind: "short" },
     ],
     rows: rows.map(({ place, text, tryHref }) => [

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { wordDifference } from "../../../runtime/shared/word-difference.ts";
+import { wordDifference } from "../../../runtime/console/tool-lock/word-difference.ts";
 
 const marked = (before: string, after: string): string =>
   wordDifference(before, after)
