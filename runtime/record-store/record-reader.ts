@@ -79,7 +79,26 @@ export interface RecordCounts {
   readonly countedSinceMs?: number;
 }
 
+/** A question about the most frequent users, tools or routes of a time. */
+export interface RankQuery extends CountQuery {
+  readonly by: "user" | "tool" | "route";
+  /** At most 20. */
+  readonly most: number;
+}
+
+export interface Ranking {
+  /** The most frequent first, each with its newest record. Users who have not signed in are one row. */
+  readonly rows: readonly { readonly record: KeptRecord; readonly count: number }[];
+  /** How many different ones there are, and how many in each slot. */
+  readonly distinct: number;
+  readonly slots: readonly number[];
+  /** As in `RecordCounts`. */
+  readonly countedSinceMs?: number;
+}
+
 export interface RecordReader extends Closable {
+  /** @throws GatewayError `records.unavailable` */
+  rank(query: RankQuery): Promise<Ranking>;
   /** @throws GatewayError `records.unavailable` */
   count(query: CountQuery): Promise<RecordCounts>;
   /** @throws GatewayError `records.cursor` (a foreign one), `records.unavailable` */

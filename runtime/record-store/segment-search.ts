@@ -1,7 +1,7 @@
 /** Rows of one segment: the leading index, the extent of a number of rows, and the rows themselves. */
 import type { ColumnFilter } from "./criteria.ts";
 import type { KeptRecord, RecordQuery } from "./record-reader.ts";
-import { toKept } from "./row.ts";
+import { type Column, toKept } from "./row.ts";
 import type { Segment } from "./segments.ts";
 
 type Value = bigint | number;
@@ -77,11 +77,12 @@ export function rowsOf(
   { number }: Segment,
   criteria: readonly ColumnFilter[],
   leading: ColumnFilter | undefined,
+  column: Column,
 ): readonly RowsPart[] {
   const rest = criteria.filter((criterion) => criterion !== leading);
   const filter = rest.map(({ condition }) => ` AND ${condition}`).join("");
   const values = rest.flatMap((criterion) => criterion.values);
-  const select = `SELECT id, outcome FROM ${prefix}facts_${number} WHERE `;
+  const select = `SELECT id, ${column} FROM ${prefix}facts_${number} WHERE `;
   if (leading === undefined)
     return [{ sql: `${select}id >= ? AND id < ?${filter}`, values: (range) => [range.low, range.high, ...values] }];
   return leading.alternatives.map(({ column, value, but }) => ({

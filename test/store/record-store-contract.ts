@@ -163,6 +163,15 @@ export function recordStoreContract(fresh: () => Promise<RecordPlace>): void {
             counted.reduce((sum, [name, count]) => sum + (name === outcome ? count : 0), 0);
           for (const outcome of ["allowed", "denied", "limited", "waiting", "error", "sign-in"])
             expect(number(outcome)).toBe(expected.filter((each) => each.outcome === outcome).length);
+          const ranked = await reader.rank({ ...asked, ...times, slots: 1, by: "user", most: 20 });
+          const perUser = Map.groupBy(expected, ({ user }) => user);
+          const counts = ranked.rows.map(({ record, count }) => [record.userId ?? "", count] as const);
+          expect(Object.fromEntries(counts)).toEqual(
+            Object.fromEntries([...perUser].map(([user, same]) => [user, same.length])),
+          );
+          expect(counts.map(([, count]) => count)).toEqual(counts.map(([, count]) => count).toSorted((a, b) => b - a));
+          expect(ranked.distinct).toBe([...perUser.keys()].filter((user) => user !== "").length);
+          expect(ranked.slots).toEqual([ranked.distinct]);
         },
       ),
       { numRuns: 60, seed: 5 },

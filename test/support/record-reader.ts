@@ -37,6 +37,22 @@ export function createMemoryReader(records: KeptRecord[] = []): MemoryReader {
       }
       return Promise.resolve({ slots: counts });
     },
+    rank({ slots, sinceMs, untilMs, by, most, ...query }) {
+      if (reader.isAway) return Promise.reject(new GatewayError("records.unavailable", "Cannot ask the record store"));
+      const all = findIn(records, { ...query, sinceMs, untilMs, order: "newest", limit: Infinity });
+      const nameOf = (record: KeptRecord): string | undefined => record[by === "user" ? "userId" : by];
+      const named = all.records.filter((record) => by === "user" || nameOf(record) !== undefined);
+      const groups = [...Map.groupBy(named, nameOf).values()].toSorted((a, b) => b.length - a.length);
+      const rows = groups.slice(0, most).map((same) => ({ record: same[0] as KeptRecord, count: same.length }));
+      const inSlots = Array.from({ length: slots }, () => new Set<string>());
+      for (const record of all.records) {
+        const name = nameOf(record);
+        if (name !== undefined)
+          inSlots[Math.floor(((record.timeMs - sinceMs) * slots) / (untilMs - sinceMs))]?.add(name);
+      }
+      const distinct = groups.filter(([first]) => first && nameOf(first) !== undefined).length;
+      return Promise.resolve({ rows, distinct, slots: inSlots.map(({ size }) => size) });
+    },
     get(id) {
       return reader.isAway
         ? Promise.reject(new GatewayError("records.unavailable", "Cannot ask the record store"))

@@ -1,7 +1,7 @@
 /** Reads records from PostgreSQL. */
 import { GatewayError } from "../../shared/errors.ts";
 import type { RecordReader } from "../record-reader.ts";
-import { countInSlots, noCounts } from "../count.ts";
+import { countInSlots, noCounts, noRanking, rankRecords } from "../count.ts";
 import { countRecords, findRecords, getRecord, type SearchLimits } from "../search.ts";
 import type { SegmentReader } from "../segment-search.ts";
 import { NoTableError, openRecordPool, PREFIX, readSegments, readVersion } from "./postgres-records.ts";
@@ -46,6 +46,7 @@ export function createPostgresReader({ url, ...limits }: SearchLimits & { readon
   return {
     find: (query) => ask({ records: [], isPartial: false }, () => findRecords(db, query, limits, Date.now())),
     count: (query) => ask(noCounts(query), () => countInSlots(db, query, limits, Date.now())),
+    rank: (query) => ask(noRanking(query), () => rankRecords(db, query, limits, Date.now())),
     get: (id) => ask(undefined, () => getRecord(db, id, limits, Date.now())),
     stats: () => ask({ count: 0, bytes: 0 }, () => countRecords(db, limits, Date.now())),
     close: () => pool.close(),

@@ -4,8 +4,8 @@ import { parentPort, workerData } from "node:worker_threads";
 
 import { GatewayError } from "../../shared/errors.ts";
 import { BackEndError } from "../back-end.ts";
-import { countInSlots, noCounts } from "../count.ts";
-import type { CountQuery, RecordQuery } from "../record-reader.ts";
+import { countInSlots, noCounts, noRanking, rankRecords } from "../count.ts";
+import type { CountQuery, RankQuery, RecordQuery } from "../record-reader.ts";
 import { countRecords, findRecords, getRecord, type SearchLimits } from "../search.ts";
 import type { SegmentReader } from "../segment-search.ts";
 import { attempt, fileAt, openForReading } from "./record-file.ts";
@@ -18,6 +18,7 @@ export interface ReaderSettings extends SearchLimits {
 export type ReaderRequest = { readonly id: number } & (
   | { readonly ask: "find"; readonly query: RecordQuery }
   | { readonly ask: "count"; readonly query: CountQuery }
+  | { readonly ask: "rank"; readonly query: RankQuery }
   | { readonly ask: "get"; readonly recordId: string }
   | { readonly ask: "stats" }
   | { readonly ask: "close" }
@@ -73,6 +74,8 @@ function serve(port: NonNullable<typeof parentPort>, settings: ReaderSettings): 
           return await findRecords(db, request.query, settings, now);
         case "count":
           return await countInSlots(db, request.query, settings, now);
+        case "rank":
+          return await rankRecords(db, request.query, settings, now);
         case "get":
           return await getRecord(db, request.recordId, settings, now);
         case "stats":
@@ -127,5 +130,6 @@ function nothing(request: ReaderRequest): unknown {
   const { ask } = request;
   if (ask === "find") return { records: [], isPartial: false };
   if (ask === "count") return noCounts(request.query);
+  if (ask === "rank") return noRanking(request.query);
   return ask === "stats" ? { count: 0, bytes: 0 } : undefined;
 }

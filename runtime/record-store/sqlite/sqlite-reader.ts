@@ -59,6 +59,7 @@ export function createSqliteReader(settings: ReaderSettings): RecordReader {
 
   return {
     find: (query) => ask({ ask: "find", query }) as ReturnType<RecordReader["find"]>,
+    rank: (query) => ask({ ask: "rank", query }) as ReturnType<RecordReader["rank"]>,
     count: (query) => ask({ ask: "count", query }) as ReturnType<RecordReader["count"]>,
     get: (recordId) => ask({ ask: "get", recordId }) as ReturnType<RecordReader["get"]>,
     stats: () => ask({ ask: "stats" }) as ReturnType<RecordReader["stats"]>,
