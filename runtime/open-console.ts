@@ -2,6 +2,7 @@
 import type { Approvals } from "./approvals/interfaces.ts";
 import { createMintedTokens } from "./admin-listener/minted-tokens.ts";
 import { type Console, createConsole } from "./console/module.ts";
+import { createStatus } from "./console/status.ts";
 import { createPolicyScreens } from "./console/simulator/policy-screens.ts";
 import type { ConsoleSettings } from "./features/access/console.ts";
 import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
@@ -26,6 +27,7 @@ export function openConsole(ground: CoreServices, { config }: GatewayOptions, pa
   const { bundle, store, keys, blocks, toolLocks, listedTools, recordReader: records, log, clock } = ground;
   const { settings, recordAction, health, session, approvals, deviceProofs, upstream, upstreams } = parts;
   const shown = { store, blocks, connections: upstream.connections, records };
+  const status = createStatus({ health: health.reader, approvals, toolLocks, clock });
   const publishTokens = createMintedTokens({ store, clock });
   const objects = { store, clock, log, revocations: session.revocations, publishTokens, recordAction };
   // Simulator and changes share one thread.
@@ -43,7 +45,10 @@ export function openConsole(ground: CoreServices, { config }: GatewayOptions, pa
       deviceProofs,
       recordAction,
       reader: records,
+      status,
       screens: {
+        overview: { status, toolLocks, records, store, clock },
+        search: { store, records },
         health: { health: health.reader },
         servers: { ...shown, toolLocks, listedTools, upstreams, recordAction },
         people: { ...shown, ...objects, disconnect: (...of) => upstream.disconnect(...of) },

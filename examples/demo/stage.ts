@@ -17,6 +17,7 @@ import { type DemoUser, type IdentityProvider, startIdentityProvider } from "./i
 import { createOwned } from "./owned.ts";
 import { CLIENT } from "./services.ts";
 import { type RunningMcpServer, startMcpServer } from "./mcp-server.ts";
+import { trafficSlices } from "./traffic/slices.ts";
 import { type RunningWebApp, startWebApp } from "./web-app.ts";
 
 export interface StageOptions {
@@ -29,6 +30,8 @@ export interface StageOptions {
   readonly program: string;
   /** "stdout", or the name of a file in the stage's directory. */
   readonly authorizeLog?: string;
+  /** Adds servers of an invented company, and some hours of traffic to the console. */
+  readonly withTraffic?: boolean;
 }
 
 export interface Stage {
@@ -111,6 +114,12 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 
     // The first bundle is there before the gateway starts, so that its first answer is already the program's.
     await publish();
+    if (options.withTraffic === true) {
+      for (const [name, slice] of Object.entries(trafficSlices(origin, mcpServer.origin)))
+        await writeFile(join(configDirectory, name), slice);
+      const { addTraffic } = await import("./traffic/add-traffic.ts");
+      await addTraffic({ storageUrl: storageIn(directory), configDirectory, issuer: identityProvider.issuer });
+    }
     // Warnings only: the terminal belongs to the story.
     const gateway = own(await startGateway({ config: configDirectory, log: createLog({ level: "warn" }) }));
     return {
@@ -133,6 +142,10 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   }
 }
 
+function storageIn(directory: string): string {
+  return `sqlite:${join(directory, "gateway.db")}`;
+}
+
 /** What only the gateway's own operator sets; everything else is in the program. */
 function bootSettings(
   options: StageOptions,
@@ -148,7 +161,7 @@ admin_address: 127.0.0.1:0
 insecure_server: true
 development: true
 shared_secret: ${randomBytes(32).toString("base64")}
-storage_url: sqlite:${join(directory, "gateway.db")}
+storage_url: ${storageIn(directory)}
 authorize_log: ${options.authorizeLog === undefined || options.authorizeLog === "stdout" ? "stdout" : join(directory, options.authorizeLog)}
 record_store: {}
 console:

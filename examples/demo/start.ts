@@ -15,6 +15,7 @@ const HELP = `npm start -- [options]: the whole product on loopback, to play wit
   --port N            port of the gateway (default: 8080, or the next free one)
   --identity-port N   port of the identity provider (default: any free one; ${IDENTITY_PORT} with --services)
   --user EMAIL[=GROUP,GROUP]   a user of the demo; repeat it for more. Replaces the default users
+  --demo-traffic      fill the console with six hours of traffic of invented users, and say so on its pages
   --check             run the story unattended; ends with "N passed, N failed"
   --services ORIGIN   start only an identity provider and an MCP server, for a gateway of your own at ORIGIN
   --mcp-port N        with --services: port of the MCP server (default: ${MCP_PORT})
@@ -40,6 +41,7 @@ function readArguments() {
         "mcp-port": { type: "string", default: String(MCP_PORT) },
         user: { type: "string", multiple: true },
         check: { type: "boolean", default: false },
+        "demo-traffic": { type: "boolean", default: false },
         services: { type: "string" },
         help: { type: "boolean", default: false },
       },
@@ -90,6 +92,7 @@ async function play(values: Given): Promise<void> {
     users,
     program,
     authorizeLog: "stdout",
+    withTraffic: values["demo-traffic"],
   });
   console.log(`
 The gateway is running, with the routes of examples/demo/gateway.ts (published by ${stage.publisher}).

@@ -7,6 +7,7 @@ import { CHART_SCRIPT } from "../pages/console/charts/script.ts";
 import { DRAFT_FILE_SCRIPT } from "../pages/console/policy/draft-file-script.ts";
 import { PANEL_SCRIPT } from "../pages/console/lists/panel.ts";
 import { LIVE_WORKER } from "../pages/console/live-worker.ts";
+import { FRAME_SCRIPT } from "../pages/console/frame-script.ts";
 import { LIVE_SCRIPT } from "../pages/console/live-script.ts";
 import { CONSOLE_STYLE } from "../pages/console/style.ts";
 import { TIME_SCRIPT } from "../pages/console/time-script.ts";
@@ -31,7 +32,7 @@ const script = (name: string, text: string): readonly [path: string, asset: Asse
 ];
 
 const assets: ReadonlyMap<string, Asset> = new Map([
-  script("time", TIME_SCRIPT),
+  script("time", TIME_SCRIPT + FRAME_SCRIPT),
   script("chart", CHART_SCRIPT),
   script("live", LIVE_SCRIPT),
   script("live-worker", LIVE_WORKER),

@@ -18,6 +18,7 @@ import { createSavedForms } from "./saved-form.ts";
 import { createPages, NOTHING_HERE, screenPath, UNREADABLE } from "./respond-page.ts";
 import type { Screen } from "./screen.ts";
 import { respondAsset } from "./assets.ts";
+import type { ConsoleStatus } from "./status.ts";
 import { createFlashMessage } from "./flash-message.ts";
 import { CONSOLE_PATH, respondUnavailable, type ConsoleRequestDeps, type ConsoleRequests } from "./console-requests.ts";
 
@@ -25,11 +26,12 @@ export interface ConsoleDeps extends ConsoleRequestDeps, Omit<FormDeps, "visits"
   readonly visits: ConsoleRequests;
   /** In the order of the navigation. */
   readonly screens: readonly Screen[];
+  readonly status?: ConsoleStatus | undefined;
 }
 
 export function consoleEndpoints(deps: ConsoleDeps): readonly Endpoint[] {
   const { screens, visits } = deps;
-  const pages = createPages({ screens, told: createFlashMessage(deps) });
+  const pages = createPages({ screens, told: createFlashMessage(deps), status: deps.status });
   const kept = createSavedForms(deps);
   const forms = createForms({ ...deps, pages, kept });
 
@@ -50,7 +52,7 @@ export function consoleEndpoints(deps: ConsoleDeps): readonly Endpoint[] {
     if (!screen) return pages.show(visit, site, undefined, NOTHING_HERE);
     if (await forms.showKept(visit, site, screen)) return undefined;
     if ((await screen.respond?.(visit)) === true) return undefined;
-    pages.show(visit, site, screen, (await screen.show(visit)) ?? NOTHING_HERE);
+    await pages.show(visit, site, screen, (await screen.show(visit)) ?? NOTHING_HERE);
   };
 
   const post = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {

@@ -71,14 +71,24 @@ export function createForms(deps: FormDeps): Forms {
 
   const showRefused = async (visit: ConsoleRequest, site: Site, screen: Screen, status: number, refused: string) => {
     const page = (await screen.show(visit)) ?? NOTHING_HERE;
-    pages.show(visit, site, screen, { ...page, status }, refused);
+    await pages.show(visit, site, screen, { ...page, status }, refused);
   };
 
-  const askAgain = (visit: ConsoleRequest, site: Site, screen: Screen, action: ScreenAction, form: Fields): void => {
+  const askAgain = (
+    visit: ConsoleRequest,
+    site: Site,
+    screen: Screen,
+    action: ScreenAction,
+    form: Fields,
+  ): Promise<void> => {
     const { exchange, principal } = visit;
     const address = kept.seal(exchange.path, principal, form);
     const minutes = FRESH_SIGN_IN_SECONDS / 60;
-    pages.show(visit, site, screen, { title: action.name, status: 403, body: askAgainPage({ address, minutes }) });
+    return pages.show(visit, site, screen, {
+      title: action.name,
+      status: 403,
+      body: askAgainPage({ address, minutes }),
+    });
   };
 
   const run = async (visit: ConsoleRequest, site: Site, screen: Screen, action: ScreenAction, form: Fields) => {
@@ -142,7 +152,7 @@ export function createForms(deps: FormDeps): Forms {
       const form = kept.open(sealed, exchange.path, principal);
       const page = (await screen.show(visit)) ?? NOTHING_HERE;
       if (!form) {
-        pages.show(visit, site, screen, page, "The form expired or belongs to another user. Fill it in again.");
+        await pages.show(visit, site, screen, page, "The form expired or belongs to another user. Fill it in again.");
         return true;
       }
       if (!(await isFresh(principal))) {
@@ -154,7 +164,7 @@ export function createForms(deps: FormDeps): Forms {
       const action = screen.actions && Object.hasOwn(screen.actions, name) ? screen.actions[name] : undefined;
       if (!action) {
         const text = "You have signed in again. The form was too large to save: fill it in again.";
-        pages.show(visit, site, screen, page, text);
+        await pages.show(visit, site, screen, page, text);
         return true;
       }
       const fields = [...form].filter(([each]) => each !== "action");
@@ -165,7 +175,7 @@ export function createForms(deps: FormDeps): Forms {
         button: action.name,
         back: exchange.path,
       });
-      pages.show(visit, site, screen, { title: action.name, body });
+      await pages.show(visit, site, screen, { title: action.name, body });
       return true;
     },
   };

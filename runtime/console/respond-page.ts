@@ -1,7 +1,13 @@
 /** A screen's page within the frame of the console, as an answer. */
 import { redirect, respondHtml } from "../http/respond.ts";
 import type { Site } from "../identity/sites.ts";
-import { consoleHeaders, consolePage, NAVIGATION_GROUPS, type NavigationGroup } from "../pages/console/frame.ts";
+import {
+  consoleHeaders,
+  consolePage,
+  type FrameStatus,
+  NAVIGATION_GROUPS,
+  type NavigationGroup,
+} from "../pages/console/frame.ts";
 import { html } from "../pages/html.ts";
 import { rolesText } from "./rights.ts";
 import type { ConsoleRights, Screen, ScreenPage, ConsoleRequest } from "./screen.ts";
@@ -9,21 +15,39 @@ import { scriptPath, STYLE_PATH } from "./assets.ts";
 import { showUntrusted } from "./show-untrusted.ts";
 import type { FlashMessage } from "./flash-message.ts";
 import { CONSOLE_PATH } from "./console-requests.ts";
+import { SEARCH_PATH } from "./search/search.ts";
+import type { ConsoleStatus } from "./status.ts";
 
 export interface Pages {
-  show(visit: ConsoleRequest, site: Site, screen: Screen | undefined, page: ScreenPage, refused?: string): void;
+  show(
+    visit: ConsoleRequest,
+    site: Site,
+    screen: Screen | undefined,
+    page: ScreenPage,
+    refused?: string,
+  ): Promise<void>;
   /** 303, and says what was done on the page it leads to. */
   goOn(visit: ConsoleRequest, site: Site, to: string, told: string): void;
 }
 
-export function createPages(deps: { readonly screens: readonly Screen[]; readonly told: FlashMessage }): Pages {
+export interface PagesDeps {
+  readonly screens: readonly Screen[];
+  readonly told: FlashMessage;
+  /** Undefined: the frame shows no counts. */
+  readonly status: Pick<ConsoleStatus, "frame"> | undefined;
+}
+
+export function createPages(deps: PagesDeps): Pages {
   return {
-    show(visit, site, screen, { title, body, status = 200, scripts: more = [], stream }, refused) {
+    async show(visit, site, screen, { title, lead, aside, body, status = 200, scripts: more = [], stream }, refused) {
       const { exchange, principal, rights } = visit;
+      const waits = await deps.status?.frame(visit);
       const told = deps.told.take(exchange, principal);
       const scripts = ["time", ...more].map(scriptPath);
       const page = consolePage({
         title,
+        lead,
+        aside,
         body,
         told,
         refused,
@@ -31,7 +55,9 @@ export function createPages(deps: { readonly screens: readonly Screen[]; readonl
         scripts,
         person: showUntrusted(principal.user.email || principal.user.name || principal.user.id),
         roles: rolesText(rights),
-        navigation: navigationOf(deps.screens, screen, rights),
+        navigation: navigationOf(deps.screens, screen, rights, waits?.counts),
+        active: waits?.active,
+        search: screen?.path === SEARCH_PATH ? visit.query.get("q") : undefined,
       });
       // Its worker is a script that no element of the page names.
       const allowed = stream === undefined ? scripts : [...scripts, scriptPath("live-worker")];
@@ -52,13 +78,20 @@ function navigationOf(
   screens: readonly Screen[],
   shown: Screen | undefined,
   rights: ConsoleRights,
+  counts: FrameStatus["counts"] = new Map(),
 ): readonly NavigationGroup[] {
-  const seen = screens.filter((each) => each.isFor?.(rights) ?? true);
+  const seen = screens.filter((each) => each.isHidden !== true && (each.isFor?.(rights) ?? true));
   return NAVIGATION_GROUPS.map((name) => ({
     name,
     entries: seen
       .filter(({ group }) => group === name)
-      .map((each) => ({ href: screenPath(each), name: each.name, icon: each.icon, isCurrent: each === shown })),
+      .map((each) => ({
+        href: screenPath(each),
+        name: each.name,
+        icon: each.icon,
+        isCurrent: each === shown,
+        count: counts.get(each.path),
+      })),
   })).filter(({ entries }) => entries.length > 0);
 }
 

@@ -42,6 +42,10 @@ export interface ConsoleRequest {
 
 export interface ScreenPage {
   readonly title: string;
+  /** A sentence below the title. */
+  readonly lead?: string;
+  /** Controls next to the title. */
+  readonly aside?: Html;
   readonly body: Html;
   /** Default 200. */
   readonly status?: number;
@@ -81,6 +85,8 @@ export interface Screen {
   readonly name: string;
   readonly group: NavigationGroupName;
   readonly icon: Icon;
+  /** It is reached by other ways than the navigation. */
+  readonly isHidden?: boolean;
   /** Whether there can be anything for who has these rights; without it: for everybody. */
   isFor?(rights: ConsoleRights): boolean;
   /** Undefined: there is nothing at this address, or nothing that this person may see. */

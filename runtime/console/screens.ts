@@ -6,6 +6,8 @@ import { decisionsScreen } from "./decisions/decisions.ts";
 import type { DecisionDeps } from "./decisions/deps.ts";
 import { objectScreens, type ObjectScreenDeps } from "./objects/object-screen.ts";
 import { type HealthScreenDeps, healthScreen } from "./health/screen.ts";
+import { type OverviewDeps, overviewScreen } from "./overview/overview.ts";
+import { type SearchDeps, searchScreen } from "./search/search.ts";
 import { peopleScreen } from "./people/people.ts";
 import type { Screen } from "./screen.ts";
 import { toolLockScreen, type ToolLockScreenDeps } from "./tool-lock/tool-lock-screen.ts";
@@ -19,7 +21,9 @@ import type { ClientsDeps } from "./clients/deps.ts";
 /** What each screen needs, by its name. */
 export interface ScreenDeps {
   readonly decisions: DecisionDeps;
-  /** Absent, as the others behind it: this screen is not there. */
+  /** Absent, as the others after it: this screen does not exist. */
+  readonly overview?: OverviewDeps;
+  readonly search?: SearchDeps;
   readonly health?: HealthScreenDeps;
   readonly servers?: ServersDeps;
   readonly people?: PeopleDeps;
@@ -33,6 +37,8 @@ export interface ScreenDeps {
 }
 
 export function createScreens({
+  overview,
+  search,
   decisions,
   health,
   servers,
@@ -45,6 +51,8 @@ export function createScreens({
   changes,
 }: ScreenDeps): readonly Screen[] {
   return [
+    ...(overview ? [overviewScreen(overview)] : []),
+    ...(search ? [searchScreen(search)] : []),
     decisionsScreen(decisions),
     ...(approvals ? [approvalsScreen(approvals)] : []),
     ...(health ? [healthScreen(health)] : []),

@@ -1,6 +1,7 @@
 /** Metrics of a gateway that also counts its traffic per minute. */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Decision } from "../policy/facts.ts";
+import { asksToSignIn } from "../policy/sign-in-reasons.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** The observed calls of the proxy's metrics. */
@@ -36,8 +37,10 @@ export function countedMetrics<M extends TrafficMetrics>(metrics: M, traffic: Tr
   };
 }
 
-function outcomeOf({ allowed, approval }: Decision, isLimited: boolean): "allowed" | "denied" | "limited" | "waiting" {
+function outcomeOf(decision: Decision, isLimited: boolean): "allowed" | "denied" | "limited" | "waiting" | "sign-in" {
+  const { allowed, approval, denied, allowWhyFalse } = decision;
   if (isLimited) return "limited";
   if (allowed) return "allowed";
-  return approval === undefined ? "denied" : "waiting";
+  if (approval !== undefined) return "waiting";
+  return !denied && asksToSignIn(allowWhyFalse) ? "sign-in" : "denied";
 }

@@ -16,6 +16,7 @@ export const COUNTED = [
   "4xx",
   "5xx",
   "failed",
+  "sign-in",
 ] as const;
 export type RollupCounts = (typeof COUNTED)[number];
 

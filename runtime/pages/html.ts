@@ -16,6 +16,11 @@ export class Html {
   toString(): string {
     return this.#text;
   }
+
+  /** Without the indentation of our source, which is a tenth of a page. Not for what has `pre` or `textarea` in it. */
+  withoutIndentation(): Html {
+    return new Html(this.#text.replaceAll(/\s*\n\s*/g, "\n"));
+  }
 }
 
 /** `undefined`, `null` and `false` leave nothing behind, so that parts can be left out with `&&`. */

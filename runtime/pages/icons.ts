@@ -2,6 +2,7 @@
 import { html, type Html } from "./html.ts";
 
 export const PATHS = {
+  overview: "M2.5 7.5 8 3l5.5 4.5M4 7v6h8V7M6.8 13V9.6h2.4V13",
   decisions: "M5.5 4H14M5.5 8H14M5.5 12H14M2.3 4h.4M2.3 8h.4M2.3 12h.4",
   approvals: "M2 9.5 4 3h8l2 6.5V13H2zM2 9.5h3.5l1 1.7h3l1-1.7H14",
   health: "M1.5 8H5l1.6-4 2.8 8L11 8h3.5",

@@ -7,6 +7,7 @@
 import { hash } from "node:crypto";
 
 import { CHECK_MESSAGE } from "../audit/log-line.ts";
+import { asksToSignIn } from "../policy/sign-in-reasons.ts";
 import { lowerAscii } from "../shared/ascii.ts";
 import { isRecord, parseObject } from "../shared/is-record.ts";
 import { ownerOfRoute } from "../shared/route-key.ts";
@@ -174,14 +175,9 @@ function outcomeOf(value: Readonly<Record<string, unknown>>): KeptRecord["outcom
   return isSignIn(value) ? "sign-in" : "denied";
 }
 
-/** Why a caller without credentials is asked to sign in. A credential that is not accepted is a denial. */
-const SIGN_IN_REASONS = new Set<unknown>(["credential-missing", "user-unauthenticated"]);
-
 function isSignIn({ user, deny, "allow-why-false": reasons }: Readonly<Record<string, unknown>>): boolean {
   const isAnonymous = user === undefined && deny !== true;
-  return (
-    isAnonymous && Array.isArray(reasons) && reasons.length > 0 && reasons.every((each) => SIGN_IN_REASONS.has(each))
-  );
+  return isAnonymous && Array.isArray(reasons) && asksToSignIn(reasons);
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,5 +1,6 @@
 /** What is wrong with those around the gateway: upstreams, certificates, token endpoints, who gets records and events. */
 import type { CertificateReport, ProcessReport } from "../../health/process-report.ts";
+import { addressOfId } from "../addresses.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import type { FoundProblem } from "./found.ts";
 
@@ -26,6 +27,7 @@ export function upstreamProblems(of: ProcessReport): readonly FoundProblem[] {
         advice: isAll ? "Requests fail until one is back." : "The remaining upstreams take over.",
         read: "Log messages",
         of,
+        href: addressOfId("servers", route),
       },
     ];
   });

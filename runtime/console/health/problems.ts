@@ -2,6 +2,7 @@
 import type { HealthProblem } from "../../pages/console/health/health.ts";
 import type { ProcessReport } from "../../health/process-report.ts";
 import type { FailureCount } from "../../health/rollup.ts";
+import { addressOfId, addressOfList } from "../addresses.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { certificateProblems, receiverProblems, tokenProblems, upstreamProblems } from "./problems-outside.ts";
 import type { FoundProblem } from "./found.ts";
@@ -21,6 +22,7 @@ const LATE_MS = 200;
 const MAX_SHOWN = 50;
 const MAX_NAMED = 5;
 
+/** The worst first. */
 export function findProblems(facts: ProblemFacts): readonly HealthProblem[] {
   const found = [
     ...storeProblems(facts),
@@ -42,7 +44,9 @@ export function findProblems(facts: ProblemFacts): readonly HealthProblem[] {
 }
 
 function merge(same: readonly FoundProblem[], { reports, nameOf }: ProblemFacts): HealthProblem {
-  const { of: _, ...first } = same[0] as FoundProblem;
+  const { of: _, ...found } = same[0] as FoundProblem;
+  const times = same.flatMap(({ sinceMs }) => sinceMs ?? []);
+  const first = { ...found, ...(times.length > 0 && { sinceMs: Math.min(...times) }) };
   const names = [...new Set(same.flatMap(({ of }) => (of ? nameOf(of.id) : [])))];
   if (reports.length < 2 || names.length === reports.length) return { ...first, where: [] };
   const more = names.length - MAX_NAMED;
@@ -67,7 +71,7 @@ function isTold(line: string, degraded: ProcessReport["configuration"]["degraded
 function configurationProblems(of: ProcessReport): readonly FoundProblem[] {
   const { lastError, degraded, moreDegraded, restartNeeded } = of.configuration;
   const read = "Log messages";
-  const found: FoundProblem[] = degraded.map(({ owner, standing, problems }) => ({
+  const found: FoundProblem[] = degraded.map(({ owner, standing, since, problems }) => ({
     tone: "bad",
     text:
       standing === "kept"
@@ -77,6 +81,8 @@ function configurationProblems(of: ProcessReport): readonly FoundProblem[] {
     advice: "Other owners are not affected. Ask the owner to fix and republish the slice.",
     read,
     of,
+    href: addressOfList("changes", { owner }),
+    sinceMs: since * 1000,
   }));
   const details = lastError
     ? [...lastError.problems.map((each) => showUntrusted(each, 400)), ...more(lastError.more)]
@@ -84,7 +90,7 @@ function configurationProblems(of: ProcessReport): readonly FoundProblem[] {
   if (lastError && !lastError.isPartial) {
     const advice = "Fix the configuration. Until then no owner's changes take effect.";
     const text = "Configuration rejected, previous version active";
-    found.unshift({ tone: "bad", text, details, advice, read, of });
+    found.unshift({ tone: "bad", text, details, advice, read, of, sinceMs: lastError.at * 1000 });
   } else if (lastError && (degraded.length === 0 || lastError.problems.some((line) => !isTold(line, degraded)))) {
     // With the names of other owners' routes: the problems of each owner do not have them.
     const text = "Some owners are out of date";
@@ -122,6 +128,7 @@ function silentProblems({ reports, now }: ProblemFacts): readonly FoundProblem[]
       advice: "It is stuck, was killed, or cannot reach the store. Its last report is shown.",
       read: "High availability",
       of,
+      sinceMs: of.seen * 1000,
     }));
 }
 
@@ -141,6 +148,7 @@ function failureProblems({ failures }: ProblemFacts): readonly FoundProblem[] {
       details: same.map(({ failure, count }) => `${count} × ${failure}`),
       advice: `${total} requests failed. The failure names the side to check.`,
       read: "Log messages",
+      href: addressOfId("servers", route),
     };
   });
 }

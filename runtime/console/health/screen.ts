@@ -3,17 +3,18 @@ import type { HealthParts } from "../../pages/console/health/health.ts";
 import { healthBody } from "../../pages/console/health/health.ts";
 import type { FilterField } from "../../pages/console/pieces.ts";
 import type { HealthReader } from "../../health/health.ts";
-import { ALL, addFailures, ownerScope, routeScope } from "../../health/rollup.ts";
+import { routeScope } from "../../health/rollup.ts";
 import type { TrafficStep } from "../../health/read-traffic.ts";
 import { TIERS, type Tier } from "../../health/tiers.ts";
 import type { Screen, ScreenPage, ConsoleRequest } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { gather } from "./gather.ts";
 import { loopChart, trafficCharts } from "./charts.ts";
-import { findProblems } from "./problems.ts";
-import { processNames, processRows } from "./process-rows.ts";
+import { visibleScopes } from "./counted.ts";
+import { healthFacts } from "./facts.ts";
+import { processRows } from "./process-rows.ts";
 import { certificateRows, providerRows, receiverRows, refreshRows, upstreamRows } from "./rows.ts";
-import { visibleFailures, visibleReport, type VisibleScope, visibleScope } from "./visible-scope.ts";
+import type { VisibleScope } from "./visible-scope.ts";
 
 export interface HealthScreenDeps {
   readonly health: HealthReader;
@@ -25,7 +26,6 @@ const RANGES: Readonly<Record<Tier["name"], string>> = {
   "6h": "6 hours",
   "48h": "48 hours",
 };
-const LATELY_SECONDS = 900;
 
 export function healthScreen({ health }: HealthScreenDeps): Screen {
   return {
@@ -46,21 +46,16 @@ export async function healthParts(
   { snapshot, rights, query, now: nowMs }: Pick<ConsoleRequest, "snapshot" | "rights" | "query" | "now">,
 ): Promise<HealthParts> {
   const now = Math.floor(nowMs / 1000);
-  const sight = visibleScope(rights, snapshot);
   const tier = TIERS.find(({ name }) => name === query.get("range")) ?? TIERS[0];
-  const gathered = await gather(health, tier);
-  const { steps, recent, others, isAlone } = gathered;
-  const reports = gathered.reports.map((report) => visibleReport(report, sight));
-  const nameOf = processNames([...reports, ...others]);
-  const routes = routesOf(steps).filter((key) => sight.maySeeRoute(key));
+  const facts = healthFacts(await gather(health, tier), { snapshot, rights }, now);
+  const { steps, reports, others, isAlone, scope, nameOf } = facts;
+  const routes = routesOf(steps).filter((key) => scope.maySeeRoute(key));
   const route = routes.find((key) => key === query.get("route"));
-  const scopes = scopesOf(route, sight);
-  const lately = recent.filter(({ start }) => start > now - LATELY_SECONDS);
-  const failures = addFailures(lately.flatMap(({ rollup }) => rollup?.failures ?? []));
+  const scopes = route === undefined ? visibleScopes(scope) : [routeScope(route)];
   return {
     path: PATH,
     failed: isAlone ? ["The store"] : [],
-    problems: findProblems({ reports, failures: visibleFailures(failures, sight), now, nameOf }),
+    problems: facts.problems,
     processes: processRows({ reports, others, now, nameOf }),
     ...upstreamRows(reports, nameOf),
     certificates: certificateRows(reports, now),
@@ -68,7 +63,7 @@ export async function healthParts(
     providers: providerRows(reports),
     receivers: receiverRows(reports, nameOf),
     charts: [...trafficCharts(tier, steps, scopes), loopChart(tier, steps, nameOf)],
-    plotted: plottedText(route, sight, isAlone),
+    plotted: plottedText(route, scope, isAlone),
     filters: filters(tier, routes, route),
   };
 }
@@ -90,11 +85,6 @@ function routesOf(steps: readonly TrafficStep[]): readonly string[] {
     .filter((scope) => scope.startsWith(prefix))
     .map((scope) => scope.slice(prefix.length))
     .toSorted();
-}
-
-function scopesOf(route: string | undefined, { isWhole, owners }: VisibleScope): readonly string[] {
-  if (route !== undefined) return [routeScope(route)];
-  return isWhole ? [ALL] : owners.map(ownerScope);
 }
 
 function plottedText(route: string | undefined, { isWhole, owners }: VisibleScope, isAlone: boolean): string {

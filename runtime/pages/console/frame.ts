@@ -9,12 +9,27 @@ import { pageHeaders } from "../layout.ts";
 import { icon, ICONS, type Icon } from "./icons.ts";
 import type { Tab } from "./pieces.ts";
 
-export interface NavigationEntry extends Tab {
-  readonly icon: Icon;
+/** Number of items that wait there, read aloud as "3 pending". */
+export interface NavigationCount {
+  readonly count: number;
+  readonly of: string;
+  readonly tone: "attn" | "alarm";
 }
 
-/** In this order. */
-export const NAVIGATION_GROUPS = ["Monitor", "Access", "Policy"] as const;
+export interface NavigationEntry extends Tab {
+  readonly icon: Icon;
+  readonly count?: NavigationCount | undefined;
+}
+
+export interface FrameStatus {
+  /** By the path of the screen. */
+  readonly counts: ReadonlyMap<string, NavigationCount>;
+  /** The configuration of this process, and how many of all processes have it active. */
+  readonly active?: { readonly name: string; readonly same: number; readonly all: number } | undefined;
+}
+
+/** In this order; the first one has no heading. */
+export const NAVIGATION_GROUPS = ["", "Monitor", "Access", "Policy"] as const;
 export type NavigationGroupName = (typeof NAVIGATION_GROUPS)[number];
 
 export interface NavigationGroup {
@@ -24,9 +39,16 @@ export interface NavigationGroup {
 
 export interface ConsoleFrame {
   readonly title: string;
+  /** A sentence below the title. */
+  readonly lead?: string | undefined;
+  /** Controls next to the title. */
+  readonly aside?: Html | undefined;
   readonly body: Html;
   readonly navigation: readonly NavigationGroup[];
-  /** The administrator, as people know them. */
+  readonly active?: FrameStatus["active"];
+  /** Content of the search box. */
+  readonly search?: string | undefined;
+  /** The administrator, as users know them. */
   readonly person: string;
   /** "viewer and auditor", "viewer of team-a". */
   readonly roles: string;
@@ -41,7 +63,7 @@ export interface ConsoleFrame {
 
 /** A whole document. Send it with `consoleHeaders()`. */
 export function consolePage(parts: ConsoleFrame): string {
-  const { title, body, navigation, person, roles, told, refused, style, scripts } = parts;
+  const { title, lead, aside, body, navigation, person, roles, told, refused, style, scripts } = parts;
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -62,20 +84,33 @@ export function consolePage(parts: ConsoleFrame): string {
             </p>
             ${navigation.map(
               ({ name, entries }) =>
-                html`<h2>${name}</h2>
+                html`${name !== "" && html`<h2>${name}</h2>`}
                   <ul>
                     ${entries.map(entry)}
                   </ul>`,
             )}
-            <p class="who">${person} · ${roles}<br /><a href="/.gateway/">Your account</a></p>
+            <p class="who">
+              <strong>${person}</strong><span class="roles">${roles}</span> <a href="/.gateway/">Your account</a> ·
+              <a href="/.gateway/sign_out">Sign out</a>
+            </p>
           </nav>
           <div>
             <header class="menu-bar">
               <button type="button" popovertarget="side" aria-label="Menu">${icon("menu")}</button>
-              Console
+              ${searchBox(parts.search ?? "")} ${parts.active && activeLine(parts.active)}
             </header>
             <main id="main" tabindex="-1">
-              <h1>${title}</h1>
+              ${
+                lead === undefined && aside === undefined
+                  ? html`<h1>${title}</h1>`
+                  : html`<div class="title-bar">
+                      <div>
+                        <h1>${title}</h1>
+                        ${lead !== undefined && html`<p>${lead}</p>`}
+                      </div>
+                      ${aside}
+                    </div>`
+              }
               ${told !== undefined && html`<p class="told" role="status">${told}</p>`}
               ${refused !== undefined && html`<p class="refused" role="alert">${refused}</p>`} ${body}
             </main>
@@ -86,8 +121,38 @@ export function consolePage(parts: ConsoleFrame): string {
     </html> `.toString();
 }
 
-function entry({ href, name, isCurrent, icon: drawing }: NavigationEntry): Html {
-  return html`<li><a href="${href}" ${isCurrent && html`aria-current="page"`}>${icon(drawing)}${name}</a></li>`;
+function entry({ href, name, isCurrent, icon: drawing, count }: NavigationEntry): Html {
+  return html`<li>
+    <a href="${href}" ${isCurrent && html`aria-current="page"`}
+      >${icon(drawing)}${name}${
+        count && html` <span class="count ${count.tone}">${count.count}<span class="hidden"> ${count.of}</span></span>`
+      }</a
+    >
+  </li>`;
+}
+
+function searchBox(search: string): Html {
+  return html`<form class="find" role="search" action="/.gateway/console/search">
+    <label class="hidden" for="search">Search users, servers, tools and request IDs</label>
+    ${icon("search")}<input
+      id="search"
+      name="q"
+      type="search"
+      value="${search}"
+      maxlength="256"
+      placeholder="Search users, servers, tools, request IDs"
+      autocomplete="off"
+      spellcheck="false"
+    /><kbd aria-hidden="true" hidden>/</kbd>
+  </form>`;
+}
+
+function activeLine({ name, same, all }: NonNullable<FrameStatus["active"]>): Html {
+  return html`<a class="active ${same === all ? "" : "differs"}" href="/.gateway/console/health">
+    ${icon(same === all ? "allowed" : "warning")}<span
+      >${name} active on <b>${same} of ${all}</b> ${all === 1 ? "process" : "processes"}</span
+    >
+  </a>`;
 }
 
 /**

@@ -235,7 +235,14 @@ export interface Tab {
   readonly isCurrent: boolean;
 }
 
-/** Pages that stand beside each other. */
+/** The same page in one of a few ways, such as ranges of time. */
+export function segments(label: string, all: readonly Tab[]): Html {
+  return html`<nav class="segments" aria-label="${label}">
+    ${all.map(({ href, name, isCurrent }) => html`<a href="${href}" ${isCurrent && html`aria-current="true"`}>${name}</a>`)}
+  </nav>`;
+}
+
+/** Pages next to each other. */
 export function tabs(label: string, all: readonly Tab[]): Html {
   return html`<nav class="tabs" aria-label="${label}">
     ${all.map(({ href, name, isCurrent }) => html`<a href="${href}" ${isCurrent && html`aria-current="page"`}>${name}</a>`)}

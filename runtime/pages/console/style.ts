@@ -6,6 +6,7 @@
 import { MONOGRAM_STYLE, TOKENS } from "../tokens.ts";
 import { CHART_STYLE } from "./charts/style.ts";
 import { LIST_STYLE } from "./lists/style.ts";
+import { OVERVIEW_STYLE } from "./overview-style.ts";
 
 const BASE = `
 *, *::before, *::after { box-sizing: border-box; }
@@ -43,9 +44,19 @@ nav.side[popover] { display: flex; position: sticky; inset: 0 auto auto 0; width
 .side li a:hover { background: var(--sunk); color: var(--text); }
 .side li a[aria-current] { background: var(--accent-soft); color: var(--text); font-weight: 600; }
 .side li a[aria-current] .i { color: var(--accent); }
+.side li a { position: relative; } .side .count { margin-left: auto; }
 .who { margin: auto 0 0; padding: var(--s3) var(--s2) 0; border-top: 1px solid var(--line); font-size: var(--t-s); overflow-wrap: anywhere; }
-.menu-bar { display: none; position: sticky; top: 0; z-index: 5; align-items: center; gap: var(--s2); padding: var(--s2) var(--s3); background: var(--bg); border-bottom: 1px solid var(--line); font-weight: 650; }
-.menu-bar button { width: 2.25rem; min-height: 2.25rem; padding: 0; }
+.who strong, .who .roles { display: block; font-weight: 600; } .who .roles { color: var(--text-2); font-size: var(--t-xs); font-weight: 400; } .who .roles::first-letter { text-transform: uppercase; }
+.menu-bar { display: flex; position: sticky; top: 0; z-index: 5; align-items: center; gap: var(--s3); min-height: 3.25rem; padding: var(--s2) var(--s5); background: var(--bg); border-bottom: 1px solid var(--line); }
+.menu-bar button { display: none; width: 2.25rem; min-height: 2.25rem; padding: 0; }
+.find { position: relative; flex: 1 1 22rem; max-width: 34rem; margin: 0; }
+.find .i { position: absolute; left: .65rem; top: .56rem; color: var(--text-3); pointer-events: none; }
+.find input[type=search]:not([hidden]) { padding-left: 2.1rem; padding-right: 2rem; }
+.find kbd { position: absolute; right: .45rem; top: .4rem; padding: 0 .35rem; border: 1px solid var(--line-strong); border-radius: .25rem; background: var(--sunk); color: var(--text-2); font: var(--t-xs)/1.2rem var(--mono); }
+::placeholder { color: var(--text-3); opacity: 1; }
+.active { display: flex; align-items: center; gap: var(--s2); margin-left: auto; color: var(--text-2); font-size: var(--t-s); text-decoration: none; white-space: nowrap; }
+.active:hover { text-decoration: underline; } .active .i { color: var(--good); } .active.differs .i { color: var(--warn); } .active b { color: var(--text); }
+.title-bar { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s4); margin: 0 0 var(--s4); } .title-bar > :first-child { flex: 1 1 16rem; } .title-bar h1 { margin: 0; } .title-bar p { margin: .15rem 0 0; color: var(--text-2); }
 main { padding: var(--s5); max-width: 100rem; overflow-wrap: break-word; }
 main:focus { outline: none; }
 footer { padding: 0 var(--s5) var(--s5); color: var(--text-3); font-size: var(--t-xs); }
@@ -124,14 +135,15 @@ const NARROWER = `
   .side { padding: var(--s2) .375rem; } .side h2, .side .who { display: none; } .brand { justify-content: center; }
   .brand span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .side li a { flex-direction: column; gap: .1rem; padding: .4rem .1rem; font-size: .6875rem; line-height: 1.2; text-align: center; }
+  .side .count { position: absolute; top: .15rem; right: .3rem; min-width: 1.1rem; padding: 0 .2rem; font-size: .6875rem; line-height: 1.1rem; }
 }
 @media (max-width: 47rem) {
-  .app { display: block; background: none; } .menu-bar { display: flex; }
+  .app { display: block; background: none; } .menu-bar { padding: var(--s2) var(--s3); gap: var(--s2); } .menu-bar button { display: inline-flex; } .active, .find kbd { display: none; }
   nav.side[popover] { display: none; }
   nav.side[popover]:popover-open { display: flex; position: fixed; inset: 0 auto 0 0; width: 17rem; height: auto; padding: var(--s3); background: var(--side); box-shadow: var(--shadow-2); }
   .side::backdrop { background: rgb(10 14 20 / .45); }
   .side h2, .side .who { display: block; } .brand { justify-content: flex-start; } .brand span { position: static; width: auto; height: auto; clip-path: none; }
-  .side li a { flex-direction: row; gap: .6rem; min-height: 2.6rem; padding: .3rem var(--s3); font-size: var(--t-m); text-align: left; }
+  .side .count { position: static; } .side li a { flex-direction: row; gap: .6rem; min-height: 2.6rem; padding: .3rem var(--s3); font-size: var(--t-m); text-align: left; }
   main { padding: var(--s4) var(--s3); } footer { padding: 0 var(--s3) var(--s4); }
   .filter > div { flex: 1 1 45%; max-width: none; } dl { display: block; } dd { margin-bottom: .5rem; }
 }
@@ -149,6 +161,7 @@ export const CONSOLE_STYLE = [
   MONOGRAM_STYLE,
   TABLES,
   CHART_STYLE,
+  OVERVIEW_STYLE,
   LIST_STYLE,
   NARROWER,
 ].join("");

@@ -127,13 +127,13 @@ describe("who gets in", () => {
     const page = await bench.browser().signIn(`${HOME}/a%20b?user=x&outcome=denied`, ALICE);
     expect([page.status, page.url]).toEqual([200, `${HOME}/a%20b?user=x&outcome=denied`]);
     expect(seen(page)).toBe("a b user,x outcome,denied");
-    expect(page.text).toContain("alice@example.com · operator<br");
+    expect(page.text).toContain('<strong>alice@example.com</strong><span class="roles">operator</span>');
   });
 
   it("says of an owner's viewer that this is what they are", async () => {
     const { page } = await signedIn(BOB);
     expect(page.status).toBe(200);
-    expect(page.text).toContain("bob@example.com · viewer of team-a<br");
+    expect(page.text).toContain('<strong>bob@example.com</strong><span class="roles">viewer of team-a</span>');
   });
 
   it("answers who has no role as any policy does, without a word of what is there", async () => {

@@ -257,7 +257,9 @@ describe("a viewer of one owner", () => {
 
   test("has charts of that owner's routes, and of no other route by its name", async () => {
     const allowed = async (visit: VisitOf) =>
-      (await shown(world, visit)).charts[0]?.lines[0]?.values.findLast((value) => value !== undefined);
+      (await shown(world, visit)).charts
+        .find(({ id }) => id === "allowed")
+        ?.lines[0]?.values.findLast((value) => value !== undefined);
     expect(await allowed({})).toBe(10);
     expect(await allowed({ owners: ["team-a"] })).toBe(1);
     expect(await allowed({ route: "team-b/wiki" })).toBe(9);

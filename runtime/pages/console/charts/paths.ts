@@ -4,19 +4,17 @@ import type { Scale } from "./scale.ts";
 /** More than any chart has pixels, so that whole numbers are fine enough. */
 export const TOP_Y = 400;
 const STEP_X = 10;
-/** Between two columns. */
-const GAP_X = 2;
 
 type Values = readonly (number | undefined)[];
 
-/** Rectangles from the sums below, one for each value above zero. */
+/** Upright lines from the sums below, one for each value above zero; as wide as a column by the style. */
 export function columnPath(values: Values, below: readonly number[], scale: Scale): string {
   const drawn = values.map((value, index) => {
     if (value === undefined || value <= 0) return "";
     const bottom = yOf(scale.place(below[index] ?? 0));
     // One of thousands must be visible.
     const height = Math.max(2, bottom - yOf(scale.place((below[index] ?? 0) + value)));
-    return `M${index * STEP_X + GAP_X / 2} ${bottom}h${STEP_X - GAP_X}v${-height}h${GAP_X - STEP_X}z`;
+    return `M${index * STEP_X + STEP_X / 2} ${bottom}v${-height}`;
   });
   return drawn.join("");
 }

@@ -20,7 +20,8 @@ function follow(chart) {
     const row = rows.get(step);
     const texts = step < 0 ? rest : [...(row ? row.cells : [])].map((cell) => cell.textContent);
     [at, ...values].forEach((each, index) => (each.textContent = texts[index] ?? "\\u2013"));
-    hit.setAttribute("x", String(step < 0 ? -9999 : step * 10));
+    hit.classList.toggle("on", step >= 0);
+    hit.setAttribute("x", String(Math.max(0, step) * 10));
     svg.setAttribute("aria-valuenow", String(Math.max(0, step)));
     svg.setAttribute("aria-valuetext", [...chart.querySelectorAll(".legend li")].map((each) => each.textContent.trim()).join(", "));
   }

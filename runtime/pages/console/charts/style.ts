@@ -9,9 +9,10 @@ export const CHART_STYLE = `
 .chart.low { height: 4.5rem; }
 .chart * { vector-effect: non-scaling-stroke; }
 .chart .grid-line { stroke: var(--line); stroke-width: 1; }
-.chart .b-allowed { fill: var(--c-allowed); } .chart .b-denied { fill: var(--c-denied); } .chart .b-waiting { fill: var(--c-waiting); }
-.chart .b-limited { fill: var(--c-limited); } .chart .b-failed { fill: var(--c-failed); }
-.chart .hit { fill: var(--text); fill-opacity: .09; }
+.chart [class^=b-] { fill: none; stroke-width: 8; vector-effect: none; }
+.chart .b-allowed { stroke: var(--c-allowed); } .chart .b-denied { stroke: var(--c-denied); } .chart .b-waiting { stroke: var(--c-waiting); }
+.chart .b-limited { stroke: var(--c-limited); } .chart .b-failed { stroke: var(--c-failed); }
+.chart .hit { fill: none; } .chart .hit.on { fill: var(--text); fill-opacity: .09; }
 .chart .l { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
 .l1 { stroke: var(--c-1); } .l2 { stroke: var(--c-2); stroke-dasharray: 6 3; } .l3 { stroke: var(--c-3); stroke-dasharray: 2 4; }
 .l4 { stroke: var(--c-limited); stroke-dasharray: 10 3 2 3; } .l5 { stroke: var(--text-3); stroke-dasharray: 12 4; } .l6 { stroke: var(--text); stroke-dasharray: 4 2 1 2; }
@@ -20,10 +21,10 @@ export const CHART_STYLE = `
 .legend b { min-width: 2ch; color: var(--text); font-weight: 600; }
 .legend .at { min-width: 9rem; color: var(--text-3); }
 .key { width: .7rem; height: .7rem; flex: none; border-radius: .15rem; }
-.key.allowed { background: var(--c-allowed); } .key.denied { background: var(--c-denied); } .key.waiting { background: var(--c-waiting); } .key.limited { background: var(--c-limited); } .key.failed { background: var(--c-failed); }
+.k-allowed { background: var(--c-allowed); } .k-denied { background: var(--c-denied); } .k-waiting { background: var(--c-waiting); } .k-limited { background: var(--c-limited); } .k-failed { background: var(--c-failed); }
 .key:is(.l1, .l2, .l3, .l4, .l5, .l6) { width: 1.1rem; height: 0; border-radius: 0; border-top: 2px solid var(--c-1); }
 .key.l2 { border-top: 2px dashed var(--c-2); } .key.l3 { border-top: 2px dotted var(--c-3); } .key.l4 { border-top: 2px dashed var(--c-limited); } .key.l5 { border-top: 2px dashed var(--text-3); } .key.l6 { border-top: 2px dotted var(--text); }
-.timed .more summary { padding: .3rem 0; color: var(--text-2); font-size: var(--t-s); font-weight: 550; }
+.timed .more { margin: .25rem 0 0; } .timed .more summary { width: max-content; padding: .3rem 0; color: var(--text-2); font-size: var(--t-s); font-weight: 550; }
 .timed .scroll { max-height: 22rem; margin: 0; overflow: auto; box-shadow: none; }
 .timed td { text-align: right; }
 .timed tbody :is(th, td) { height: 1.8rem; font-weight: 400; }

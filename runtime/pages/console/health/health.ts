@@ -24,6 +24,10 @@ export interface HealthProblem {
   readonly read: string;
   /** Processes; none: of all. */
   readonly where: readonly string[];
+  /** The page on which it is fixed or explained. */
+  readonly href?: string;
+  /** Milliseconds since the epoch; absent: unknown. */
+  readonly sinceMs?: number;
 }
 
 export interface ProcessRow {

@@ -15,7 +15,6 @@ a.dim { color: var(--text-2); } .push { margin-left: auto; }
 .chip > span { padding: 0 .1rem 0 .55rem; overflow-wrap: anywhere; } .chip b { font-weight: 600; }
 .chip a { display: grid; place-items: center; min-width: 1.75rem; min-height: 1.75rem; color: var(--text-2); } .chip a:hover { background: var(--accent-line); color: var(--text); }
 .chip .i, .rule li .i { width: .875rem; height: .875rem; }
-.key.failed { margin: 0; padding: 0; border: 0; }
 details.pop { position: relative; margin: 0; } details.pop > summary { list-style: none; } details.pop > summary::-webkit-details-marker { display: none; }
 details.pop > div { position: absolute; z-index: 6; top: calc(100% + .35rem); left: 0; width: min(20rem, 80vw); padding: var(--s3); border: 1px solid var(--line-strong); border-radius: var(--r2); background: var(--surface); box-shadow: var(--shadow-2); }
 details.pop form > p { margin: 0 0 var(--s2); } details.pop ul { display: flex; flex-wrap: wrap; gap: var(--s2); margin: 0 0 var(--s3); padding: 0; list-style: none; }

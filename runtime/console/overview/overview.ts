@@ -1,0 +1,181 @@
+/** Screen "Overview": the first page of the console. */
+import type { HealthReader } from "../../health/health.ts";
+import type { TrafficStep } from "../../health/read-traffic.ts";
+import { TIERS, type Tier } from "../../health/tiers.ts";
+import type { ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
+import { overviewBody, type OverviewParts, type Part } from "../../pages/console/overview.ts";
+import { segments } from "../../pages/console/pieces.ts";
+import type { Ranking, RankQuery, RecordReader } from "../../record-store/record-reader.ts";
+import { type Clock, within } from "../../shared/clock.ts";
+import type { Store } from "../../store/store.ts";
+import { addressOfList } from "../addresses.ts";
+import { countedSteps, mergeSteps, visibleScopes } from "../health/counted.ts";
+import { healthFacts } from "../health/facts.ts";
+import { gather } from "../health/gather.ts";
+import { remember } from "../remember.ts";
+import type { ConsoleRequest, Screen, ScreenPage } from "../screen.ts";
+import { visibleRoutes } from "../servers/list-servers.ts";
+import { isWaitingFor, type ConsoleStatus, type PendingCall } from "../status.ts";
+import { attentionRows, driftOf, waitingRow } from "./attention.ts";
+import { dependencyRows } from "./dependencies.ts";
+import { decisionsChart, overviewFigures } from "./figures.ts";
+import { latestChanges } from "./latest-changes.ts";
+import { deniedTools, deniedUsers, MOST, slowestServers } from "./tops.ts";
+
+export interface OverviewDeps {
+  readonly status: ConsoleStatus;
+  readonly toolLocks: Pick<ToolLocks, "differences">;
+  /** Undefined: no records are stored. */
+  readonly records: Pick<RecordReader, "find" | "rank"> | undefined;
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+type Viewer = Pick<ConsoleRequest, "snapshot" | "rights" | "principal" | "query" | "now">;
+
+/** merged: how many steps are one column, so that the page stays small. */
+const RANGES = {
+  "1h": { name: "1 hour", step: "per minute", merged: 1 },
+  "6h": { name: "6 hours", step: "per 5 minutes", merged: 1 },
+  "48h": { name: "2 days", step: "per hour", merged: 2 },
+} as const satisfies Readonly<Record<Tier["name"], { name: string; step: string; merged: number }>>;
+const DEFAULT: Tier["name"] = "6h";
+/** Counts of records are not older than this. */
+const REMEMBERED_MS = 10_000;
+/** A part that comes later is shown as unavailable. */
+const PART_WITHIN_MS = 1_500;
+const USER_SLOTS = 24;
+const WAITING_SHOWN = 3;
+
+export function overviewScreen(deps: OverviewDeps): Screen {
+  const ranked = remember<Ranking>(deps.clock, REMEMBERED_MS);
+  return {
+    path: "overview",
+    group: "",
+    icon: "overview",
+    name: "Overview",
+    async show(visit): Promise<ScreenPage | undefined> {
+      if (visit.path.length > 0) return undefined;
+      const tier = tierOf(visit);
+      const parts = await overviewParts(deps, visit, ranked);
+      const ranges = TIERS.map(({ name }) => ({
+        href: addressOfList("overview", { range: name === DEFAULT ? undefined : name }),
+        name: RANGES[name].name,
+        isCurrent: name === tier.name,
+      }));
+      return {
+        title: "Overview",
+        lead: leadOf(parts),
+        aside: segments("Time range", ranges),
+        body: overviewBody(parts),
+        scripts: ["chart"],
+      };
+    },
+  };
+}
+
+function tierOf({ query }: Viewer): Tier {
+  return TIERS.find(({ name }) => name === (query.get("range") ?? DEFAULT)) ?? TIERS[1] ?? TIERS[0];
+}
+
+function leadOf({ problems, attention, waiting }: OverviewParts): string {
+  if (attention === "failed") return "The store is unavailable. This page shows what this process knows.";
+  const mine = waiting !== undefined && waiting !== "failed" ? waiting.count : 0;
+  const forYou = mine === 0 ? "" : ` ${mine} ${mine === 1 ? "call waits" : "calls wait"} for your decision.`;
+  if (problems === 0) return `No problems.${forYou === "" ? " Nothing waits for you." : forYou}`;
+  return `${problems} ${problems === 1 ? "item needs" : "items need"} attention.${forYou}`;
+}
+
+/** For tests without a frame. */
+export async function overviewParts(
+  deps: OverviewDeps,
+  visit: Viewer,
+  ranked: ReturnType<typeof remember<Ranking>>,
+): Promise<OverviewParts> {
+  const { status, records } = deps;
+  const { rights, now: nowMs } = visit;
+  const now = Math.floor(nowMs / 1000);
+  const tier = tierOf(visit);
+  const sinceMs = nowMs - tier.steps * tier.stepSeconds * 1000;
+  const since = new Date(sinceMs).toISOString().slice(0, 16);
+  const rank = async (
+    query: Pick<RankQuery, "by" | "most" | "slots" | "outcomes">,
+  ): Promise<Part<Ranking> | undefined> => {
+    if (!records) return undefined;
+    const owners = rights.owners;
+    const asked = { ...query, kind: "decision", sinceMs, untilMs: nowMs, ...(owners && { owners }) } as const;
+    const key = JSON.stringify([tier.name, owners, query]);
+    return inTime(ranked(key, () => records.rank(asked)));
+  };
+  const [gathered, before, pending, changes, users, tools, denied] = await Promise.all([
+    gather(status.health, tier),
+    stepsBefore(status.health, tier, now),
+    inTime(status.pending(visit)),
+    inTime(latestChanges(deps, visit)),
+    rank({ by: "user", most: 0, slots: USER_SLOTS }),
+    rank({ by: "tool", most: MOST, slots: 1, outcomes: ["denied"] }),
+    rank({ by: "user", most: MOST, slots: 1, outcomes: ["denied"] }),
+  ]);
+  const facts = healthFacts(gathered, visit, now);
+  const { steps, scope, problems } = facts;
+  const counted = countedSteps(steps, visibleScopes(scope));
+  const { merged } = RANGES[tier.name];
+  const calls = pending === "failed" ? [] : pending;
+  const drift = driftOf(visibleRoutes(visit), deps.toolLocks);
+  const lastFailure = steps.findLast(({ rollup }) => rollup?.failures.some(({ route }) => scope.maySeeRoute(route)));
+  return {
+    attention:
+      facts.isAlone && pending === "failed" ? "failed" : attentionRows({ problems, pending: calls, drift, now }),
+    problems: problems.length + drift.length + (calls.length > 0 ? 1 : 0),
+    lastFailureMs: lastFailure && lastFailure.start * 1000,
+    waiting: waitingPart(visit, pending, now),
+    figures: overviewFigures({
+      steps: counted,
+      before: before && countedSteps(before, visibleScopes(scope)),
+      users,
+      decisionsHref: addressOfList("decisions", { since }),
+      notAllowedHref: addressOfList("decisions", { outcome: "others", since }),
+    }),
+    chart: decisionsChart(mergeSteps(counted, merged), {
+      starts: steps.filter((_, index) => index % merged === 0).map(({ start }) => start * 1000),
+      stepMs: tier.stepSeconds * merged * 1000,
+    }),
+    step: RANGES[tier.name].step,
+    decisionsHref: addressOfList("decisions"),
+    tops: [
+      deniedTools({ ranking: tools, since }),
+      deniedUsers({ ranking: denied, since }),
+      slowestServers(steps, scope),
+    ],
+    changes,
+    changesHref: addressOfList("changes"),
+    dependencies: dependencyRows(facts, records !== undefined, now),
+  };
+}
+
+/** Of administrators who can decide about calls. */
+function waitingPart(visit: Viewer, pending: Part<readonly PendingCall[]>, now: number): OverviewParts["waiting"] {
+  const { roles, byOwner } = visit.rights;
+  if (!roles.has("approver") && ![...byOwner.values()].some((each) => each.has("approver"))) return undefined;
+  if (pending === "failed") return "failed";
+  const mine = pending.filter((call) => isWaitingFor(visit, call));
+  return { rows: mine.slice(0, WAITING_SHOWN).map((call) => waitingRow(call, now)), count: mine.length };
+}
+
+/** As many steps as the range has, from before it; of the longest range nothing is known. */
+async function stepsBefore(health: HealthReader, tier: Tier, now: number): Promise<readonly TrafficStep[] | undefined> {
+  const longer = TIERS[TIERS.indexOf(tier) + 1];
+  if (!longer) return undefined;
+  const seconds = tier.steps * tier.stepSeconds;
+  const all = await inTime(health.traffic(longer));
+  if (all === "failed") return undefined;
+  return all.filter(({ start }) => start >= now - 2 * seconds && start < now - seconds);
+}
+
+function inTime<T>(work: Promise<T>): Promise<Part<T>> {
+  return within<Part<T>>(
+    PART_WITHIN_MS,
+    work.catch(() => "failed" as const),
+    () => "failed",
+  );
+}
