@@ -2,7 +2,7 @@
 import type { Approvals } from "./approvals/interfaces.ts";
 import { createMintedTokens } from "./admin-listener/minted-tokens.ts";
 import { type Console, createConsole } from "./console/module.ts";
-import { createStatus } from "./console/status.ts";
+import { createStatus } from "./console/overview/status.ts";
 import { createPolicyScreens } from "./console/simulator/policy-screens.ts";
 import type { ConsoleSettings } from "./features/access/console.ts";
 import type { UpstreamStatus } from "./features/balancing/apply-state.ts";

@@ -18,7 +18,7 @@ import { createSavedForms } from "./saved-form.ts";
 import { createPages, NOTHING_HERE, screenPath, UNREADABLE } from "./respond-page.ts";
 import type { Screen } from "./screen.ts";
 import { respondAsset } from "./assets.ts";
-import type { ConsoleStatus } from "./status.ts";
+import type { ConsoleStatus } from "./overview/status.ts";
 import { createFlashMessage } from "./flash-message.ts";
 import { CONSOLE_PATH, respondUnavailable, type ConsoleRequestDeps, type ConsoleRequests } from "./console-requests.ts";
 

@@ -24,6 +24,7 @@ import { providerNameOf } from "../shared/user-id.ts";
 import { SAVED_FORM_PARAMETER, type SavedForms } from "./saved-form.ts";
 import { NOTHING_HERE, type Pages } from "./respond-page.ts";
 import type { Screen, ScreenAction, ConsoleRequest } from "./screen.ts";
+import type { Html } from "../pages/html.ts";
 import { showUntrusted } from "./show-untrusted.ts";
 import { formName, type ConsoleRequests } from "./console-requests.ts";
 
@@ -98,13 +99,8 @@ export function createForms(deps: FormDeps): Forms {
     if (!visit.rights.may(action.role, owner)) {
       note(exchange, principal, target, "refused", `needs the role ${action.role}`);
       const there = owner === undefined ? "" : ` for owner ${showUntrusted(owner)}`;
-      return showRefused(
-        visit,
-        site,
-        screen,
-        403,
-        `No changes were made: this requires the role ${action.role}${there}.`,
-      );
+      const text = `No changes were made: this requires the role ${action.role}${there}.`;
+      return showRefused(visit, site, screen, 403, text);
     }
     if (action.isGrave && !(await isFresh(principal))) return askAgain(visit, site, screen, action, form);
     let outcome: Awaited<ReturnType<ScreenAction["run"]>>;
@@ -167,14 +163,7 @@ export function createForms(deps: FormDeps): Forms {
         await pages.show(visit, site, screen, page, text);
         return true;
       }
-      const fields = [...form].filter(([each]) => each !== "action");
-      const shown = fields.map(([each, value]) => [each, showUntrusted(value, MAX_SHOWN_CHARACTERS)] as const);
-      const body = savedFormPage({
-        form: { action: exchange.path, name, csrfToken: visit.csrf(name), fields },
-        shown,
-        button: action.name,
-        back: exchange.path,
-      });
+      const body = savedFormBody(visit, name, action, form);
       await pages.show(visit, site, screen, { title: action.name, body });
       return true;
     },
@@ -182,6 +171,16 @@ export function createForms(deps: FormDeps): Forms {
 }
 
 const MAX_SHOWN_CHARACTERS = 500;
+
+function savedFormBody(visit: ConsoleRequest, name: string, action: ScreenAction, form: Fields): Html {
+  const fields = [...form].filter(([each]) => each !== "action");
+  return savedFormPage({
+    form: { action: visit.exchange.path, name, csrfToken: visit.csrf(name), fields },
+    shown: fields.map(([each, value]) => [each, showUntrusted(value, MAX_SHOWN_CHARACTERS)] as const),
+    button: action.name,
+    back: visit.exchange.path,
+  });
+}
 
 function targetOf({ path }: ConsoleRequest, screen: Screen, form: Fields): string {
   const where = ["console", screen.path, ...path].join("/");

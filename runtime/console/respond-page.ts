@@ -16,7 +16,7 @@ import { showUntrusted } from "./show-untrusted.ts";
 import type { FlashMessage } from "./flash-message.ts";
 import { CONSOLE_PATH } from "./console-requests.ts";
 import { SEARCH_PATH } from "./search/search.ts";
-import type { ConsoleStatus } from "./status.ts";
+import type { ConsoleStatus } from "./overview/status.ts";
 
 export interface Pages {
   show(
@@ -30,14 +30,14 @@ export interface Pages {
   goOn(visit: ConsoleRequest, site: Site, to: string, told: string): void;
 }
 
-export interface PagesDeps {
+export interface ConsolePagesDeps {
   readonly screens: readonly Screen[];
   readonly told: FlashMessage;
   /** Undefined: the frame shows no counts. */
   readonly status: Pick<ConsoleStatus, "frame"> | undefined;
 }
 
-export function createPages(deps: PagesDeps): Pages {
+export function createPages(deps: ConsolePagesDeps): Pages {
   return {
     async show(visit, site, screen, { title, lead, aside, body, status = 200, scripts: more = [], stream }, refused) {
       const { exchange, principal, rights } = visit;

@@ -1,7 +1,7 @@
 /** Metrics of a gateway that also counts its traffic per minute. */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Decision } from "../policy/facts.ts";
-import { asksToSignIn } from "../policy/sign-in-reasons.ts";
+import { asksToSignIn } from "../audit/sign-in-reasons.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** The observed calls of the proxy's metrics. */

@@ -7,7 +7,7 @@
 import { hash } from "node:crypto";
 
 import { CHECK_MESSAGE } from "../audit/log-line.ts";
-import { asksToSignIn } from "../policy/sign-in-reasons.ts";
+import { asksToSignIn } from "../audit/sign-in-reasons.ts";
 import { lowerAscii } from "../shared/ascii.ts";
 import { isRecord, parseObject } from "../shared/is-record.ts";
 import { ownerOfRoute } from "../shared/route-key.ts";

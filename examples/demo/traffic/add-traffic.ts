@@ -12,7 +12,7 @@ import { keepTraffic } from "../../../runtime/health/keep-traffic.ts";
 import { createTraffic } from "../../../runtime/health/traffic.ts";
 import { createRecords, identityTags } from "../../../runtime/identity/identity-records.ts";
 import { evaluate } from "../../../runtime/policy/evaluate.ts";
-import { asksToSignIn } from "../../../runtime/policy/sign-in-reasons.ts";
+import { asksToSignIn } from "../../../runtime/audit/sign-in-reasons.ts";
 import { openRecords } from "../../../runtime/record-kinds.ts";
 import { recordPlace } from "../../../runtime/record-store/options.ts";
 import { readRecords } from "../../../runtime/record-store/result.ts";

@@ -3,7 +3,7 @@ import type { HealthReader } from "../../health/health.ts";
 import { addFailures } from "../../health/rollup.ts";
 import type { HealthProblem } from "../../pages/console/health/health.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { remember } from "../remember.ts";
+import { remember } from "../overview/remember.ts";
 import type { ConsoleRequest } from "../screen.ts";
 import type { Gathered } from "./gather.ts";
 import { findProblems } from "./problems.ts";

@@ -1,4 +1,5 @@
 /** What needs attention, worst first: problems, calls that wait for a decision, tools that differ from their lock. */
+import type { WaitingCall } from "../../approvals/waiting.ts";
 import type { CompiledRoute } from "../../config/compiled.ts";
 import { toolLockOf, type ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
 import { keyLabel } from "../../features/mcp/locked-items.ts";
@@ -7,14 +8,13 @@ import type { Icon } from "../../pages/console/icons.ts";
 import type { AttentionRow, WaitingRow } from "../../pages/console/overview.ts";
 import { addressOfId, addressOfList } from "../addresses.ts";
 import { showUntrusted } from "../show-untrusted.ts";
-import type { PendingCall } from "../status.ts";
 
 const MAX_TEXT = 120;
 const MOST_SHOWN = 6;
 
 interface AttentionFacts {
   readonly problems: readonly HealthProblem[];
-  readonly pending: readonly PendingCall[];
+  readonly pending: readonly WaitingCall[];
   readonly drift: readonly DriftOfRoute[];
   /** Epoch seconds. */
   readonly now: number;
@@ -44,7 +44,7 @@ function iconOf(href: string | undefined): Icon {
   return href === undefined ? "warning" : "changes";
 }
 
-function pendingRows(pending: readonly PendingCall[], now: number): readonly AttentionRow[] {
+function pendingRows(pending: readonly WaitingCall[], now: number): readonly AttentionRow[] {
   const [first] = pending;
   if (!first) return [];
   const count = pending.length;
@@ -108,7 +108,7 @@ export function leftText(seconds: number): string {
   return minutes < 90 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
 
-export function waitingRow({ value, expiresAt, id }: PendingCall, now: number): WaitingRow {
+export function waitingRow({ value, expiresAt, id }: WaitingCall, now: number): WaitingRow {
   return {
     href: addressOfId("approvals", id),
     tool: showUntrusted(value.tool, 60),

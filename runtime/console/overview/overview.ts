@@ -1,4 +1,5 @@
 /** Screen "Overview": the first page of the console. */
+import type { WaitingCall } from "../../approvals/waiting.ts";
 import type { HealthReader } from "../../health/health.ts";
 import type { TrafficStep } from "../../health/read-traffic.ts";
 import { TIERS, type Tier } from "../../health/tiers.ts";
@@ -12,10 +13,10 @@ import { addressOfList } from "../addresses.ts";
 import { countedSteps, mergeSteps, visibleScopes } from "../health/counted.ts";
 import { healthFacts } from "../health/facts.ts";
 import { gather } from "../health/gather.ts";
-import { remember } from "../remember.ts";
+import { remember } from "./remember.ts";
 import type { ConsoleRequest, Screen, ScreenPage } from "../screen.ts";
 import { visibleRoutes } from "../servers/list-servers.ts";
-import { isWaitingFor, type ConsoleStatus, type PendingCall } from "../status.ts";
+import { isWaitingFor, type ConsoleStatus } from "./status.ts";
 import { attentionRows, driftOf, waitingRow } from "./attention.ts";
 import { dependencyRows } from "./dependencies.ts";
 import { decisionsChart, overviewFigures } from "./figures.ts";
@@ -154,7 +155,7 @@ export async function overviewParts(
 }
 
 /** Of administrators who can decide about calls. */
-function waitingPart(visit: Viewer, pending: Part<readonly PendingCall[]>, now: number): OverviewParts["waiting"] {
+function waitingPart(visit: Viewer, pending: Part<readonly WaitingCall[]>, now: number): OverviewParts["waiting"] {
   const { roles, byOwner } = visit.rights;
   if (!roles.has("approver") && ![...byOwner.values()].some((each) => each.has("approver"))) return undefined;
   if (pending === "failed") return "failed";

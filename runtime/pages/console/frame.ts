@@ -132,7 +132,7 @@ function entry({ href, name, isCurrent, icon: drawing, count }: NavigationEntry)
 }
 
 function searchBox(search: string): Html {
-  return html`<form class="find" role="search" action="/.gateway/console/search">
+  return html`<form class="find" role="search" aria-label="Console" action="/.gateway/console/search">
     <label class="hidden" for="search">Search users, servers, tools and request IDs</label>
     ${icon("search")}<input
       id="search"

@@ -4,26 +4,24 @@
  * Promises: the store is asked at most every few seconds, whatever number of pages is shown; a page never waits long for it, and is
  * shown without it.
  */
-import { askerOf } from "../approvals/approval-records.ts";
-import type { Approvals } from "../approvals/interfaces.ts";
-import { toCall, type WaitingCall } from "../approvals/waiting.ts";
-import type { HealthReader } from "../health/health.ts";
-import { TIERS } from "../health/tiers.ts";
-import type { ToolLocks } from "../mcp/tool-locks/tool-locks.ts";
-import type { FrameStatus, NavigationCount } from "../pages/console/frame.ts";
-import { mayApprove } from "../policy/mcp/approval.ts";
-import { type Clock, epochSeconds, within } from "../shared/clock.ts";
-import { ownerOfRoute } from "../shared/route-key.ts";
-import { type HealthFacts, healthFacts, rememberHealth } from "./health/facts.ts";
-import { gather } from "./health/gather.ts";
-import { isSilent } from "./health/problems.ts";
-import { driftOf } from "./overview/attention.ts";
+import { askerOf } from "../../approvals/approval-records.ts";
+import type { Approvals } from "../../approvals/interfaces.ts";
+import { toCall, type WaitingCall } from "../../approvals/waiting.ts";
+import type { HealthReader } from "../../health/health.ts";
+import { TIERS } from "../../health/tiers.ts";
+import type { ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
+import type { FrameStatus, NavigationCount } from "../../pages/console/frame.ts";
+import { mayApprove } from "../../policy/mcp/approval.ts";
+import { type Clock, epochSeconds, within } from "../../shared/clock.ts";
+import { ownerOfRoute } from "../../shared/route-key.ts";
+import { type HealthFacts, healthFacts, rememberHealth } from "../health/facts.ts";
+import { gather } from "../health/gather.ts";
+import { isSilent } from "../health/problems.ts";
+import { driftOf } from "./attention.ts";
 import { remember } from "./remember.ts";
-import type { ConsoleRequest } from "./screen.ts";
-import { visibleRoutes } from "./servers/list-servers.ts";
-import { showUntrusted } from "./show-untrusted.ts";
-
-export type PendingCall = WaitingCall;
+import type { ConsoleRequest } from "../screen.ts";
+import { visibleRoutes } from "../servers/list-servers.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 
 export interface StatusDeps {
   readonly health: HealthReader;
@@ -36,7 +34,7 @@ export interface ConsoleStatus {
   /** Which asks the store at most every few seconds. */
   readonly health: HealthReader;
   /** Calls of the owners that this administrator may see, the first to expire first. @throws GatewayError `store.unavailable` */
-  pending(visit: Viewer): Promise<readonly PendingCall[]>;
+  pending(visit: Viewer): Promise<readonly WaitingCall[]>;
   /** What the frame shows of it; undefined where it comes too late. Never rejects. */
   frame(visit: Viewer): Promise<FrameStatus | undefined>;
 }
@@ -49,7 +47,7 @@ const MOST_PENDING = 1_000;
 
 export function createStatus({ approvals, toolLocks, clock, ...deps }: StatusDeps): ConsoleStatus {
   const health = rememberHealth(deps.health, clock);
-  const allPending = remember<readonly PendingCall[]>(clock, REMEMBERED_MS);
+  const allPending = remember<readonly WaitingCall[]>(clock, REMEMBERED_MS);
   const gathered = remember<Awaited<ReturnType<typeof gather>>>(clock, REMEMBERED_MS);
 
   const pending: ConsoleStatus["pending"] = async ({ rights }) => {
@@ -62,7 +60,7 @@ export function createStatus({ approvals, toolLocks, clock, ...deps }: StatusDep
   const read = async (visit: Viewer): Promise<FrameStatus> => {
     const [facts, calls] = await Promise.all([
       gathered("", () => gather(health, TIERS[0])).then((all) => healthFacts(all, visit, epochSeconds(clock))),
-      pending(visit).catch((): readonly PendingCall[] => []),
+      pending(visit).catch((): readonly WaitingCall[] => []),
     ]);
     const drift = driftOf(visibleRoutes(visit), toolLocks);
     const tools = drift.reduce((sum, { changed, added }) => sum + changed.length + added, 0);
@@ -108,7 +106,7 @@ function activeOf({ reports, others }: HealthFacts, now: number): FrameStatus["a
 }
 
 /** Whether this administrator is asked to decide about the call; nobody decides about their own. */
-export function isWaitingFor({ principal, rights }: Viewer, { value }: PendingCall): boolean {
+export function isWaitingFor({ principal, rights }: Viewer, { value }: WaitingCall): boolean {
   const asker = askerOf(value);
   return (
     principal.user.id !== asker.id &&

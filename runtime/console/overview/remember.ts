@@ -1,5 +1,5 @@
 /** Results of the last seconds: work is done once, for all windows that show its result. */
-import type { Clock } from "../shared/clock.ts";
+import type { Clock } from "../../shared/clock.ts";
 
 interface Remembered<T> {
   readonly result: Promise<T>;
