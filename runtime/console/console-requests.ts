@@ -1,4 +1,4 @@
-/** Who visits, with which rights: what a page, a form, a download and a stream have to pass alike. */
+/** The visitor and their rights: checks that a page, a form, a download and a stream have in common. */
 import type { Snapshot } from "../config/snapshot.ts";
 import type { ConsoleSettings } from "../features/access/console.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -19,7 +19,7 @@ import type { ConsoleRights, Screen, ConsoleRequest } from "./screen.ts";
 
 export const CONSOLE_PATH = "/.gateway/console";
 
-/** Of one person: somebody who reads quickly, with some tabs open. */
+/** Per user: enough for a quick reader with several tabs. */
 const RATE = { burst: 60, perSecond: 3 };
 
 export interface ConsoleRequestDeps {
@@ -37,11 +37,11 @@ export interface Visitor {
 }
 
 export interface ConsoleRequests {
-  /** Undefined when the exchange is answered. */
+  /** Undefined when the exchange has its response. */
   admit(exchange: Exchange, snapshot: Snapshot): Promise<Visitor | undefined>;
-  /** Who asks, without an answer of ours: for records of what is refused before anybody is admitted. */
+  /** Identifies the caller without a response: for records of requests that are rejected before a user is admitted. */
   recognise(exchange: Exchange, snapshot: Snapshot): Promise<Principal | undefined>;
-  /** The same for a stream that is open: undefined when the right to it has ended, or nobody can tell. */
+  /** The same for an open stream: undefined when the right to it has ended, or is unknown. */
   admitAgain(exchange: Exchange, snapshot: Snapshot): Promise<Visitor | undefined>;
   /** Part of the user page; undefined for users without a role. */
   readonly userSection: UserSection;

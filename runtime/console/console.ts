@@ -1,5 +1,5 @@
 /**
- * The console's addresses: pages, downloads and streams by GET, what is done by POST (`forms.ts`).
+ * The console's addresses: pages, downloads and streams by GET, actions by POST (`forms.ts`).
  *
  * Untrusted input: the request, and all that screens show. Promises: only on the host of sign-in pages, which no
  * application shares; only windows get pages, and only scripts of these pages get streams; who has no role learns nothing
@@ -117,7 +117,7 @@ const NO_SCREEN: Screen = {
   show: () => Promise.resolve(undefined),
 };
 
-/** As for addresses that nobody has. */
+/** Responds as to addresses that do not exist. */
 function respondNothing(exchange: Exchange): void {
   respondError(exchange, 404, { code: "endpoint.not-found", message: "There is nothing at this address" });
 }

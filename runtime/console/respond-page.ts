@@ -73,7 +73,7 @@ export function createPages(deps: ConsolePagesDeps): Pages {
   };
 }
 
-/** Of the screens that have something for this administrator. */
+/** Screens that have something for this administrator. */
 function navigationOf(
   screens: readonly Screen[],
   shown: Screen | undefined,

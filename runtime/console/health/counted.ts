@@ -1,4 +1,4 @@
-/** What was counted of some scopes in each step of time. */
+/** Counts of some scopes in each step of time. */
 import type { TrafficStep } from "../../health/read-traffic.ts";
 import {
   addCounts,

@@ -1,4 +1,4 @@
-/** What is known of all processes: from the store, and where that fails from this process alone. */
+/** State of all processes: from the store, or of this process only while the store is unavailable. */
 import { within } from "../../shared/clock.ts";
 import type { HealthReader } from "../../health/health.ts";
 import type { ProcessReport } from "../../health/process-report.ts";
@@ -8,18 +8,18 @@ import { type Tier, TIERS } from "../../health/tiers.ts";
 
 export interface Gathered {
   readonly own: ProcessReport;
-  /** Own one first; of the others what they told last. */
+  /** Own report first; of the others the last one. */
   readonly reports: readonly ProcessReport[];
-  /** Those that tell only what they have in force. */
+  /** Processes that report only their active configuration. */
   readonly others: Processes["others"];
   readonly steps: readonly TrafficStep[];
-  /** Of the last hour, in minutes. */
+  /** The last hour, in minutes. */
   readonly recent: readonly TrafficStep[];
-  /** What is shown is of this process alone. */
+  /** Only the state of this process is known. */
   readonly isAlone: boolean;
 }
 
-/** A page that comes late with everything is worth less than one that is there. */
+/** A page in time with some parts missing is better than a late one. */
 const ANSWER_WITHIN_MS = 2_000;
 
 export async function gather(reader: HealthReader, tier: Tier): Promise<Gathered> {

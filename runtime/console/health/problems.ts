@@ -1,4 +1,4 @@
-/** What is wrong, in words, and what to do. Each heading that is named is one of the documentation: a test looks. */
+/** Problems in words, with what to do. Each named heading is in the documentation, which a test checks. */
 import type { HealthProblem } from "../../pages/console/health/health.ts";
 import type { ProcessReport } from "../../health/process-report.ts";
 import type { FailureCount } from "../../health/rollup.ts";
@@ -9,9 +9,9 @@ import type { FoundProblem } from "./found.ts";
 import { SILENT_AFTER_SECONDS } from "../../health/tell-health.ts";
 
 export interface ProblemFacts {
-  /** As the person may see them; the first is this process. */
+  /** As the reader may see them; the first is this process. */
   readonly reports: readonly ProcessReport[];
-  /** Of the last quarter of an hour, the same. */
+  /** Failures of the last quarter of an hour, filtered likewise. */
   readonly failures: readonly FailureCount[];
   /** Epoch seconds. */
   readonly now: number;

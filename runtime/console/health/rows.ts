@@ -1,4 +1,4 @@
-/** Rows of what processes tell of others: upstreams, certificates, providers, who gets records and events. */
+/** Rows from the reports of processes: upstreams, certificates, providers, destinations of records and events. */
 import type {
   CertificateRow,
   HealthParts,
@@ -69,7 +69,7 @@ function leftOf({ time, ends }: CertificateReport, now: number): CertificateRow[
   return [TONES[time], time === "ended" ? "ended" : lengthOf(ends - now)];
 }
 
-/** Of all processes together. */
+/** Sums of all processes. */
 export function refreshRows(reports: Reports): readonly RefreshRow[] {
   const all = reports.flatMap(({ refreshes }) => refreshes);
   return [...Map.groupBy(all, ({ of, result }) => `${of} ${result}`).values()].map((same) => {

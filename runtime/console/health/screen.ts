@@ -1,4 +1,4 @@
-/** Screen "Health": what every process tells of itself, and how requests fared. */
+/** Screen "Health": reports of all processes, and requests over time. */
 import type { HealthParts } from "../../pages/console/health/health.ts";
 import { healthBody } from "../../pages/console/health/health.ts";
 import type { FilterField } from "../../pages/console/pieces.ts";

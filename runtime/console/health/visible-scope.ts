@@ -1,11 +1,11 @@
-/** Of what is known of all processes, what this person may see. */
+/** Filters the state of all processes to what the reader may see. */
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { ProcessReport } from "../../health/process-report.ts";
 import type { FailureCount } from "../../health/rollup.ts";
 import type { ConsoleRights } from "../screen.ts";
 
 export interface VisibleScope {
-  /** Sees all owners' things, and what belongs to nobody. */
+  /** Sees objects of all owners, and of none. */
   readonly isWhole: boolean;
   readonly owners: readonly string[];
   maySeeOwner(owner: string | undefined): boolean;
@@ -33,7 +33,7 @@ function ownersOf(snapshot: Snapshot): ReadonlyMap<string, string> {
   return known;
 }
 
-/** What concerns the gateway as a whole, or others, is left out for who sees some owners' things alone. */
+/** Hides the gateway's own state and other owners from readers who see some owners only. */
 export function visibleReport(whole: ProcessReport, sight: VisibleScope): ProcessReport {
   const report = withoutAddresses(whole, sight);
   if (sight.isWhole) return report;
@@ -63,7 +63,7 @@ export function visibleFailures(failures: readonly FailureCount[], sight: Visibl
     .map((each) => (sight.maySeeUpstreams(each.route) ? each : { ...each, upstream: "" }));
 }
 
-/** They stand in what checks say, too. The same upstream has the same number in every process. */
+/** Check messages also contain addresses. The same upstream has the same number in every process. */
 function withoutAddresses(report: ProcessReport, sight: VisibleScope): ProcessReport {
   const { shown } = report.upstreams;
   const hidden = shown.filter(({ route }) => !sight.maySeeUpstreams(route));

@@ -1,4 +1,4 @@
-/** What needs attention, worst first: problems, calls that wait for a decision, tools that differ from their lock. */
+/** Items that need attention, worst first: problems, calls that wait for a decision, tools that differ from their lock. */
 import type { WaitingCall } from "../../approvals/waiting.ts";
 import type { CompiledRoute } from "../../config/compiled.ts";
 import { toolLockOf, type ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";

@@ -1,4 +1,4 @@
-/** What the gateway depends on, in one line each. */
+/** The gateway's dependencies, one line each. */
 import type { DependencyRow } from "../../pages/console/overview.ts";
 import type { HealthFacts } from "../health/facts.ts";
 import { isSilent } from "../health/problems.ts";

@@ -1,4 +1,4 @@
-/** Figures, and decisions over time, out of what all processes counted. */
+/** Figures, and decisions over time, from the counts of all processes. */
 import { quantileMs } from "../../health/histogram.ts";
 import type { RollupCounts } from "../../health/rollup.ts";
 import type { ColumnParts } from "../../pages/console/charts/chart.ts";
@@ -12,7 +12,7 @@ const NOT_ALLOWED: readonly RollupCounts[] = ["denied", "limited", "waiting"];
 
 type Steps = readonly (CountedStep | undefined)[];
 
-/** Of a spark line, which is a hundred pixels wide. */
+/** A spark line is a hundred pixels wide. */
 const MAX_POINTS = 24;
 
 const NUMBER = new Intl.NumberFormat("en");
@@ -25,7 +25,7 @@ function numberText(value: number): string {
 
 export interface FigureFacts {
   readonly steps: Steps;
-  /** Of the same length before; undefined: unknown. */
+  /** The same length of time before; undefined: unknown. */
   readonly before: Steps | undefined;
   /** Undefined: no records are stored. */
   readonly users: Ranking | "failed" | undefined;

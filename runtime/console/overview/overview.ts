@@ -154,7 +154,7 @@ export async function overviewParts(
   };
 }
 
-/** Of administrators who can decide about calls. */
+/** Undefined for administrators who decide about no calls. */
 function waitingPart(visit: Viewer, pending: Part<readonly WaitingCall[]>, now: number): OverviewParts["waiting"] {
   const { roles, byOwner } = visit.rights;
   if (!roles.has("approver") && ![...byOwner.values()].some((each) => each.has("approver"))) return undefined;

@@ -1,5 +1,5 @@
 /**
- * What waits for administrators, for the navigation of each page and for Overview.
+ * Pending work of administrators, for the navigation of each page and for Overview.
  *
  * Promises: the store is asked at most every few seconds, whatever number of pages is shown; a page never waits long for it, and is
  * shown without it.
@@ -35,7 +35,7 @@ export interface ConsoleStatus {
   readonly health: HealthReader;
   /** Calls of the owners that this administrator may see, the first to expire first. @throws GatewayError `store.unavailable` */
   pending(visit: Viewer): Promise<readonly WaitingCall[]>;
-  /** What the frame shows of it; undefined where it comes too late. Never rejects. */
+  /** Counts for the frame; undefined if late. Never rejects. */
   frame(visit: Viewer): Promise<FrameStatus | undefined>;
 }
 
@@ -105,7 +105,7 @@ function activeOf({ reports, others }: HealthFacts, now: number): FrameStatus["a
   return { name, same, all: all.length };
 }
 
-/** Whether this administrator is asked to decide about the call; nobody decides about their own. */
+/** Whether this administrator can decide about the call. Callers never decide about their own. */
 export function isWaitingFor({ principal, rights }: Viewer, { value }: WaitingCall): boolean {
   const asker = askerOf(value);
   return (

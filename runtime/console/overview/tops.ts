@@ -1,4 +1,4 @@
-/** The most denied tools and users, out of stored records, and the slowest servers, out of what was counted. */
+/** The most denied tools and users, out of stored records, and the slowest servers, from counts. */
 import { quantileMs } from "../../health/histogram.ts";
 import type { TrafficStep } from "../../health/read-traffic.ts";
 import { routeScope } from "../../health/rollup.ts";
@@ -19,7 +19,7 @@ const MAX_NAME = 80;
 interface Denied {
   /** Undefined: no records are stored. */
   readonly ranking: Ranking | "failed" | undefined;
-  /** Of links: the time that is shown. */
+  /** Start of the shown time, for links. */
   readonly since: string;
 }
 
