@@ -30,9 +30,9 @@ export function formatScores({ folders, survivors }: Scores): string {
   return [
     "# Mutation scores\n",
     "What is tested is a sample: `npm run mutation -- --area NAME --sample N --seed 19`, then `--area NAME --scores`. What survived",
-    "is tested again by `--survivors`, which writes here what became of it: killed since, equivalent, or gone with its line.",
+    "is tested again by `--survivors`, which writes the result here: killed since, equivalent, or removed with its line.",
     "Tests that were written for survivors make a score better than that of all mutants, of which these are a part.",
-    "What each change is: operators.ts; which tests run: areas.ts; why some cannot be told from the source: equivalent.json.\n",
+    "What each change is: operators.ts; which tests run: areas.ts; why some are equivalent to the source: equivalent.json.\n",
     scoreTable([...folders, inAll(folders)]),
     "\n## Survivors\n",
     ...survivors.map((each) => `- \`${each}\``),

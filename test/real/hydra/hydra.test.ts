@@ -133,7 +133,7 @@ describe("logout at Hydra ends the session here within 2 seconds", () => {
 });
 
 describe("access ends with the next refresh", () => {
-  test("when somebody else presents an old refresh token: Hydra revokes all that came of it", async () => {
+  test("when another client presents an old refresh token: Hydra revokes the whole family", async () => {
     const world = await start();
     const { browser } = await world.signIn(ALICE);
     const old = hydra.refreshTokens.at(-1) ?? "";
@@ -162,7 +162,7 @@ describe("access ends with the next refresh", () => {
     expect(await world.later(other.browser, 0)).toBe(200);
   });
 
-  test("of a removed user, whom the token hook refuses, when it is repeated", async () => {
+  test("of a removed user, rejected by the token hook, when it is repeated", async () => {
     const world = await start();
     const { browser } = await world.signIn(ALICE);
     const other = await world.signIn(BOB);

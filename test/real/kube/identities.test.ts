@@ -206,7 +206,7 @@ describe.each<[string, () => Promise<Started>]>([
   });
 });
 
-test("a gateway in a pod whose API server is away refuses a workload for now, and takes it when it is back", async () => {
+test("a gateway in a pod without a reachable API server rejects a workload, and accepts it once the server is back", async () => {
   const { origin } = await startGateway("kubernetes:///");
   const token = await cluster.token("shop/agent", { audience: origin });
   const headers = { authorization: `Bearer ${token}`, accept: "application/json" };
@@ -217,7 +217,7 @@ test("a gateway in a pod whose API server is away refuses a workload for now, an
   await expect.poll(ask, { timeout: 120_000 }).toBe(200);
 });
 
-test("the controller goes on when the API server has a certificate of another authority, which its file names", async () => {
+test("the controller continues when the API server has a certificate of another CA in its file", async () => {
   const kubeconfig = await cluster.kubeconfig({ token: await cluster.token(ACCOUNT) });
   const controller = await startController(cluster, { kubeconfig });
   closers.push(() => controller.close());

@@ -126,7 +126,7 @@ describe("the controller, with the pod's token", () => {
       .toMatch(/Warning +Rejected .*gateway-ingress-controller .*did you mean "set_request_headers"/);
   });
 
-  test("was refused nothing by the Roles but Secrets that nobody made or allowed", () => {
+  test("was denied nothing by the Roles except missing and forbidden Secrets", () => {
     const refused = linesOf(controller.said()).filter((line) => JSON.stringify(line).includes("forbidden"));
     expect(refused).toEqual([]);
   });

@@ -113,7 +113,7 @@ test("a token for another audience, or of another service account, is refused wi
   expect(await failure(open())).toMatch(/the role "gateway" .*it says .*(not authorized|permission denied)/);
 });
 
-test("a deleted service account is refused; made anew, the file's next token reads again", async () => {
+test("a deleted service account is rejected; once recreated, the file's next token reads again", async () => {
   await cluster.kubectl("-n", "gateway", "delete", "serviceaccount", "gateway");
   const from = open();
   expect(await failure(from)).toMatch(/was refused \(403\): the role "gateway" .*it says/);

@@ -62,7 +62,7 @@ async function withoutRight(resource: string): Promise<() => Promise<unknown>> {
 }
 
 describe("watches", () => {
-  test("a version that etcd and the API server forgot in mid-watch: everything is listed anew", async () => {
+  test("a version that etcd and the API server forgot in mid-watch: everything is listed again", async () => {
     const controller = await start();
     await create("doomed");
     await expect.poll(() => controller.hosts()).toEqual(["doomed.example.com", "first.example.com"]);
@@ -81,7 +81,7 @@ describe("watches", () => {
     await expect.poll(() => controller.hosts()).toEqual(["first.example.com"]);
   });
 
-  test("pages of a list that etcd forgot on the way are listed anew, and none is missed", async () => {
+  test("pages of a list that etcd forgot on the way are listed again, and none is missed", async () => {
     const names = ["page-1", "page-2", "page-3", "page-4"];
     for (const name of names) await create(name);
     const client = await createKubeClient({ kubeconfigFile: kubeconfig });
