@@ -139,7 +139,7 @@ const lessons: readonly Lesson[] = [
     tests: {
       "hostile/targets.test.ts": ["encoded slash", "empty segment", "encoded parent segment"],
       "runtime/shared/http/target.test.ts": [
-        "gives a form that is its own canonical form and that URL parsers leave as it is",
+        "returns a form that is its own canonical form and that URL parsers leave unchanged",
       ],
     },
   },
