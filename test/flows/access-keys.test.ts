@@ -1,4 +1,4 @@
-/** Who gets in by a route's access keys, over a whole gateway with real sign-in. */
+/** Access keys of a route, over a whole gateway with real sign-in. */
 import { request } from "node:http";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

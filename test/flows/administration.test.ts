@@ -1,4 +1,4 @@
-/** The administrator's commands as processes of their own beside a running gateway, on one SQLite store. */
+/** Administrators' commands as separate processes with a running gateway, on one SQLite store. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { startMcpGateway, type McpGateway } from "../support/mcp-gateway.ts";
 import { createPkce, REDIRECT_URI } from "../support/oauth-client.ts";
 import { runCommand, type CommandOutcome } from "../support/run-command.ts";
 
-/** What the requirements promise for a revocation to be seen by every process. */
+/** Time until every process applies a revocation, by the requirements. */
 
 let directory = "";
 let world: McpGateway;
@@ -54,7 +54,7 @@ function call(token: string, tool?: string, url = world.resource) {
   });
 }
 
-/** Asks again and again until the token is refused; fails when that takes longer than promised. */
+/** Repeats the call until the token is rejected; fails if that takes longer than promised. */
 async function refusedInTime(token: string): Promise<void> {
   await expect.poll(within2s(async () => (await call(token)).status)).toBe(401);
 }
@@ -70,7 +70,7 @@ describe("gateway grants", () => {
     expect([revoked.code, revoked.out]).toEqual([0, "1 grant ended\n"]);
     await refusedInTime(client.tokens.access_token);
     await expect(client.refresh()).rejects.toThrow("invalid_grant");
-    // The approval went with it: the next authorization asks again.
+    // The consent is also deleted: the next authorization asks again.
     const asked = await client.oauth.authorize({
       clientId: client.registration.client_id,
       redirectUri: REDIRECT_URI,

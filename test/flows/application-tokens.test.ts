@@ -1,4 +1,4 @@
-/** MCP client routes: the application gets a token of the user who visits it, lists the servers, and calls them. */
+/** MCP client routes: the application gets a token of its visitor, lists the servers, and calls them. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { visit } from "../../examples/demo/person.ts";

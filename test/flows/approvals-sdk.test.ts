@@ -110,7 +110,7 @@ describe("a client that declared no elicitation", () => {
 });
 
 describe("a client of 2026-07-28 that declared elicitation", () => {
-  /** What its user was asked. */
+  /** The user's request. */
   async function ask(modes: object, answer: (params: Asked) => Promise<object>): Promise<unknown> {
     const client = await connectV2({ elicitation: modes });
     client.setRequestHandler("elicitation/create", ((request: { params: Asked }) => answer(request.params)) as never);
@@ -221,7 +221,7 @@ describe("requestState", () => {
     const state = first.result?.requestState ?? "";
     expect(await decide(alice, first.result?.inputRequests?.approval.params.url ?? "", "approve")).toBe(200);
     const other = await post(alice, { arguments: { text: `${text}!` }, requestState: state, inputResponses: ACCEPTED });
-    // Asked anew, of its own approval.
+    // A new request, for its own approval.
     expect(other.result?.resultType).toBe("input_required");
     expect(other.result?.inputRequests?.approval.params.url).not.toBe(first.result?.inputRequests?.approval.params.url);
     expect(

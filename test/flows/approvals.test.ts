@@ -1,4 +1,4 @@
-/** Calls that wait for somebody's approval: asked for by a client, decided on the page by people, made once. */
+/** Calls that need approval: requested by a client, decided on the page, executed once. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
@@ -37,7 +37,7 @@ routes:
   });
   const resource = `${world.gateway.origin}/tools/mcp`;
   alice = await signInClient({ resource, user: "alice@example.com" });
-  // By the very client, so that it is the user alone who differs.
+  // With the same client, so that only the user differs.
   bob = await signInClient({ resource, user: "bob@example.com", registration: alice.registration });
 });
 

@@ -1,4 +1,4 @@
-/** `audit` in real processes: two workers, kills, rotation, commands; and what `gateway audit` says of their file. */
+/** `audit` in real processes: two workers, kills, rotation, commands, and the results of `gateway audit` on their files. */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -28,7 +28,7 @@ afterAll(async () => {
 const ask = (times: number): Promise<unknown> =>
   Promise.allSettled(Array.from({ length: times }, () => visit(gateway.origin, "team-0.example.com")));
 
-/** What is whole in a file by now. */
+/** Complete lines of a file so far. */
 function linesOf(file: string): readonly Line[] {
   return readFileSync(file, "utf8")
     .split("\n")
@@ -54,7 +54,7 @@ test("two workers that are killed under load, a rotation and commands leave an a
   expect((await gateway.admin.ask("DELETE", `/publish-tokens/${id}`)).body).toEqual({ ended: true });
   await ask(40);
 
-  // Killed in the middle of what they do, one after the other.
+  // Killed during their work, one at a time.
   for (const round of [1, 2, 3]) {
     const [victim] = (await gateway.workers()).filter(({ serving }) => serving);
     await ask(100);
@@ -135,7 +135,7 @@ test("two workers that are killed under load, a rotation and commands leave an a
   const replayed = await runCommand("replay", "--records", rotated, "--config", config, "--json");
   expect(JSON.parse(replayed.out)).toMatchObject({ records: ofKind(rotated, "authorize check").length });
 
-  // What an outsider keeps, and what it finds out.
+  // An outsider's copy, and its findings.
   const head = await runCommand("audit", "head", ...files, "--config", config);
   expect(head).toMatchObject({ code: 0, err: "" });
   const kept = join(gateway.directory, "head");

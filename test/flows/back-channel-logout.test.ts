@@ -1,6 +1,6 @@
 /**
- * Somebody is signed out at the identity provider, which tells one of two gateways that share a PostgreSQL server: cookies and
- * open streams end at both. A real oidc-provider sends the logout tokens.
+ * A user is signed out at the identity provider, which notifies one of two gateways that share a PostgreSQL server:
+ * cookies and open streams end at both. A real oidc-provider sends the logout tokens.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -134,7 +134,7 @@ routes:
       for (const status of statuses) expect([200, 400, 503]).toContain(status);
       expect([await post(here, token), await post(there, token)]).toEqual([400, 400]);
     }
-    // Operators see what issuers said in vain.
+    // Operators see rejected statements of issuers.
     const { text } = await createAdminClient(there.adminOrigin, there.adminToken).get("/metrics");
     const refused = /^gateway_sign_outs_total\{kind="back-channel",result="refused"\} (\d+)$/m.exec(text)?.[1];
     expect(Number(refused)).toBeGreaterThanOrEqual(5);

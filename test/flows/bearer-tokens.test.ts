@@ -128,7 +128,7 @@ describe("bearer_token_format: idp_access_token", () => {
     expect(seen?.headers.authorization).toBeUndefined();
     expect(seen?.headers["x-mail"]).toBe(ALICE);
     expect(seen?.headers["x-gateway-assertion"]).toMatch(/^ey/);
-    // Passed on only where the route asks for it.
+    // Forwarded only if the route is configured so.
     expect(seen?.headers["x-token"]).toBe(token);
     expect(await lastRecord()).toMatchObject({ allow: true, user: "u-alice", email: ALICE });
   });

@@ -1,6 +1,6 @@
 /**
- * The incident brake: `gateway block …`, two replicas on one PostgreSQL (SQLite where there is no
- * server), everything that was open, and everything that could be opened anew.
+ * The incident brake: `gateway block …`, two replicas on one PostgreSQL (SQLite if there is no server), open responses,
+ * and new access.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -79,7 +79,7 @@ async function startReplica(): Promise<TestGateway> {
   return startGateway({ clock, boot: storage, yaml: provider + routes.replaceAll("{origin}", a.origin) });
 }
 
-/** In this process: starting one takes longer than what it does. */
+/** In this process: starting a new one takes longer than the command. */
 async function run(command: string, ...args: readonly string[]): Promise<CommandOutcome> {
   const written = { out: "", err: "" };
   const spies = (["log", "error"] as const).map((name) =>
@@ -119,7 +119,7 @@ async function blocksOf(gateway: TestGateway): Promise<readonly Record<string, u
   return status.blocks;
 }
 
-/** What a browser asks for, at one replica. */
+/** A browser's request to one replica. */
 function page(gateway: TestGateway, path: string, browser?: Browser, accept = "application/json"): Promise<Answer> {
   const cookie = browser?.cookieHeader("localhost");
   const headers = { accept, ...(cookie === undefined ? {} : { cookie }) };
@@ -219,7 +219,7 @@ describe("gateway block", () => {
     expect([answer.status, answer.json()["error"]]).toEqual([400, "access_denied"]);
     expect(await authorize(alice)).toMatchObject({ at: "page", page: { status: 403 } });
 
-    // Others go on, and everybody is told of the block who may know.
+    // Others continue, and all authorized users see the block.
     expect((await call(b, bob)).status).toBe(200);
     expect(othersEnded).toBe(false);
     expect(await blocksOf(b)).toMatchObject([{ kind: "user", name: "u-alice", reason: "laptop stolen", until: "" }]);

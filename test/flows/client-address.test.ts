@@ -1,4 +1,4 @@
-/** Whose address a request has, in a whole gateway: in policy, record and X-Forwarded-For, with and without proxies before it. */
+/** The client address of a request, in a whole gateway: in policy, record and X-Forwarded-For, with and without proxies. */
 import { afterEach, describe, expect, test } from "vitest";
 
 import { startEchoUpstream, type EchoUpstream } from "../support/echo-upstream.ts";
@@ -41,7 +41,7 @@ describe("the client's address", () => {
     expect(upstream.seen.at(-1)?.headers["x-forwarded-for"]).toBe("192.0.2.7, 10.0.0.2, 127.0.0.1");
     expect((await gateway.records()).at(-1)).toMatchObject({ ip: "192.0.2.7", allow: true });
 
-    // A client that claims an address of the office stands to the left of what the proxies wrote.
+    // An address invented by the client is left of the proxies' values.
     const claims = "X-Forwarded-For: 192.0.2.7, 198.51.100.1, 10.0.0.2";
     expect(await ask(gateway, get(gateway, "/office", claims))).not.toBe(200);
     expect((await gateway.records()).at(-1)).toMatchObject({ ip: "198.51.100.1", allow: false });

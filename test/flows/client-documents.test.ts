@@ -23,7 +23,7 @@ afterAll(async () => {
   await world?.close();
   await host?.close();
 });
-// An address and a minute of its own for every test: documents are kept for a minute, and one peer may name few of them.
+// A separate address and minute for every test: documents are cached for a minute, and one peer may name few of them.
 beforeEach(() => {
   serial += 1;
   id = `${host.origin}${PATH}?${serial}`;
@@ -113,7 +113,7 @@ describe("a URL client id whose host is in mcp_allowed_client_id_domains", () =>
     expect(outcome.page.status).toBe(400);
     expect(outcome.page.text).toContain("cannot be identified");
     expect(outcome.page.text).toContain(outcome.page.headers["x-request-id"]);
-    // Never kept: the corrected document is read at the next attempt.
+    // Never cached: the corrected document is read at the next attempt.
     host.serve({ [`${PATH}?${serial}`]: document });
     expect((await authorize()).at).toBe("client");
   });

@@ -1,6 +1,6 @@
 /**
- * Registered devices across processes: an administrator's commands beside two gateways on one store, programs and MCP
- * clients in front of policies that ask for a device.
+ * Registered devices across processes: administrators' commands with two gateways on one store, and programs and MCP
+ * clients under policies that require a device.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import { runCommand, type CommandOutcome } from "../support/run-command.ts";
 import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";
 import { makeSoftKey } from "../support/soft-authenticator.ts";
 
-/** What the requirements promise for a revocation to be seen by every process. */
+/** Time until every process applies a revocation, by the requirements. */
 
 let directory: string;
 let upstream: EchoUpstream;
@@ -68,7 +68,7 @@ function run(...args: readonly string[]): Promise<CommandOutcome> {
   return runCommand(...args, "--config", world.gateway.configFile);
 }
 
-/** Asks one of the two processes for an address of a route, as a script in a page would. */
+/** Requests a URL of a route from one of the two processes, like a script in a page. */
 function ask(visitor: DeviceVisitor, path: string, port = world.gateway.port): Promise<Answer> {
   const headers = { accept: "application/json", cookie: visitor.browser.cookieHeader("localhost") };
   return createSend({ via: port })({ method: "GET", url: world.gateway.origin + path, headers });
@@ -87,7 +87,7 @@ async function withDevice(name: string, user = "alice@example.com"): Promise<{ v
 describe("gateway devices", () => {
   test("list shows a device and its user, approve opens access, and withdrawing closes it within 2 s everywhere", async () => {
     const { visitor, id } = await withDevice("Alice's laptop");
-    // A proof is known at once also where it was not given; that nobody vouches for the device is, too.
+    // The other process also knows the proof immediately, and that the device is not approved.
     expect(await statuses(visitor, "/mine/")).toEqual([200, 200]);
     expect(await statuses(visitor, "/wiki/")).toEqual([450, 450]);
     expect((await ask(visitor, "/wiki/")).json()).toMatchObject({
@@ -116,7 +116,7 @@ describe("gateway devices", () => {
     await expect.poll(within2s(() => statuses(visitor, "/wiki/"))).toEqual([450, 450]);
     expect(await statuses(visitor, "/mine/")).toEqual([200, 200]);
 
-    // Given again, it is not held to be withdrawn with the one before.
+    // Approved again, it is not affected by the earlier withdrawal.
     expect((await run("devices", "approve", id)).code).toBe(0);
     expect(await statuses(visitor, "/wiki/")).toEqual([200, 200]);
   });

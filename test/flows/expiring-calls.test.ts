@@ -44,7 +44,7 @@ afterAll(async () => {
 
 const resource = (): string => `${world.gateway.origin}/slow/mcp`;
 
-/** An MCP server without sessions whose tools wait: "json" and "sse" say how they answer. */
+/** An MCP server without sessions and with slow tools: "json" and "sse" are its response formats. */
 async function startSlowServer() {
   const calls: string[] = [];
   const waiting: (() => void)[] = [];
@@ -99,7 +99,7 @@ async function startSlowServer() {
   };
 }
 
-/** What a host application keeps for an SDK, signed in. */
+/** A host application's stored state for an SDK, signed in. */
 function signedInProvider() {
   const kept = new Map<string, unknown>();
   return {
@@ -149,7 +149,7 @@ describe.each(SDKS)("SDK %s", (_name, connect) => {
     const client = await connect(provider);
     closing.push(() => client.close());
     const before = upstream.calls.length;
-    // Its end shows that the gateway has looked for what has expired.
+    // Its end shows that the gateway has checked for expired streams.
     const stream = await fetch(resource(), {
       headers: { accept: "text/event-stream", authorization: `Bearer ${signedIn.tokens.access_token}` },
     });

@@ -1,6 +1,6 @@
 /**
- * Groups that Entra leaves out of its tokens, asked for at Microsoft Graph: whole gateway, real oidc-provider, and a stand-in
- * for Graph that takes the documented requests alone.
+ * Groups that Entra omits from its tokens, requested from Microsoft Graph: whole gateway, real oidc-provider, and a
+ * stand-in for Graph that accepts only documented requests.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -147,7 +147,7 @@ function seen(): { readonly headers: Readonly<Record<string, unknown>>; readonly
   return { headers, claims: JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown> };
 }
 
-/** Until the identity is due and asked about again: sessions are read again within a minute, and wait for the provider a while. */
+/** Until the identity is due and checked again: sessions are read again within a minute, and wait for the provider a while. */
 const after = (seconds: number, look: () => Promise<unknown>) => {
   clock.advance(seconds * 1000);
   return expect.poll(
@@ -200,7 +200,7 @@ describe("groups that the provider omitted", () => {
   });
 });
 
-/** Case 23 of the research: what goes to the address in the token is counted after each test. */
+/** Case 23 of the research: requests to the URL in the token are counted after each test. */
 describe("groups that cannot be had", () => {
   test("are unknown, neither allow nor bypass a deny rule, and are requested again within a minute or two", async () => {
     graph.groups.set(oidOf("late"), [ENGINEERS]);

@@ -1,4 +1,4 @@
-/** Who may make which gRPC call: tokens in metadata, policy by method, identity for the server. Whole gateway, real oidc-provider. */
+/** Access to gRPC calls: tokens in metadata, policy by method, identity for the server. Whole gateway, real oidc-provider. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -17,7 +17,7 @@ const PAGE = "https://page.example";
 const open: { close(): unknown }[] = [];
 const pipelines = new Map<string, Pipeline>();
 let tls: ListenerCertificates;
-/** Lets the server go on with the streams that it holds, oldest first. */
+/** Continues the streams that the server holds, oldest first. */
 const held: (() => void)[] = [];
 
 const frame = (flag: number, payload: string): Buffer => {

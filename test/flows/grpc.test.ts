@@ -19,7 +19,7 @@ const certificate = makeTestCertificate({ name: "localhost", dns: ["localhost", 
 
 let folder: CertificateFolder;
 let gateway: TestGateway;
-/** Answers no gRPC, and shows what came as it is. */
+/** Has no gRPC, and returns requests unchanged. */
 let raw: Http2Upstream;
 const servers: Record<string, NotesServer> = {};
 const clients: Record<string, NotesClient> = {};

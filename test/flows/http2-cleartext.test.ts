@@ -1,4 +1,7 @@
-/** Behind a load balancer that ends TLS: HTTP/2 in the clear through a whole gateway, beside HTTP/1.1 on the same address. */
+/**
+ * Behind a load balancer that terminates TLS: HTTP/2 in plain text through a whole gateway, in addition to HTTP/1.1 on
+ * the same address.
+ */
 import { connect, type IncomingHttpHeaders } from "node:http2";
 
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Enterprise-managed authorization through a whole gateway: the company's provider gives an ID-JAG, the SDK's client connects
- * with it, policy decides what it may do, and the end of the trust is the end of the access.
+ * Enterprise-managed authorization through a whole gateway: the company's provider issues an ID-JAG, the SDK's client
+ * connects with it, policy decides, and access ends with the trust.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ let application: Registration;
 /** The sign-in provider's, as far as ID-JAGs go. */
 let staffKey: SigningKey;
 let routes = "";
-/** In force, below `identity_issuers`. */
+/** Active, below `identity_issuers`. */
 let trusted = "";
 
 beforeAll(async () => {
@@ -300,7 +300,7 @@ describe("the end", () => {
     const [grant] = JSON.parse((await run("list", "--user", "issuer:company/erin", "--json")).out) as Row[];
     expect(grant).toMatchObject({ issuer: "company", client_id: application.client_id, server: `${origin}/tools/mcp` });
     expect(grant?.["ends_for_good"]).toBe(grant?.["ends"]);
-    // What a user consented to has no issuer.
+    // Grants with a user's consent have no issuer.
     await signInClient({ resource: `${origin}/live`, user: "bob@example.com" });
     const [own] = JSON.parse((await run("list", "--user", "u-bob", "--json")).out) as Row[];
     expect(own).not.toHaveProperty("issuer");

@@ -72,7 +72,7 @@ describe.each(["legacy", "auto", "modern"])(
 
       const denied = await inspect(home, era, "--method", "tools/call", "--tool-name", "delete_repo");
       expect(denied.exitCode).not.toBe(0);
-      // It calls what is listed, and this one is not.
+      // It calls only listed tools, and this one is not listed.
       expect(denied.stderr).toContain("Tool 'delete_repo' not found on server");
       expect(denied.asked).toEqual([]);
     });

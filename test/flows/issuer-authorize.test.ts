@@ -1,4 +1,4 @@
-/** The authorization endpoint over HTTP: what is refused where (OAuth 2.1 §4.1). Labels: see issuer.test.ts. */
+/** The authorization endpoint over HTTP: rejections and their forms (OAuth 2.1 §4.1). Labels: see issuer.test.ts. */
 import { describe, expect, test } from "vitest";
 
 import { createLog } from "../../runtime/shared/log.ts";
@@ -114,7 +114,7 @@ describe("a refusal that the client learns (RFC 6749 §4.1.2.1)", () => {
 });
 
 describe("a refusal of a client that registered itself for an address on the network", () => {
-  // "MUST always authenticate the user first … before redirecting the user" (RFC 9700 §4.11.2): anybody can register.
+  // "MUST always authenticate the user first … before redirecting the user" (RFC 9700 §4.11.2): registration is open to all.
   test.each<Record<string, string | undefined>>([
     { response_type: "token" },
     { code_challenge: undefined },

@@ -220,7 +220,7 @@ describe("a client ID metadata document that signs", () => {
   const yaml = `mcp_allowed_client_id_domains: ["*.example.org"]\n${ONE_SERVER}`;
   const document = { client_id: DOCUMENT_ID, client_name: "Signer", redirect_uris: [REDIRECT_URI] };
 
-  /** What lies at each address; how often each was asked. */
+  /** Documents by address, and the number of requests for each. */
   function hosting(files: Record<string, () => object>) {
     const asked: string[] = [];
     const fetchClientDocument = async (url: string): Promise<FetchedDocument> => {

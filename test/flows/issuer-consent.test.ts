@@ -1,4 +1,4 @@
-/** Consent over HTTP: who is asked, what is shown, who may answer, what is remembered. Labels: see issuer.test.ts. */
+/** Consent over HTTP: the page, who can answer, and remembered consents. Labels: see issuer.test.ts. */
 import { describe, expect, test } from "vitest";
 
 import { createMemoryStore } from "../../runtime/store/memory.ts";
@@ -66,7 +66,7 @@ test("a code stored while its session ends is invalid", async () => {
   const memory = createMemoryStore({ clock });
   let gateway: TestIssuer | undefined;
   const put: Store["put"] = async (name, value, options) => {
-    // What ends now does not see the code yet.
+    // A concurrent revocation does not see the code yet.
     if (name.startsWith("code:")) await gateway?.revocations.revoke("session:session-of-alice");
     return memory.put(name, value, options);
   };

@@ -240,7 +240,7 @@ describe("ends", () => {
     const { otherResource, signIn } = await shared();
     const alice = await signIn({ resource: otherResource });
     expect((await call(otherResource, `Bearer ${alice.tokens.access_token}`)).status).toBe(200);
-    // Bob is in no group that may use this server: he is told so instead of being given tokens.
+    // Bob is in no group with access to this server: he gets an error instead of tokens.
     await expect(
       signIn({ resource: otherResource, user: "bob@example.com", registration: alice.registration }),
     ).rejects.toThrow("access_denied");

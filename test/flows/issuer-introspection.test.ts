@@ -1,4 +1,4 @@
-/** The introspection endpoint (RFC 7662): who is answered, what of which token, and that it agrees with the routes. */
+/** The introspection endpoint (RFC 7662): its callers, the description of each token, and agreement with the routes. */
 import { describe, expect, test } from "vitest";
 
 import { createClient } from "../../runtime/oauth/server/clients/pre-registered.ts";
@@ -63,7 +63,7 @@ async function isActive(gateway: TestIssuer, token: string, proof: Proof): Promi
   return false;
 }
 
-/** Whether a request to the route would find somebody behind the token. */
+/** Returns true if a request to the route would accept the token. */
 async function passes(gateway: TestIssuer, token: string): Promise<boolean> {
   const result = await gateway.callers.bearer(token, { resource: RESOURCE, origin: ORIGIN });
   return result.ok;
@@ -298,7 +298,7 @@ describe("an account that speaks for a resource", () => {
   });
 });
 
-/** What is blocked, as the test says. */
+/** Blocks that the test changes. */
 function changingBlocks(): { blocks: Blocks; put: (...targets: BlockTarget[]) => void } {
   let index = indexBlocks([]);
   return {
@@ -339,7 +339,7 @@ describe("a token invalid at the routes is inactive", () => {
       "its user's leaving",
       async (gateway) => {
         gateway.identities.users.delete("alice");
-        // As long as routes believe what they have read.
+        // As long as routes cache records.
         gateway.clock.advance(20_000);
       },
       true,
@@ -356,7 +356,7 @@ describe("a token invalid at the routes is inactive", () => {
     const { access_token: access, refresh_token: refresh = "" } = client.tokens;
     expect([await passes(gateway, access), await isActive(gateway, access, proof)]).toEqual([true, true]);
     await end(gateway, client);
-    // A route that is gone asks nobody.
+    // A removed route rejects all callers.
     if (!name.startsWith("another")) expect(await passes(gateway, access)).toBe(false);
     const url = URL_OF_IT;
     const seen = async (token: string): Promise<string> => {
@@ -392,7 +392,7 @@ describe("a token invalid at the routes is inactive", () => {
     const client = await gateway.signIn();
     const { refresh_token: first = "" } = client.tokens;
     const rotated = await client.refresh();
-    // It rotates for public clients; the same client with a secret from now on asks.
+    // Refresh tokens rotate for public clients; from here on the same client has a secret.
     const [record] = await gateway.store.list<{ metadata: object }>(CLIENTS_TAG);
     if (!record) throw new Error("No client");
     const metadata = { ...record.value.metadata, token_endpoint_auth_method: "client_secret_post" };
@@ -491,7 +491,7 @@ describe("invalid requests", () => {
       await send(form, "text/plain"),
       await send(form, "multipart/form-data; boundary=x"),
       await send(`${form}%zz`),
-      // A token in the address is none: addresses are logged by everybody on the way.
+      // A token in the URL does not count: URLs are logged everywhere.
       await send(own, FORM, `?token=${token}`),
       await send("", FORM, `?${form}`),
     ];

@@ -174,7 +174,7 @@ describe("two users of one client", () => {
       decision: "look",
     });
     if (waiting.at !== "page") throw new Error(waiting.url);
-    // Sent to Alice as a link: she is asked, as herself, and sees who gets access.
+    // Sent to Alice as a link: she is asked as herself, and sees who gets access.
     const alice = gateway.browser("alice");
     const shown = await alice.open(waiting.page.url);
     expect(shown.text).toContain("alice@example.com");

@@ -15,7 +15,7 @@ import { ONE_SERVER, ORIGIN, RESOURCE, SESSION_SECONDS, testUser, useIssuers } f
 const start = useIssuers();
 const soon = { interval: 5 };
 
-/** Sends a refresh with this token (default: the newest) and answers what came. */
+/** Sends a refresh with this token (default: the newest) and returns the response. */
 function refresh(
   client: SignedInClient,
   token = client.tokens.refresh_token ?? "",
@@ -54,7 +54,7 @@ describe("refresh_token_absolute_lifetime", () => {
       expect(grant).toMatchObject({ expiresAt: end, value: { endsAt: end, clientName: "App" } });
       gateway.clock.advance(60_000);
       expect(outcome(await refresh(client))).toBe("400 invalid_grant");
-      // A new authorization begins anew.
+      // A new authorization starts a new period.
       expect((await gateway.signIn()).tokens.expires_in).toBe(890);
     },
   );
@@ -190,7 +190,7 @@ describe("rotation", () => {
     gateway.clock.advance(40_000);
     resolve();
     const first = await pending;
-    // The token is good for longer than it says.
+    // The token is valid for longer than stated.
     expect(first.json()["expires_in"]).toBe(890);
     gateway.clock.advance(30_000);
     expect(newToken(await refresh(client, old))).toBe(newToken(first));
@@ -277,7 +277,7 @@ describe("rotation", () => {
       [old, token] = [token, newToken(answers[0] as Answer)];
       expect(newToken(answers[1] as Answer)).toBe(token);
     }
-    // Thirty seconds it is good for, by the clock that both share.
+    // It is valid for thirty seconds, by the shared clock.
     clock.advance(31_000);
     expect(outcome(await send(wrong, old))).toBe("400 invalid_grant");
     expect(outcome(await send(right, token))).toBe("400 invalid_grant");

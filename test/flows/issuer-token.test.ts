@@ -135,7 +135,7 @@ describe("the code grant", () => {
     expect(errorOf(await oauth.sendToken(refresh))).toEqual([400, "invalid_grant"]);
   });
 
-  /** What the client got lasts. */
+  /** The client's tokens stay valid. */
   async function refreshes({ oauth, registration }: Ready, answer: Answer): Promise<unknown> {
     const refresh_token = String(answer.json()["refresh_token"]);
     const form = { grant_type: "refresh_token", refresh_token, ...clientProof(registration) };
@@ -213,7 +213,7 @@ describe("the code grant", () => {
     slow.write(
       `POST ${path} HTTP/1.1\r\nHost: mcp.example.com\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n`,
     );
-    // "Go on" is said when its body is read.
+    // "Continue" is sent when the body is read.
     await once(slow, "data");
     clock.advance(1);
     const answer = await oauth.sendToken(form);

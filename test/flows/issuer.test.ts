@@ -196,7 +196,7 @@ describe("every kind of token at every endpoint that takes another kind", () => 
     const form = await authorizedForm(gateway.oauth(), client.registration);
     const opened = gateway.externalTokens.open(client.tokens.access_token);
     if (!opened.ok) throw new Error(opened.reason);
-    // Made under the same grant, so that only its kind tells it apart.
+    // Issued under the same grant, so that only its kind differs.
     const application = gateway.externalTokens.mint({
       ...opened.claims,
       kind: "application",

@@ -1,4 +1,7 @@
-/** The shared secret is rotated on two replicas while they serve, over both stores: nobody notices, nobody gets in, and the audit stays provable. */
+/**
+ * The shared secret is rotated on two serving replicas, over both stores: users notice nothing, attackers get no
+ * access, and the audit stays verifiable.
+ */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
@@ -16,7 +19,7 @@ import { LONG_MS } from "../support/limits.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** What a command says, and its exit code. */
+/** Output of a command, and its exit code. */
 async function said(command: () => Promise<number>): Promise<{ readonly code: number; readonly text: string }> {
   const lines: string[] = [];
   const spy = vi.spyOn(console, "log").mockImplementation((text: unknown) => void lines.push(String(text)));
@@ -99,7 +102,7 @@ async function rotated(storageUrl: string | undefined): Promise<Rotated> {
   const needs = after.secrets[1]?.needs ?? [];
   expect(needs.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["session", "grant", "vault", "identity"]));
   await world.goesOn(idle);
-  // Neither secret stands anywhere but in its file.
+  // Neither secret is anywhere except in its file.
   for (const text of [begun.text, JSON.stringify(after), ...world.replicas.map((each) => each.log())]) {
     expect(text).not.toContain(TEST_SHARED_SECRET);
     expect(text).not.toContain(secret);
@@ -120,13 +123,13 @@ test(
   "SQLite: sessions, refresh tokens, upstream tokens and the audit survive a rotation on two replicas",
   async () => {
     const { world, alice, idle, before } = await rotated(undefined);
-    // Taken away at last: what was made since needs it no more.
+    // Finally removed: newer records do not need it.
     const { shared_secret: current } = world.configured();
     world.configure({ audit: true, shared_secret: current });
     await world.replicas.pop()?.close();
     await world.restart(0);
     await idle.client.refresh();
-    // What was made before is worth nothing now, as the command had said.
+    // Older credentials are invalid now, as the command had announced.
     expect((await world.ask(alice)).isSignedIn).toBe(false);
     await auditIsWhole(world, before);
     const alone = await runCommand("audit", "verify", world.authorizeLog, "--config", world.directory);
@@ -164,7 +167,7 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
       onTestFinished(() => behind.close());
       expect(await world.ask(bob, by)).toEqual({ call: 401, isSignedIn: false });
       expect((await world.refreshAt(bob, by)).json()).toMatchObject({ error: "invalid_grant" });
-      // Of before it knows the session and not what is sealed in the records since: it changes nothing of them.
+      // The earlier version knows the session but not the newer seals, and changes none of them.
       await world.ask(alice, by);
       for (const person of [alice, idle, bob]) await world.goesOn(person);
       expect(behind.log()).toContain("shared secret of another process missing here");

@@ -1,6 +1,7 @@
 /**
- * Keycloak, as far as a development provider with its addresses shows it: a sign-in asks for no offline session, which would take its
- * place; MCP grants get tokens that outlive the session by a second authorization that the user does not see.
+ * Keycloak, as far as a development provider with its URLs shows it: a sign-in requests no offline session, which would
+ * replace the online one. MCP grants get tokens that outlive the session by a second authorization without user
+ * interaction.
  */
 import { afterEach, describe, expect, test } from "vitest";
 
@@ -56,7 +57,7 @@ describe("at Keycloak", () => {
     const browser = await start();
     const client = await authorize(browser);
     await signOut(browser);
-    // Signs in again: the grant stands on the earlier tokens, which are kept.
+    // Signs in again: the grant needs the earlier tokens, which stay.
     const second = await authorize(browser);
     expect(asked().slice(2)).toEqual([[false, null]]);
     for (const { oauth, registration, tokens } of [client, second])

@@ -1,4 +1,4 @@
-/** An error that nothing caught: what is under way finishes, and the process ends so that another one takes its place. */
+/** An uncaught error: requests in flight finish, and the process exits so that another one replaces it. */
 import { writeFileSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { openRaw, type RawConnection } from "../support/raw-client.ts";
 import { runGateway, type RunningGateway } from "../support/run-gateway.ts";
 
-/** Loaded by each process before all else: a signal makes it throw where nobody catches, or reject where nobody hears. */
+/** Loaded first by each process: a signal makes it throw an uncaught error, or cause an unhandled rejection. */
 const BOMB = join(tmpdir(), `gateway-bomb-${process.pid}.mjs`);
 let upstream: Server;
 let waiting: ServerResponse[] = [];

@@ -1,6 +1,6 @@
 /**
- * An agent that was let in by its company's word alone (ID-JAG) is cut off by its company's word: by a logout token where the
- * setting says so, and by a global token revocation always. Open streams end with it.
+ * An agent with only a company's assertion (ID-JAG) loses access by the company's statement: by a logout token if
+ * configured, and by a global token revocation always. Open streams end with it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -105,7 +105,7 @@ describe("an agent by ID-JAG", () => {
     expect([erin.streams(), await erin.calls()]).toEqual([true, 200]);
     const late = await exchange(early);
     expect([late.status, late.json()["error"]]).toEqual([400, "invalid_grant"]);
-    // Whom the company lets in again comes back.
+    // A new assertion of the company gives access again.
     const iat = Math.floor(Date.now() / 1000) + 5;
     expect((await exchange(await assertion("dana", { iat, exp: iat + 60 }))).status).toBe(200);
     expect(world.gateway.log()).toContain('"issuer":"company"');

@@ -1,4 +1,4 @@
-/** Long answers to many clients at once, some of which read nothing for a while: each gets its own bytes, whatever memory they went through. */
+/** Long responses to many clients in parallel, some of which do not read for a while: each gets its own bytes. */
 import { createCipheriv, createHash } from "node:crypto";
 import {
   createServer,
@@ -28,14 +28,14 @@ let tls: ListenerCertificates;
 let upstream: Server;
 const pipelines: Record<"http" | "https", Pipeline> = {} as never;
 
-/** Bytes that say whose they are, and where they stand. */
+/** Bytes that identify their response and position. */
 function bodyOf(path: string): Buffer {
   const key = createHash("sha256").update(path).digest();
   const cipher = createCipheriv("aes-256-ctr", key, Buffer.alloc(16));
   return cipher.update(Buffer.alloc(path.includes("slow") ? SLOW_BYTES : BYTES));
 }
 
-/** So that they are read one by one: shorter than what a socket holds at once, and longer than what is copied. */
+/** Read one at a time: shorter than a socket's buffer, and longer than the copy limit. */
 async function writeInPieces(answer: ServerResponse, body: Buffer): Promise<void> {
   for (let at = 0; at < body.length && !answer.destroyed; at += 20_011) {
     if (!answer.write(body.subarray(at, at + 20_011))) await once(answer, "drain");
@@ -106,7 +106,7 @@ test.each(Object.keys(OPEN))("over %s each client gets its own bytes", async (ve
   const slowPaths = ["/slow/length", "/slow/chunks"];
   const slow = slowPaths.map((path) => open(path));
   await Promise.all(slow);
-  // Past what waits for them, over the same connections to the upstream, twice.
+  // More than the pending limit, over the same connections to the upstream, twice.
   for (let round = 0; round < 2; round += 1) {
     const paths = Array.from(
       { length: 8 },

@@ -43,7 +43,7 @@ afterAll(async () => {
   upstream.close();
 });
 
-/** What the upstream gets, beside 3 KiB of its own cookies. */
+/** The upstream's request, with 3 KiB of its own cookies. */
 async function visit(email: string): Promise<{ readonly claims: Record<string, unknown>; readonly again: unknown }> {
   const browser = createBrowser();
   browser.jar.set(`theirs=${"x".repeat(3000)}; Path=/`, new URL(world.gateway.origin));

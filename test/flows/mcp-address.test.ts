@@ -1,4 +1,4 @@
-/** Who opens the address of an MCP server in a browser gets a page; no MCP client ever does, and both get the same challenge. */
+/** A browser that opens the address of an MCP server gets a page; no MCP client ever does, and both get the same challenge. */
 import { StreamableHTTPClientTransport as TransportV2, Client as ClientV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";

@@ -1,4 +1,4 @@
-/** What `set_response_headers` says stands on the gateway's own answers too, and never in place of what keeps them safe. */
+/** `set_response_headers` also applies to the gateway's own responses, but never replaces their security headers. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

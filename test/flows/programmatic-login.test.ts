@@ -37,7 +37,7 @@ const begin = (redirectUri: string | undefined, init?: RequestInit): Promise<Res
   return fetch(world.gateway.origin + LOGIN + query, init);
 };
 
-/** What the program gets, as text. */
+/** The program's response, as text. */
 async function addressFor(redirectUri = BACK): Promise<string> {
   const answer = await begin(redirectUri);
   expect(answer.status).toBe(200);

@@ -67,7 +67,7 @@ test("each record reaches every sink with all its fields, whatever the log has; 
       { allow: true, route: "default/open", method: "GET", path: "/one", ip: "127.0.0.1", seq: 0 },
       { allow: true, path: "/two" },
     ]);
-    // What the log has is what it was.
+    // Records in the log are unchanged.
     expect(Object.keys((await gateway.records())[0] ?? {})).not.toContain("path");
     expect(http.seen[before]?.headers).toMatchObject({ authorization: `Bearer ${SECRET}` });
     await expect.poll(() => otlp.logs.length).toBe(4);

@@ -1,4 +1,4 @@
-/** The proxy killed without warning and started again, on a real database: nobody has to sign in, register or consent anew. */
+/** The proxy is killed without warning and restarted, on a real database: no user has to sign in, register or consent again. */
 import type { ChildProcess } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -140,7 +140,7 @@ async function survives(storageUrl: string, directory: string): Promise<void> {
   const call = await post("tools/list", {});
   expect(["grant", call.status]).toEqual(["grant", 200]);
   expect((await post("tools/call", later)).json()["result"]).toBeDefined();
-  // Whether the call was carried out nobody knows: it is not made again, but asked for.
+  // The outcome of the call is unknown: it is not repeated, but needs a new approval.
   expect((await askedPage(cutOff)).text).toContain("The same call was approved before.");
   expect(upstream.called).toEqual(["delete_two", "delete_one"]);
   const page = await client.oauth.browser.open(`${pages}/.gateway/user`);

@@ -1,7 +1,6 @@
 /**
- * A company's directory in front of real gateways: two replicas on one store, PostgreSQL where there is one. Groups from it
- * decide about agents that came by ID-JAG alone; whoever leaves loses open streams on both replicas, and comes back with
- * nothing of before.
+ * A company's directory with real gateways: two replicas on one store, PostgreSQL if available. Its groups apply to
+ * agents with only an ID-JAG. A removed user loses open streams on both replicas, and gets nothing back after a return.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -59,7 +58,7 @@ beforeAll(async () => {
     token_endpoint_auth_method: "client_secret_post",
   });
   company = createScimClient(`${origin}/.gateway/scim/v2/company`, TOKEN);
-  // By the other replica.
+  // Through the other replica.
   people = createScimClient(`${origin}/.gateway/scim/v2/people`, `${TOKEN}-2`, second.port);
 });
 afterAll(async () => {
@@ -129,7 +128,7 @@ async function hold(token: string, port: number, path = "/live"): Promise<() => 
 
 const ports = (): readonly [number, number] => [world.gateway.port, second.port];
 
-/** An engineer of the company, whom the directory knows. */
+/** An engineer of the company, in the directory. */
 async function engineer(sub: string): Promise<{ readonly id: string; readonly group: string }> {
   const id = await company.create("/Users", oktaUser(`${sub}@company.example`, sub));
   const found = (
@@ -239,7 +238,7 @@ test("users in the directory can sign in, with its groups instead of the provide
   const browser = createBrowser();
   const signIn = async (): Promise<number> =>
     (await createBrowser().signIn(`${origin}/web`, "olga@example.com")).status;
-  // Whom the directory does not have.
+  // Not in the directory.
   expect(await signIn()).toBe(403);
   const id = await people.create("/Users", oktaUser("olga@example.com", "sub-olga"));
   await people.create("/Groups", { displayName: "Writers", members: [{ value: id }] });

@@ -24,7 +24,7 @@ afterAll(async () => {
   await world?.close();
 });
 
-/** What a host application keeps for an SDK, and the person in front of it. */
+/** A host application's stored state for an SDK, and its user. */
 function createProvider(user: string) {
   const kept = new Map<string, unknown>();
   let callback: URL | undefined;

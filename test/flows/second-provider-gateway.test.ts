@@ -1,4 +1,4 @@
-/** A second identity provider at a whole gateway: policies that ask for it, and MCP clients of its people. */
+/** A second identity provider at a whole gateway: policies that require it, and MCP clients of its users. */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
@@ -72,7 +72,7 @@ const choices = (page: Page): readonly string[] =>
   [...page.text.matchAll(/<a class="button[^"]*" href="[^"]*idp=([a-z]+)"/g)].map(([, name = ""]) => name);
 const isAtProvider = (page: Page, { idp }: Pick<SecondProvider, "idp">): boolean => page.url.startsWith(idp.issuer);
 
-/** A browser in which somebody is signed in. */
+/** A browser with a signed-in user. */
 async function signedIn(name: "corp" | "default"): Promise<Browser> {
   const browser = createBrowser();
   const at = await browser.click(await browser.open(`${origin}/all/`), `idp=${name}`);
@@ -87,7 +87,7 @@ describe("a route for the users of one provider", () => {
     expect(isAtProvider(await at("corp-admins"), corp)).toBe(true);
     expect(isAtProvider(await at("staff"), { idp: world.identityProvider })).toBe(true);
     expect(choices(await at("all"))).toEqual(["default", "corp"]);
-    // Nobody of either gets in: which of them does not matter.
+    // Users of both are denied: the choice does not matter.
     expect(choices(await at("machines"))).toEqual(["default", "corp"]);
   });
 
@@ -218,7 +218,7 @@ describe("MCP clients of the second provider's users", () => {
   });
 });
 
-/** Where the client is told the answer. */
+/** The client's redirect with the response. */
 async function consent(navigator: ReturnType<typeof createNavigator>, url: string, user: string): Promise<string> {
   let page = await navigator.open(url, REDIRECT_URI);
   page = await navigator.open(findLink(page, user) ?? "", REDIRECT_URI);

@@ -1,4 +1,4 @@
-/** People of a second identity provider: whom they are told apart from, and what is sent to whom. */
+/** Users of a second identity provider: how they are distinguished, and which provider gets which request. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -31,7 +31,7 @@ beforeEach(() => configure());
 
 const configure = (settings = corp.settings()): void => bench.configure(benchConfig(bench.idp.issuer, settings));
 
-/** The answer of what stands behind the routes. */
+/** The upstream's response. */
 const seen = (page: Page): Record<string, unknown> => {
   expect([page.status, page.text]).toEqual([200, expect.stringContaining('"user"')]);
   return (JSON.parse(page.text) as { user: Record<string, unknown> }).user;
@@ -253,7 +253,7 @@ describe("the choice", () => {
     for (const { url } of [session("app"), session("auth")])
       browser.jar.set("__Host-gateway_session=x; Max-Age=0; Path=/; Secure", url);
     const before = corp.idp.calls.authorization;
-    // At once, and back with the session that the provider still has.
+    // Immediately, and back with the session that the provider still has.
     expect(seen(await browser.open(`${APP}/`))).toMatchObject({ id: "issuer:corp/1" });
     expect(corp.idp.calls.authorization).toBeGreaterThan(before);
   });
@@ -339,7 +339,7 @@ describe("a provider that leaves the configuration", () => {
     await signInAt(there, "CORP");
     const cookie = there.jar.get("app.example.com", "__Host-gateway_session")?.value ?? "";
     const openAgain = async (): Promise<number> => {
-      // It may have been taken away meanwhile.
+      // It may have been deleted meanwhile.
       there.jar.set(`__Host-gateway_session=${cookie}; Path=/; Secure`, new URL(APP));
       return (await there.open(`${APP}/`, { follow: false })).status;
     };
@@ -349,7 +349,7 @@ describe("a provider that leaves the configuration", () => {
       configure(other.settings());
       expect(await openAgain()).toBe(302);
       expect(seen(await signInAt(bench.browser(), "CORP"))).toMatchObject({ id: "issuer:corp/1", name: "Stranger" });
-      // Somebody has this id again, and this session is not theirs.
+      // A user has this id again, but the session is not theirs.
       expect(await openAgain()).toBe(302);
       configure();
       expect(await openAgain()).toBe(302);

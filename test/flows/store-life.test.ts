@@ -1,4 +1,4 @@
-/** What a store outlives while people use it, in both databases: a program of the version before beside the new one, and a restore. */
+/** Stores in use survive a process of the previous version next to the new one, and a restore, in both databases. */
 import { copyFileSync, rmSync } from "node:fs";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const REFUSED = { call: 401, isSignedIn: false };
 const run = promisify(execFile);
 
 interface Kind {
-  /** Of an empty store; undefined: a file in the world's directory. */
+  /** Configuration of an empty store; undefined: a file in the world's directory. */
   newStore(name: string): Promise<string | undefined>;
   tables(world: ReplicaWorld): Promise<readonly string[]>;
   /** As operations/backup.md says it, while gateways serve. */
@@ -82,7 +82,7 @@ const postgres: Kind = {
   },
 };
 
-/** Runs until told to stop; nothing of it may fail. */
+/** Runs until stopped, without any failure. */
 function keep(act: (times: number) => Promise<unknown>): { stop(): Promise<number> } {
   const end = new AbortController();
   const running = (async () => {
@@ -90,7 +90,7 @@ function keep(act: (times: number) => Promise<unknown>): { stop(): Promise<numbe
     for (; !end.signal.aborted; times += 1) await act(times);
     return times;
   })();
-  // Whoever stops it hears of it.
+  // The caller of stop() gets the error.
   running.catch(() => {});
   return {
     stop() {
@@ -135,7 +135,7 @@ describe.each(kinds)("%s", (name, kind) => {
       const bob = await world.signIn("bob@example.com");
       expect(await kind.tables(world)).not.toContain("gateway_allotments");
 
-      // Each refresh needs what the one before wrote.
+      // Each refresh needs the result of the previous one.
       const refreshing = keep(() => alice.client.refresh());
       await world.start();
       expect(await refreshing.stop()).toBeGreaterThan(0);
@@ -181,7 +181,7 @@ describe.each(kinds)("%s", (name, kind) => {
       expect(await refreshing.stop()).toBeGreaterThan(0);
       await store.close();
 
-      // What the backup does not know: a rotation, two ends, somebody who came and went.
+      // Not in the backup: a rotation, two revocations, and a user who came and went.
       await world.goesOn(alice);
       const carol = await world.signIn("carol@example.com");
       await revoke(world, carol, 0);
@@ -192,18 +192,18 @@ describe.each(kinds)("%s", (name, kind) => {
       const kept = (await restored.page({ prefix: "test:", limit: 1000 })).map(({ key }) => Number(key.slice(5)));
       await restored.close();
       expect(kept.length).toBeGreaterThanOrEqual(Math.min(before, 1000));
-      // Of what was written meanwhile it has a beginning, without a gap.
+      // It has a prefix of the concurrent writes, without a gap.
       expect(kept).toEqual(kept.map((_, index) => index));
 
       await world.start();
-      // Sessions, grants and connections of then; nothing of whom it does not know.
+      // Sessions, grants and connections of that time; nothing about unknown users.
       await world.goesOn(bob);
       expect(await world.ask(carol)).toEqual(REFUSED);
       expect(await revokeSessions([], { config: world.directory, all: true })).toBe(0);
       expect(await revokeGrants([], { config: world.directory, all: true })).toBe(0);
       for (const person of [alice, bob, carol]) {
         await expect.poll(() => world.ask(person)).toEqual(REFUSED);
-        // Of carol not even the client is known.
+        // Carol's client is not known either.
         await expect(person.client.refresh()).rejects.toThrow(person === carol ? "invalid_client" : "invalid_grant");
       }
       // Connected and registered as before.

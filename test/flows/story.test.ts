@@ -1,4 +1,4 @@
-/** What the requirements tell of MCP routes, policy and records, played through the whole gateway. */
+/** The requirements on MCP routes, policy and records, tested through the whole gateway. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
@@ -45,7 +45,7 @@ routes:
 `,
   });
   ({ gateway } = world);
-  // Asked for without a resource: good for all MCP servers of the host.
+  // Requested without a resource: valid for all MCP servers of the host.
   const client = await signInClient({
     resource: `${gateway.origin}/denylist/mcp`,
     user: "alice@example.com",

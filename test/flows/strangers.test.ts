@@ -1,4 +1,4 @@
-/** Requests of nobody in particular leave nothing behind: what a sign-in or an authorization needs goes with the browser. */
+/** Unauthenticated requests leave no records: the state of a sign-in or an authorization stays with the browser. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 
 import type { openRecords } from "../../runtime/record-kinds.ts";
@@ -49,11 +49,11 @@ beforeEach(() => written.clear());
 afterAll(() => world?.close());
 
 const countOf = (kind: string): number => written.get(kind)?.size ?? 0;
-/** All but what the gateway says of itself. */
+/** All kinds of records except the gateway's own status. */
 const writtenKinds = (): readonly string[] =>
   [...written.keys()].filter((kind) => kind !== "status" && kind !== "shared-secret").toSorted();
 
-/** So many times, a few at once; each to where its redirects lead on this host, the provider excluded. */
+/** Sends `count` requests, a few in parallel, and follows redirects on this host, excluding the provider. */
 async function repeat(count: number, url: (index: number) => string): Promise<ReadonlySet<number>> {
   const statuses = new Set<number>();
   let next = 0;
@@ -100,14 +100,14 @@ describe("10,000 anonymous requests do not grow the store", () => {
     const long = "x".repeat(2_000);
     const signIns = await repeat(500, (index) => `${world.gateway.origin}/.gateway/sign_in?return_to=/${index}${long}`);
     expect(countOf("sign-in")).toBeLessThanOrEqual(35);
-    // Nobody is refused for it: the address travels all the same.
+    // No request is rejected for it: the address stays in the URL.
     expect([...signIns].every((status) => status < 400)).toBe(true);
     await repeat(500, (index) => authorizeUrl({ state: `${index}${long}` }));
     expect(countOf("authz-request")).toBeLessThanOrEqual(35);
     expect(writtenKinds()).toEqual(["authz-request", "sign-in"]);
     const refused = await send({ method: "GET", url: authorizeUrl({ state: long }), headers: { accept: "text/html" } });
     expect(refused.status).toBe(429);
-    // Others go on as always.
+    // Others continue as usual.
     const usual = await send({ method: "GET", url: authorizeUrl({ state: "short" }) });
     expect(usual.status).toBe(302);
     // A minute later the next ones may wait.

@@ -1,4 +1,4 @@
-/** Tasks through a gateway: their ids are good for who made them, on that route, and for nobody else. */
+/** Tasks through a gateway: their ids are valid only for their user and route. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ type Who = "alice" | "alices other client" | "bob";
 let server: TaskServer;
 let directory: string;
 let world: SignInGateway;
-/** By route. */
+/** Tokens by route and user. */
 let tokens: Readonly<Record<string, Readonly<Record<Who, string>>>>;
 
 beforeAll(async () => {
@@ -94,7 +94,7 @@ describe("2025-11-25, with the SDK's server and clients", () => {
     ] as const) {
       const other = await connect(path, who);
       const theirs = other.experimental.tasks;
-      // What was never an id, what is one of the upstream, and what is somebody else's are the same.
+      // Invented ids, ids of the upstream, and other users' ids are rejected alike.
       for (const id of ["nothing", "1", "", "\n", task]) {
         await expect(theirs.getTask(id)).rejects.toMatchObject(refused);
         await expect(theirs.getTaskResult(id, CallToolResultSchema)).rejects.toMatchObject(refused);
@@ -189,7 +189,7 @@ describe("2026-07-28, the tasks extension", () => {
     for (const id of [task, ODD_ID.replace("â", "a"), "1"]) {
       expect(await send("/v2/v2", "bob", "tasks/get", { taskId: id })).toMatchObject({ error: { code: -32602 } });
     }
-    // A method of before: an upstream that kept it is not asked, whosever the task is.
+    // A method of an earlier revision: the upstream that knows it gets no request, regardless of the task's user.
     for (const id of [task, "1"]) {
       expect(await send("/v2/v2", "alice", "tasks/result", { taskId: id })).toMatchObject({ error: { code: -32601 } });
     }

@@ -1,6 +1,6 @@
 /**
- * Locking the tools of real MCP servers through a whole gateway, with its own command and SDK clients of both eras: reviewed,
- * changed under the users, seen in words, reviewed anew.
+ * Locks the tools of real MCP servers through a whole gateway, with its own command and SDK clients of both eras:
+ * reviewed, changed during use, reported, reviewed again.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type Server as HttpServer } from "node:http";
@@ -27,7 +27,7 @@ interface Tool {
   readonly name: string;
   readonly description: string;
   readonly readOnly?: boolean;
-  /** Address of the one user who is shown it. */
+  /** Email of the only user who sees it. */
   readonly for?: string;
 }
 
@@ -37,7 +37,7 @@ const REVIEWED: readonly Tool[] = [
   { name: "audit", description: "Shows who read what", for: "bob@example.com" },
 ];
 
-/** What the server says to models beside its tools. */
+/** The server's texts for models, in addition to its tools. */
 interface Texts {
   readonly instructions: string | undefined;
   readonly prompt: string | undefined;
@@ -149,7 +149,7 @@ function routes(to: string, lock = ""): string {
 const url = (route: "notes" | "old"): string => `${world.gateway.origin}/${route}/${route === "notes" ? "mcp" : "old"}`;
 const lockFile = (): string => join(world.gateway.directory, "tools.lock.json");
 
-/** @returns exit code, and what was printed, with one address for the gateway's */
+/** @returns exit code and output, with one address for the gateway's */
 async function gateway(...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
   const lines: unknown[] = [];
   const spies = (["log", "error"] as const).map((name) =>
@@ -167,7 +167,7 @@ async function gateway(...args: readonly string[]): Promise<{ readonly code: num
   }
 }
 
-/** What one of the commands is given for a server, as these users. */
+/** Arguments of a command for a server, as these users. */
 const server = (route: "notes" | "old", ...names: readonly string[]): readonly string[] => [
   "--url",
   url(route),
@@ -180,7 +180,7 @@ const routeOf = (era: string): "notes" | "old" => (era === "session" ? "old" : "
 async function connect(era: "session" | "legacy" | "auto"): Promise<{
   list(): Promise<readonly string[]>;
   call(name: string): Promise<string>;
-  /** What it would show to a model, and the outcome of getting the prompt. */
+  /** Texts that a model would see, and the result of getting the prompt. */
   texts(): Promise<Texts & { readonly got: string }>;
   close(): Promise<void>;
 }> {

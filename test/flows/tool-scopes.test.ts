@@ -41,10 +41,10 @@ afterAll(async () => {
   await mcpServer.close();
 });
 
-/** What a host application keeps for an SDK, and a person who agrees to what is asked. */
+/** A host application's stored state for an SDK, and a user who consents. */
 function createProvider(grantTypes = ["authorization_code", "refresh_token"]) {
   const kept = new Map<string, unknown>();
-  /** What the consent pages said, and what was asked for. */
+  /** Texts of the consent pages, and requested scopes. */
   const asked: { readonly scope: string | null; readonly page: string }[] = [];
   let answer = new URLSearchParams();
   const browser = createBrowser();
@@ -96,7 +96,7 @@ const CALL = { name: "add_note", arguments: { text: "hello" } };
 
 describe("step-up", () => {
   test.each([
-    // Of a client with a refresh token the first SDK only refreshes, which widens nothing.
+    // With a refresh token, the first SDK only refreshes, which widens nothing.
     ["SDK v1", ["authorization_code"], ClientV1, TransportV1, (of: URLSearchParams) => of.get("code") ?? ""],
     ["SDK v2", ["authorization_code", "refresh_token"], ClientV2, TransportV2, (of: URLSearchParams) => of],
   ] as const)("%s asks for what a tool needs, and calls it", async (_name, grantTypes, Client, Transport, read) => {
@@ -159,10 +159,10 @@ describe("the scope of a call", () => {
         error: { code: -31403, data: { reason: "insufficient-scope", scopes: ["admin", "notes:write"] } },
       });
     }
-    // A client that does not widen what it has would ask its user again and again.
+    // A client that does not widen its scope would ask its user again and again.
     const fourth = await call(token, "delete_repo");
     expect([fourth.status, fourth.headers.get("www-authenticate")]).toEqual([403, null]);
-    // Whom policy denies no scope helps.
+    // If policy denies the user, no scope helps.
     const denied = await call(token, "create_issue");
     expect([denied.status, denied.headers.get("www-authenticate")]).toEqual([200, null]);
     expect(await denied.json()).toMatchObject({ error: { data: { reason: "mcp-tool-unauthorized" } } });

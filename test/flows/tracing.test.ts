@@ -1,4 +1,4 @@
-/** Traces of a whole gateway, with a real receiver: what each span is about, and that no secret is in any. */
+/** Traces of a whole gateway, with a real receiver: the content of each span, without secrets. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { createTestClock, type TestClock } from "../support/clock.ts";
@@ -47,7 +47,7 @@ test("requests, policy, upstream, token refreshes and reloads are spans, and no 
     params: { name: "whoami", arguments: { text: "argument-sentinel" } },
   };
   expect((await call(toolCall, "?q=query-sentinel")).status).toBe(200);
-  // Internal Token and identity are asked for anew.
+  // Internal Token and identity are fetched again.
   clock.advance(121_000);
   expect((await bench.call("static", token)).status).toBe(200);
   expect((await fetch(bench.resource("static"), { method: "POST", body: "{}" })).status).toBe(401);

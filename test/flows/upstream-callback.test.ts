@@ -62,7 +62,7 @@ describe("callback", () => {
     expect(page.status).toBe(403);
     expect(bench.service.tokenRequests.length).toBe(asked);
     expect(await bench.list(bob)).toMatchObject({ static: false });
-    // It is used up for Alice too: what a stranger has seen is worth nothing any more.
+    // It is also used up for Alice: a code seen by others is invalid.
     expect((await arrive(alice, url)).status).toBe(400);
     expect(await bench.list(alice)).toMatchObject({ static: false });
   });
@@ -174,7 +174,7 @@ describe("RFC 9207 on the way back", () => {
     const asked = service.tokenRequests.length;
     const page = await arrive(person, await leave(person, "found"));
     expect(page.left).toBe(isAccepted);
-    // The code is sent nowhere unless the issuer is the one that was asked.
+    // The code is sent only if the issuer is the requested one.
     expect(service.tokenRequests.length - asked).toBe(isAccepted ? 1 : 0);
     if (!isAccepted) expect(page).toMatchObject({ status: 400 });
   });
@@ -205,7 +205,7 @@ describe("registration at a server that deleted it before any user returned", ()
     const bob = await bench.person("bob@example.com");
     await disconnectAll(bob);
     expect(await bench.connect(bob, "auto")).toMatchObject({ left: true });
-    // Somebody closes the window at the upstream each time.
+    // Each time the user closes the window at the upstream.
     for (let count = 0; count < 5; count += 1) await leave(person, "auto");
     expect(service.registrations.length).toBe(registered);
     expect(await arrive(person, await leave(person, "auto"))).toMatchObject({ left: true });
@@ -303,7 +303,7 @@ describe("disconnect", () => {
     const path = "/.gateway/mcp/routes/disconnect";
     const person = await bench.person();
     await bench.connect(person, "static");
-    // What the application behind the client route got with the request.
+    // The application's request behind the client route.
     await person.open(bench.application);
     const cookie = person.cookieHeader("localhost");
     const body = JSON.stringify({ routes: [bench.resource("static"), "https://unknown.example/"] });

@@ -156,7 +156,7 @@ describe("connect", () => {
     const page = await (await bench.person()).open(connectUrl(query));
     expect(page.status).toBe(400);
     expect(page.headers["location"]).toBeUndefined();
-    // Also for somebody who is not signed in: no sign-in is begun for a bad link.
+    // Also without sign-in: a bad link starts no sign-in.
     const stranger = await fetch(connectUrl(query.replaceAll("\\", "%5c")), { redirect: "manual" });
     expect(stranger.status).toBe(400);
     expect(bench.service.authorizations.length).toBe(before);

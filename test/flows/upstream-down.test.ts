@@ -1,6 +1,6 @@
 /**
- * The upstream is down (connections are cut) at each step of a connection, in a whole gateway: a page or an answer that says
- * so, never 401 or 500; nobody loses a connection for it, and everything works once it is up again.
+ * The upstream is down (connections are cut) at each step of a connection, in a whole gateway: an error page or
+ * response, never 401 or 500. No connection is lost, and everything works once it is up again.
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -32,7 +32,7 @@ describe("the upstream is down", () => {
   test.each(["found", "auto"])(
     "when a flow starts with discovery (%s): the application gets the error, and it works later",
     async (route) => {
-      // Known before: what has never answered is not known to want anything.
+      // Known before: an upstream that never responded is not known to require anything.
       bench.service.switches.decision = "access_denied";
       await bench.connect(person, route);
       bench.service.switches.decision = "approve";

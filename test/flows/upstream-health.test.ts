@@ -1,4 +1,4 @@
-/** Upstreams of a whole gateway that fall ill and recover: what users, the status page and metrics see, over a reload too. */
+/** Upstreams of a whole gateway that fail and recover: for users, the status page and metrics, also over a reload. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -83,7 +83,7 @@ routes:
 
   await gateway.reconfigure(yaml("timeout: 8s"));
   const { checks: before } = a;
-  // Several intervals: an upper bound of what must not happen.
+  // Several intervals: an upper bound for an event that must not happen.
   await new Promise((resolve) => setTimeout(resolve, 400));
   expect(a.checks - before).toBeLessThanOrEqual(1);
 });

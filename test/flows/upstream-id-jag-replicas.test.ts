@@ -1,4 +1,4 @@
-/** Replicas that share a PostgreSQL server ask the identity provider once, whoever of them is asked. */
+/** Replicas that share a PostgreSQL server send the identity provider one request in total. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { type CompanyWorld, startCompanyWorld } from "../support/company-world.ts";

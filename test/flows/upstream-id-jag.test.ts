@@ -1,6 +1,6 @@
 /**
- * Enterprise-managed authorization toward upstreams, from gateway to gateway: nobody connects anything, the identity provider
- * decides, and what it decides is asked for once.
+ * Enterprise-managed authorization toward upstreams, from gateway to gateway: no user connects anything, the identity
+ * provider decides, and each decision is requested once.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
@@ -29,7 +29,7 @@ beforeEach(() => {
   idTokenSeconds = 3600;
 });
 
-/** What the back gateway says of every ID-JAG, good or not. */
+/** The back gateway's log of every ID-JAG, valid or not. */
 const PRESENTED = /id-jag|by an issuer's assertion/;
 
 const code = (text: string): unknown => (JSON.parse(text) as { error: unknown }).error;
@@ -52,7 +52,7 @@ describe("access by a company's assertion", () => {
         }),
       },
     ]);
-    // The upstream's gateway knows who it is, and by whose word.
+    // The upstream's gateway knows the user and the issuer.
     expect(await world.back.records()).toContainEqual(
       expect.objectContaining({ user: `issuer:company/${person.id}`, "client-id": world.client.client_id }),
     );
@@ -73,7 +73,7 @@ describe("access by a company's assertion", () => {
   });
 
   test("an expired ID token is renewed first; one that cannot be renewed needs a new sign-in", async () => {
-    // The provider's clock goes on while ours stands: the token must end within our half minute on a slow machine too.
+    // The provider's clock runs while ours is stopped: the token must expire within our half minute, also on a slow host.
     idTokenSeconds = 1;
     const person = await world.newcomer();
     const refreshes = world.provider.calls.refresh;
@@ -108,7 +108,7 @@ describe("access by a company's assertion", () => {
   });
 });
 
-/** An ID-JAG of the provider for somebody who never signed in, got through the exchange of somebody who did. */
+/** An ID-JAG of the provider for a user who never signed in, through another user's exchange. */
 async function signedFor(audience: string, clientId: string): Promise<string> {
   let made = "";
   world.decide(async ({ sign }) => {
@@ -221,7 +221,7 @@ describe("provider responses that must not be presented", () => {
     world.decide(decide);
     const answer = await world.call(person.token);
     expect([answer.status, world.exchanges.length]).toEqual([status, 1]);
-    // Nobody was asked to take it.
+    // It was presented to no server.
     expect(world.back.log().slice(before)).not.toMatch(PRESENTED);
   });
 

@@ -116,7 +116,7 @@ async function startWorld({ onTestFinished }: Pick<TestContext, "onTestFinished"
   return world;
 }
 
-/** The next answer of the token endpoint is given in full, can be kept by nobody, and is the last that the gateway sees. */
+/** The next response of the token endpoint is complete, cannot be stored, and is the last one that the gateway sees. */
 function killAfterAnswer(world: World): Promise<void> {
   const { gateway, service } = world;
   return new Promise((resolve) => {
@@ -130,7 +130,7 @@ function killAfterAnswer(world: World): Promise<void> {
         resolve();
       });
       response.once("finish", () => gateway.kill("SIGKILL"));
-      // The server goes on as always: it rotates, and answers.
+      // The server works as usual: it rotates, and responds.
       return false;
     };
   });

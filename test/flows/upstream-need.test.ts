@@ -1,4 +1,7 @@
-/** What the gateway learns about an upstream from its responses: with a proof, with a way back, and never from one alone. */
+/**
+ * Facts that the gateway learns about an upstream from its responses: with a proof, reversible, and never from a single
+ * one.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { SignedInClient } from "../support/oauth-client.ts";

@@ -1,4 +1,4 @@
-/** Internal Tokens on requests: refresh, refusal, step-up; what the client sees of it, and what it must never see. */
+/** Internal Tokens on requests: refresh, rejection, step-up, their effects for the client, and what it must never see. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { SignedInClient } from "../support/oauth-client.ts";
@@ -177,7 +177,7 @@ describe("step-up on insufficient_scope", () => {
   test("requests old and new scopes together, and is bounded", async () => {
     bench.service.switches.neededScopes = ["read", "admin"];
     expectChallenge(await call());
-    // What the token may do it still may: it is not taken away.
+    // The token stays valid for its scopes: it is not removed.
     expect(await bench.list(client.oauth.browser)).toMatchObject({ static: true });
     const stepped = await bench.signIn("static", { browser: client.oauth.browser });
     expect(bench.service.authorizations.at(-1)?.get("scope")?.split(" ").toSorted()).toEqual([
@@ -195,7 +195,7 @@ describe("step-up on insufficient_scope", () => {
       bench.service.switches.neededScopes = [`more-${round}`, "never"];
       bench.service.switches.decision = "approve";
       statuses.push((await bench.call("static", token)).status);
-      // The server grants what is asked, and the upstream wants something else again.
+      // The server grants the requested scope, and the upstream requires another one.
       token = (await bench.signIn("static", { browser: client.oauth.browser })).tokens.access_token;
     }
     expect(statuses).toEqual([401, 401, 403, 403, 403]);
@@ -222,7 +222,7 @@ describe("secrets", () => {
     keep(await call());
     clock.advance(121_000);
     bench.service.switches.token = (form, response) => {
-      // A server that echoes what it got.
+      // A server that echoes requests.
       response
         .writeHead(400, { "content-type": "application/json" })
         .end(JSON.stringify({ error: form.get("refresh_token") ?? "x", error_description: form.toString() }));

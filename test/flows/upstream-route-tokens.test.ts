@@ -1,4 +1,4 @@
-/** Tokens of a route, whoever its users are: by a token of the gateway's platform, and as a client of its own. */
+/** Tokens of a route, shared by all users: by a token of the gateway's platform, or as a separate client. */
 import { generateKeyPairSync } from "node:crypto";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ let clock: TestClock;
 let service: UpstreamService;
 let bench: UpstreamGateway;
 let assertionFile = "";
-/** What the token endpoint answers instead of a token. */
+/** Error of the token endpoint instead of a token. */
 let refusal: { status: number; error: string } | undefined;
 let seconds: number | undefined;
 
@@ -134,7 +134,7 @@ describe("a token of the platform", () => {
     expect((await bench.call("found", token)).status).toBe(200);
     refusal = { status: 503, error: "temporarily_unavailable" };
     clock.advance(570_000);
-    // The first one only looks again what is known; the next one renews.
+    // The first call only reads the cache again; the next one renews.
     for (let each = 0; each < 2; each += 1) expect((await bench.call("found", token)).status).toBe(200);
     await expect.poll(() => service.tokenRequests.length).toBe(2);
     clock.advance(31_000);
@@ -155,7 +155,7 @@ describe("a token of the platform", () => {
     expect((await bench.call("found", token)).status).toBe(502);
     expect((await bench.call("found", token)).status).toBe(502);
     expect(service.tokenRequests).toHaveLength(3);
-    // What is missing is no question of scope that somebody could answer.
+    // No user can grant the missing scope.
     service.switches.refusesAll = false;
     service.switches.neededScopes = ["admin"];
     clock.advance(31_000);

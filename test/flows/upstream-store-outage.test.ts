@@ -1,6 +1,6 @@
 /**
- * The store fails at each step of an upstream connection, in a whole gateway: nobody is refused or signed out for it (503,
- * never 401 or 500), nothing that was obtained is lost, and everything works again once it is back.
+ * The store fails at each step of an upstream connection, in a whole gateway: no user is denied or signed out for it
+ * (503, never 401 or 500), no token is lost, and everything works again afterwards.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
@@ -103,7 +103,7 @@ describe("the store fails between the upstream's response and its storage", () =
     expect(refreshes()).toHaveLength(1);
     bench.service.switches.token = undefined;
     storeIsBroken(false);
-    // Past the lease that could not be given back.
+    // After the lease that could not be released.
     clock.advance(31_000);
     expect((await call()).status).toBe(200);
     expect(refreshes()).toHaveLength(1);

@@ -59,7 +59,7 @@ const works = async (client: SignedInClient): Promise<boolean> => {
   return answer.status === 200;
 };
 
-/** Whether an authorization by this client asks the person, in this browser. */
+/** Returns true if an authorization by this client asks the user, in this browser. */
 async function asks(browser: Browser, client: SignedInClient): Promise<boolean> {
   const outcome = await createOAuthClient({ resource: world.resource, browser }).authorize({
     clientId: client.registration.client_id,

@@ -1,4 +1,4 @@
-/** A whole gateway tells a real receiver what happens to it. */
+/** A whole gateway sends events to a real receiver. */
 import { createHmac } from "node:crypto";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 test("a rejected configuration is reported, signed; /status and metrics show it, and no secret appears", async () => {
-  // It never comes in force, so nobody says when: the receiver does.
+  // It never takes effect, so only the receiver shows when it was processed.
   void gateway.reconfigure("routes: [{ from: 'no address' }]\n");
   const { url, headers, body } = await took.promise;
   expect(url).toBe("/hooks/abc?key=secret-of-the-address");

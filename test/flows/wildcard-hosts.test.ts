@@ -1,4 +1,4 @@
-/** A whole gateway whose routes are hosts below a domain: sign-in, the way upstream and the identity header. */
+/** A whole gateway with routes on hosts below a domain: sign-in, upstream requests and the identity header. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { startEchoUpstream, type EchoUpstream } from "../support/echo-upstream.ts";
@@ -38,7 +38,7 @@ const at = (tenant: string, path: string): string => `http://${tenant}.tenants.l
 test("a user signs in on one of the hosts, and the upstream gets user and host", async () => {
   const browser = createBrowser();
   const page = await browser.signIn(at("one", "/"), "alice@example.com");
-  // Asked for the policy of the redirect, signed in, redirected, rewritten.
+  // Policy of the redirect, sign-in, redirect, rewrite.
   expect([page.status, page.url]).toEqual([200, at("one", "/api/v1/home")]);
   const seen = upstream.seen.at(-1);
   expect([seen?.target, seen?.headers.host]).toEqual(["/1/home", `one.tenants.localhost:${world.gateway.port}`]);
@@ -50,7 +50,7 @@ test("a user signs in on one of the hosts, and the upstream gets user and host",
     email: "alice@example.com",
   });
 
-  // The next host asks for no password, and has a session and an identity header of its own.
+  // The next host needs no password, and has its own session and identity header.
   const next = await browser.open(at("two", "/api/v2/x"));
   expect([next.status, next.url]).toEqual([200, at("two", "/api/v2/x")]);
   const other = String(upstream.seen.at(-1)?.headers["x-gateway-assertion"]);

@@ -1,6 +1,6 @@
 /**
- * Ways around the incident brake: what was begun before a block and ends after it, other credentials and other accounts of
- * who is blocked, and our own addresses of a route that is. Whole gateway, real oidc-provider, real sockets.
+ * Ways around the incident brake: requests started before a block that end after it, other credentials and accounts of
+ * a blocked user, and our own endpoints of a blocked route. Whole gateway, real oidc-provider, real sockets.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, request as httpRequest, type ClientRequest, type Server } from "node:http";
@@ -101,7 +101,7 @@ const cookieOf = (browser: Browser): string => browser.cookieHeader("localhost")
 const get = (path: string, headers: Readonly<Record<string, string>>): Promise<Answer> =>
   send({ method: "GET", url: `${bench.gateway.origin}${path}`, headers: { accept: "application/json", ...headers } });
 
-/** A request whose body is not whole yet. */
+/** A request with an incomplete body. */
 function upload(
   path: string,
   headers: Readonly<Record<string, string>>,

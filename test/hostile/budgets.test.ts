@@ -131,7 +131,7 @@ routes:
     expect(waiting).toHaveLength(17);
     waiting.at(-1)?.(good);
     expect(await honest).toMatchObject({ ok: true });
-    // What is answered makes room.
+    // Responses free capacity.
     for (const answer of waiting) answer({ ok: false, reason: "malformed" });
     await new Promise((resolve) => setImmediate(resolve));
     void present("later", "203.0.113.9");

@@ -299,7 +299,7 @@ describe("claims for upstreams", () => {
 });
 
 describe("a refresh that brings no ID token", () => {
-  /** The provider says less the second time: nothing of what only its ID token had. */
+  /** The second response has fewer claims: none of those that only the ID token had. */
   const thinning = (): OperatorFetch => {
     const fetch = createOperatorFetch({ timeoutMs: 5000 });
     let refreshed = false;

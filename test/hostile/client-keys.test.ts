@@ -1,4 +1,4 @@
-/** Clients whose keys and assertions are made to cost us time, or to make us stumble. */
+/** Clients with keys and assertions that are expensive for us, or malformed. */
 import * as fc from "fast-check";
 import type { JWK } from "jose";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -26,7 +26,7 @@ beforeAll(async () => {
   [ec, rsa] = await Promise.all([makeSigningKey("ES256"), makeSigningKey("RS256")]);
 });
 
-/** Base64url of so many bits, odd, with the highest bit set. */
+/** Base64url of an odd number with this many bits. */
 function odd(bits: number): string {
   const bytes = Buffer.alloc(Math.ceil(bits / 8), 0xa5);
   bytes[0] = 0x80 >> ((8 - (bits % 8)) % 8);
@@ -40,7 +40,7 @@ const HUGE_EXPONENT = rsaKey(2048, odd(2047));
 const sign = (claims: Readonly<Record<string, unknown>>, by = ec, header = {}): Promise<string> =>
   signAssertion(claims, by, header);
 
-/** A revocation, which asks for the same proof as the token endpoint, and for nothing else. */
+/** A revocation, which needs the same authentication as the token endpoint and nothing else. */
 async function prove(gateway: TestIssuer, client_assertion: string): Promise<string> {
   const form = { token: "x", client_assertion_type: ASSERTION_TYPE, client_assertion };
   const answer = await gateway.oauth().sendRevocation(form);

@@ -12,7 +12,7 @@ const FOR_UPSTREAMS = 160;
 const ATTACKER = "127.0.0.1";
 const OTHER = "127.0.0.2";
 
-/** Answers what asks for /now, and nothing else. */
+/** Responds only to /now. */
 async function startUpstream() {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

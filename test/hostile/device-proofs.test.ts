@@ -1,4 +1,4 @@
-/** Proofs of devices that are none: what a stolen session, a foreign page, a copied device or a lying browser could send. */
+/** Invalid device proofs: of a stolen session, a foreign page, a copied device or a lying browser. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { ceremonyOf, createDeviceVisitor, type DeviceVisitor } from "../support/device-visitor.ts";
@@ -135,7 +135,7 @@ describe("a proof", () => {
       expect((await other.answer(form, proveWith(key, ceremony), { ticket: bad })).status).toBe(400);
     expect((await other.answer(form, proveWith(key, ceremony), { csrf: "" })).status).toBe(403);
     expect(await statusOf(other)).toBe(450);
-    // The way back alone is no right: without it the proof stands, and ends at home.
+    // The return ticket grants nothing: without it the proof is valid, and ends on the home page.
     const home = await other.answer(form, proveWith(key, ceremony), { request: changed });
     expect(home.url).toBe(`${world.pages}/.gateway/`);
     expect((await other.open(`${world.pages}/.gateway/webauthn?request=${changed}`)).status).toBe(400);

@@ -1,6 +1,6 @@
 /**
- * Devices that were never shown, are gone, or are not what they say: in front of a victim that must not be reached before a
- * device is proven. What is wrong with proofs is in device-proofs.test.ts.
+ * Devices that were never registered, were removed, or are not as claimed, in front of a victim that must not be
+ * reached without a proof. Invalid proofs are in device-proofs.test.ts.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,6 +1,6 @@
 /**
- * Directories of 10⁵ users: what one of them asks costs the store and the event loop little at a time, so that other
- * directories and all who sign in are served in between. Each case is in DESIGN.md, "Budgets".
+ * Directories of 10⁵ users: their requests use store and event loop in small steps, so that other directories and
+ * sign-ins are served in between. Each case is in DESIGN.md, "Budgets".
  */
 import { expect, test } from "vitest";
 
@@ -19,7 +19,7 @@ import { unitsOf } from "../support/work.ts";
 
 const MANY = 100_000;
 
-/** A store of endless records under each beginning and tag, that notes what is asked of it. */
+/** A store of endless records under each prefix and tag, which counts requests. */
 function endlessStore(value: object) {
   const asked = { pages: 0, mostRecords: 0, atOnce: 0, mostAtOnce: 0 };
   let next = 0;

@@ -1,6 +1,6 @@
 /**
- * Upstreams that answer before they have read the whole request, and close or not: the answer reaches the client, over either
- * version of HTTP. The upstream is a process of its own: what it sends and its reset arrive together, as they do from others.
+ * Upstreams that respond before they have read the whole request, and close or not: the response reaches the client,
+ * over either version of HTTP. The upstream is a separate process, so that its response and its reset arrive together.
  *
  * @see RFC 9112 §9.6, RFC 9113 §8.1
  */

@@ -1,4 +1,4 @@
-/** Whatever a client says about who, where and how it is: the victim only hears what the gateway says. */
+/** A client's own claims about its identity, location and route: the victim only gets the gateway's. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";

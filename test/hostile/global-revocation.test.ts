@@ -262,7 +262,7 @@ describe("rejected, and revokes nothing:", () => {
 
 test("a sign-in from before brings no tokens of the provider back", async () => {
   await signIn("bob@example.com");
-  // As if the provider had signed in first: its word for the end is the newer one.
+  // As after an earlier sign-in: the revocation is newer.
   const now = Math.floor(bench.clock.now() / 1000);
   const later = { iss: bench.idp.issuer, iat: now + 25, exp: now + 60 };
   expect((await post(bench.firstPort, await bearer(later), bySub("u-bob"))).status).toBe(204);

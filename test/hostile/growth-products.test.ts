@@ -1,4 +1,7 @@
-/** Work that grows with two things that others choose: at thousands of each it costs what a few dozen ordinary requests do. */
+/**
+ * Work that grows with the product of two external numbers: at thousands of each it costs like a few dozen ordinary
+ * requests.
+ */
 import { expect, test } from "vitest";
 
 import type { CompiledRoute } from "../../runtime/config/compiled.ts";
@@ -71,7 +74,7 @@ const snapshotOf = (routes: readonly object[], more: object = {}): Snapshot =>
     ...more,
   }) as unknown as Snapshot;
 
-/** Prepared outside of what is measured. */
+/** Prepared outside the measurement. */
 type Prepare = () => () => unknown;
 
 const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepare])[] = [

@@ -43,7 +43,7 @@ import { unitsOf } from "../support/work.ts";
 const MANY = 100_000;
 const many = <T>(make: (index: number) => T, length = MANY): T[] => Array.from({ length }, (_, index) => make(index));
 
-/** Prepared outside of what is measured. */
+/** Prepared outside the measurement. */
 type Prepare = () => () => unknown;
 
 const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepare])[] = [
@@ -284,7 +284,7 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
       const { reader, heard } = streamReader();
       return () => {
         reader.onData(result);
-        // It passes, unlike what is read as a change and is too large for one.
+        // It passes, unlike a change that is too large.
         if (heard() !== result.length) throw new Error("a large result must be heard");
         reader.onData(update);
         if (heard() !== 0) throw new Error("a large change must not be heard");
@@ -304,7 +304,7 @@ const WORK: readonly (readonly [what: string, mostUnits: number, prepare: Prepar
   ],
 ];
 
-/** On a stream opened by GET, of a route whose policy is about tools. */
+/** On a stream opened by GET, of a route with tool rules. */
 function streamReader(): { readonly reader: UpstreamReceiver; readonly heard: () => number } {
   let bytes = 0;
   const next = {

@@ -18,7 +18,7 @@ interface Heard {
   text: string;
 }
 
-/** Sends, and notes what comes back. */
+/** Sends, and records the response. */
 function send(port: number, from: string, text: string): Heard {
   const socket = connect({ port, host: "127.0.0.1", localAddress: from });
   const heard = { socket, text: "" };
@@ -67,7 +67,7 @@ async function openServer(handle: (exchange: Exchange) => void) {
   return server;
 }
 
-/** Answers what asks for it. */
+/** Completes the held requests. */
 function holdOthers(held: Exchange[]): (exchange: Exchange) => void {
   return (exchange) => {
     if (exchange.path === "/now") exchange.respond(200, ["content-length", "0"]);
@@ -198,7 +198,7 @@ describe("over HTTP/2", () => {
     const { port } = await openServer(answerLong);
     const session = open(port, ATTACKER, 0);
     const asked = Array.from({ length: 40 }, () => ask(session, "/long"));
-    // About what a client can hold.
+    // About the amount that a client can hold.
     await expect.poll(() => asked.filter(({ isOver }) => isOver).length).toBeGreaterThan(25);
     expect(asked.filter(({ isOver }) => !isOver).length).toBeGreaterThan(2);
     const other = ask(open(port, OTHER), "/now");

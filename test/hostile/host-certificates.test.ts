@@ -1,6 +1,6 @@
 /**
- * Certificates that owners bring for their hosts: shown by the name that a client asks for, renewed while connections
- * live, and never for a host of others.
+ * Owners' certificates for their hosts: selected by the client's server name, renewed while connections are open, and
+ * never for another owner's host.
  */
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
@@ -91,7 +91,7 @@ async function brought(owner: string, { cert, key }: Pick<TestCertificate, "cert
   return { certificate: cert, certificate_key_sealed: await sealSecret(sealKey, key, owner) };
 }
 
-/** @param hosts of public routes @param certificates host → what is brought */
+/** @param hosts of public routes @param certificates host → certificate */
 async function publish(
   owner: Owner,
   hosts: readonly string[],

@@ -1,4 +1,4 @@
-/** RFC 9113 §5–8, frame by frame: what must be refused is, what must be served is, and the victim hears only of the latter. */
+/** RFC 9113 §5–8, frame by frame: invalid frames are rejected, valid requests are served, and only those reach the victim. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type ListenerCertificates, openListenerCertificates } from "../support/certificates.ts";
@@ -68,7 +68,7 @@ async function play(frames: readonly Buffer[], stream = 1): Promise<{ outcome: O
 
 const ok = { status: 200, ended: true };
 const streamError = { reset: ERROR.protocol };
-/** Whether the stream or the connection ends is the implementation's choice (RFC 9113 §8.1.1). */
+/** The implementation may end the stream or the connection (RFC 9113 §8.1.1). */
 const refused = {};
 const unknownMethod = { status: 501, ended: true };
 const badRequest = { status: 400, ended: true };
@@ -241,7 +241,7 @@ describe("HTTP/2 bodies that break off", () => {
         const client = await openHttp2(pipeline.port);
         const more: Fields = length === undefined ? [] : [["content-length", String(length)]];
         client.send(headers([...POST, ...more], FLAG.endHeaders), frame(FRAME.data, 0, 1, Buffer.from("part")));
-        // What is short is read whole before it goes anywhere.
+        // Short bodies are read completely before forwarding.
         if (length !== 5) await expect.poll(() => victim.received.slice(receivedBefore)).toContain("part");
         client.send(frame(FRAME.reset, 0, 1, uint(code)), headers(GET, WHOLE, 3));
         expect(await client.outcome(3)).toMatchObject(ok);
@@ -309,7 +309,7 @@ describe("HTTP/2 frames (RFC 9113 §4–6)", () => {
     ["§6.10 CONTINUATION without HEADERS", [frame(FRAME.continuation, FLAG.endHeaders, 1, fields)], ERROR.protocol],
   ])("%s ends the connection", async (_case, frames, code) => {
     const { outcome, heard } = await play(frames);
-    // The connection is closed at once, and a reset by TCP may overtake the last frame.
+    // The connection is closed immediately, and a TCP reset may overtake the last frame.
     expect(outcome.goaway ?? code).toBe(code);
     expect(outcome).not.toHaveProperty("status");
     expect(outcome).not.toHaveProperty("reset");

@@ -28,7 +28,7 @@ mayStall(1500);
 const STREAMS = 3;
 /** Windows of both sides of the gateway. */
 const WINDOW = 262_144;
-/** Each byte once kept apart: 30 MiB. */
+/** Storing each byte separately would need 30 MiB. */
 const MOST_PER_STREAM = 8 * 1_048_576;
 
 setFlagsFromString("--expose-gc");

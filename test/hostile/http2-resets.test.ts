@@ -65,7 +65,7 @@ function pick<T>(from: readonly T[], weights: readonly number[] = from.map(() =>
   let left = random() * weights.reduce((sum, weight) => sum + weight, 0);
   return from.find((_each, index) => (left -= weights[index] ?? 0) < 0) ?? (from[0] as T);
 }
-/** Now, at the end of the turn, in the next one, or in a while: what happens together changes. */
+/** Now, at the end of the turn, in the next one, or later, to vary the order of events. */
 function later(act: () => void): void {
   pick([() => act(), () => process.nextTick(act), () => setImmediate(act), () => setTimeout(act, random() * 4)])();
 }
@@ -111,7 +111,7 @@ async function one(upstream: Upstream): Promise<string> {
   if (chance(0.2)) giveUp(asked.call);
   void asked.over.then((outcome) => {
     const text = outcome.body.toString();
-    // Only what had its END_STREAM is whole.
+    // Complete only with END_STREAM.
     if (outcome.failure === undefined && !/^partwhole$|^part$/.test(text)) violations.push(`whole: ${text}`);
     if (outcome.failure === undefined && text === "part" && outcome.trailers === undefined) violations.push("half");
     over.resolve(outcome.failure ?? "ended");

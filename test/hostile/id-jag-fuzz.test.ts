@@ -171,7 +171,7 @@ async function present(assertion: string, form: Case["form"] = {}): Promise<stri
   return String(error);
 }
 
-/** Who presents many bad ones is slowed down. */
+/** A sender of many bad ones is rate limited. */
 const goOn = (): void => gateway.clock.advance(5000);
 const grants = async (): Promise<number> => (await gateway.store.list("grants")).length;
 const settings = { seed: SEED, endOnFailure: true } as const;
@@ -192,7 +192,7 @@ describe("generated ID-JAGs", () => {
       answers.set(seen, (answers.get(seen) ?? 0) + 1);
     });
     await fc.assert(property, { ...settings, numRuns: 800 });
-    // Each answer was given often enough to say something.
+    // Each response occurred often enough.
     for (const answer of ["200", "invalid_grant", "invalid_target", "invalid_scope"])
       expect([answer, (answers.get(answer) ?? 0) > 20]).toEqual([answer, true]);
     expect(new Set(idp.asked)).toEqual(new Set([KEYS]));
@@ -244,7 +244,7 @@ describe("generated ID-JAGs", () => {
       fc.json({ maxDepth: 4 }),
       fc.uint8Array({ maxLength: 64 }),
       fc.nat({ max: 3000 }).map((depth) => "[".repeat(depth) + "]".repeat(depth)),
-      // Text that is no JSON behind or within what would be good.
+      // Invalid JSON after or within a valid text.
       fc.constantFrom(",", "}", "\u0000", "{", '"').map((end) => JSON.stringify({ ...good, sub: "alice" }) + end),
       fc
         .constantFrom("\ufeff", "\ud800", "[", "/**/")

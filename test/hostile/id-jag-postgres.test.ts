@@ -91,7 +91,7 @@ routes:
     } finally {
       await postgres.start();
     }
-    // Both are back before the one is presented again: used it would be, too, if only what comes after failed.
+    // Both are available before the assertion is presented again: an earlier attempt could have used it up.
     for (const gateway of gateways)
       await expect.poll(async () => (await present(gateway, await sign())).status).toBe(200);
     const statuses: number[] = [];

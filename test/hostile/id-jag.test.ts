@@ -90,7 +90,7 @@ async function startWorld(yaml = config(entry()), options: TestIssuerOptions = {
 
 const REFUSED = { error: "invalid_grant", error_description: "Invalid assertion" };
 
-/** One answer for all that is wrong with it, nothing given, nothing of it in the log but the reason. */
+/** The same response for all errors, no token, and only the reason in the log. */
 async function expectRefused(world: World, assertion: string, reason: RegExp | string): Promise<void> {
   const answer = await world.desk.present(assertion);
   expect([answer.status, answer.json()]).toEqual([400, REFUSED]);

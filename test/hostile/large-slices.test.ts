@@ -1,4 +1,4 @@
-/** Slices that are made to cost much: what is too much is found before anything is made of it, and told in a few lines. */
+/** Expensive slices: excess is detected before anything is built from it, and reported in a few lines. */
 import { expect, test, vi } from "vitest";
 
 import { fewOfEach } from "../../runtime/bundle/validation/validate-reading.ts";
@@ -60,7 +60,7 @@ const problemsOf = (slice: object) =>
 const suggestionsIn = (problems: readonly { readonly message: string }[]): number =>
   problems.filter(({ message }) => message.includes("did you mean")).length;
 
-/** Nearly a known word, so that each of them has a neighbor. */
+/** Nearly a known word, so that each gets a suggestion. */
 const typos = (word: string) => Object.fromEntries(Array.from({ length: 40_000 }, (_, at) => [`${word}${at}`, 1]));
 
 test.each([

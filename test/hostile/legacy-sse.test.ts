@@ -236,7 +236,7 @@ describe("an address that is not the caller's, or not the upstream's", () => {
     head = "";
     const connection = openRaw(pipeline.port, streamRequest("/p/sse"));
     await connection.closed;
-    // Cut off, so that it does not look complete; what was written before may not have arrived.
+    // Aborted, so that it does not look complete. Earlier data may not have arrived.
     expect(connection.text).not.toContain("endpoint\n");
     expect(connection.text).not.toContain("evil");
   });

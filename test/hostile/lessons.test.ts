@@ -255,7 +255,7 @@ describe("lessons from others' advisories", () => {
   });
 });
 
-/** Whether a string literal of the file begins with, or holds, this title; the table's own lines do not count. */
+/** Returns true if a string literal of the file is this title or starts with it, outside the table's own lines. */
 function hasTitle(text: string, title: string): boolean {
   const tests = text.slice(text.lastIndexOf("\nconst lessons") === -1 ? 0 : text.indexOf("\ndescribe("));
   return tests.includes(title);

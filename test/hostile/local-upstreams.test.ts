@@ -1,4 +1,4 @@
-/** Owners whose upstreams are the gateway's own machine, what only it can reach, or names that lead there. */
+/** Owners with upstreams on the gateway's own host, addresses that only it can reach, or names that lead there. */
 import { createServer, type AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
 import { readFile, writeFile } from "node:fs/promises";

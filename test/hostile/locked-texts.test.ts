@@ -74,7 +74,7 @@ interface Asked {
   readonly status?: string;
 }
 
-/** @param method undefined: opens a stream @returns what the client gets of the scripted answer */
+/** @param method undefined: opens a stream @returns the client's part of the scripted response */
 async function ask(route: string, method: string | undefined, answer: string, asked: Asked = {}): Promise<string> {
   const { type = JSON_TYPE, params = "{}", id = 1, headers = [], status = "200 OK" } = asked;
   upstream.answer((socket: Socket) =>

@@ -131,7 +131,7 @@ function tokenOf({ typ, isOurs, iat, exp, nbf, jti, ignored, ...claims }: Draft)
   return sign(JSON.stringify(all), { typ }, isOurs ? key : stranger);
 }
 
-/** Who presents many bad ones is slowed down. */
+/** A sender of many bad ones is rate limited. */
 const goOn = (): void => bench.clock.advance(5000);
 
 /** @returns the status, which is one of two */

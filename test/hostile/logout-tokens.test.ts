@@ -1,6 +1,6 @@
 /**
- * Logout tokens of providers, attackers and thieves: a token that is not exactly a logout token for this gateway ends no
- * session, and the response does not tell what was wrong with it.
+ * Logout tokens of providers, attackers and thieves: only an exact logout token for this gateway ends a session, and
+ * the response does not show the error.
  *
  * @see OpenID Connect Back-Channel Logout 1.0 §2.6
  */
@@ -74,7 +74,7 @@ async function signIn(user = "alice@example.com"): Promise<Browser> {
 const isSignedIn = async (browser: Browser): Promise<boolean> =>
   (await browser.open(`${APP}/`, { follow: false })).status === 200;
 
-/** One text, whatever was wrong; a pause, since what is bad is counted against its sender. */
+/** The same text for all errors, after a pause, since errors count against the sender. */
 function expectRefused(answer: Answer): void {
   bench.clock.advance(1000);
   expect([answer.status, answer.json()]).toEqual([
@@ -198,7 +198,7 @@ describe("a sign-in in progress while the provider signs the user out", () => {
     ["by sub", () => ({ sub: "u-carol" })],
     ["by sid", () => ({ sid: newest?.sid })],
   ])("brings no session: %s", async (_, claims) => {
-    // The first sign-in tells the sid under which the second one comes, in the same browser.
+    // The first sign-in reveals the sid of the second one, in the same browser.
     const browser = await signIn("carol@other.example");
     const later = { ...claims(), iat: seconds() + 20 };
     expect((await postLogout(bench.firstPort, await signLogout(claimsOf(later), key))).status).toBe(200);

@@ -16,7 +16,7 @@ const noteUnhandled = (reason: unknown): void => void unhandled.push(reason);
 
 beforeAll(async () => {
   process.on("unhandledRejection", noteUnhandled);
-  // Answers in another order than asked, in pieces, each with what it was asked and who asked.
+  // Responds in another order, in pieces, each with the content and user of its request.
   victim = await startVictim((request, socket) => {
     const tag = request.header("x-tag") ?? "";
     const text = `${tag} ${request.header("x-gateway-assertion") ?? ""} ${request.body.toString()} `;
@@ -51,7 +51,7 @@ afterAll(async () => {
 const USERS = ["alice", "bob", "carol", "dave"] as const;
 const userOf = (index: number): string => USERS[index % USERS.length] ?? "alice";
 
-/** Request `index`: who asks, of which route, and what. */
+/** Request `index`: its user, route and content. */
 function describeRequest(index: number) {
   const user = userOf(index);
   const isMcp = index % 3 === 0;

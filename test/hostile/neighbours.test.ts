@@ -1,4 +1,4 @@
-/** Owners whose slices are bad, conflict or lack a secret, on gateways that they share with others. */
+/** Owners with invalid, conflicting or incomplete slices, on gateways shared with others. */
 import { mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ function boot(more: object = {}): void {
 const POLICY = [{ allow: { or: [{ accept: true }] } }];
 const BROKEN = '{ "version": 1, "owner":';
 
-/** A slice whose hosts answer with a text. */
+/** A slice whose hosts respond with a text. */
 function slice(owner: string, answers: Readonly<Record<string, string>>, settings: object = {}): string {
   const routes = Object.entries(answers).map(([host, body]) => [
     host,
@@ -312,7 +312,7 @@ describe("owners in conflict", () => {
     write("a.json", slice("a", { a: "a1" }, { cookie_name: "of-a" }));
     write("b.json", slice("b", { b: "b2" }, { cookie_name: "of-b" }));
     await gateway.reload();
-    // Both wrote at once, but the setting was b's before.
+    // Both wrote at the same time, but the setting belonged to b before.
     expect(await answers(gateway.port, "a", "b")).toEqual(["421", "b2"]);
     rmSync(join(directory, "a.json"));
     await gateway.reload();

@@ -26,7 +26,7 @@ const served: Exchange[] = [];
 const refused: string[] = [];
 const logged: Record<string, unknown>[] = [];
 const sockets: Socket[] = [];
-/** Told how many it is, the one that begins among them. */
+/** Called with the number of the request that starts. */
 let onServe = (_count: number): void => {};
 let onUpgraded = (_bytes: Buffer): void => {};
 
@@ -147,7 +147,7 @@ test("a waiting request in pieces, or with more requests after it, is served lik
   onServe = (count) => {
     if (count === 1) begun();
   };
-  // More than are begun at once, so that what comes behind them waits.
+  // More than can start at the same time, so that later ones wait.
   for (const client of sockets.slice(5)) client.write(REQUEST);
   first.write(REQUEST);
   await isBegun;
@@ -169,7 +169,7 @@ test("a waiting request in pieces, or with more requests after it, is served lik
   expect((await again).status).toBe(200);
 });
 
-/** Once the first of many requests is served: what comes from now on waits. */
+/** Once the first of many requests is served: from now on requests wait. */
 function crowd(clients: readonly Socket[], request = REQUEST): Promise<void> {
   return new Promise((resolve) => {
     onServe = (count) => {

@@ -24,12 +24,12 @@ let application: Server;
 let world: SignInGateway;
 let browser: Browser;
 let visitor: Visitor;
-/** Our pages that have a form with a token, by what they are for. */
+/** Our pages with a form and token, by purpose. */
 const pages = new Map<string, string>();
 
 beforeAll(async () => {
   if (missing !== undefined) return;
-  // An application that may send what headers it likes: /app?opener-policy=…
+  // An application that can send any headers: /app?opener-policy=…
   application = createServer((request, response) => {
     const policy = new URL(request.url ?? "/", "http://app.example").searchParams.get("opener-policy");
     if (policy !== null) response.setHeader("cross-origin-opener-policy", policy);
@@ -103,7 +103,7 @@ const READ_WINDOW = `(() => {
   catch (error) { return error.name; }
 })()`;
 
-/** As text: what runs in the page knows nothing of this file, and this file nothing of the page's types. */
+/** As text: scripts in the page do not share this file's scope or types. */
 function inPage<T = unknown>(page: Page, script: string): Promise<T> {
   return page.evaluate<T>(script);
 }
@@ -128,7 +128,7 @@ async function expectNoHandle(page: Page, led: Page): Promise<void> {
     page,
     `Boolean(window.kept) && !window.kept.closed && Boolean(window.kept.location.href = ${addressOf("the user page")})`,
   );
-  // Its own policy kept it from having one in the first place.
+  // Its own policy prevented the handle in the first place.
   if (!isLed) return;
   await led.locator("form").first().waitFor();
   expect(await inPage(page, READ_WINDOW)).toBe("closed");
@@ -247,7 +247,7 @@ describe.skipIf(missing !== undefined)("an application on the host of our pages"
   test("sends no form of ours with fetch, not even with a token that it has", async () => {
     const page = await openApplication();
     await visitor.page.goto(pages.get("consent") ?? "");
-    // As if it had learnt them in some other way.
+    // Values learned in some other way.
     const form = await inPage<{ readonly action: string; readonly data: string }>(
       visitor.page,
       `((form) => ({ action: form.action, data: new URLSearchParams(new FormData(form)).toString() }))(

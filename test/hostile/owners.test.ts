@@ -1,7 +1,4 @@
-/**
- * Owners who share a gateway, and want power over each other's visitors: by what they publish, and by what their
- * applications do with the tokens that they get.
- */
+/** Owners of a shared gateway who want power over each other's visitors: by publishing, and by their applications' tokens. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { visit } from "../../examples/demo/person.ts";
@@ -64,7 +61,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** @param given by name, which is the prefix too */
+/** @param given routes by name, which is also the prefix */
 function publish(
   owner: string,
   given: Readonly<Record<string, object>>,
@@ -84,7 +81,7 @@ async function published(owner: string, given: Readonly<Record<string, object>>)
   expect(answer.status, answer.text).toBe(200);
 }
 
-/** Where and why a slice was refused. */
+/** Locations and reasons of a rejected slice. */
 function problemsOf({ status, body }: AdminAnswer): readonly string[] {
   expect(status).toBe(422);
   return (body["problems"] as { severity: string; path: string; message: string }[])

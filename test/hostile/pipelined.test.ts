@@ -1,6 +1,6 @@
 /**
- * Requests behind a request, on one connection of HTTP/1.1: what comes after an answer that says `close` is as if it had
- * never been sent, and the answer itself arrives (RFC 9112 §9.3.2, §9.6).
+ * Pipelined requests on one HTTP/1.1 connection: requests after a response with `close` are not executed, and the
+ * response itself arrives (RFC 9112 §9.3.2, §9.6).
  */
 import { connect, type Socket } from "node:net";
 
@@ -14,7 +14,7 @@ let victim: Victim;
 let pipeline: Pipeline;
 let heardBefore = 0;
 let recordedBefore = 0;
-/** Connections on which the victim has been asked for "/held" and has not answered. */
+/** Connections whose "/held" request the victim has not answered. */
 const held: Socket[] = [];
 const open: Socket[] = [];
 

@@ -195,7 +195,7 @@ describe("an owner's token", () => {
     expect(answer.body["problems"]).toMatchObject([{ path: "routes.app.from" }]);
     expect(answer.text).not.toContain("hidden.b.example");
     expect((await teamA.get("/status")).text).not.toContain("team-b");
-    // Trying it out tells no more.
+    // Validation reveals no more.
     const text2 = slice("team-a", "http://shared.a.example");
     const tried = await teamA.ask("POST", "/config/slices/team-a/validate", {}, text2);
     expect([tried.status, tried.text]).toEqual([422, answer.text]);

@@ -1,4 +1,4 @@
-/** Rewrites and redirects against their operator: rules that put together what no client may send, and paths made for them. */
+/** Rewrites and redirects against their operator: rules whose result no client may send, and paths crafted for them. */
 import * as fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 

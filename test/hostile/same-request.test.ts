@@ -1,4 +1,4 @@
-/** The property behind everything here: what the policy decided on is what the upstream got, byte for byte. */
+/** The main property: the upstream gets the request that the policy decided, byte for byte. */
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 

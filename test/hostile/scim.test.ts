@@ -163,7 +163,7 @@ describe("users", () => {
     );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     const refused = answers.filter(({ status }) => status !== 201);
-    // 503: the one who has it was still being written.
+    // 503: the owner of the name was still being written.
     for (const { status } of refused) expect([409, 503]).toContain(status);
     expect(await total(okta, `/Users${eq("userName", "twin@example.com")}`)).toBe(1);
     const again = await okta.send("POST", "/Users", oktaUser("twin@EXAMPLE.com", "00uThird"));
@@ -414,7 +414,7 @@ describe("whatever is sent", () => {
       `Bearer ${TOKEN} `.repeat(2),
     );
     const ask = (name: string, authorization: string | undefined, message: ScimMessage) => {
-      // The limit is about how often, and not about what.
+      // The limit is about frequency, not content.
       bench.clock.advance(1000);
       const headers = { ...message.headers, ...(authorization === undefined ? {} : { authorization }) };
       return send(`${base}/${name}`, { ...message, headers });

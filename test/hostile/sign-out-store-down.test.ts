@@ -1,6 +1,6 @@
 /**
- * A sign-out, or another end of access, while the store is unavailable: the user gets an error, and the message once the
- * store is back is true at every replica. A copy of the cookie gives no access then.
+ * A sign-out, or another revocation, requested while the store is unavailable: the caller gets an error, and the
+ * revocation takes effect later.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
@@ -12,7 +12,7 @@ import { APP, startSessionBench, WIKI, type Replica, type SessionBench } from ".
 let bench: SessionBench;
 let other: Replica;
 let browser: Browser;
-/** The sign-out form, open before the store goes away. */
+/** The sign-out form, opened before the outage. */
 let form: Page;
 beforeEach(async () => {
   bench = await startSessionBench();
@@ -127,7 +127,7 @@ describe("a session ended from the account page while the store is unavailable",
 
 describe("a provider's rejection of a user during a store outage", () => {
   test("revoked access does not come back when the user signs in again", async () => {
-    // The refusal is written, and what should follow fails.
+    // The rejection is written, and the next step fails.
     const [identity] = (await bench.store.store.list("user:u-alice")).filter(({ key }) => key.startsWith("identity:"));
     if (!identity) throw new Error("no identity");
     const { key, value, version, tags } = identity;

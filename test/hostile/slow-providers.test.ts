@@ -1,4 +1,7 @@
-/** A provider or token endpoint that never answers, and many who make the gateway ask it: others are asked meanwhile. */
+/**
+ * A provider or token endpoint that never responds, and many callers that make the gateway request it: others are
+ * served meanwhile.
+ */
 import { createServer, type AddressInfo, type Socket } from "node:net";
 
 import { expect, onTestFinished, test } from "vitest";
@@ -41,7 +44,7 @@ test("requests to a provider that hangs use half of the connections, and request
   await expect.poll(hanging.most).toBe(4);
   expect(await (await fetch(other.url)).text()).toBe("ok");
   expect(hanging.most()).toBe(4);
-  // Those that wait go with who asked, and leave nothing behind.
+  // Waiting requests end with their callers, without leaks.
   leave.abort();
   expect(new Set(await Promise.all(asked))).toEqual(new Set(["failed"]));
   expect(await (await fetch(other.url)).text()).toBe("ok");
@@ -84,7 +87,7 @@ test("createFairLimiter() gives each party its turn, and as many as are free", a
       return new Promise<void>((resolve) => ends.push(resolve));
     });
   const settled = async (): Promise<string> => {
-    // A turn for those whose time is up, and the next for those that begin.
+    // One turn for expired requests, and the next for new ones.
     for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
     return begun.splice(0).join("");
   };

@@ -82,7 +82,7 @@ const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: app.example
 const handshake = (path: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: app.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
 
-/** Asks and never reads. */
+/** Sends a request and never reads. */
 function stall(port: number, bytes: string, isTls = false): Socket {
   const socket = isTls
     ? connectTls({ host: "127.0.0.1", port, servername: "app.example", rejectUnauthorized: false })
@@ -92,7 +92,7 @@ function stall(port: number, bytes: string, isTls = false): Socket {
   return socket;
 }
 
-/** The upstream was asked, and is given up. */
+/** The upstream got the request, and it is cancelled. */
 async function expectGivenUp(path: string): Promise<void> {
   await expect.poll(() => asked.has(path)).toBe(true);
   await asked.get(path)?.closed;

@@ -1,6 +1,6 @@
 /**
- * An attacker who can write the store, and has an account, changes rows: they cannot become another user, and no secret goes
- * elsewhere.
+ * An attacker with an account and write access to the store changes rows: they cannot become another user, and no
+ * secret is sent elsewhere.
  */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
@@ -34,7 +34,7 @@ describe("a signed-in user", () => {
   const sessionOf = async (user: string): Promise<string> =>
     (await bench.store.store.list<Row>("sessions")).find(({ value }) => value["userId"] === user)?.key ?? "";
   const who = async (browser: ReturnType<SessionBench["browser"]>): Promise<unknown> => {
-    // Longer than what was read before is believed.
+    // Longer than the cache time.
     bench.clock.advance(120_000);
     const page = await browser.open(`${APP}/.gateway/user`, { mode: "cors" });
     return page.status === 200 ? (JSON.parse(page.text) as { user?: unknown }).user : page.status;

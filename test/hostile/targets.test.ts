@@ -1,4 +1,4 @@
-/** Requests whose host or path has more than one reading: refused, and the victim never hears of them. */
+/** Requests with an ambiguous host or path: rejected, and they never reach the victim. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";

@@ -64,7 +64,7 @@ test("events of any size pass in a stream, those that name tasks sealed up to a 
   expect(sealed.params.taskId.length).toBeGreaterThan(40);
   expect(lines.at(-5) === `data: ${large}`).toBe(true);
   expect(lines.slice(-4)).toEqual(["", "data: {}", "", ""]);
-  // Whose stream it was may ask for the task.
+  // The user of the stream can query the task.
   answering("application/json", "{}");
   await ask({ method: "tasks/get", params: { taskId: sealed.params.taskId } });
   expect(JSON.parse(upstream.seen.at(-1)?.body ?? "")).toMatchObject({ params: { taskId: "1" } });

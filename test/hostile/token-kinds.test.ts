@@ -38,18 +38,18 @@ const INITIALIZE = JSON.stringify({
 let directory = "";
 let world: SignInGateway;
 let upstream: EchoUpstream;
-/** Key of an issuer whose assertions are accepted. */
+/** Key of an accepted issuer. */
 let company: SigningKey;
-/** Behind a route whose users connect it with OAuth. */
+/** Upstream of a route whose users connect it with OAuth. */
 let service: UpstreamService;
 let origin = "";
 let client: SignedInClient;
 let kinds: Readonly<Record<string, string>> = {};
 let doors: Readonly<Record<string, Door>> = {};
 type Ask = (credential: string) => Promise<boolean>;
-/** Whether a request with this credential passes at the route. */
+/** Returns true if a request with this credential passes at the route. */
 let opensRoute: Ask = () => Promise.reject(new Error("not there yet"));
-/** Whether the account that speaks for the route hears that it is active. */
+/** Returns true if introspection reports the credential as active to the route's account. */
 let isActiveForRoute: Ask = () => Promise.reject(new Error("not there yet"));
 
 interface Door {
@@ -636,7 +636,7 @@ describe("every kind of credential at every endpoint: only its own passes", () =
     const opened: string[] = [];
     for (const kind of wrong) if (await door.isOpen(kinds[kind] ?? "")) opened.push(kind);
     expect(opened).toEqual([]);
-    // Its own kinds afterwards: what came before must have used nothing up.
+    // Its own kinds afterwards: earlier attempts must have consumed nothing.
     for (const kind of door.opensFor) expect([kind, await door.isOpen(kinds[kind] ?? "")]).toEqual([kind, true]);
   });
 
@@ -663,7 +663,7 @@ describe("every kind of credential at every endpoint: only its own passes", () =
     }
     const log = world.gateway.log() + (await world.gateway.recordText());
     expect(log).toContain("introspection rejected");
-    // Public by what they are.
+    // Public by nature.
     const isPublic = (kind: string): boolean => kind === "client id";
     const written = Object.keys(kinds).filter((kind) => !isPublic(kind) && log.includes(kinds[kind] ?? ""));
     expect(written).toEqual([]);

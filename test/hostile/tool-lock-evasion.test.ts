@@ -47,7 +47,7 @@ const listed = (id: number, ...tools: readonly string[]): string =>
   `{"jsonrpc":"2.0","id":${id},"result":{"tools":[${tools.join(",")}]}}`;
 const event = (data: string): string => `data: ${data}\n\n`;
 
-/** @param body undefined: opens a stream @returns what the client gets of the scripted answer */
+/** @param body undefined: opens a stream @returns the client's part of the scripted response */
 async function exchange(mode: string, body: string | undefined, type: string, answer: string): Promise<string> {
   upstream.answer((socket: Socket) =>
     socket.end(

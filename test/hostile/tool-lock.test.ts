@@ -86,7 +86,7 @@ function json(socket: Socket, body: string, status = "200 OK"): void {
 const listed = (...tools: readonly string[]): string =>
   `{"jsonrpc":"2.0","id":1,"result":{"tools":[${tools.join(",")}]}}`;
 
-/** Lists what the upstream is scripted to list. @returns the body */
+/** Lists the upstream's scripted tools. @returns the body */
 async function list(route: string, tools: readonly string[], headers: readonly string[] = []): Promise<string> {
   upstream.answer((socket) => json(socket, listed(...tools)));
   return (await send(route, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}', headers)).body;

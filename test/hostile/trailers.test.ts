@@ -78,7 +78,7 @@ const FORBIDDEN = `
 `
   .trim()
   .split(/\s+/);
-/** Refused by what reads them, wherever they come from. */
+/** Rejected by their reader, wherever they come from. */
 const BREAKING = ["content-length", "transfer-encoding"];
 /** Fields of HTTP/1.1 connections: in HTTP/2 they make a message malformed. */
 const CONNECTION = ["connection", "keep-alive", "proxy-connection", "te", "upgrade", "http2-settings"];

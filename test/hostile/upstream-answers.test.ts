@@ -1,4 +1,4 @@
-/** Upstreams that try to speak in the gateway's name: what their answers carry is cut before it reaches a browser. */
+/** Upstreams that try to speak in the gateway's name: the misleading parts of their responses never reach a browser. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";
@@ -83,7 +83,7 @@ describe("an MCP server's own challenge", () => {
 
   // Clients look for their authorization server at the address it names, and some send their refresh token there.
   test.each([
-    // No sign-in with us changes what the upstream refuses: a 401 would send the client round and round.
+    // A sign-in at the gateway cannot change the upstream's rejection: a 401 would cause a redirect loop.
     ["401 Unauthorized", EVIL, 502],
     ["401 Unauthorized", `Basic realm="x"\r\nwww-authenticate: ${EVIL}`, 502],
     ["403 Forbidden", `${EVIL}, error="insufficient_scope", scope="all"`, 403],

@@ -1,6 +1,6 @@
 /**
- * Our reader of upstreams' answers and Node's own client (llhttp, strict) get the same few thousand answers over sockets.
- * What both read they read alike; where one refuses what the other reads, a named rule must say why.
+ * Our reader of upstreams' responses and Node's own client (llhttp, strict) get the same few thousand responses over
+ * sockets. If both accept a response, they read it alike; if only one does, a named rule must explain it.
  */
 import { request as nodeRequest } from "node:http";
 import { createServer, type AddressInfo, type Server } from "node:net";
@@ -30,7 +30,7 @@ beforeAll(async () => {
     socket.on("error", () => socket.destroy());
     socket.on("data", (chunk: Buffer) => {
       const [, index] = /^[A-Z]+ \/([0-9]+) /.exec(chunk.toString("latin1")) ?? [];
-      // The end of the connection shows what is missing.
+      // The end of the connection shows truncation.
       if (index !== undefined) socket.end(Buffer.from(answers[Number(index)] ?? "", "latin1"));
     });
   });
@@ -242,7 +242,7 @@ function theirReading(path: string): Promise<Reading> {
     const refuse = (why: string): void => resolve({ kind: "refused", why });
     const options = { agent: false, maxHeaderSize: MAX_HEAD_BYTES, insecureHTTPParser: false };
     const asked = nodeRequest({ port, host: "127.0.0.1", path, ...options });
-    // An answer that is whole before what it finds fault with comes a little later than the error.
+    // A response that is complete before the error arrives a little later than the error.
     const broken = ({ code = "", message }: NodeJS.ErrnoException): void =>
       void setImmediate(() => refuse(`${code} ${message}`));
     asked.on("error", broken);

@@ -116,7 +116,7 @@ async function run(upstream: Upstream, requests: number, names: readonly string[
       asked.call.abort();
       return;
     }
-    // Those that were given up at the head hear nothing more; the others exactly one end.
+    // Requests cancelled at the head get no more events; the others exactly one end.
     const outcome = await Promise.race([asked.over, ...(caller === "abort at the head" ? [asked.head] : [])]);
     if (typeof outcome === "number") return;
     failures.set(outcome.failure ?? "none", (failures.get(outcome.failure ?? "none") ?? 0) + 1);
@@ -162,8 +162,8 @@ async function run(upstream: Upstream, requests: number, names: readonly string[
 }
 
 /**
- * Asks once more when the upstream had closed the connection unsaid and its end arrives with the request: no client of
- * HTTP/1.1 can know that before. Each such connection is gone then, so there is an end to it.
+ * Repeats the request if the upstream had closed the connection and its end arrives with the request, which no HTTP/1.1
+ * client can know before. Each such connection is gone then, so this ends.
  */
 async function askUntilTaken(upstream: Upstream, path: string): Promise<Awaited<Asked["over"]>> {
   let outcome = await ask(transport, upstream, { path }).over;

@@ -84,7 +84,7 @@ test("no connection of the process agrees on a group of numbers that the server 
   expect((await fetch(gateway.origin)).status).toBe(502);
   expect(gateway.log()).toContain("handshake failure");
   expect(await handshake(port)).toBe("refused");
-  // Each start asks for it.
+  // Each start calls it.
   refuseChosenGroups();
   expect(await handshake(port)).toBe("refused");
 });

@@ -56,7 +56,7 @@ async function configure(oauth: object): Promise<void> {
   );
 }
 
-/** Tokens for everything that is asked for, which the MCP server accepts. */
+/** Issues tokens for every request, which the MCP server accepts. */
 function grantAll(): void {
   for (const each of [server, honest]) {
     each.switches.token = (form, response) => {

@@ -192,7 +192,7 @@ describe("an upstream cannot tire the gateway out", () => {
 describe("bodies of any size", () => {
   const GIB = 1_073_741_824;
 
-  /** The most memory that the process had, above what it had before. */
+  /** Maximum growth of the process's memory. */
   async function growthWhile(work: () => Promise<void>): Promise<number> {
     const before = process.memoryUsage.rss();
     let most = before;

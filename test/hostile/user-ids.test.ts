@@ -71,7 +71,7 @@ describe("subjects of the first provider", () => {
     expect(page.status).toBe(403);
     expect(page.text).toContain("Your ID at the identity provider is not valid here");
     expect(page.headers["set-cookie"]?.join() ?? "").not.toContain("gateway_session=");
-    // The operator learns who, and why.
+    // The operator sees the user and the reason.
     const prefix = subject.startsWith("issuer:") ? "issuer:" : "service-account:";
     const reason = `the provider's subject "${subject}" begins with "${prefix}"`;
     const line = bench
@@ -308,7 +308,7 @@ describe("grants and connections of two issuers' users with one subject", () => 
         ["code", code],
       ]);
       const { host } = target.route;
-      // The flow belongs to who began it.
+      // The flow belongs to its session.
       const other = who === here ? there : here;
       const stolen = { ...other, sid: who.sid, sessionId: who.sid };
       expect((await world.flows.complete(stolen, host, answer, world.snapshot)).ok).toBe(false);

@@ -112,7 +112,7 @@ async function collectCredentials(): Promise<Record<string, string>> {
   });
   const { oauth, registration } = client;
 
-  // For the whole host, as clients ask that name no resource.
+  // For the whole host, like clients without a resource.
   const { verifier, challenge } = createPkce();
   const clientId = registration.client_id;
   const wide = await oauth.authorize({

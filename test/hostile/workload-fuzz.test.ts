@@ -82,7 +82,7 @@ test("signed claims of any kind: only a matching workload gets a token", async (
         ok: true,
         claims: { kind: "workload", userId: `workload:ci/${String(claims.sub)}` },
       });
-      // Only what a rule fits was let in.
+      // Accepted only if a rule matches.
       const fits = (value: unknown, pattern: RegExp): boolean =>
         (Array.isArray(value) ? value : [value]).some((each) => typeof each === "string" && pattern.test(each));
       expect(fits(claims.repository_id, /^42$/) && fits(claims.ref, /^refs\/heads\/[^:/]+$/)).toBe(true);

@@ -270,8 +270,8 @@ routes:
 });
 
 /**
- * The checks of `auth/wif-jwt-bearer` (MCP conformance), which the suite makes at its own server of a client's requests, made
- * here of ours: what its server would refuse ours refuses by the same error.
+ * The checks of `auth/wif-jwt-bearer` (MCP conformance), which the suite makes at its own server, made here at ours:
+ * both must reject the same requests with the same error.
  */
 describe("conformance auth/wif-jwt-bearer", () => {
   const WIF = {

@@ -77,7 +77,7 @@ async function startWorld(yaml = config(entry()), options: TestIssuerOptions = {
 const REFUSED = { error: "invalid_grant", error_description: "Invalid assertion" };
 const BASIC = { authorization: `Basic ${Buffer.from("x:y").toString("base64")}` };
 
-/** One answer for all that is wrong with it, nothing given, nothing of it in the log but the reason. */
+/** The same response for all errors, no token, and only the reason in the log. */
 async function expectRefused(world: World, assertion: string, reason: RegExp | string): Promise<void> {
   const answer = await world.present(assertion);
   expect([answer.status, answer.json()]).toEqual([400, REFUSED]);
@@ -423,7 +423,7 @@ describe("a token counts once", () => {
     const assertion = await world.sign({ jti: undefined });
     expect((await world.present(assertion)).status).toBe(200);
     expect((await world.present(assertion)).json()).toEqual(REFUSED);
-    // (r, n − s) signs what (r, s) does.
+    // (r, n − s) is a valid signature if (r, s) is.
     const [head = "", claims = "", signature = ""] = assertion.split(".");
     const bytes = Buffer.from(signature, "base64url");
     const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;

@@ -1,4 +1,4 @@
-/** The page on which people choose where to sign in, in a real browser: how it looks, what axe says, and by keyboard alone. */
+/** The page for choosing a provider, in a real browser: appearance, axe results, and keyboard use. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -62,7 +62,7 @@ const HEADING = "Where do you sign in?";
 const heading = (page: Page) => page.getByRole("heading", { level: 1 }).innerText();
 const choose = (page: Page) => page.goto(`${world.gateway.origin}/app/`);
 
-/** Somebody of the first provider, at what is for people of the other one. */
+/** A user of the first provider opens a route for users of the other one. */
 async function other(page: Page): Promise<void> {
   await choose(page);
   await page.getByRole("link", { name: "Example staff" }).click();
@@ -120,7 +120,7 @@ describe.skipIf(missing !== undefined)("the choice of a provider in Chromium", (
       expect(await field.inputValue()).toBe("vera@elsewhere.example");
       await field.fill("vera@corp.example");
       await page.keyboard.press("Enter");
-      // The development provider takes the address that it is told.
+      // The development provider accepts the email from the login hint.
       await page.waitForURL(`${world.gateway.origin}/app/`);
       expect(consoleErrors).toEqual([]);
     });

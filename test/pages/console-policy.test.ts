@@ -1,6 +1,6 @@
 /**
- * The console's simulator and changes, in front of a whole gateway: what they say is compared with what the gateway does. In a
- * real browser: console/policy.ts and examples/console.
+ * The console's simulator and changes with a whole gateway: predictions are compared with actual decisions. In a real
+ * browser: console/policy.ts and examples/console.
  */
 import { readFile } from "node:fs/promises";
 
@@ -123,7 +123,7 @@ async function publishAs(
 }
 
 const browsers = new Map<string, Promise<Browser>>();
-/** Who signs in once. */
+/** Signs in once per user. */
 function as(user: string): Promise<Browser> {
   const known = browsers.get(user);
   if (known) return known;
@@ -145,7 +145,7 @@ const textOf = ({ text }: Page): string =>
     .replaceAll(/<[^>]*>/g, " ")
     .replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
     .replaceAll(/\s+/g, " ");
-/** Of each card with an answer. */
+/** Verdicts of all cards. */
 const verdicts = (page: Page): string[] =>
   [...page.text.matchAll(/<p class="verdict-title">([^<]*)<\/p>/g)].map(([, verdict = ""]) => verdict);
 
@@ -482,7 +482,7 @@ describe("changes", () => {
     const done = await browser.submit(asked, { button: "Roll back", values: { reason: "limits were too low" } });
     expect(textOf(done)).toContain("Generation 6: active on all processes.");
     expect(await textInForce("team-b")).toBe(slice("team-b", PAY));
-    // Once: what was looked at is not what is there any more.
+    // Works once: the version on the form is no longer current.
     const again = await browser.submit(asked, { button: "Roll back", values: { reason: "again" } });
     expect(textOf(again)).toContain("The slice changed. Review the new version");
     await expect

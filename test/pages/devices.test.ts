@@ -73,7 +73,7 @@ async function open(path: string, user = ALICE): Promise<number | undefined> {
   return answer?.status();
 }
 
-/** Every page is as a person with any abilities needs it, and asks nothing that its policy forbids. */
+/** Every page is accessible, and does nothing that its policy forbids. */
 async function expectGood(name: string): Promise<void> {
   for (const colorScheme of ["dark", "light"] as const) {
     await page.emulateMedia({ colorScheme });
@@ -94,7 +94,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await open("/enclave/page?x=1");
     expect(page.url()).toContain(`${pages()}/.gateway/webauthn?request=`);
     await expectGood("device-prove");
-    // Only what helps is offered.
+    // Only useful actions are offered.
     expect(await page.getByRole("button").allTextContents()).toEqual(["Register this device"]);
     await register("Register this device", "Work laptop");
     await page.waitForURL(`${world.gateway.origin}/enclave/page?x=1`);
@@ -122,7 +122,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     expect(visitor.consoleErrors).toEqual([]);
     await visitor.context.close();
 
-    // The same machine, another day: the device has kept its key and its count.
+    // The same computer, another day: the device has kept its key and its counter.
     visitor = await newVisitor(browser);
     ({ page } = visitor);
     const same = await plugIn(page);

@@ -1,6 +1,6 @@
 /**
- * Our pages in a real browser, in front of a whole gateway: what they look like, what axe-core says, what the browser
- * complains about, and whether a person gets through with the keyboard and without JavaScript.
+ * Our pages in a real browser, with a whole gateway: appearance, axe results, browser warnings, and use by keyboard and
+ * without JavaScript.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -233,7 +233,7 @@ const pages: readonly (readonly [name: string, heading: RegExp, go: (page: Page)
   ],
 ];
 
-/** Bob's application calls a tool. @returns the address that it is told */
+/** Bob's application calls a tool. @returns the URL in the response */
 async function askForApproval(tool: string): Promise<string> {
   const resource = `${asking.gateway.origin}/tools/mcp`;
   const metadata = { client_name: "Notebook for Researchers" };
@@ -385,7 +385,7 @@ describe.skipIf(missing !== undefined)("pages in Chromium", () => {
       await page.getByRole("button", { name: "End access of Lab Book" }).waitFor({ state: "detached" });
       const refused = await oauth.sendToken({ grant_type: "refresh_token", refresh_token, client_id });
       expect([refused.status, refused.json()["error"]]).toEqual([400, "invalid_grant"]);
-      // The approval behind it is forgotten too: the application has to ask again.
+      // Its consent is also deleted: the application has to ask again.
       expect(await page.getByText("Lab Book").count()).toBe(0);
       expect(consoleErrors).toEqual([]);
     });

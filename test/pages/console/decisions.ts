@@ -8,7 +8,7 @@ import { type ConsoleWorld, expectGoodLook } from "./world.ts";
 export function describeDecisions(world: () => ConsoleWorld): void {
   describe("decisions", () => {
     let alice: SignedInClient;
-    /** Of the page's rows, top down: outcome and what. */
+    /** Outcome and request of the page's rows, top down. */
     const rowsOf = async (page: Page): Promise<readonly string[]> => {
       const rows = await page.locator("main tr[data-id]").all();
       return Promise.all(
@@ -17,7 +17,7 @@ export function describeDecisions(world: () => ConsoleWorld): void {
         ),
       );
     };
-    /** Opens the page until the records are there: they are kept a moment after the answer. */
+    /** Reloads until the records are there: they are stored shortly after the response. */
     const openWith = async (page: Page, path: string, text: string): Promise<void> => {
       await expect
         .poll(async () => {
@@ -98,7 +98,7 @@ export function describeDecisions(world: () => ConsoleWorld): void {
       await world().call(alice, "team-a", "list_issues");
       await expect.poll(async () => (await rowsOf(page)).length).toBe(before + 1);
 
-      // The focus is in the table: what comes waits behind a button.
+      // While the focus is in the table, new rows wait behind a button.
       await page.locator("main tr[data-id] a").first().focus();
       await world().call(alice, "team-a", "list_issues");
       await world().call(alice, "team-a", "list_issues");
@@ -138,7 +138,7 @@ export function describeDecisions(world: () => ConsoleWorld): void {
       await world().call(alice, "team-a", "list_issues");
       for (const page of windows) await expect.poll(async () => (await rowsOf(page)).length).toBe(before + 1);
       const other = await context.newPage();
-      // Not that of health, which keeps what it has read: its own tests put records there later.
+      // Not the health page, which caches its records: its own tests add records there later.
       await other.goto(`${world().home}/people`);
       expect(consoleErrors).toEqual([]);
       await context.close();

@@ -63,7 +63,7 @@ export function describeHealth(world: () => ConsoleWorld): void {
   });
 }
 
-/** What a replica tells that is not there, of the last three quarters of an hour. */
+/** Status of an absent replica for the last three quarters of an hour. */
 async function addReplica(store: Store, id: string, perMinute: number): Promise<void> {
   const now = Math.floor(Date.now() / 1000);
   const upstream = { route: "team-b/wiki", upstream: HOSTILE, healthy: false, left_out_until: null, ejections: 1 };
@@ -115,7 +115,7 @@ async function addReplica(store: Store, id: string, perMinute: number): Promise<
       traffic.answered(route, count % 40 === 0 ? 502 : 200, 5 + (count % 50) * (count % 25 === 0 ? 20 : 1));
     }
     time += 60_000;
-    // Between them it was away.
+    // It was unavailable in between.
     if (minute < 20 || minute > 26) await kept.tick();
     else traffic.take();
   }

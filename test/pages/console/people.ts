@@ -1,11 +1,11 @@
-/** People, clients and machines, and how what acts in their name is ended, in a browser. */
+/** Users, clients and service accounts, and revocation of what acts in their name, in a browser. */
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { POLL_MS } from "../../support/limits.ts";
 import type { ConsoleWorld } from "./world.ts";
 
-/** What is stranger than that, registration refuses; records of older programs may have it, see people.test.ts. */
+/** Registration rejects anything worse. Records of older versions may contain it, see people.test.ts. */
 const HOSTILE = "Evil<img src=x onerror=alert(1)>";
 
 /** Until this is focused. @returns how often the key was pressed */
@@ -47,11 +47,11 @@ export function describePeople(world: () => ConsoleWorld): void {
       await page.keyboard.press("Enter");
       await page.getByRole("status").getByText("Done: sign out session.").waitFor();
       expect(presses).toBeLessThanOrEqual(25);
-      // The focus is where the work goes on.
+      // The focus moves to the next control.
       expect(await page.evaluate("document.activeElement.id")).toBe(next);
       expect(await page.locator(`#${String(ended)}`).count()).toBe(0);
 
-      // One of the two browsers is led to the sign-in, which may know who it is; the other one goes on.
+      // One of the two browsers is redirected to sign-in; the other one stays signed in.
       const isSignedOut = async (each: Page): Promise<boolean> => {
         const answer = await each.goto(`${world().home}/servers`);
         return answer?.request().redirectedFrom() !== null;

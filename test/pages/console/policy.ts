@@ -1,4 +1,4 @@
-/** Drafts in a browser: what examples/console does not do with them. */
+/** Drafts in a browser: cases that examples/console does not cover. */
 import { describe, expect, test } from "vitest";
 
 import { type ConsoleWorld, expectGoodLook, sliceOf } from "./world.ts";

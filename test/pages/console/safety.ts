@@ -1,4 +1,4 @@
-/** The screens of approvals, tool lock and blocks: what they show with and without scripts, and what is done there. */
+/** Approvals, tool lock and blocks: display with and without scripts, and their actions. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -61,7 +61,7 @@ routes:
       expect(await page.locator("pre").innerText()).toContain("buy milk \\u202e<b>now</b>");
       expect(await page.locator("pre").innerText()).toContain('"amount": 1.5');
 
-      // Somebody else who has the page open, without scripts, comes too late.
+      // Another user with the page open, without scripts, is too late.
       const late = await world().visit("alice", new URL(page.url()).pathname.slice("/.gateway/console".length), {
         javaScript: false,
       });

@@ -1,4 +1,4 @@
-/** One gateway with its console, one browser, three people: what all screens are driven in. */
+/** One gateway with its console, one browser and three users, for all screens. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ import {
 import { type SignedInClient, signInClient } from "../../support/oauth-client.ts";
 import { startSignInGateway, type SignInGateway } from "../../support/sign-in-gateway.ts";
 
-/** Alice has every role everywhere, Bob sees what is of team-a, Carol has none. */
+/** Alice has every role everywhere, Bob can view team-a, Carol has no role. */
 export type Person = "alice" | "bob" | "carol";
 
 const EMAILS: Readonly<Record<Person, string>> = {

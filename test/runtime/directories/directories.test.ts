@@ -1,4 +1,4 @@
-/** Directories over a store alone: whose access ends, and how much may be kept. */
+/** Directories with a store only: revocation of access, and limits. */
 import { expect, test } from "vitest";
 
 import type { Directory } from "../../../runtime/features/sign-in/directories.ts";
@@ -29,7 +29,7 @@ directories: { entra: { token: a-token-of-a-directory, subject_claim: oid, max_u
 `);
 const [DIRECTORY] = SNAPSHOT.settings.directories as readonly [Directory];
 
-/** @param wrap what stands between the directory and the store */
+/** @param wrap intercepts the store */
 function start(wrap: (store: Store) => Partial<Store> = () => ({})) {
   const clock = createTestClock();
   const kept = createMemoryStore({ clock });
@@ -79,7 +79,7 @@ test("access of a user with an object id is revoked immediately, with and withou
   expect(await end("bert")).toEqual(["user:bert", tagOf("bert")]);
   // Their tokens of the provider name them, though no record does.
   expect(await end("dora")).toEqual([tagOf("dora")]);
-  // What an older program writes is found later.
+  // A record of an older version is found later.
   const erik = identity("erik");
   await store.put(`identity:${erik.userId}`, erik, { tags: [`user:${erik.userId}`] });
   clock.advance(60_000);
@@ -108,17 +108,17 @@ test("the limit counts the users of all processes, and a removed user makes room
   );
   expect([refusal.status, refusal.message]).toEqual([403, 'The limit of users is reached: "max_users" is 3']);
   await expect(make(there)).rejects.toThrow("max_users");
-  // Another process took one away: seen after a while.
+  // A removal by another process is noticed after a while.
   await store.delete(`${resourcePrefix("user", "entra")}1`);
   await expect(make()).rejects.toThrow("max_users");
   clock.advance(10_000);
   expect(await make()).toBe(4);
   await expect(make()).rejects.toThrow("max_users");
-  // One that this process took away: at once.
+  // A removal by this process is noticed immediately.
   await store.delete(`${resourcePrefix("user", "entra")}2`);
   here.giveBack(DIRECTORY, "user");
   expect(await make()).toBe(5);
-  // Groups are counted by themselves.
+  // Groups are counted separately.
   await here.spend(DIRECTORY, "group", () => Promise.resolve());
 });
 
@@ -134,7 +134,7 @@ test("a creation so slow that its name may be reassigned gets 503 and leaves no 
   };
   const [slow, fast] = [createDirectoryRecords({ store: slowStore, clock }).users, parts.users];
   const attributes = { userName: "twin@example.com" };
-  // Between the name and the user a minute passes, and the name is given to another.
+  // A minute passes between the name and the user, and the name is reassigned.
   const taken: string[] = [];
   beforeUser = async () => {
     beforeUser = undefined;
@@ -158,7 +158,7 @@ test("of two requests about one user, the slower does not release a name that th
     },
   }));
   const { id } = await parts.people.create(DIRECTORY, EVA);
-  // About to give back the name before, when another request has it again, for one who is not active.
+  // A concurrent request reserves the name for an inactive user, just before it is released.
   beforeDelete = async (key) => {
     if (!key.startsWith("directory-name:")) return;
     beforeDelete = undefined;

@@ -345,7 +345,7 @@ describe("each credential is valid only for its own kind of route", () => {
     expect(await reason(authenticator.cookie(request("agent.example.com", `${name}=`)))).toBe("missing");
     expect(await reason(authenticator.cookie(request("agent.example.com")))).toBe("missing");
     expect(await reason(authenticator.cookie(request("evil.example", sessionCookie())))).toBe("missing");
-    // Without the prefix anybody on a neighbour host could have planted it.
+    // Without the prefix, a neighbour host could have set it.
     expect(
       await reason(authenticator.cookie(request("agent.example.com", `gateway_session=${value(sessionCookie())}`))),
     ).toBe("missing");

@@ -1,4 +1,4 @@
-/** One user's record: whose provider it is, and when that is asked again. */
+/** One user's record: its provider, and the time of the next check. */
 import { describe, expect, test } from "vitest";
 
 import type { LiveSettings } from "../../../runtime/config/compiled.ts";

@@ -1,4 +1,4 @@
-/** Who a principal is by now, for open streams: against the real provider. */
+/** Current state of a principal, for open streams: against the real provider. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { recordFormats } from "../../../runtime/record-kinds.ts";

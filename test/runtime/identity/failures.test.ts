@@ -1,4 +1,4 @@
-/** The store or the provider away, settings that change, and what must never be written anywhere. */
+/** Outages of store and provider, changed settings, and data that must never be written. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { startIdentityProvider } from "../../../examples/demo/identity-provider.ts";
@@ -56,7 +56,7 @@ describe("while the store is unavailable", () => {
     }
     expect((await browser.open(`${WIKI}/`)).status).toBe(503);
     expect((await browser.submit(confirm)).status).toBe(503);
-    // Where the sign-out was asked for it holds, store or not.
+    // In the process of the sign-out it is effective even without the store.
     expect((await browser.open(`${APP}/`)).status).toBe(503);
 
     bench.store.broken = false;
@@ -146,7 +146,7 @@ describe("secrets", () => {
     await bench.session.identities.refresh("u-alice");
     await keepProviderTokens(secrets);
     const records = JSON.stringify(await bench.store.store.list("user:u-alice"));
-    // Failures say most: a replayed code, a wrong ticket, a refused refresh, a provider and a store that are away.
+    // Failures log the most: a replayed code, a wrong ticket, a rejected refresh, outages of provider and store.
     for (const hop of pages.flatMap(({ hops }) => hops)) if (hop.url.startsWith("https:")) await browser.open(hop.url);
     const confirm = note(await browser.open(`${AUTH}/.gateway/sign_out`));
     note(await browser.submit(confirm, { follow: false }));
@@ -173,7 +173,7 @@ describe("secrets", () => {
     }
   });
 
-  /** The provider's tokens as they stand sealed in the records, opened with the key of the test. */
+  /** The provider's tokens, sealed in the records and opened with the test's key. */
   async function keepProviderTokens(secrets: Set<string>): Promise<void> {
     const sealer = createKeys([BENCH_SECRET]).sealer("provider-tokens");
     const record = await bench.store.store.get<IdentityRecord>("identity:u-alice");

@@ -203,7 +203,7 @@ describe("changes at the provider affect decisions", () => {
     bench.idp.update("u-alice", { groups: ["moved"] });
     bench.clock.advance(245_000);
     expect(await groupsSeen()).toEqual(["admins", "engineering"]);
-    // Decisions remember a user for HARD_MS: whoever asks before the answer is stored remembers the old groups.
+    // Decisions cache a user for HARD_MS: a request before the response is stored caches the old groups.
     await expect.poll(async () => (await stored())?.groups).toEqual(["moved"]);
     expect(bench.idp.calls.refresh).toBe(1);
     bench.clock.advance(HARD_MS);
@@ -251,7 +251,7 @@ describe("the provider's tokens", () => {
     expect(before.idToken.split(".")).toHaveLength(3);
     const records = JSON.stringify(await bench.store.store.list("user:u-alice"));
     for (const token of [before.accessToken, before.idToken]) expect(records).not.toContain(token);
-    // With the dot between its parts: the first letters alone turn up in sealed bytes now and then.
+    // With the dot between its parts: the first letters alone occasionally occur in sealed bytes.
     expect(records).not.toMatch(/eyJ[\w-]+\.eyJ/);
     await refresh();
     bench.clock.advance(20_000);

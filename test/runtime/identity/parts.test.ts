@@ -1,4 +1,4 @@
-/** The small parts of session/ by themselves. */
+/** Small parts of identity/, separately. */
 import { array, assert, constantFrom, property, tuple } from "fast-check";
 import { describe, expect, it } from "vitest";
 

@@ -126,7 +126,7 @@ describe("Revocations", () => {
     },
   );
 
-  // Whoever exchanges a code stores the grant and then looks whether the code is still there (oauth/server/grants/grant-code.ts).
+  // The exchange of a code stores the grant and then checks that the code still exists (oauth/server/grants/grant-code.ts).
   it("of a user end the grant that a code is becoming meanwhile", async () => {
     await store.store.put("code:c", {}, { tags: ["user:u"] });
     let becomes: (() => Promise<unknown>) | undefined = () => store.store.put("grant:g", {}, { tags: ["user:u"] });

@@ -1,4 +1,4 @@
-/** A signature checked here means what jose makes of it: for each algorithm, each key and each changed character. */
+/** Signature checks here agree with jose: for each algorithm, each key and each changed character. */
 import { constants, generateKeyPairSync, KeyObject, sign } from "node:crypto";
 
 import { compactVerify, createLocalJWKSet, generateKeyPair, type JWK } from "jose";
@@ -25,7 +25,7 @@ function keyOf(alg: string): SigningKey {
 
 const setOf = (...jwks: readonly JWK[]): FindKey => createLocalJWKSet({ keys: [...jwks] });
 
-/** The payload as text, or what it is refused for. */
+/** Returns the payload as text, or the error. */
 async function ours(token: string, find: FindKey, algorithms: readonly string[] = SIGNING_ALGORITHMS): Promise<string> {
   try {
     return `ok ${(await verifyCompactJws(token, find, algorithms)).payload.toString("latin1")}`;
@@ -72,7 +72,7 @@ describe("each algorithm", () => {
 
   test("a token relabelled to any other algorithm gets the same result as from jose", async () => {
     for (const alg of SIGNING_ALGORITHMS) {
-      // Without `kid` and `alg`, each key stands for every algorithm of its type.
+      // Without `kid` and `alg`, each key is valid for every algorithm of its type.
       const { kid: _, ...jwk } = keyOf(alg).jwk;
       const [, payload, signature] = (await signAssertion({ sub: "a" }, keyOf(alg))).split(".");
       for (const label of [...SIGNING_ALGORITHMS, "none", "HS256", "ES256K", "ML-DSA-44", "", "rs256"]) {
@@ -98,7 +98,7 @@ describe("each changed character", () => {
 
   test("bits behind the last byte: one way to write a token", async () => {
     const token = await signAssertion({ s: 1 }, keyOf("ES256"), { kid: "ES256" });
-    // 64 bytes are 86 characters, of whose last one four bits count for nothing.
+    // 64 bytes are 86 characters; four bits of the last one are unused.
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const last = alphabet.indexOf(token.at(-1) ?? "");
     const other = `${token.slice(0, -1)}${alphabet[last + 1]}`;

@@ -1,4 +1,4 @@
-/** Keys of trusted issuers: read seldom, whoever asks; kept while they cannot be read; each issuer for itself. */
+/** Keys of trusted issuers: rarely read, whatever the requests; used while they cannot be read; separate per issuer. */
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -69,7 +69,7 @@ describe("createIssuerKeys()", () => {
     expect(outcome(await keys.verify(trusted(), token))).toBe("ok");
     expect(idp.asked).toEqual([METADATA, KEYS]);
     clock.advance(1);
-    // A key that was withdrawn is good for no longer.
+    // A withdrawn key is invalid.
     idp.documents.set(KEYS, { keys: [two.jwk] });
     expect(outcome(await keys.verify(trusted(), token))).toBe("bad");
     expect(idp.asked).toEqual([METADATA, KEYS, METADATA, KEYS]);
@@ -96,7 +96,7 @@ describe("createIssuerKeys()", () => {
     expect(await all()).toEqual(new Set(["bad"]));
     expect(idp.asked).toHaveLength(1);
 
-    // A new key is published at once, and found when 30 seconds have passed.
+    // A new key is published immediately, and found after 30 seconds.
     idp.documents.set(KEYS, { keys: [one.jwk, two.jwk] });
     const token = await signed(two);
     clock.advance(29_999);
@@ -218,7 +218,7 @@ describe("addresses of keys", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  /** With the real fetch, outside development. */
+  /** Uses the real fetch, outside development. */
   async function verifyAt(issuer: string, source: TrustedIssuer["keys"] = { kind: "discovery" }) {
     const asked: SafeRequest[] = [];
     const real = createSafeFetch({ development: false });

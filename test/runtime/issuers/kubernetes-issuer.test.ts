@@ -1,4 +1,4 @@
-/** A cluster as issuer: who it is by the pod's own token, its keys at its API server, over TLS by its own authority. */
+/** A cluster as issuer: its name from the pod's own token, its keys from its API server, over TLS with its own authority. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -34,7 +34,7 @@ let directory: string;
 let server: Server;
 let clock: TestClock;
 let asked: { readonly path: string | undefined; readonly authorization: string | undefined }[];
-/** What the API server answers. */
+/** Response of the API server. */
 let answer: { status: number; body: string; headers?: Record<string, string> };
 
 beforeEach(async () => {

@@ -140,7 +140,7 @@ test.each([
 });
 
 test("patchResource() limits the number of names", () => {
-  // Each is a path: 700,000 of them kept a process from everything else for 26 s.
+  // Each is a path: 700,000 of them blocked a process for 26 s.
   const value = Object.fromEntries(Array.from({ length: 2001 }, (_, at) => [`a${at}`, 0]));
   expect(refusal(() => patched({ op: "add", value }))).toEqual({ status: 400, scimType: "invalidValue" });
 });

@@ -18,9 +18,9 @@ let bench: SessionBench;
 afterEach(() => bench.close());
 
 /**
- * What the token endpoint is sent during a sign-in.
+ * Requests to the token endpoint during a sign-in.
  * @param secret replaces the line of `idp_client_secret`
- * @param metadata more of the provider's, or others
+ * @param metadata additional or changed metadata of the provider
  */
 async function sent(
   secret: string,

@@ -163,7 +163,7 @@ describe("createEntraGroups()", () => {
   test("a server that never responds times out", async () => {
     answerWith("groups", () => {});
     ask = createEntraGroups({ fetch: createOperatorFetch(), clock, timeoutMs: 50 });
-    // A busy machine may not have the token in time either.
+    // On a busy host the token may also be too late.
     expect(await refused()).toMatch(/^Cannot request (the groups|a token): /);
     answerWith("token", () => {});
     expect(await refused({ ...settings })).toMatch(/^Cannot request a token: Cannot fetch from/);

@@ -1,4 +1,4 @@
-/** A provider that a partner runs: where its metadata lead, whose its ID tokens are, how long its keys stay valid. */
+/** A partner's provider: URLs in its metadata, its ID tokens, and the validity of its keys. */
 import { CompactSign } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
 

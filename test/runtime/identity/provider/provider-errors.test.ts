@@ -1,4 +1,4 @@
-/** Errors of the identity provider that only an operator can change: what the user reads, what the log says, and that no session ends. */
+/** Errors of the identity provider that only an operator can fix: the user's page, the log, and no ended session. */
 import { decodeJwt, SignJWT } from "jose";
 import { afterEach, describe, expect, test } from "vitest";
 
@@ -241,7 +241,7 @@ describe("a refresh that the provider answers for one user only", () => {
     expect(await refresh(alice)).toMatchObject({ ok: true });
     expect(await failed(bob, 400, "invalid_grant")).toBe("refused");
     expect(await failed(carol, 400, "invalid_grant")).toBe("refused");
-    // A third in a row without any user who is confirmed.
+    // A third rejection in a row without a confirmed user.
     expect(await failed(dave, 400, "invalid_grant")).toBe("unavailable");
     expect(await refresh(alice)).toMatchObject({ ok: true });
     expect(await failed(dave, 400, "invalid_grant")).toBe("refused");

@@ -1,4 +1,4 @@
-/** What providers do that nobody here wrote: scopes they do not know, endpoints that are down, keys that change. */
+/** Behavior of other providers: unknown scopes, failing endpoints, changed keys. */
 import { afterEach, describe, expect, it } from "vitest";
 
 import { startIdentityProvider, type IdentityProvider } from "../../../../examples/demo/identity-provider.ts";

@@ -1,4 +1,4 @@
-/** Which ID token tells the provider whose session ends. */
+/** Choice of the ID token that identifies the session to end at the provider. */
 import { expect, test } from "vitest";
 
 import { newestOfSession } from "../../../../runtime/identity/sign-in/provider-sessions.ts";

@@ -10,10 +10,10 @@ beforeEach(async () => {
 });
 afterEach(() => bench.close());
 
-/** What nginx takes in one line. */
+/** nginx's limit for one header line. */
 const MAX_COOKIE_HEADER = 8192;
 
-/** Watches what the browser sends in `Cookie`. */
+/** Records the length of the browser's `Cookie` header. */
 function longestCookie(browser: Browser): () => number {
   let longest = 0;
   const header = browser.jar.header.bind(browser.jar);
@@ -41,7 +41,7 @@ async function beginAll(browser: Browser, paths: readonly string[], isTogether: 
   return begun;
 }
 
-/** The user goes through the tabs and signs in wherever the provider still asks. */
+/** The user visits all tabs and signs in wherever the provider still asks. */
 async function finishAll(browser: Browser, begun: readonly string[]): Promise<readonly string[]> {
   const ends: string[] = [];
   for (const address of begun) {
@@ -136,7 +136,7 @@ describe("a sign-in that cannot be finished", () => {
       page = await browser.click(page, "alice@example.com");
     expect(page.status).toBe(400);
     expect(page.text).toContain('href="/wanted"');
-    // Bounded: the user is asked three times at most.
+    // Bounded: the provider asks at most three times.
     expect(bench.idp.calls.code).toBe(0);
   });
 

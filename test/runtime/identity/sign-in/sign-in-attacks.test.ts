@@ -1,4 +1,4 @@
-/** What must not happen during sign-in: each case is something an attacker can send. */
+/** Attacks on sign-in: each case is a request that an attacker can send. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { createKeys } from "../../../../runtime/shared/keys.ts";
@@ -34,7 +34,7 @@ async function upToReturn(browser: Browser, user = "alice@example.com"): Promise
   return next(page);
 }
 
-/** All but what proves sign-ins. */
+/** All cookies except proofs of sign-ins. */
 function forgetSessions({ jar }: Browser): void {
   for (const { name, hostname, secure } of jar.all()) {
     if (/_(?:sign_in|provider)_/.test(name)) continue;
@@ -43,7 +43,7 @@ function forgetSessions({ jar }: Browser): void {
   }
 }
 
-/** Nobody is signed in by it: at best the browser begins anew, and the provider asks. */
+/** No user is signed in: at best the browser starts again, and the provider asks. */
 function expectNothing(browser: Browser, page: Page): void {
   expect(isSignedIn(browser)).toBe(false);
   expect(browser.jar.get("auth.example.com", SESSION_COOKIE)).toBeUndefined();
@@ -78,7 +78,7 @@ describe("the one-time code", () => {
     const own = new URL(await upToReturn(victim));
     own.searchParams.set("code", stolen.searchParams.get("code") ?? "");
     const page = await victim.open(own.href);
-    // Signed in already at the authenticate host, the victim continues as who they are.
+    // The victim is already signed in at the authenticate host and keeps their identity.
     expect(JSON.parse(page.text)).toMatchObject({ user: { id: "u-alice" } });
   });
 

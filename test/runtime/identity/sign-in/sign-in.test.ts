@@ -117,7 +117,7 @@ describe("sign-in across hosts", () => {
   });
 
   it("rejects a sign-in over plain http except on loopback", async () => {
-    // A route on which everybody would have to sign in is refused at load; this one some may use without.
+    // A route that requires sign-in would be rejected at load; this one also has public access.
     const yaml = benchConfig(bench.idp.issuer).replaceAll(APP, "http://app.example.com");
     bench.configure(yaml.replaceAll("authenticated_user: true", "source_ip: 10.0.0.0/8"));
     const browser = createBrowser({ listeners: { "http://app.example.com": bench.firstPort } });

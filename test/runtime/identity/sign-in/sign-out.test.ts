@@ -37,7 +37,7 @@ describe("sign-out", () => {
     await vi.waitFor(
       within2s(async () => {
         for (const origin of [APP, WIKI, AUTH]) {
-          // Cookies that somebody kept are worth nothing either.
+          // Copied cookies are also invalid.
           for (const cookie of stolen)
             browser.jar.set(`${cookie.name}=${cookie.value}; Path=/; Secure`, new URL(`https://${cookie.hostname}`));
           expect((await browser.open(`${origin}/.gateway/user`, { mode: "cors" })).status).toBe(401);

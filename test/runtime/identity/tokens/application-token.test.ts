@@ -1,4 +1,7 @@
-/** Tokens for the back ends of MCP client routes: bound to what they came from, and handed out while they have most of their life. */
+/**
+ * Tokens for back ends of MCP client routes: bound to their session or grant, and returned while most of their lifetime
+ * is left.
+ */
 import { expect, test } from "vitest";
 
 import type { ExternalTokens } from "../../../../runtime/identity/external-token.ts";

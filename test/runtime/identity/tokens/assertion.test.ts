@@ -171,7 +171,7 @@ describe("Assertions.sign()", () => {
     expect(payloadOf(assertions.sign(who, wiki))["aud"]).toBe("wiki.example.com");
     clock.advance(1);
     expect(assertions.sign(who, app)).not.toBe(first);
-    // Changed claims come as another principal, and with it at once.
+    // Changed claims create another principal, so the JWT changes immediately.
     expect(payloadOf(assertions.sign(principal(2, ["new"]), app))["groups"]).toEqual(["new"]);
   });
 });

@@ -1,4 +1,4 @@
-/** Tokens of the identity provider: what becomes of a question that is under way when its user's access ends. */
+/** Identity provider tokens: a user's access is revoked during the verification of their token. */
 import { describe, expect, test } from "vitest";
 
 import type { Snapshot } from "../../../../runtime/config/snapshot.ts";

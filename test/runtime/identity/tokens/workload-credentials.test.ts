@@ -29,7 +29,7 @@ routes:
 `);
 }
 
-/** Keys whose answer waits. */
+/** Keys with a pending response. */
 function setUp() {
   const clock = createTestClock();
   const real = createIssuerKeys({ fetch: fakeIssuer().fetch, clock, log: silentLog() });

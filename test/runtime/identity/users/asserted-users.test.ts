@@ -1,4 +1,4 @@
-/** Users whom an issuer vouches for: kept when nobody knows them, and never over what a sign-in brought. */
+/** Users asserted by an issuer: stored if unknown, and never instead of facts from a sign-in. */
 import { describe, expect, test } from "vitest";
 
 import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
@@ -16,7 +16,7 @@ import { createKeys } from "../../../../runtime/shared/keys.ts";
 const NOW = 1_800_000_000;
 const DAY = 24 * 3600;
 
-/** @param domain for which the first provider's issuer vouches */
+/** @param domain email domain that the first provider's issuer may assert */
 function configured(domain: string): Snapshot {
   return snapshotFrom(`
 idp_provider_url: https://idp.example.com
@@ -107,7 +107,7 @@ describe("AssertedUsers.record()", () => {
       version: 7,
     });
     expect(await get("alice")).toEqual(before);
-    // Shortly before its end it is kept for longer, as it is.
+    // Shortly before its expiry it is extended, unchanged.
     clock.advance((30 * DAY - 10) * 1000);
     expect(await users.record(ALICE)).toMatchObject({ groups: ["engineering"] });
     const after = await get("alice");
@@ -128,7 +128,7 @@ describe("AssertedUsers.record()", () => {
       email: "other@example.com",
       leftOut: { groups: true },
     });
-    // With a refresh token the provider is asked.
+    // With a refresh token, the provider is checked.
     clock.advance(14 * 3600_000);
     expect(await users.record(ALICE)).toMatchObject({ groups: ["engineering"] });
     expect(revoked).toEqual([]);
@@ -140,7 +140,7 @@ describe("AssertedUsers.record()", () => {
     expect(await users.record(ALICE)).toBeUndefined();
     expect(revoked).toEqual([]);
     const user = await users.record({ ...ALICE, issuedAt: NOW + 1 });
-    // What ended with the refusal ends first; groups from before it are not believed.
+    // The access is revoked first; earlier groups do not count.
     expect(revoked).toEqual(["user:alice"]);
     expect(user).toMatchObject({ groups: [], leftOut: { groups: true } });
     expect((await get("alice"))?.value).not.toHaveProperty("refusedAt");

@@ -19,7 +19,7 @@ test("connections are listed with their state, and counted by route, never with 
     await world.addConnection(alice, "default/b", { expiresAt: past, canRefresh: false });
     await world.addConnection(bob, "default/a", { expiresAt: past });
     await world.addConnection(bob, "default/b", { ended: "refused" });
-    // Of an upstream that the route had before.
+    // For the route's previous upstream.
     await world.store.put(
       "vault:old",
       { ...((await world.store.page({ prefix: "vault:", tag: "user:bob", limit: 1 }))[0]?.value as object) },
@@ -46,7 +46,7 @@ test("connections are listed with their state, and counted by route, never with 
       (byRoute.get("default/a")?.connected ?? 0) + (byRoute.get("default/b")?.connected ?? 0),
     ).toBeGreaterThanOrEqual(3);
     expect(byRoute.get("default/b")?.ended).toBeGreaterThanOrEqual(1);
-    // Counted anew after a while only, and after a failure at once.
+    // Counted again only after a while, but immediately after a failure.
     const before = world.breakable.calls.length;
     await connections.counts();
     expect(world.breakable.calls).toHaveLength(before);

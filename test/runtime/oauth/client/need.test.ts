@@ -1,4 +1,4 @@
-/** What is learned about an upstream, and unlearned, by several replicas and whatever the upstream responds. */
+/** Facts learned about an upstream, and dropped again, by several replicas and for all responses. */
 import { beforeEach, expect, test } from "vitest";
 
 import type { SafeAnswer, SafeFetch } from "../../../../runtime/http/fetch/safe-fetch.ts";
@@ -22,7 +22,7 @@ const SERVER = { [`${ORIGIN}/.well-known/oauth-authorization-server`]: serverMet
 let clock: TestClock;
 let target: UpstreamTarget;
 let documents: Record<string, unknown>;
-/** What the upstream responds to a request without a token: its challenge; undefined: 200. */
+/** The upstream's response to a request without a token: its challenge; undefined: 200. */
 let challenge: string | undefined;
 let asked: string[];
 let replica: () => Needs;
@@ -128,7 +128,7 @@ test("a replica's old doubt does not delete a newer proof of another", async () 
   expect(await one.confirm(target, bearer())).toBe("confirmed");
   other.passed(target.route);
   const before = asked.length;
-  // What that does to the store in memory is done when what comes after it is.
+  // The change in the memory store completes before the next step.
   for (let look = 0; look < 10; look += 1) expect(await other.look(target)).toBe("needed");
   expect(asked.length).toBe(before);
   expect(await needs()).toMatchObject([{ needed: true, proof: "metadata" }]);

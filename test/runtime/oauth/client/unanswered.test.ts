@@ -21,7 +21,7 @@ ${NAMES.map(
 
 interface World {
   readonly gateway: TestIssuer;
-  /** Hosts that were asked, once for each request. */
+  /** Requested hosts, once per request. */
   readonly asked: string[];
   /** Requests that have no response yet. */
   readonly open: (() => void)[];
@@ -74,7 +74,7 @@ test("all servers of a host are probed at the same time", async () => {
   const there = await world(HOUR_MS);
   const { oauth, options } = await request(there);
   const looking = oauth.authorize({ ...options, ...ALL, decision: "look" });
-  // Each with a ping and a document, before any of them is given up.
+  // Each with a ping and a document, before the first timeout.
   await expect.poll(() => there.open.length).toBe(2 * HANGING.length);
   const released = setInterval(() => there.open.splice(0).forEach((release) => release()), 1);
   expect(silentOn(await looking)).toEqual(new Set(HANGING));

@@ -12,7 +12,7 @@ import { snapshotFrom } from "../../../../support/config.ts";
 
 const settings = snapshotFrom("development: true\nroutes: []").settings;
 
-/** Exchanges a code and tells what went to the token endpoint. */
+/** Exchanges a code and returns the request to the token endpoint. */
 async function sentBy(authMethod: ClientReference["authMethod"], clientSecret: string | undefined) {
   const sent: SafeRequest[] = [];
   const result = await exchangeCode(
@@ -61,7 +61,7 @@ test("a public client sends its id without credentials", async () => {
   expect(form.has("client_secret")).toBe(false);
 });
 
-/** What an error of the token endpoint means. */
+/** Classification of a token endpoint's error. */
 async function failed(status: number, answer: object) {
   const result = await exchangeCode(
     {

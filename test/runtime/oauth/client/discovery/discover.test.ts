@@ -27,7 +27,7 @@ interface World {
   readonly fetch: SafeFetch;
 }
 
-/** Documents by URL; what is not there is 404. Checked by the real guarded fetch first, which reaches nothing. */
+/** Documents by URL; others are 404. The real guarded fetch checks first, and reaches nothing. */
 function world(documents: Readonly<Record<string, unknown>>, more: { listed?: string; server?: string } = {}): World {
   const snapshot = snapshotFrom(`
 runtime_flags: { mcp: true }

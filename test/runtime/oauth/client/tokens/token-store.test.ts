@@ -171,7 +171,7 @@ describe("vault: permanent and passing failures", () => {
     };
     expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
     expect((await tokenStore.find("alice", bench.target))?.ended).toBeUndefined();
-    // It is not asked again at once, and works again once it does.
+    // It is not requested again immediately, but later it works again.
     const asked = bench.service.tokenRequests.length;
     expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
     expect(bench.service.tokenRequests.length).toBe(asked);
@@ -199,7 +199,7 @@ describe("vault: permanent and passing failures", () => {
   test("a wrong client secret in the configuration ends no connection, and is read again at each refresh", async () => {
     const { tokenStore } = await expire();
     bench.snapshot = snapshotFrom(vaultYaml(bench.service, "wrong-secret"));
-    // Twice: the second time it is known, and the server is not asked.
+    // Twice: the second result is cached, without a request.
     for (const _ of [1, 2])
       expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "refused", why: "misconfigured" });
     expect((await tokenStore.find("alice", bench.target))?.ended).toBeUndefined();
@@ -247,7 +247,7 @@ describe("vault: faults between response and store", () => {
     expect(bench.service.tokenRequests).toHaveLength(1);
     bench.store.broken = false;
     bench.intercept = (request, send) => send(request);
-    // The lease of the broken attempt has to end by itself.
+    // The lease of the failed attempt has to expire.
     bench.clock.advance(10_000);
     expect((await tokenStore.hold("alice", bench.target)).kind).toBe("token");
     expect(bench.service.tokenRequests).toHaveLength(1);
@@ -336,7 +336,7 @@ describe("vault.requireScopes()", () => {
     expect(await tokenStore.requireScopes("alice", bench.target, ["write"])).toBe("exhausted");
     bench.clock.advance(3_601_000);
     expect(await tokenStore.requireScopes("alice", bench.target, ["write"])).toBe("connect");
-    // What the token may do it still may.
+    // The token stays valid for its scopes.
     expect((await tokenStore.hold("alice", bench.target)).kind).toBe("token");
   });
 

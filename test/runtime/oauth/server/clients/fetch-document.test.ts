@@ -70,7 +70,7 @@ describe("createFetchDocument()", () => {
   test("reports TLS and DNS errors of a host, but nothing of its content", async () => {
     const fetch = createSafeFetch({ development: true, resolve: async () => [{ address: "127.0.0.1", family: 4 }] });
     const { certificate, privateKey } = makeCertificate(Date.now());
-    // Nobody here trusts it.
+    // No process here trusts it.
     const server = createServer({ cert: certificate, key: privateKey });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `https://app.example.com:${(server.address() as AddressInfo).port}/client.json`;

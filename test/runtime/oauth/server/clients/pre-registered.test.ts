@@ -1,4 +1,4 @@
-/** Clients that an administrator makes: what each kind of them may ask for. */
+/** Clients created by an administrator: grant types of each kind. */
 import { expect, test } from "vitest";
 
 import { clientKey, type ClientRecord } from "../../../../../runtime/oauth/server/grant-records.ts";
