@@ -12,9 +12,9 @@ import { createPreviousSliceStore } from "./bundle/previous-slice-store.ts";
 import { processName } from "./bundle/presence.ts";
 import { createPublishedSlices } from "./bundle/published.ts";
 import { reportFaults } from "./admin-listener/process-facts.ts";
-import { startTellingBehind } from "./alerts/tell-behind.ts";
-import { startTellingRefused } from "./alerts/tell-refused.ts";
-import { startTellingSinks } from "./alerts/tell-sinks.ts";
+import { startAlertingOnLag } from "./alerts/lagging-replicas.ts";
+import { startAlertingOnRejection } from "./alerts/rejected-configuration.ts";
+import { startAlertingOnSinks } from "./alerts/unavailable-sinks.ts";
 import { consoleOwners } from "./features/access/console.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import type { GatewayError } from "./shared/errors.ts";
@@ -97,9 +97,9 @@ export async function openCoreServices({ config, worker, clock = systemClock, ..
   if (webhook) for (const series of webhookSeries(webhook)) metrics.register(series);
   const notify: Notify = (event) => webhook?.notify(event);
   if (webhook) {
-    own(startTellingRefused(bundle, notify));
-    own(startTellingBehind({ store, notify, clock, log }));
-    if (records.thread && boot.recordSinks.length > 0) own(startTellingSinks(records.thread, notify, clock));
+    own(startAlertingOnRejection(bundle, notify));
+    own(startAlertingOnLag({ store, notify, clock, log }));
+    if (records.thread && boot.recordSinks.length > 0) own(startAlertingOnSinks(records.thread, notify, clock));
   }
   const onError = (error: GatewayError): void => log.error({ err: error }, "cannot record publication");
   const actions = {

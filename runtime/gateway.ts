@@ -26,7 +26,7 @@ import { startSecretUse } from "./bundle/secret-use.ts";
 import { Publisher } from "./bundle/publisher.ts";
 import { certificateSeries, createCertificateEnds, type ShownLeaves } from "./health/certificate-ends.ts";
 import type { CertificateReport } from "./health/process-report.ts";
-import { startTellingEnding } from "./alerts/tell-ending.ts";
+import { startAlertingOnExpiry } from "./alerts/expiring-certificates.ts";
 import { closeAll } from "./shared/faults/close-all.ts";
 import { openCertificates } from "./http/listener/certificates.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
@@ -118,7 +118,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     listening = true;
     if (ground.webhook) {
       const hosts = () => bundle.current().certificates ?? [];
-      own(startTellingEnding({ public: certificates, admin: adminCertificates, hosts }, ground.notify, clock));
+      own(startAlertingOnExpiry({ public: certificates, admin: adminCertificates, hosts }, ground.notify, clock));
     }
     leaves = () => ({
       public: certificates?.leaves() ?? [],

@@ -17,7 +17,7 @@ export function ending<T extends object, D>(name: string, of: Ending<T, D>): Act
     title: of.title,
     effect: of.effect,
     role: "operator",
-    isGrave: true,
+    isSensitive: true,
     target: of.target,
     ...(of.details && { details: of.details }),
     async run(deps, thing, asked) {

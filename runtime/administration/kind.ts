@@ -137,7 +137,7 @@ interface Change {
   readonly effect: string;
   readonly role: "operator" | "approver";
   /** The console requires a sign-in within the last 15 minutes. */
-  readonly isGrave: boolean;
+  readonly isSensitive: boolean;
 }
 
 /** Actions on one object. */
@@ -203,7 +203,7 @@ export interface Kind<T = object, D = KindDeps, S = Seen> {
     /** Position on the page: lower numbers come first. */
     readonly order: number;
     /** Without objects, the heading is hidden. */
-    readonly isLeftOutEmpty?: true;
+    readonly hidesWhenEmpty?: true;
   };
   /** Users see and end theirs on the portal. It needs an action whose `path` is `end`. */
   readonly own?: OwnPart<T>;

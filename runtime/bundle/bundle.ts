@@ -14,7 +14,7 @@ import type { Snapshot, Snapshots } from "../config/snapshot.ts";
 import type { Problem } from "../config/load.ts";
 import { canonicalJson } from "../shared/canonical-json.ts";
 import { errorText, GatewayError } from "../shared/errors.ts";
-import { tellFault } from "../shared/faults/faults.ts";
+import { reportFault } from "../shared/faults/faults.ts";
 import type { Log } from "../shared/log.ts";
 import type { Closable, Clock } from "../shared/clock.ts";
 import { buildSnapshot, type GoodBuild } from "./build/build.ts";
@@ -153,7 +153,7 @@ export class Bundle extends BundleListeners implements Snapshots, Closable {
     return (this.#queued ??= this.#running.then(() => {
       this.#queued = undefined;
       return (this.#running = this.#check().catch((error: unknown) =>
-        tellFault({ scope: "task", what: "the reload", error }),
+        reportFault({ scope: "task", what: "the reload", error }),
       ));
     }));
   }

@@ -102,7 +102,7 @@ export function createForms(deps: FormDeps): Forms {
       const text = `No changes were made: this requires the role ${action.role}${there}.`;
       return showRefused(visit, site, screen, 403, text);
     }
-    if (action.isGrave && !(await isFresh(principal))) return askAgain(visit, site, screen, action, form);
+    if (action.isSensitive && !(await isFresh(principal))) return askAgain(visit, site, screen, action, form);
     let outcome: Awaited<ReturnType<ScreenAction["run"]>>;
     try {
       outcome = await action.run(visit, form);

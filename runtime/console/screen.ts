@@ -59,7 +59,7 @@ export interface ScreenPage {
 export interface ScreenAction {
   readonly role: ConsoleRole;
   /** Needs a sign-in of the last 15 minutes. */
-  readonly isGrave: boolean;
+  readonly isSensitive: boolean;
   /** What is done, for the page that asks again after a fresh sign-in: "End a session". */
   readonly name: string;
   /** Owner of what it is done to, from the form; undefined: only with the role for everything. */

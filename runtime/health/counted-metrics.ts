@@ -12,14 +12,17 @@ export interface TrafficMetrics {
 }
 
 /** Metrics that are also counted here. */
-interface Told {
+interface CountedCalls {
   readonly answered: (route: CompiledRoute, status: number, durationMs: number, beganMs?: number) => void;
   readonly upstreamFailed: (route: CompiledRoute, failure: string, upstream?: string) => void;
   readonly decided: (decision: Decision, route: CompiledRoute, isLimited: boolean) => void;
 }
 
 /** @param metrics called first */
-export function countedMetrics<M extends TrafficMetrics>(metrics: M, traffic: Traffic): Omit<M, keyof Told> & Told {
+export function countedMetrics<M extends TrafficMetrics>(
+  metrics: M,
+  traffic: Traffic,
+): Omit<M, keyof CountedCalls> & CountedCalls {
   return {
     ...metrics,
     answered(route, status, durationMs, beganMs) {

@@ -28,7 +28,7 @@ import {
 } from "./process-report.ts";
 import { ownSteps, readTraffic, type TrafficStep } from "./read-traffic.ts";
 import { createTally } from "./tally.ts";
-import { type Processes, readProcesses, startTellingHealth } from "./tell-health.ts";
+import { type Processes, readProcesses, startReportingHealth } from "./report-health.ts";
 import type { Tier } from "./tiers.ts";
 import { createTraffic } from "./traffic.ts";
 
@@ -93,7 +93,7 @@ export function startHealth({ store, storeHealth, id, bundle, isApart, clock, lo
     providerAsked: (name, problem) => tally.provider(name, problem),
     observe(parts) {
       observed = parts;
-      return startTellingHealth({ store, id, report, clock, log });
+      return startReportingHealth({ store, id, report, clock, log });
     },
     reader: {
       id,

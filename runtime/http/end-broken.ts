@@ -1,11 +1,11 @@
 /** Ends an exchange after a bug of ours: with a 500, or by aborting a response that has begun. */
-import { tellFault } from "../shared/faults/faults.ts";
+import { reportFault } from "../shared/faults/faults.ts";
 import type { Guarded } from "../shared/faults/guard.ts";
 import type { Exchange } from "./exchange.ts";
 import { respondError } from "./respond.ts";
 
 export function endBroken(exchange: Exchange, error: unknown): void {
-  tellFault({ scope: "request", request: exchange.id, error });
+  reportFault({ scope: "request", request: exchange.id, error });
   exchange.isBroken = true;
   if (exchange.started && !exchange.takeBack()) {
     exchange.abort();
@@ -25,7 +25,7 @@ export function endConnection(
   error: unknown,
 ): void {
   if (exchange === undefined) {
-    tellFault({ scope: "request", what: "a connection", error });
+    reportFault({ scope: "request", what: "a connection", error });
     socket.destroy();
     return;
   }

@@ -21,7 +21,7 @@ import type { Log } from "../shared/log.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { ignore } from "../shared/ignore.ts";
 import { followFeed } from "../store/follow-feed.ts";
-import { createOwed } from "../store/owed.ts";
+import { createRetriedWrites } from "../store/retried-writes.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
 import { CHANGED, type Revocations } from "./interfaces.ts";
 
@@ -81,7 +81,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
   const append = (key: string): Promise<number> =>
     store.append(REVOCATION_FEED, { key }, epochSeconds(clock) + deps.longestLifetime());
 
-  const owed = createOwed({
+  const writes = createRetriedWrites({
     clock,
     log,
     what: "revocations",
@@ -101,7 +101,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
   const revokeOne = async (key: string): Promise<void> => {
     // Effective here immediately, even if the store fails.
     learn(key);
-    await owed.settle(key);
+    await writes.settle(key);
   };
 
   const revokeAll = async (key: string): Promise<void> => {
@@ -124,7 +124,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     },
     onRead() {
       forget();
-      void owed.retry();
+      void writes.retry();
     },
   });
 
@@ -147,7 +147,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       return keys.some((key) => (changes.get(key)?.epoch ?? -1) > since);
     },
     endHere: learn,
-    isPending: (key) => owed.has(key),
+    isPending: (key) => writes.has(key),
     async revoke(key) {
       if (!/^(session|grant|service-account|device|client|user|oid):./.test(key)) {
         throw new GatewayError(
@@ -164,7 +164,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     catchUp: () => follower.catchUp(),
     async close() {
       await follower.close();
-      await owed.close();
+      await writes.close();
     },
   };
   return revocations;

@@ -1,5 +1,5 @@
 /** The common interface of limits on requests and on concurrent requests: a gate for each limit of a route. */
-import { tellFault } from "../shared/faults/faults.ts";
+import { reportFault } from "../shared/faults/faults.ts";
 
 /** Whether one request passes one limit. */
 export interface Taken {
@@ -69,7 +69,7 @@ export async function askInTurn<T extends Asked>(count: T, askOnce: (count: T) =
     let goOn = true;
     while (goOn) goOn = await askOnce(count);
   } catch (error) {
-    tellFault({ scope: "task", what: "a question about a rate limit", error });
+    reportFault({ scope: "task", what: "a question about a rate limit", error });
     for (const resolve of count.waiting.splice(0)) resolve(UNAVAILABLE);
   } finally {
     count.isAsking = false;

@@ -26,7 +26,7 @@ export class EndpointEvents {
   #state: "between" | "holding" | "watching" = "between";
   #line: number[] = [];
   #lineBytes = 0;
-  #behindCr = false;
+  #afterCr = false;
   /** Bytes of the byte order mark received so far; undefined once it is complete, or when there is none. */
   #markBytes: number | undefined = 0;
   #type = "";
@@ -48,8 +48,8 @@ export class EndpointEvents {
     let start = 0;
     for (let index = 0; index < chunk.length; index += 1) {
       const byte = chunk[index] as number;
-      if (this.#behindCr && byte === LF) {
-        this.#behindCr = false;
+      if (this.#afterCr && byte === LF) {
+        this.#afterCr = false;
         continue;
       }
       const isLineEnd = byte === LF || byte === CR;
@@ -58,7 +58,7 @@ export class EndpointEvents {
         start = index;
         this.#state = "holding";
       }
-      this.#behindCr = byte === CR;
+      this.#afterCr = byte === CR;
       if (!isLineEnd) {
         if (this.#lineBytes < MAX_LINE_BYTES) this.#line.push(byte);
         this.#lineBytes += 1;
@@ -78,7 +78,7 @@ export class EndpointEvents {
 
   /** True for whole events without the word in question: the usual case, and cheap to detect. */
   #isWhole(chunk: Buffer): boolean {
-    const isBetween = this.#state === "between" && this.#lineBytes === 0 && !this.#behindCr;
+    const isBetween = this.#state === "between" && this.#lineBytes === 0 && !this.#afterCr;
     return isBetween && chunk.at(-1) === LF && chunk.at(-2) === LF && !chunk.includes(ENDPOINT);
   }
 

@@ -6,7 +6,7 @@
 import { ScanError } from "./scan-error.ts";
 
 /** @param pos after the backslash @throws ScanError `malformed-json` */
-export function behindEscape(bytes: Buffer, pos: number, end: number): number {
+export function afterEscape(bytes: Buffer, pos: number, end: number): number {
   if (pos >= end) throw new ScanError("malformed-json");
   const byte = bytes[pos] as number;
   if (byte !== 0x75) {
@@ -25,7 +25,7 @@ function isHex(byte: number): boolean {
 }
 
 /** A number: no leading zeros, no plus, digits on both sides of the point. @throws ScanError `malformed-json` */
-export function behindNumber(bytes: Buffer, start: number, end: number): number {
+export function afterNumber(bytes: Buffer, start: number, end: number): number {
   let pos = start;
   if (byteAt(bytes, pos, end) === 0x2d) pos++;
   pos = byteAt(bytes, pos, end) === 0x30 ? pos + 1 : behindDigits(bytes, pos, end);
@@ -55,7 +55,7 @@ function behindDigits(bytes: Buffer, first: number, end: number): number {
 }
 
 /** `true`, `false` or `null`. @throws ScanError `malformed-json` */
-export function behindWord(bytes: Buffer, pos: number, end: number): number {
+export function afterLiteral(bytes: Buffer, pos: number, end: number): number {
   const word = pos < end ? WORDS.get(bytes[pos] as number) : undefined;
   if (word === undefined || end - pos < word.length) throw new ScanError("malformed-json");
   for (let at = 1; at < word.length; at++) if (bytes[pos + at] !== word[at]) throw new ScanError("malformed-json");

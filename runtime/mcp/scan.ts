@@ -8,7 +8,7 @@
  */
 import { OpenKeys, nextHash } from "./open-keys.ts";
 import { ScanError } from "./scan-error.ts";
-import { behindEscape, behindNumber, behindWord } from "./scan-tokens.ts";
+import { afterEscape, afterNumber, afterLiteral } from "./scan-tokens.ts";
 import { MAX_JSON_DEPTH } from "../shared/json/foreign-json.ts";
 
 /** Position of a value in the bytes; of text without its quotes. */
@@ -55,7 +55,7 @@ export class JsonScanner {
 
   /** Kind of the next value, by its first byte; undefined at the end or when no value starts there. */
   peek(): ValueKind | undefined {
-    this.pos = this.behindSpace(this.pos);
+    this.pos = this.afterSpace(this.pos);
     return kindOf(this.pos < this.end ? (this.bytes[this.pos] as number) : 0);
   }
 
@@ -68,7 +68,7 @@ export class JsonScanner {
 
   /** Moves to the value of the next member. @returns false when the object ended */
   nextKey(mark: number): boolean {
-    let pos = this.behindSpace(this.pos);
+    let pos = this.afterSpace(this.pos);
     let byte = this.byteAt(pos);
     if (byte === 0x7d) {
       this.pos = pos + 1;
@@ -78,10 +78,10 @@ export class JsonScanner {
     }
     if (this.keys.count > mark) {
       if (byte !== 0x2c) throw new ScanError("malformed-json");
-      pos = this.behindSpace(pos + 1);
+      pos = this.afterSpace(pos + 1);
       byte = this.byteAt(pos);
     }
-    this.pos = this.behindKey(pos, mark);
+    this.pos = this.afterKey(pos, mark);
     return true;
   }
 
@@ -122,12 +122,12 @@ export class JsonScanner {
     const outer = this.depth;
     let pos = this.pos;
     for (;;) {
-      pos = this.behindSpace(pos);
+      pos = this.afterSpace(pos);
       const first = pos < end ? (bytes[pos] as number) : 0;
       if (first === QUOTE) {
-        pos = this.behindText(pos + 1);
+        pos = this.afterText(pos + 1);
       } else if (first === 0x7b || first === 0x5b) {
-        const next = this.behindSpace(pos + 1);
+        const next = this.afterSpace(pos + 1);
         const isObject = first === 0x7b;
         this.enter();
         // "{" and "[" are two code points before "}" and "]".
@@ -137,13 +137,13 @@ export class JsonScanner {
         } else {
           const mark = isObject ? this.keys.open(this.depth) : ARRAY;
           marks[this.depth] = mark;
-          pos = isObject ? this.behindKey(next, mark) : next;
+          pos = isObject ? this.afterKey(next, mark) : next;
           continue;
         }
       } else if (first === 0x2d || (first >= 0x30 && first <= 0x39)) {
-        pos = behindNumber(bytes, pos, end);
+        pos = afterNumber(bytes, pos, end);
       } else {
-        pos = behindWord(bytes, pos, end);
+        pos = afterLiteral(bytes, pos, end);
       }
       // After a value: the enclosing value continues or ends.
       for (;;) {
@@ -151,12 +151,12 @@ export class JsonScanner {
           this.pos = pos;
           return;
         }
-        pos = this.behindSpace(pos);
+        pos = this.afterSpace(pos);
         const byte = this.byteAt(pos);
         const mark = marks[this.depth] as number;
         pos++;
         if (byte === 0x2c) {
-          if (mark !== ARRAY) pos = this.behindKey(this.behindSpace(pos), mark);
+          if (mark !== ARRAY) pos = this.afterKey(this.afterSpace(pos), mark);
           break;
         }
         if (byte !== (mark === ARRAY ? 0x5d : 0x7d)) throw new ScanError("malformed-json");
@@ -168,7 +168,7 @@ export class JsonScanner {
 
   /** Only white space may remain. */
   finish(): void {
-    this.pos = this.behindSpace(this.pos);
+    this.pos = this.afterSpace(this.pos);
     if (this.pos !== this.end) throw new ScanError("malformed-json");
   }
 
@@ -182,7 +182,7 @@ export class JsonScanner {
     return this.bytes[pos] as number;
   }
 
-  private behindSpace(pos: number): number {
+  private afterSpace(pos: number): number {
     const { bytes, end } = this;
     while (pos < end) {
       const byte = bytes[pos] as number;
@@ -201,7 +201,7 @@ export class JsonScanner {
   /** Enters an array, and moves to its first element. @returns false when it was empty; it is closed again then */
   openArray(): boolean {
     this.enter();
-    this.pos = this.behindSpace(this.pos + 1);
+    this.pos = this.afterSpace(this.pos + 1);
     if (this.byteAt(this.pos) !== 0x5d) return true;
     this.pos++;
     this.depth--;
@@ -210,7 +210,7 @@ export class JsonScanner {
 
   /** Moves from the end of an element to the next one. @returns false when the array ended */
   nextElement(): boolean {
-    const pos = this.behindSpace(this.pos);
+    const pos = this.afterSpace(this.pos);
     const byte = this.byteAt(pos);
     this.pos = pos + 1;
     if (byte === 0x2c) return true;
@@ -220,7 +220,7 @@ export class JsonScanner {
   }
 
   /** From after the opening quote to after the closing one. */
-  private behindText(pos: number): number {
+  private afterText(pos: number): number {
     const { bytes, end } = this;
     this.escaped = false;
     while (pos < end) {
@@ -229,7 +229,7 @@ export class JsonScanner {
       if (byte === QUOTE) return pos;
       if (byte === BACKSLASH) {
         this.escaped = true;
-        pos = behindEscape(bytes, pos, end);
+        pos = afterEscape(bytes, pos, end);
       } else if (byte < 0x20) {
         break;
       }
@@ -238,7 +238,7 @@ export class JsonScanner {
   }
 
   /** From a key's opening quote to after its colon; rejects a repeated key. */
-  private behindKey(pos: number, mark: number): number {
+  private afterKey(pos: number, mark: number): number {
     if (this.byteAt(pos) !== QUOTE) throw new ScanError("malformed-json");
     const { bytes, end } = this;
     const start = pos + 1;
@@ -251,7 +251,7 @@ export class JsonScanner {
       if (byte === QUOTE) break;
       if (byte === BACKSLASH) {
         isEscaped = true;
-        at = behindEscape(bytes, at + 1, end);
+        at = afterEscape(bytes, at + 1, end);
         continue;
       }
       if (byte < 0x20) throw new ScanError("malformed-json");
@@ -259,7 +259,7 @@ export class JsonScanner {
       at++;
     }
     this.keys.add(start, at, isEscaped, hash, mark, this.depth);
-    const colon = this.behindSpace(at + 1);
+    const colon = this.afterSpace(at + 1);
     if (this.byteAt(colon) !== 0x3a) throw new ScanError("malformed-json");
     return colon + 1;
   }

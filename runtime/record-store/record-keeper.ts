@@ -12,7 +12,7 @@ import type { Receiver, ReceiverOptions } from "../record-queue/receiver.ts";
 import { createBackoff } from "../shared/backoff.ts";
 import type { Clock } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
-import { tellFault } from "../shared/faults/faults.ts";
+import { reportFault } from "../shared/faults/faults.ts";
 import { task } from "../shared/faults/guard.ts";
 import { BackEndError, type RecordBackEnd } from "./back-end.ts";
 import { readRecords } from "./result.ts";
@@ -144,7 +144,7 @@ export class RecordKeeper implements RecordConsumer {
     this.#running ??= this.#drain()
       .catch((error: unknown) => {
         // A programming error: records stay queued, as when the database is unavailable.
-        tellFault({ scope: "task", what: "the write of records", error });
+        reportFault({ scope: "task", what: "the write of records", error });
         this.#isAway = true;
         this.#lastError = errorText(error);
         return RETRY_MOST_MS;
@@ -222,7 +222,7 @@ export class RecordKeeper implements RecordConsumer {
   #tend(): Promise<void> {
     this.#untended = 0;
     this.#tending ??= this.#piecesOfWork()
-      .catch((error: unknown) => tellFault({ scope: "task", what: "the upkeep of the record store", error }))
+      .catch((error: unknown) => reportFault({ scope: "task", what: "the upkeep of the record store", error }))
       .finally(() => {
         this.#tending = undefined;
       });

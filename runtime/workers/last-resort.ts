@@ -2,7 +2,7 @@
  * Handles uncaught errors: the error is reported, requests in flight finish, and the process ends so that another one
  * replaces it. It does not continue: the error may have left work half done.
  */
-import { tellFault } from "../shared/faults/faults.ts";
+import { reportFault } from "../shared/faults/faults.ts";
 
 /** Shows the parent that the process did not stop on request. */
 const EXIT_CODE = 1;
@@ -20,12 +20,12 @@ export function installLastResort(drain: (error: unknown) => Promise<void>, with
     try {
       await drain(error);
     } catch (second) {
-      tellFault({ scope: "process", error: second });
+      reportFault({ scope: "process", error: second });
     }
     exit();
   };
   process.on("uncaughtException", (error: unknown) => {
-    tellFault({ scope: "process", error });
+    reportFault({ scope: "process", error });
     if (isEnding) return;
     isEnding = true;
     void end(error);

@@ -18,7 +18,7 @@ import { openAdminCertificates } from "../admin-listener/tls.ts";
 import { type Boot, readBoot, logsWait } from "../bundle/boot.ts";
 import { createCandidateValidation, publishedSources } from "../bundle/validation/validate-candidates.ts";
 import { presenceKey, processName } from "../bundle/presence.ts";
-import { healthKey } from "../health/tell-health.ts";
+import { healthKey } from "../health/report-health.ts";
 import { createPreviousSliceStore } from "../bundle/previous-slice-store.ts";
 import type { SealedSlice } from "../bundle/validation/protocol.ts";
 import { createPublishedSlices } from "../bundle/published.ts";

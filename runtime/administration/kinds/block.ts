@@ -130,7 +130,7 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
     button: "Block",
     effect: "Denies all matching requests within 2 seconds. Revokes nothing.",
     role: "operator",
-    isGrave: true,
+    isSensitive: true,
     inputs: CREATE_INPUTS,
     ownerOf: (values) => ownerOf(targetOf((name) => values.get(name) ?? "")),
     async run(deps, values, { by, reason, record }) {
@@ -149,7 +149,7 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
       button: "Unblock",
       effect: "Requests are no longer denied by this block, within 2 seconds.",
       role: "operator",
-      isGrave: true,
+      isSensitive: true,
       target: textOf,
       heading: ({ kind, name }) => `Unblock of ${kind} ${foreignText(name)}`,
       text: (block) => html`<bdi>${foreignText(textOf(block), 400)}</bdi> is no longer denied, within 2 seconds.`,

@@ -58,7 +58,7 @@ export const CONSENT: ShownKind<ActiveConsent, Pick<KindDeps, "store">> = {
       };
     },
   },
-  ofUser: { heading: "Remembered consents", order: 3, isLeftOutEmpty: true },
+  ofUser: { heading: "Remembered consents", order: 3, hidesWhenEmpty: true },
   idOf: ({ key }) => key,
   userOf: ({ userId }) => userId,
   ownerOf: () => undefined,

@@ -150,7 +150,7 @@ function approval(
   return {
     ...of,
     role: "operator",
-    isGrave: true,
+    isSensitive: true,
     target: targetOf,
     async run(deps, living, { record }) {
       if (!(await setApproval(deps, living, isApproved))) return undefined;

@@ -116,7 +116,7 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
 
   const action = (name: string, decision: "approved" | "refused"): ScreenAction => ({
     role: "approver",
-    isGrave: false,
+    isSensitive: false,
     name,
     async ownerOf(_, form) {
       const found = await findWaiting(form.get("request") ?? "");

@@ -60,7 +60,7 @@ export function rollbackAction({ store, publisher }: GoBackDeps): ScreenAction {
   return {
     name: "Roll back a slice",
     role: "operator",
-    isGrave: true,
+    isSensitive: true,
     ownerOf: (_, form) => form.get("owner"),
     async run({ principal, rights: { owners } }, form) {
       const wanted = readWanted(form);

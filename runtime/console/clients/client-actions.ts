@@ -45,7 +45,7 @@ export function clientActions(deps: ClientsDeps): Readonly<Record<string, Screen
       each.name,
       {
         role: "operator",
-        isGrave: true,
+        isSensitive: true,
         name: each.title,
         async run(visit, form) {
           const reason = readReason(form);

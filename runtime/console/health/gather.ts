@@ -3,7 +3,7 @@ import { within } from "../../shared/clock.ts";
 import type { HealthReader } from "../../health/health.ts";
 import type { ProcessReport } from "../../health/process-report.ts";
 import type { TrafficStep } from "../../health/read-traffic.ts";
-import type { Processes } from "../../health/tell-health.ts";
+import type { Processes } from "../../health/report-health.ts";
 import { type Tier, TIERS } from "../../health/tiers.ts";
 
 export interface Gathered {

@@ -6,7 +6,7 @@ import { addressOfId, addressOfList } from "../addresses.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { certificateProblems, receiverProblems, tokenProblems, upstreamProblems } from "./problems-outside.ts";
 import type { FoundProblem } from "./found.ts";
-import { SILENT_AFTER_SECONDS } from "../../health/tell-health.ts";
+import { SILENT_AFTER_SECONDS } from "../../health/report-health.ts";
 
 export interface ProblemFacts {
   /** As the reader may see them; the first is this process. */

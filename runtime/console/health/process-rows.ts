@@ -2,7 +2,7 @@
 import type { ProcessRow } from "../../pages/console/health/health.ts";
 import { shortMs } from "../../pages/console/charts/scale.ts";
 import type { ProcessReport } from "../../health/process-report.ts";
-import type { Processes } from "../../health/tell-health.ts";
+import type { Processes } from "../../health/report-health.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { isSilent } from "./problems.ts";
 

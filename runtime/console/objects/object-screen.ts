@@ -83,14 +83,14 @@ export function objectScreen(kind: OwnKind, deps: ObjectScreenDeps): Screen {
   };
 
   const screenAction = (
-    { name, title, role, isGrave }: Pick<Action<object, KindDeps>, "name" | "title" | "role" | "isGrave">,
+    { name, title, role, isSensitive }: Pick<Action<object, KindDeps>, "name" | "title" | "role" | "isSensitive">,
     ownerOf: (form: Form) => string | undefined | Promise<string | undefined>,
     run: (form: Form, asked: Asked) => Promise<ActionOutcome>,
   ): readonly [string, ScreenAction] => [
     name,
     {
       role,
-      isGrave,
+      isSensitive,
       name: title,
       ownerOf: (_, form) => ownerOf(form),
       async run(visit, form) {

@@ -41,7 +41,7 @@ interface Asking {
 export function personActions(deps: PeopleDeps): Readonly<Record<string, ScreenAction>> {
   const action = (name: string, run: (asked: Asking) => Promise<ActionOutcome>): ScreenAction => ({
     role: "operator",
-    isGrave: true,
+    isSensitive: true,
     name,
     async run(visit, form) {
       const userId = idOfPath(visit.path);

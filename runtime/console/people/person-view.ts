@@ -85,7 +85,7 @@ export async function personView(
     routeHref: (routeKey: string) => addressOfId("servers", routeKey),
   };
   const section = ([kind, { found, next }]: (typeof pages)[number]): Section => ({
-    heading: found.length > 0 || !kind.ofUser.isLeftOutEmpty ? kind.ofUser.heading : undefined,
+    heading: found.length > 0 || !kind.ofUser.hidesWhenEmpty ? kind.ofUser.heading : undefined,
     table: objectTable(kind.table, found, { ...seen, link: linkOf(kind, mayEnd, userId) }, { draw: fullTable }),
     rows: found.length,
     isCut: next !== undefined,

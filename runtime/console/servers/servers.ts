@@ -26,7 +26,7 @@ export function serversScreen(deps: ServersDeps): Screen {
     actions: {
       "forget-need": {
         role: "operator",
-        isGrave: false,
+        isSensitive: false,
         name: "Reset what was learned about the upstream",
         ownerOf: (visit) => visibleRoutes(visit).find(({ key }) => key === idOfPath(visit.path))?.owner,
         run: (visit) => forget(deps, visit),

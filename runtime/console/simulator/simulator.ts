@@ -112,7 +112,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
       ask: {
         name: "Simulate",
         role: "viewer",
-        isGrave: false,
+        isSensitive: false,
         ownerOf: (visit, form) => ownerAsked(visit, form),
         run: async (visit, form) => ({ page: await simulator(visit, form) }),
       },
@@ -120,7 +120,7 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
       "remove-draft": {
         name: "Delete draft",
         role: "viewer",
-        isGrave: false,
+        isSensitive: false,
         ownerOf: async (visit, form) => (await findDraft(visit, form.get("id")))?.owner ?? ownersOf(visit)[0],
         async run({ principal }, form) {
           const isDone = await drafts.records.remove(form.get("id") ?? "", principal.user.id);
@@ -136,7 +136,7 @@ function draftAction({ drafts }: SimulatorDeps): ScreenAction {
   return {
     name: "Preview draft",
     role: "viewer",
-    isGrave: false,
+    isSensitive: false,
     // Of a policy the owner of its route, whatever the form says.
     ownerOf: ({ snapshot }, form) =>
       form.get("kind") === "policy"

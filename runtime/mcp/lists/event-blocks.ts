@@ -45,7 +45,7 @@ export class EventBlocks {
   #lineBytes = 0;
   /** Pieces of the current line. */
   readonly #pieces = new GrowingBytes();
-  #behindCr = false;
+  #afterCr = false;
   #isAtStart = true;
   #unread: readonly EventBlock[] = [];
 
@@ -61,8 +61,8 @@ export class EventBlocks {
     for (let index = 0; index < chunk.length; index += 1) {
       const byte = chunk[index];
       if (byte !== LF && byte !== CR) continue;
-      const isSecondHalf = byte === LF && this.#behindCr && index === start && this.#pieces.length === 0;
-      this.#behindCr = byte === CR;
+      const isSecondHalf = byte === LF && this.#afterCr && index === start && this.#pieces.length === 0;
+      this.#afterCr = byte === CR;
       if (isSecondHalf) {
         // This LF belongs to the line that the CR ended, wherever that line is.
         start = index + 1;

@@ -50,10 +50,10 @@ function kindAt(piece: Buffer, at: number, isCall: boolean): AnswerKind | undefi
   let position = skipBlanks(piece, at + 1);
   for (;;) {
     if (startsWith(piece, position, RESULT)) return isCall && hasToolError(piece, position) ? "tool_error" : "result";
-    if (startsWith(piece, position, ERROR)) return codeAt(piece, valueBehind(piece, position + ERROR.length));
+    if (startsWith(piece, position, ERROR)) return codeAt(piece, valueAfter(piece, position + ERROR.length));
     const key = startsWith(piece, position, JSONRPC) ? JSONRPC : startsWith(piece, position, ID) ? ID : undefined;
     if (key === undefined) return undefined;
-    const next = nextMember(piece, valueBehind(piece, position + key.length));
+    const next = nextMember(piece, valueAfter(piece, position + key.length));
     if (next === undefined) return undefined;
     position = next;
   }
@@ -62,7 +62,7 @@ function kindAt(piece: Buffer, at: number, isCall: boolean): AnswerKind | undefi
 /** Tool errors are short: they are in the piece in which the result begins. */
 function hasToolError(piece: Buffer, from: number): boolean {
   for (let at = piece.indexOf(IS_ERROR, from); at !== -1; at = piece.indexOf(IS_ERROR, at + 1))
-    if (startsWith(piece, valueBehind(piece, at + IS_ERROR.length), TRUE)) return true;
+    if (startsWith(piece, valueAfter(piece, at + IS_ERROR.length), TRUE)) return true;
   return false;
 }
 
@@ -70,9 +70,9 @@ function hasToolError(piece: Buffer, from: number): boolean {
 function codeAt(piece: Buffer, at: number): string {
   let position = skipBlanks(piece, at + 1);
   if (startsWith(piece, position, MESSAGE))
-    position = nextMember(piece, valueBehind(piece, position + MESSAGE.length)) ?? position;
+    position = nextMember(piece, valueAfter(piece, position + MESSAGE.length)) ?? position;
   if (!startsWith(piece, position, CODE)) return "_OTHER";
-  const start = valueBehind(piece, position + CODE.length);
+  const start = valueAfter(piece, position + CODE.length);
   return /^-?[0-9]{1,6}(?=[\s,}])/.exec(piece.toString("latin1", start, start + 8))?.[0] ?? "_OTHER";
 }
 
@@ -89,7 +89,7 @@ function nextMember(piece: Buffer, at: number): number | undefined {
 }
 
 /** @param at after a member's name */
-function valueBehind(piece: Buffer, at: number): number {
+function valueAfter(piece: Buffer, at: number): number {
   const colon = skipBlanks(piece, at);
   return piece[colon] === COLON ? skipBlanks(piece, colon + 1) : piece.length;
 }

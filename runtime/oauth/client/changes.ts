@@ -6,7 +6,7 @@ import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { followFeed } from "../../store/follow-feed.ts";
-import { createOwed } from "../../store/owed.ts";
+import { createRetriedWrites } from "../../store/retried-writes.ts";
 import type { Store } from "../../store/store.ts";
 
 export const CONNECTION_FEED = "upstream-connections";
@@ -43,7 +43,7 @@ export function createConnectionChanges(deps: {
     changes.epoch += 1;
     for (const listener of listeners) listener(change);
   };
-  const owed = createOwed({
+  const writes = createRetriedWrites({
     clock,
     log,
     what: "changes of connections",
@@ -61,13 +61,13 @@ export function createConnectionChanges(deps: {
       const { userId, routeKey } = (entry ?? {}) as { userId?: unknown; routeKey?: unknown };
       if (typeof userId === "string" && typeof routeKey === "string") learn({ userId, routeKey });
     },
-    onRead: () => void owed.retry(),
+    onRead: () => void writes.retry(),
   });
   const changes: ConnectionChanges & { epoch: number } = {
     async announce({ userId, routeKey }) {
       learn({ userId, routeKey });
       try {
-        await owed.settle(JSON.stringify({ userId, routeKey } satisfies ConnectionChange));
+        await writes.settle(JSON.stringify({ userId, routeKey } satisfies ConnectionChange));
       } catch (error) {
         log.warn({ route: routeKey, reason: errorText(error) }, "cannot notify replicas of upstream account change");
       }
@@ -76,7 +76,7 @@ export function createConnectionChanges(deps: {
     epoch: 0,
     async close() {
       await follower.close();
-      await owed.close();
+      await writes.close();
     },
   };
   return changes;

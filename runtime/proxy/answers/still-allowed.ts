@@ -5,7 +5,7 @@ import type { Principal } from "../../identity/principal.ts";
 import { evaluate } from "../../policy/evaluate.ts";
 import type { ApprovalNeed, Facts } from "../../policy/facts.ts";
 import { areAlike } from "../../policy/mcp/approval.ts";
-import { tellFault } from "../../shared/faults/faults.ts";
+import { reportFault } from "../../shared/faults/faults.ts";
 
 interface Allowed {
   readonly routeKey: string;
@@ -29,7 +29,7 @@ export function isAllowedSafely(isAllowed: () => boolean): boolean {
   try {
     return isAllowed();
   } catch (error) {
-    tellFault({ scope: "request", what: "new policy decision for an open stream", error });
+    reportFault({ scope: "request", what: "new policy decision for an open stream", error });
     return false;
   }
 }

@@ -4,7 +4,7 @@ import type { Worker } from "node:worker_threads";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { RecordReader } from "../record-reader.ts";
 import type { ReaderAnswer, ReaderRequest, ReaderSettings } from "./sqlite-reader-worker.ts";
-import { tellFault } from "../../shared/faults/faults.ts";
+import { reportFault } from "../../shared/faults/faults.ts";
 import { startThread, ThreadCalls } from "../../shared/thread.ts";
 
 type Question = ReaderRequest extends infer R ? (R extends { readonly id: number } ? Omit<R, "id"> : never) : never;
@@ -25,7 +25,7 @@ export function createSqliteReader(settings: ReaderSettings): RecordReader {
     const worker = startThread(import.meta.url, "sqlite-reader-worker", { workerData: settings, name: "records" });
     // The response cannot be matched to a query: all pending queries fail, and the next one starts another thread.
     const calls = new ThreadCalls<ReaderAnswer>(worker, (error) => {
-      tellFault({ scope: "task", what: "an answer of the record store", error });
+      reportFault({ scope: "task", what: "an answer of the record store", error });
       end(started, errorText(error));
       void worker.terminate();
     });

@@ -24,7 +24,7 @@ export function onFault(listener: (fault: Fault) => void): () => void {
 }
 
 /** Never throws: no caller is left to catch. */
-export function tellFault(fault: Fault): void {
+export function reportFault(fault: Fault): void {
   for (const listener of listeners) {
     try {
       listener(fault);

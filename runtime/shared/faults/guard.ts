@@ -5,7 +5,7 @@
  * Promise: an error ends its owner only, and is reported (faults.ts). test/boundaries.test.ts lists all guarded
  * functions.
  */
-import { tellFault } from "./faults.ts";
+import { reportFault } from "./faults.ts";
 
 /** One exchange, call, connection or stream: the unit that ends when its own code fails. */
 export interface Guarded {
@@ -67,7 +67,7 @@ class CutSocket implements Guarded {
   }
 
   broke(error: unknown): void {
-    tellFault({ scope: "request", what: "a connection", error });
+    reportFault({ scope: "request", what: "a connection", error });
     this.#socket.destroy();
   }
 }
@@ -77,7 +77,7 @@ class CutSocket implements Guarded {
  * sweep of the store"
  */
 export function task<A extends readonly unknown[]>(what: string, run: (...args: A) => unknown): (...args: A) => void {
-  const failed = (error: unknown): void => tellFault({ scope: "task", what, error });
+  const failed = (error: unknown): void => reportFault({ scope: "task", what, error });
   return (...args) => {
     try {
       const result = run(...args);
@@ -95,6 +95,6 @@ function endOwner(owner: Guarded, error: unknown): void {
   try {
     owner.broke(error);
   } catch (second) {
-    tellFault({ scope: "request", what: "the end of a request that failed", error: second });
+    reportFault({ scope: "request", what: "the end of a request that failed", error: second });
   }
 }

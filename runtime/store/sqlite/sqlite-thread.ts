@@ -5,7 +5,7 @@
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { SqliteOperation, SqliteOperations } from "./sqlite-database.ts";
 import { OPENING, type WorkerAnswer, type WorkerSettings } from "./sqlite-worker.ts";
-import { tellFault } from "../../shared/faults/faults.ts";
+import { reportFault } from "../../shared/faults/faults.ts";
 import { startThread, ThreadCalls } from "../../shared/thread.ts";
 
 export interface SqliteThread {
@@ -22,7 +22,7 @@ export interface SqliteThread {
 export async function startSqliteThread(settings: WorkerSettings): Promise<SqliteThread> {
   const worker = startThread(import.meta.url, "sqlite-worker", { workerData: settings, name: "sqlite" });
   const calls = new ThreadCalls<WorkerAnswer>(worker, (error) => {
-    tellFault({ scope: "task", what: "an answer of the store", error });
+    reportFault({ scope: "task", what: "an answer of the store", error });
     calls.rejectAll(unavailable("its answer could not be read", error));
   });
   let ended: GatewayError | undefined;

@@ -71,7 +71,7 @@ export interface RecordedUsers {
 }
 
 /** Unknown parts of a user without the field `replay` in the record, which then has only an ID and an address. */
-const UNTOLD: LeftOut = { groups: true, claims: [], others: true };
+const UNKNOWN_PARTS: LeftOut = { groups: true, claims: [], others: true };
 /** Only user IDs are known: claims are recorded as digests. */
 const ASKED: AskedFacts = {
   vocabulary: createVocabulary(undefined),
@@ -121,5 +121,12 @@ function userOf(line: LogLine): UserFacts | null | undefined {
   }
   const { user: id, email } = line.kind === "record" ? line.value : {};
   if (typeof id !== "string" || readUserId(id) === undefined) return null;
-  return { id, email: typeof email === "string" ? email : "", name: "", groups: [], claims: {}, leftOut: UNTOLD };
+  return {
+    id,
+    email: typeof email === "string" ? email : "",
+    name: "",
+    groups: [],
+    claims: {},
+    leftOut: UNKNOWN_PARTS,
+  };
 }

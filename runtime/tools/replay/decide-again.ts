@@ -41,7 +41,7 @@ export interface NewConfiguration {
 }
 
 /** Reasons why a record is undecidable under any rules. */
-export const UNTOLD = {
+export const UNDECIDABLE_REASONS = {
   absent: "recorded without `replay` among `authorize_log_fields`",
   omitted: "its facts were too long to record",
   newer: "recorded by a later version of the gateway",
@@ -54,7 +54,7 @@ export function decideAgain(
   { routes, vocabulary, asksForCertificates }: NewConfiguration,
 ): Again {
   if (request === "refused") return { change: "refused", route: recordedRoute, reasons: [], candidates: [] };
-  if (typeof request === "string") return undecidable(recordedRoute, [UNTOLD[request]]);
+  if (typeof request === "string") return undecidable(recordedRoute, [UNDECIDABLE_REASONS[request]]);
   const found = routes.find(request.host, request.path);
   if (!found.ok) return decided("", outcome, "deny", [found.reason]);
   const { route, otherPaths } = found;

@@ -25,7 +25,7 @@ export interface ReplayVerdict {
   readonly reasons: readonly string[];
 }
 
-export type Told = Extract<Change, "gains" | "loses" | "undecidable">;
+export type ReportedChange = Extract<Change, "gains" | "loses" | "undecidable">;
 
 export interface Group {
   /** Email address, else ID; "" for anonymous callers. */
@@ -34,9 +34,9 @@ export interface Group {
   readonly route: string;
   /** Tool, else MCP method, else HTTP method. */
   readonly what: string;
-  readonly counts: Record<Told, number>;
+  readonly counts: Record<ReportedChange, number>;
   /** The first of each. */
-  readonly examples: Partial<Record<Told, Example>>;
+  readonly examples: Partial<Record<ReportedChange, Example>>;
 }
 
 export interface ReplayTally {

@@ -1,6 +1,6 @@
 /** A replay's report as text, and as JSON. */
 import type { ReplayReport } from "./replay.ts";
-import { type Example, type Group, type Told, type ReplayVerdict } from "./tally.ts";
+import { type Example, type Group, type ReportedChange, type ReplayVerdict } from "./tally.ts";
 
 export interface ReportAbout {
   /** File or directory of the new configuration. */
@@ -14,7 +14,7 @@ export interface ReportAbout {
 const MAX_SHOWN = 20;
 const MAX_EXAMPLES = 3;
 
-const KINDS: readonly (readonly [kind: Told, title: string])[] = [
+const KINDS: readonly (readonly [kind: ReportedChange, title: string])[] = [
   ["loses", "Would lose"],
   ["gains", "Would gain"],
   ["undecidable", "Cannot be decided"],
@@ -67,7 +67,7 @@ export function replayJson(report: ReplayReport, { config, digest, notes }: Repo
 const HINT =
   "  (`authorize_log_key` adds digests of arguments and claims; `record_arguments.plain` of a route what rules compare beyond equality)";
 
-function kindText({ groups, untold, others }: ReplayReport, kind: Told, title: string): readonly string[] {
+function kindText({ groups, untold, others }: ReplayReport, kind: ReportedChange, title: string): readonly string[] {
   const found = groups
     .filter(({ counts }) => counts[kind] > 0)
     .toSorted((one, other) => other.counts[kind] - one.counts[kind]);

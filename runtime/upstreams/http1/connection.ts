@@ -18,7 +18,7 @@ import { writeSoon, type BatchedWriter } from "./write-batching.ts";
 import { openSocket, readAfterFailedWrite, type Address, type SocketUser } from "./open-socket.ts";
 import { AnswerReader, type AnswerSink } from "./reader.ts";
 import { bodySink, writeRequest, type WrittenRequest } from "./writer.ts";
-import { tellFault } from "../../shared/faults/faults.ts";
+import { reportFault } from "../../shared/faults/faults.ts";
 import { guard, guardEach, type Guarded } from "../../shared/faults/guard.ts";
 
 /** The request on the connection. */
@@ -184,7 +184,7 @@ export class Connection implements AnswerSink, BodyEvents, BatchedWriter, Socket
   broke(error: unknown): void {
     const user = this.#user ?? this.#ending;
     this.#ending = undefined;
-    tellFault({ scope: "request", what: "a connection to an upstream", error });
+    reportFault({ scope: "request", what: "a connection to an upstream", error });
     try {
       if (this.#isReady || this.#isGone) this.destroy();
       else this.fail("protocol", `opening the connection failed: ${errorText(error)}`);

@@ -30,7 +30,7 @@ import { requestHead } from "./head.ts";
 import { resetSoon } from "./reset.ts";
 import type { Session } from "./session.ts";
 import { StreamSink } from "./stream-sink.ts";
-import { tellFault } from "../../shared/faults/faults.ts";
+import { reportFault } from "../../shared/faults/faults.ts";
 import { guard } from "../../shared/faults/guard.ts";
 
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
@@ -239,7 +239,7 @@ export class Call implements UpstreamCall, QueuedCall, UpstreamReceiver, BodyEve
 
   /** Handles a bug of ours: ends this response, not the process. */
   broke(error: unknown): void {
-    tellFault({ scope: "request", what: "a call to an upstream", error });
+    reportFault({ scope: "request", what: "a call to an upstream", error });
     try {
       if (this.#finish()) {
         this.#cancel();

@@ -16,7 +16,7 @@ import { MAX_FIELDS, MAX_HEAD_BYTES } from "../http1/reader.ts";
 import { MAX_STREAMS } from "../transport-limits.ts";
 import { failureOfOpening } from "../failure.ts";
 import { openUpstreamSocket } from "../upstream-socket.ts";
-import { tellFault } from "../../shared/faults/faults.ts";
+import { reportFault } from "../../shared/faults/faults.ts";
 import { guard } from "../../shared/faults/guard.ts";
 
 export interface SessionOwner {
@@ -140,7 +140,7 @@ export class Session {
 
   /** Handles a bug of ours: requests on it are notified of its end. */
   broke(error: unknown): void {
-    tellFault({ scope: "request", what: "a connection to an upstream", error });
+    reportFault({ scope: "request", what: "a connection to an upstream", error });
     this.#fail("protocol", `handling the connection failed: ${errorText(error)}`);
   }
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { keepTraffic } from "../../../runtime/health/keep-traffic.ts";
-import { healthKey } from "../../../runtime/health/tell-health.ts";
+import { healthKey } from "../../../runtime/health/report-health.ts";
 import { createTraffic } from "../../../runtime/health/traffic.ts";
 import { openRecords } from "../../../runtime/record-kinds.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";

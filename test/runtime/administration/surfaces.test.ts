@@ -70,8 +70,8 @@ describe.each(KINDS.map((kind) => [kind.name, kind] as const))("%s", (_, kind) =
   test("is in the console, with all that can be done", () => {
     const screens = [...objectScreens(world.people), peopleScreen(world.people), clientsScreen(world.clients)];
     const known = screens.flatMap((screen) => Object.entries(screen.actions ?? {}));
-    for (const { name: action, role, isGrave } of changes)
-      expect(known.find(([each]) => each === action)?.[1], action).toMatchObject({ role, isGrave });
+    for (const { name: action, role, isSensitive } of changes)
+      expect(known.find(([each]) => each === action)?.[1], action).toMatchObject({ role, isSensitive });
     if (kind.screen) expect(screens.map(({ path }) => path)).toContain(plural);
   });
 

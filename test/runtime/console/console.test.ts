@@ -50,7 +50,7 @@ const things: Screen = {
   actions: {
     remove: {
       role: "operator",
-      isGrave: true,
+      isSensitive: true,
       name: "Remove a thing",
       run(_, form) {
         if (outcome === "fails") return Promise.reject(new Error("the wall is down"));
@@ -61,7 +61,7 @@ const things: Screen = {
     },
     rename: {
       role: "operator",
-      isGrave: false,
+      isSensitive: false,
       name: "Rename a thing",
       ownerOf: (_, form) => form.get("owner"),
       run(_, form) {

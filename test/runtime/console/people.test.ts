@@ -204,7 +204,7 @@ describe("what is done about a person", () => {
 
   test("needs an operator for all, a fresh sign-in and a reason", async () => {
     for (const action of Object.values(screen.actions ?? {}))
-      expect(action).toMatchObject({ role: "operator", isGrave: true });
+      expect(action).toMatchObject({ role: "operator", isSensitive: true });
     expect(Object.values(screen.actions ?? {}).some((action) => "ownerOf" in action)).toBe(false);
     for (const reason of ["", "  ", "x".repeat(501)])
       expect(await done("end-session", { of: "s1", reason })).toHaveProperty("refused");

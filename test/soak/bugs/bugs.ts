@@ -100,7 +100,7 @@ export const BUGS: readonly Bug[] = [
     changes: [
       {
         file: "identity/revocations.ts",
-        find: "    learn(key);\n    await owed.settle(key);",
+        find: "    learn(key);\n    await writes.settle(key);",
         replace: "    learn(key);",
       },
     ],

@@ -9,7 +9,7 @@ import { readPresence } from "../bundle/presence.ts";
 import { readPublication } from "../bundle/published.ts";
 import { task } from "../shared/faults/guard.ts";
 
-export interface TellBehindDeps {
+export interface LagAlertDeps {
   readonly store: Store;
   readonly notify: Notify;
   readonly clock: Clock;
@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 30_000;
 const MAX_REASON = 1000;
 
 /** Every process checks all of them: a process that hangs cannot report itself. */
-export function startTellingBehind(deps: TellBehindDeps): Closable {
+export function startAlertingOnLag(deps: LagAlertDeps): Closable {
   let looking = Promise.resolve();
   const timer = setInterval(
     task("check for lagging processes", () => (looking = check())),
@@ -38,7 +38,7 @@ export function startTellingBehind(deps: TellBehindDeps): Closable {
 
   async function check(): Promise<void> {
     try {
-      await tellBehind(deps);
+      await alertOnLag(deps);
     } catch (error) {
       // The store reports its own failure.
       deps.log.debug({ reason: errorText(error) }, "cannot check replicas");
@@ -47,7 +47,7 @@ export function startTellingBehind(deps: TellBehindDeps): Closable {
 }
 
 /** One check. @throws GatewayError `store.unavailable` */
-export async function tellBehind({ store, notify, clock }: Omit<TellBehindDeps, "log">): Promise<void> {
+export async function alertOnLag({ store, notify, clock }: Omit<LagAlertDeps, "log">): Promise<void> {
   const { publication } = await readPublication(store);
   const { generation, owners } = publication;
   const changedAt = Math.max(0, ...owners.flatMap(({ versions }) => versions.at(-1)?.at ?? 0));

@@ -7,14 +7,14 @@ import { task } from "../shared/faults/guard.ts";
 const LOOK_EVERY_MS = 10_000;
 const AWAY_MS = 60_000;
 
-export function startTellingSinks(thread: Pick<RecordsOfThread, "status">, notify: Notify, clock: Clock): Closable {
-  const timer = setInterval(task("check of record sinks", tellSinks(thread, notify, clock)), LOOK_EVERY_MS);
+export function startAlertingOnSinks(thread: Pick<RecordsOfThread, "status">, notify: Notify, clock: Clock): Closable {
+  const timer = setInterval(task("check of record sinks", alertOnSinks(thread, notify, clock)), LOOK_EVERY_MS);
   timer.unref();
   return { close: async () => clearInterval(timer) };
 }
 
 /** @returns a function for one check */
-export function tellSinks(thread: Pick<RecordsOfThread, "status">, notify: Notify, clock: Clock): () => void {
+export function alertOnSinks(thread: Pick<RecordsOfThread, "status">, notify: Notify, clock: Clock): () => void {
   const unavailableSince = new Map<string, number>();
   const reported = new Map<string, number>();
   return () => {

@@ -19,8 +19,8 @@ export interface ShownCertificates {
 const LOOK_EVERY_MS = 3_600_000;
 const MAX_NAMES = 10;
 
-export function startTellingEnding(shown: ShownCertificates, notify: Notify, clock: Clock): Closable {
-  const check = (): void => tellEnding(shown, notify, clock);
+export function startAlertingOnExpiry(shown: ShownCertificates, notify: Notify, clock: Clock): Closable {
+  const check = (): void => alertOnExpiry(shown, notify, clock);
   const timer = setInterval(task("check for expiring certificates", check), LOOK_EVERY_MS);
   timer.unref();
   check();
@@ -28,7 +28,7 @@ export function startTellingEnding(shown: ShownCertificates, notify: Notify, clo
 }
 
 /** One check. */
-export function tellEnding(shown: ShownCertificates, notify: Notify, clock: Clock): void {
+export function alertOnExpiry(shown: ShownCertificates, notify: Notify, clock: Clock): void {
   const notifyOf = (leaf: X509Certificate, of: Readonly<Record<string, string>>): void => {
     const time = certificateTime(leaf, clock.now());
     if (time !== "ending" && time !== "ended") return;

@@ -7,7 +7,7 @@ import { type PresenceRow, readPresence } from "../bundle/presence.ts";
 import type { ProcessReport } from "./process-report.ts";
 import { task } from "../shared/faults/guard.ts";
 
-export interface TellHealthDeps {
+export interface ReportHealthDeps {
   readonly store: Pick<Store, "put" | "delete">;
   readonly id: string;
   readonly report: () => Promise<ProcessReport>;
@@ -26,12 +26,12 @@ export function healthKey(id: string): string {
   return `health:${id}`;
 }
 
-export interface HealthTeller extends Closable {
+export interface HealthReporter extends Closable {
   /** Called automatically; tests call it. Never rejects. */
   tell(): Promise<void>;
 }
 
-export function startTellingHealth({ store, id, report, clock, log }: TellHealthDeps): HealthTeller {
+export function startReportingHealth({ store, id, report, clock, log }: ReportHealthDeps): HealthReporter {
   let closed = false;
   let telling = Promise.resolve();
   let isQueued = false;

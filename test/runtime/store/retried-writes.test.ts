@@ -1,7 +1,7 @@
 /** What the store has not taken is done again; what it is about to take is not. */
 import { expect, test } from "vitest";
 
-import { createOwed } from "../../../runtime/store/owed.ts";
+import { createRetriedWrites } from "../../../runtime/store/retried-writes.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createLog } from "../../../runtime/shared/log.ts";
 
@@ -9,7 +9,7 @@ test("a write in progress is not repeated when the feed is read meanwhile; a fai
   const lines: unknown[] = [];
   const log = createLog({ level: "info", destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
   const attempts: PromiseWithResolvers<void>[] = [];
-  const owed = createOwed({
+  const writes = createRetriedWrites({
     clock: createTestClock(),
     log,
     what: "revocations",
@@ -20,18 +20,18 @@ test("a write in progress is not repeated when the feed is read meanwhile; a fai
     },
   });
 
-  const first = owed.settle("session:a");
-  void owed.retry();
+  const first = writes.settle("session:a");
+  void writes.retry();
   expect(attempts).toHaveLength(1);
-  expect(owed.has("session:a")).toBe(true);
+  expect(writes.has("session:a")).toBe(true);
   attempts[0]?.reject(new Error("the store is away"));
   await expect(first).rejects.toThrow("away");
   expect(lines).toEqual([]);
 
-  const again = owed.retry();
+  const again = writes.retry();
   expect(attempts).toHaveLength(2);
   attempts[1]?.resolve();
   await again;
-  expect(owed.has("session:a")).toBe(false);
+  expect(writes.has("session:a")).toBe(false);
   expect(lines).toMatchObject([{ count: 1, msg: "pending store writes completed" }]);
 });

@@ -8,10 +8,10 @@ import type { ConsumerStatus } from "../../../runtime/audit/record-consumer.ts";
 import { PRESENCE_TAG, presenceKey, type PresenceRow } from "../../../runtime/bundle/presence.ts";
 import type { Publication } from "../../../runtime/bundle/publication.ts";
 import { PUBLICATION_KEY } from "../../../runtime/bundle/published.ts";
-import { tellBehind } from "../../../runtime/alerts/tell-behind.ts";
-import { tellEnding } from "../../../runtime/alerts/tell-ending.ts";
-import { startTellingRefused } from "../../../runtime/alerts/tell-refused.ts";
-import { tellSinks } from "../../../runtime/alerts/tell-sinks.ts";
+import { alertOnLag } from "../../../runtime/alerts/lagging-replicas.ts";
+import { alertOnExpiry } from "../../../runtime/alerts/expiring-certificates.ts";
+import { startAlertingOnRejection } from "../../../runtime/alerts/rejected-configuration.ts";
+import { alertOnSinks } from "../../../runtime/alerts/unavailable-sinks.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
 import type { Store } from "../../../runtime/store/store.ts";
 import { makeTestCertificate } from "../../support/certificates.ts";
@@ -42,7 +42,7 @@ describe("configuration.refused", () => {
       listeners.push(listener);
       return () => void listeners.splice(0);
     };
-    const telling = startTellingRefused({ status: () => status, onReport }, notify);
+    const telling = startAlertingOnRejection({ status: () => status, onReport }, notify);
     const become = (next: BundleStatus): void => {
       status = next;
       for (const listener of listeners) listener();
@@ -89,16 +89,16 @@ describe("replica.behind", () => {
     store.put(presenceKey(row.id), { digest: "", seen: clock.now() / 1000 + 3_600, ...row }, { tags: [PRESENCE_TAG] });
 
   test("names the processes that have not applied a publication after one minute, and no others", async () => {
-    await tellBehind({ store, notify, clock });
+    await alertOnLag({ store, notify, clock });
     await publish(3, 1_800_000_000);
     await live({ id: "good", published: 3 });
     await live({ id: "slow", published: 2 });
     await live({ id: "wrong", published: 2, refused: { generation: 3, problems: ["a.yaml: is bad"] } });
     clock.advance(59_000);
-    await tellBehind({ store, notify, clock });
+    await alertOnLag({ store, notify, clock });
     expect(told).toEqual([]);
     clock.advance(1_000);
-    await tellBehind({ store, notify, clock });
+    await alertOnLag({ store, notify, clock });
     expect(told.map(({ type, data }) => ({ type, ...data }))).toEqual([
       { type: "replica.behind", replica: "slow", generation: 3, reason: "is at generation 2" },
       {
@@ -123,16 +123,16 @@ describe("certificate.ending", () => {
 
   test("is sent when a certificate's renewal is overdue, again when it has expired, and not before", () => {
     const clock = createTestClock(endsMs - 2.3 * 86_400_000);
-    tellEnding(shown, notify, clock);
+    alertOnExpiry(shown, notify, clock);
     expect(told).toEqual([]);
     clock.set(endsMs - 2 * 86_400_000);
-    tellEnding(shown, notify, clock);
+    alertOnExpiry(shown, notify, clock);
     const ends = new Date(endsMs).toISOString();
     const data = { listener: "public", names: ["app.example.com"], ends, ended: false };
     expect(told.map(({ data: each }) => each)).toEqual([data, { ...data, host: "own.example.com", owner: "team-a" }]);
-    tellEnding(shown, notify, clock);
+    alertOnExpiry(shown, notify, clock);
     clock.set(endsMs);
-    tellEnding(shown, notify, clock);
+    alertOnExpiry(shown, notify, clock);
     // What is the same has the same subject, whoever tells it.
     expect(new Set(told.map(({ subject }) => subject)).size).toBe(4);
     expect(told.at(-2)?.data).toEqual({ ...data, ended: true });
@@ -143,7 +143,7 @@ test("records.away is sent for a sink that was unavailable for a minute, records
   const clock = createTestClock();
   const well = { kind: "http", isAway: false, waiting: 0, taken: 0, lost: 0 } as const;
   let statuses: readonly ConsumerStatus[] = [];
-  const look = tellSinks({ status: () => statuses }, notify, clock);
+  const look = alertOnSinks({ status: () => statuses }, notify, clock);
   const see = (...next: readonly ConsumerStatus[]): readonly unknown[] => {
     statuses = next;
     told = [];

@@ -9,7 +9,7 @@ import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 
-export interface Owed {
+export interface RetriedWrites {
   has(key: string): boolean;
   /** Writes now, and retries if that fails. @throws errors of the first attempt */
   settle(key: string): Promise<void>;
@@ -19,7 +19,7 @@ export interface Owed {
   close(): Promise<void>;
 }
 
-export interface OwedOptions {
+export interface RetriedWritesOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Name of the pending writes for the log: "revocations". */
@@ -30,7 +30,7 @@ export interface OwedOptions {
   readonly act: (key: string) => Promise<void>;
 }
 
-export function createOwed({ clock, log, what, lifetime, act }: OwedOptions): Owed {
+export function createRetriedWrites({ clock, log, what, lifetime, act }: RetriedWritesOptions): RetriedWrites {
   /** Key → epoch seconds until which it is pending. */
   const pending = new Map<string, number>();
   /**

@@ -7,7 +7,7 @@ import type { Bundle } from "../bundle/bundle.ts";
 const MAX_PROBLEMS = 5;
 const MAX_LENGTH = 400;
 
-export function startTellingRefused(bundle: Pick<Bundle, "status" | "onReport">, notify: Notify): Closable {
+export function startAlertingOnRejection(bundle: Pick<Bundle, "status" | "onReport">, notify: Notify): Closable {
   /** Sent once while it is unchanged, however often it is checked. */
   let last = "";
   const stop = bundle.onReport(check);
