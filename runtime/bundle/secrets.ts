@@ -51,7 +51,7 @@ const MAX_SECRET_BYTES = 64 * 1024;
 const MAX_JSON_BYTES = 4 * 1024 * 1024;
 
 type Found =
-  | { readonly value: string; readonly late?: string; readonly place?: FileLocation }
+  | { readonly value: string; readonly late?: string; readonly location?: FileLocation }
   | { readonly failure: string; readonly cause?: unknown; readonly isOver?: true };
 
 export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise<ResolvedSecrets> {
@@ -79,8 +79,8 @@ export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise
     resolve(ref, owner) {
       const result = found.get(`ref ${ref}`);
       const value = valueOf(result, `secret "${ref}"`);
-      const place = result && "place" in result ? result.place : undefined;
-      const problem = files && named && place ? problemFor(owner, ref, place, files, named) : undefined;
+      const location = result && "location" in result ? result.location : undefined;
+      const problem = files && named && location ? problemFor(owner, ref, location, files, named) : undefined;
       if (problem !== undefined) throw new GatewayError("config.secret", `Cannot read secret "${ref}": ${problem}`);
       return value;
     },
@@ -124,7 +124,7 @@ async function readSecretFile(path: string): Promise<Found> {
     if (about.size > maxBytes) return { failure: `it has more than ${maxBytes} bytes` };
     // Editors and `echo` end a file with a newline that is not part of the secret.
     const value = (await file.readFile("utf8")).replace(/\r?\n$/, "");
-    return { value, place: await locateFile(file, path) };
+    return { value, location: await locateFile(file, path) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return {

@@ -12,7 +12,7 @@ import { conflict, type Problem, type Rival, type ValuePath } from "../settings/
 import type { RouteMemory } from "./read-route.ts";
 import { inForce, precedenceAt } from "./active-precedence.ts";
 import type { ReadSlice, SliceSource, ActiveVersion } from "./read-slice.ts";
-import { byPlace, compare, readSlices, type ReadSlices } from "./read-slices.ts";
+import { byLocation, compare, readSlices, type ReadSlices } from "./read-slices.ts";
 import type { Refusal } from "./refusals.ts";
 
 /** An owner's last active slice. The owner of a hand-written directory can have several files. */
@@ -79,7 +79,7 @@ export function loadByOwner(input: OwnersInput, memory?: RouteMemory): OwnersOut
 
   function outcome(isGood: boolean): OwnersOutcome {
     memory?.forgetOthers();
-    const problems = byPlace([...units.flatMap((unit) => unit.problems), ...read.problems]);
+    const problems = byLocation([...units.flatMap((unit) => unit.problems), ...read.problems]);
     // The units are ordered by file.
     const standings = units.map(ownerStatus).sort((a, b) => compare(a.owner ?? "", b.owner ?? ""));
     return { problems, standings, owners, ...(isGood && { config: checkedConfig(read) }) };

@@ -142,7 +142,7 @@ function openSlice(text: SourceText, problems: Problem[]): Opened | undefined {
     for (const problem of text.problems) problems.push(problem);
     return undefined;
   }
-  const problemOf = placer(text);
+  const problemOf = problemLocator(text);
   let errors = 0;
   const report: ReadSlice["report"] = (problem) => {
     if (problem.severity === "error") errors += 1;
@@ -196,7 +196,7 @@ function placeRoute(
   return { ...reading, slice, path, name: label ?? reading.ownName ?? formatPath(path) };
 }
 
-function placer(text: SourceText): ReadSlice["problemOf"] {
+function problemLocator(text: SourceText): ReadSlice["problemOf"] {
   return ({ severity, path, ...rest }) => {
     const position = path.length === 0 ? {} : text.locate(path, severity);
     return { severity, file: text.file, ...position, path, ...rest };

@@ -45,7 +45,7 @@ export function readSlices(
   const hasBoot = ordered.some((source) => source.boot);
   if (valid) validateBundle({ boot: hasBoot ? boot : undefined, settings, slices });
   if (refusals.length > 0) refuse(slices, settings, refusals);
-  return { problems: byPlace(problems), slices, boot, settings };
+  return { problems: byLocation(problems), slices, boot, settings };
 }
 
 /** Hand-written files of a directory share the owner "default"; a slice must be its owner's only one. */
@@ -70,7 +70,7 @@ function isSettingProblem({ severity, path }: Problem): boolean {
 }
 
 /** Sorts by file and path. */
-export function byPlace(problems: readonly Problem[]): readonly Problem[] {
+export function byLocation(problems: readonly Problem[]): readonly Problem[] {
   // Formatted once each: generated slices have thousands of problems without a line.
   const texts = new Map(problems.map((problem) => [problem, formatPath(problem.path)]));
   return problems.toSorted(

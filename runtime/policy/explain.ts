@@ -111,8 +111,8 @@ function shownOnce(facts: Facts): ShowActual {
   const shown = new Map<string, string>();
   return (leaf) => {
     const { key, data } = leaf;
-    const place = isRecord(data) && typeof data["argument"] === "string" ? data["argument"] : "";
-    const what = JSON.stringify([key, place]);
+    const argument = isRecord(data) && typeof data["argument"] === "string" ? data["argument"] : "";
+    const what = JSON.stringify([key, argument]);
     let text = shown.get(what);
     if (text === undefined) {
       const whole = leaf.actual(facts);

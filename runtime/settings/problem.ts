@@ -43,8 +43,8 @@ export interface Rival {
 
 /** One line for a terminal: `gateway.yaml:3:5: error: "timeout" is "30", must be …`. */
 export function formatProblem(problem: Problem): string {
-  const place = problem.line === undefined ? "" : `:${problem.line}:${problem.column ?? 1}`;
-  return `${problem.file}${place}: ${problem.severity}: ${messageWithPath(problem)}`;
+  const position = problem.line === undefined ? "" : `:${problem.line}:${problem.column ?? 1}`;
+  return `${problem.file}${position}: ${problem.severity}: ${messageWithPath(problem)}`;
 }
 
 /** Without file and severity: `"timeout" is "30", must be …`. */

@@ -156,8 +156,8 @@ export function secretRules(
   const first = new Map<string, string>();
   for (const use of uses) {
     const memberName = String(use.path.at(-1));
-    const place = JSON.stringify([...use.path.slice(0, -1), use.name]);
-    const other = first.get(place);
+    const key = JSON.stringify([...use.path.slice(0, -1), use.name]);
+    const other = first.get(key);
     if (other !== undefined) {
       report({
         severity: "error",
@@ -165,7 +165,7 @@ export function secretRules(
         message: `cannot be combined with "${other}", must be written in one form`,
       });
     }
-    first.set(place, other ?? memberName);
+    first.set(key, other ?? memberName);
     if (publisher === undefined) continue;
     for (const sealed of use.form === "sealed" ? use.values : []) {
       const owner = sealedFor(sealed);

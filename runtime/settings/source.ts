@@ -175,7 +175,7 @@ class Tree {
         node = item;
       } else break;
     }
-    return this.#place(offset);
+    return this.#position(offset);
   }
 
   /** Built once for all members: every route of thousands may have a problem. */
@@ -260,10 +260,10 @@ class Tree {
   #report(offset: number, message: string): void {
     if (this.problems.length >= MAX_PROBLEMS) return;
     const path = [...this.#path];
-    this.problems.push({ severity: "error", file: this.#file, ...this.#place(offset), path, message });
+    this.problems.push({ severity: "error", file: this.#file, ...this.#position(offset), path, message });
   }
 
-  #place(offset: number): { readonly line: number; readonly column: number } {
+  #position(offset: number): { readonly line: number; readonly column: number } {
     this.#lineStarts ??= lineStarts(this.#text);
     let low = 0;
     let high = this.#lineStarts.length - 1;

@@ -23,7 +23,7 @@ import { explainedRoute } from "./explain/explained-route.ts";
 import { explainRequest } from "./explain/explain-request.ts";
 import { questionText, readQuestion } from "./explain/question.ts";
 import { compareConfigs } from "./compare.ts";
-import { type Draft, ownerOf, type PlacedDraft, placeDraft } from "./draft.ts";
+import { type Draft, ownerOf, type PlacedDraft, insertDraft } from "./draft.ts";
 import { exportDraft } from "./export-draft.ts";
 import type { DraftBase, RouteChoice, Scope, Task, TaskAnswer, ReportedDraft, ReportedProblem } from "./protocol.ts";
 
@@ -53,7 +53,7 @@ export function createAnswerTask({ path, sealKeys }: ThreadSettings): AnswerTask
     const now = withPublished(files, published);
     switch (task.kind) {
       case "compare-draft": {
-        const draft = place(now, task.draft, task.scope);
+        const draft = applyDraft(now, task.draft, task.scope);
         if (draft.config === undefined) return { kind: "draft", report: draft.report };
         const before = inForce(now);
         if (!before) return NOT_READABLE;
@@ -62,12 +62,12 @@ export function createAnswerTask({ path, sealKeys }: ThreadSettings): AnswerTask
         return { kind: "draft", report: { ...draft.report, difference } };
       }
       case "explain-draft": {
-        const draft = place(now, task.draft, task.scope);
+        const draft = applyDraft(now, task.draft, task.scope);
         if (draft.config === undefined) return none("the draft is not valid");
         return explainIn(draft.config, task);
       }
       case "export-draft": {
-        const placed = placeDraft(now.sources, task.draft);
+        const placed = insertDraft(now.sources, task.draft);
         const source = placed.ok ? placed.sources.find(({ file }) => file === placed.file) : undefined;
         const exported = source && exportDraft(source, task.draft, task.format, task.where);
         return exported ? { kind: "exported", exported } : none("the draft cannot be read");
@@ -89,8 +89,8 @@ export function createAnswerTask({ path, sealKeys }: ThreadSettings): AnswerTask
     return validateReading(reading, contextOf(memory)).config;
   }
 
-  function place(now: SourceReading, draft: Draft, scope: Scope): Drafted {
-    const placed = placeDraft(now.sources, draft);
+  function applyDraft(now: SourceReading, draft: Draft, scope: Scope): Drafted {
+    const placed = insertDraft(now.sources, draft);
     if (!placed.ok) return { sources: [], report: { isGood: false, problems: placed.problems.map(placedProblem) } };
     const reading = { ...now, sources: placed.sources };
     const context = contextOf(memories.other);

@@ -40,13 +40,13 @@ export type PlacedDraft =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** @param sources all current sources */
-export function placeDraft(sources: readonly SliceSource[], draft: Draft): PlacedDraft {
+export function insertDraft(sources: readonly SliceSource[], draft: Draft): PlacedDraft {
   const { value, problems } = readSource(DRAFT_FILE, draft.text);
   if (problems.length > 0) return { ok: false, problems };
-  return draft.kind === "policy" ? placePolicy(sources, draft, value) : placeSlice(sources, draft, value);
+  return draft.kind === "policy" ? insertPolicy(sources, draft, value) : insertSlice(sources, draft, value);
 }
 
-function placeSlice(sources: readonly SliceSource[], { owner, text }: Draft, value: unknown): PlacedDraft {
+function insertSlice(sources: readonly SliceSource[], { owner, text }: Draft, value: unknown): PlacedDraft {
   if (!isRecord(value)) return refused("must be a slice: version, owner, settings, routes by name");
   const outline = readOutline(value, () => {});
   if (outline.owner !== owner)
@@ -54,14 +54,14 @@ function placeSlice(sources: readonly SliceSource[], { owner, text }: Draft, val
   const own = sources.filter((source) => ownerOf(source) === owner);
   const [first, ...others] = own;
   if (first?.boot === true || (owner === HAND_WRITTEN_OWNER && others.length > 0))
-    return placeRoutes(own, sources, value);
+    return insertRoutes(own, sources, value);
   const file = first?.file ?? publishedName(owner);
   const rest = sources.filter((source) => !own.includes(source));
   return { ok: true, sources: [...rest, { file, text, boot: false, isNew: true }], file, hasLines: true };
 }
 
 /** The operator's own file also has settings, which are not part of a draft. */
-function placeRoutes(own: readonly SliceSource[], sources: readonly SliceSource[], value: Members): PlacedDraft {
+function insertRoutes(own: readonly SliceSource[], sources: readonly SliceSource[], value: Members): PlacedDraft {
   const [first, ...others] = own;
   const { routes, ...rest } = value;
   if (first === undefined || others.length > 0)
@@ -73,7 +73,7 @@ function placeRoutes(own: readonly SliceSource[], sources: readonly SliceSource[
   return replaced(sources, first, ["routes"], routes);
 }
 
-function placePolicy(sources: readonly SliceSource[], { owner, route: key = "" }: Draft, value: unknown): PlacedDraft {
+function insertPolicy(sources: readonly SliceSource[], { owner, route: key = "" }: Draft, value: unknown): PlacedDraft {
   // As in a route, with its name, or only the value.
   const policy = isRecord(value) && Object.keys(value).join() === "policy" ? value["policy"] : value;
   for (const source of sources) {

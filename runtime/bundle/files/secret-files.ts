@@ -85,19 +85,19 @@ function addIdentities(references: readonly string[], to: Set<string>): readonly
 export function problemFor(
   owner: string | undefined,
   reference: string,
-  place: FileLocation,
+  location: FileLocation,
   rules: FileRules,
   named: NamedFiles,
 ): string | undefined {
   if (owner === HAND_WRITTEN_OWNER || (owner === undefined && rules.reserved.includes(reference))) return undefined;
-  if (named.reserved.has(place.identity))
+  if (named.reserved.has(location.identity))
     return "it is a secret of the main configuration file itself, under another name";
   const writers = owner === undefined ? (rules.inSettings.get(reference) ?? []) : [owner];
   const isRefused = writers.some(
-    (writer) => writer !== HAND_WRITTEN_OWNER && !isPermitted(writer, reference, place, rules, named),
+    (writer) => writer !== HAND_WRITTEN_OWNER && !isPermitted(writer, reference, location, rules, named),
   );
   if (!isRefused) return undefined;
-  return named.ofRoutes.has(place.identity)
+  return named.ofRoutes.has(location.identity)
     ? 'it is a secret of routes of the main configuration file, which "allowed_refs" must name in full'
     : 'it leads outside the directory that "allowed_refs" names';
 }

@@ -20,19 +20,19 @@ export function validateConflicts(routes: readonly ReadRoute[]): void {
     routes,
     (route) => `${route.slice.owner}/${route.name}`,
     (route, first) =>
-      conflict([], placeIn(first), `has the name ${quote(route.name)}, which `, " has too, must be unique"),
+      conflict([], rivalOf(first), `has the name ${quote(route.name)}, which `, " has too, must be unique"),
   );
   once(places, matchOf, (_, { route }) =>
     conflict(
       ["from"],
-      placeIn(route),
+      rivalOf(route),
       "leads to the same requests as ",
       ', must differ in host, "prefix", "path" or "regex"',
     ),
   );
   const servers = places.filter(({ route }) => route.valid.mcp?.server);
   once(servers, resourceOf, (place, { route }) =>
-    conflict(["mcp", "server"], placeIn(route), `has the MCP address ${quote(resourceOf(place))}, which `, " has too"),
+    conflict(["mcp", "server"], rivalOf(route), `has the MCP address ${quote(resourceOf(place))}, which `, " has too"),
   );
   const patterns = places.flatMap((place) =>
     place.route.pattern === undefined ? [] : [{ ...place.route.pattern, host: place.host, owner: place }],
@@ -64,16 +64,16 @@ function validateReach(
     const pattern = server.exact ? undefined : takerOf(patternsByHost.get(server.host) ?? [], path || "/");
     if (pattern) {
       const message = `takes the address ${quote(path || "/")} of the MCP server `;
-      report(pattern.route, conflict(["regex"], placeIn(server.route), message));
+      report(pattern.route, conflict(["regex"], rivalOf(server.route), message));
     }
     if (path === server.base) continue;
-    const taker = findPlace(byMatch, server.host, path);
+    const receiver = findPlace(byMatch, server.host, path);
     // A duplicate match is already reported.
-    if (taker && matchOf(taker) === matchOf(server)) continue;
+    if (receiver && matchOf(receiver) === matchOf(server)) continue;
     const message = `makes the address ${quote(path)}, which `;
     const at = ["mcp", "server", "path"];
     const untaken = `${message}no route takes; write "prefix" instead of "path"`;
-    report(server.route, taker ? conflict(at, placeIn(taker.route), message, " takes") : errorAt(at, untaken));
+    report(server.route, receiver ? conflict(at, rivalOf(receiver.route), message, " takes") : errorAt(at, untaken));
   }
 }
 
@@ -130,7 +130,7 @@ function placeOf(route: ReadRoute): Place | undefined {
   return { route, host: route.from.host, base, exact, regex: route.valid.regex };
 }
 
-function placeIn({ slice, path }: ReadRoute): Rival {
+function rivalOf({ slice, path }: ReadRoute): Rival {
   return { file: slice.source.file, path };
 }
 

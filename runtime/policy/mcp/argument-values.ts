@@ -33,12 +33,12 @@ export function readArguments(text: () => string | undefined): ArgumentFacts {
       const mayHaveNumbers = typeof value === "number" || (typeof value === "object" && value !== null);
       // Keeping numbers as written costs ten times as much as parsing, and is seldom needed.
       if (!withNumbers || !mayHaveNumbers || whole.isExact) return value;
-      const place = pointer.join("\0");
-      if (!exact.has(place)) {
+      const key = pointer.join("\0");
+      if (!exact.has(key)) {
         work.left -= whole.json.length;
-        exact.set(place, work.left < 0 ? UNCLEAR : exactly(textAt(whole.json, pointer), value));
+        exact.set(key, work.left < 0 ? UNCLEAR : exactly(textAt(whole.json, pointer), value));
       }
-      return exact.get(place);
+      return exact.get(key);
     },
   };
 }

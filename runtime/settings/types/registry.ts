@@ -153,7 +153,7 @@ export function validDocument<T extends object>(
   for (const name of required) if (!Object.hasOwn(value, name)) return undefined;
   const valid: Record<string, unknown> = {};
   // In the order of the schema, as in its own result.
-  for (const { name, schema: own } of written.sort((a, b) => a.place - b.place)) {
+  for (const { name, schema: own } of written.sort((a, b) => a.index - b.index)) {
     const member = value[name];
     const read =
       typeof member === "object" && member
@@ -172,7 +172,7 @@ interface Member {
   readonly name: string;
   readonly schema: z.ZodType;
   /** Position among the members of its shape. */
-  readonly place: number;
+  readonly index: number;
 }
 
 interface Members {
@@ -186,7 +186,7 @@ function membersOf(shape: SchemaShape): Members {
   let known = shapeMembers.get(shape);
   if (!known) {
     const entries = Object.entries(shape);
-    const members = new Map(entries.map(([name, schema], place) => [name, { name, schema, place }]));
+    const members = new Map(entries.map(([name, schema], index) => [name, { name, schema, index }]));
     const required = entries.flatMap(([name, schema]) => (schema instanceof z.ZodExactOptional ? [] : [name]));
     shapeMembers.set(shape, (known = { members, required }));
   }
