@@ -1,10 +1,10 @@
-/** The part of a kind that is on the portal, for the users to whom its objects belong. */
+/** The part of a kind on the portal, for the owners of its objects. */
 import type { Icon } from "../pages/icons.ts";
 import type { Html, HtmlValue } from "../pages/html.ts";
 
 /** Context of a row on the portal. */
 export interface OwnSeen {
-  /** ID of the session of this browser. */
+  /** ID of this browser's session. */
   readonly sessionId: string;
   /** IDs of the devices that this session has verified. */
   readonly deviceIds: readonly string[];
@@ -12,11 +12,13 @@ export interface OwnSeen {
   readonly needsDevices: boolean;
 }
 
-/** A part of the portal, on which users see and end what acts for them. Texts of clients go through `visibleText`. */
+/**
+ * A part of the portal, on which users view and end access in their name. Texts of clients pass through `visibleText`.
+ */
 export interface OwnPart<T> {
   readonly heading: string;
   readonly icon: Icon;
-  /** On the page: lower numbers come first. */
+  /** Position on the page: lower numbers come first. */
   readonly order: number;
   /** Whether the part is shown without objects, with the text `empty`. */
   isShownEmpty(seen: OwnSeen): boolean;
@@ -30,9 +32,9 @@ export interface OwnPart<T> {
     readonly name: HtmlValue;
     /** Below the name. */
     readonly text: HtmlValue;
-    /** It cannot be ended here. */
+    /** Cannot be ended here. */
     readonly isCurrent?: boolean;
-    /** The button, and the words that complete it for users of screen readers. */
+    /** The button, and words that complete its label for users of screen readers. */
     readonly end: { readonly button: string; readonly of: string };
   };
 }

@@ -1,8 +1,8 @@
 /**
- * Counts records over time and by name, for charts: newest segments first, as far as the time for it goes.
+ * Counts records over time and by name, for charts: newest segments first, as far as the time limit allows.
  *
- * Counts go by the numbers of names alone (row.ts). Two names of one number would be counted together, and both are shown apart
- * in lists.
+ * Counting uses only the numbers of names (row.ts). Two names with the same number would be counted together; lists
+ * show both separately.
  */
 import { GatewayError } from "../shared/errors.ts";
 import { criteriaOf } from "./criteria.ts";
@@ -61,7 +61,7 @@ export async function rankRecords(
   const countedSinceMs = await countGroups(db, query, COLUMN_OF[by], limits, now, (group) => {
     const { slot, value, count, newest, segment } = group;
     if (value === null) {
-      // Users who have not signed in are a row of their own. A record without a tool is no call of one.
+      // Anonymous users are a separate row. A record without a tool is not a tool call.
       if (by !== "user") return;
     } else distinct[slot]?.add(String(value));
     const known = found.get(String(value));
@@ -95,9 +95,9 @@ interface Group {
 }
 
 /**
- * Counts by slot of time and value of a column.
+ * Counts by time slot and value of a column.
  *
- * @returns the time since which all are counted, where the time for it was over before the end
+ * @returns the time since which everything is counted, if the time limit was reached first
  */
 async function countGroups(
   db: SegmentReader,

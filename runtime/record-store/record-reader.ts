@@ -79,17 +79,17 @@ export interface RecordCounts {
   readonly countedSinceMs?: number;
 }
 
-/** A question about the most frequent users, tools or routes of a time. */
+/** Query for the most frequent users, tools or routes of a time range. */
 export interface RankQuery extends CountQuery {
   readonly by: "user" | "tool" | "route";
-  /** At most 20. */
+  /** Number of rows, at most 20. */
   readonly most: number;
 }
 
 export interface Ranking {
-  /** The most frequent first, each with its newest record. Users who have not signed in are one row. */
+  /** The most frequent first, each with its newest record. Anonymous users are one row. */
   readonly rows: readonly { readonly record: KeptRecord; readonly count: number }[];
-  /** How many different ones there are, and how many in each slot. */
+  /** Number of distinct values, in total and per slot. */
   readonly distinct: number;
   readonly slots: readonly number[];
   /** As in `RecordCounts`. */

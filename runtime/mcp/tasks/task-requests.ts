@@ -24,7 +24,7 @@ export interface OpenedMessage {
   readonly known: ReadonlyMap<string, string>;
 }
 
-/** Texts that every message with a task ID contains. */
+/** Every message with a task ID contains one of these. */
 const MENTIONS = [Buffer.from("task"), Buffer.from("\\u")];
 
 /** Whether a message may name a task at all: most do not, and are not parsed for it. */
