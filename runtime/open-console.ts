@@ -36,6 +36,7 @@ export function openConsole(ground: CoreServices, { config }: GatewayOptions, pa
   return own(
     createConsole({
       ...session,
+      store,
       snapshots: bundle,
       keys,
       log,

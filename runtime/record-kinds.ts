@@ -1,6 +1,7 @@
 /** All kinds of stored records with their formats. Every command that opens a store uses this list. */
 import { APPROVAL_FORMATS } from "./approvals/approval-records.ts";
 import { AUDIT_FORMATS } from "./records/heads.ts";
+import { SAVED_VIEW_FORMATS } from "./administration/saved-views.ts";
 import { DRAFT_FORMATS } from "./simulation/draft-records.ts";
 import { SECRET_FORMATS } from "./bundle/secret-use.ts";
 import { HEALTH_FORMATS } from "./health/tiers.ts";
@@ -29,6 +30,7 @@ export const recordFormats: RecordFormats = {
   ...WEBHOOK_FORMATS,
   ...AUDIT_FORMATS,
   ...DRAFT_FORMATS,
+  ...SAVED_VIEW_FORMATS,
   ...HEALTH_FORMATS,
   ...SECRET_FORMATS,
 };

@@ -219,6 +219,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "records",
       "simulation",
       "health",
+      "administration",
     ],
     why: "the kinds of records, from their owners",
   },

@@ -6,6 +6,7 @@ import type { Identities, Revocations } from "../identity/interfaces.ts";
 import type { UserSection } from "../identity/users/user-endpoints.ts";
 import type { RecordReader } from "../record-store/record-reader.ts";
 import type { Closable } from "../shared/clock.ts";
+import type { Store } from "../store/store.ts";
 import { consoleEndpoints, type ConsoleDeps } from "./console.ts";
 import { rememberPolicies } from "./decisions/policies.ts";
 import { createTails } from "./decisions/tails.ts";
@@ -25,6 +26,8 @@ export interface ConsoleModuleDeps extends Omit<ConsoleDeps, "visits" | "screens
   readonly revocations: Pick<Revocations, "subscribe">;
   readonly blocks: Pick<Blocks, "subscribe">;
   readonly identities: Pick<Identities, "find">;
+  /** Of saved views. */
+  readonly store?: Pick<Store, "get" | "put">;
   /** Absent: no records are kept. */
   readonly reader: RecordReader | undefined;
   /** Beside the one for decisions. */

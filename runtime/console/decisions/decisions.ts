@@ -7,6 +7,7 @@ import type { DecisionDeps } from "./deps.ts";
 import { download, FORMATS } from "./download.ts";
 import { filterQuery, readFilters, toQuery } from "./filters.ts";
 import { list, STREAM } from "./list.ts";
+import { viewActions } from "./saved-views.ts";
 import { DECISIONS_PATH } from "./show-record.ts";
 import type { TailWindow } from "./tails.ts";
 
@@ -17,6 +18,7 @@ export function decisionsScreen(deps: DecisionDeps): Screen {
     group: "Monitor",
     icon: "decisions",
     name: "Decisions",
+    actions: viewActions(deps.store),
     isForScripts: ([name, ...more]) => name === STREAM && more.length === 0,
 
     async show(visit) {

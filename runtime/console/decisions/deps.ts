@@ -2,6 +2,7 @@
 import type { RecordReader } from "../../record-store/record-reader.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Store } from "../../store/store.ts";
 import type { ConsoleRequest, ConsoleRights } from "../screen.ts";
 import type { DecisionPageDeps } from "./decision.ts";
 import type { KnownPolicies } from "./policies.ts";
@@ -14,6 +15,8 @@ export interface DecisionDeps extends DecisionPageDeps {
   readonly policies: Pick<KnownPolicies, "find">;
   /** Undefined: the right has ended. */
   readonly again: (visit: ConsoleRequest) => Promise<ConsoleRights | undefined>;
+  /** Of saved views; absent: views cannot be saved. */
+  readonly store?: Pick<Store, "get" | "put"> | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -8,6 +8,7 @@ import { consoleTime, sourceFailed, type Tab } from "../../pages/console/pieces.
 import type { RecordPage, RecordQuery } from "../../record-store/record-reader.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { scriptPath } from "../assets.ts";
+import type { SavedView } from "../../administration/saved-views.ts";
 import type { ConsoleRequest, ScreenPage } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { findDecision } from "./decision.ts";
@@ -26,6 +27,7 @@ import {
 } from "./filters.ts";
 import { FORMATS } from "./download.ts";
 import { histogram } from "./histogram.ts";
+import { viewForm, viewsOfUser } from "./saved-views.ts";
 import { DECISIONS_PATH, rowOf } from "./show-record.ts";
 
 type Question = Omit<RecordQuery, "limit" | "order">;
@@ -47,10 +49,11 @@ export async function list(deps: DecisionDeps, visit: ConsoleRequest, usual: num
   const open = visit.query.get("open");
   const question = "query" in asked ? asked.query : undefined;
   const groups = groupsOf(filters);
-  const [found, chart, panel] = await Promise.all([
+  const [found, chart, panel, saved] = await Promise.all([
     Promise.all(groups.map((group) => find(deps, question && group.narrow(question), cursor))),
     question && chartOf(deps, visit, filters, question),
     open === undefined ? undefined : panelOf(deps, visit, filters, open),
+    viewsOfUser(deps.store, visit),
   ]);
   if (panel === "none") return undefined;
   const problem = "problem" in asked ? html`<p class="failed" role="alert">${asked.problem}</p>` : undefined;
@@ -68,7 +71,8 @@ export async function list(deps: DecisionDeps, visit: ConsoleRequest, usual: num
       ? `${DECISIONS_PATH}/${STREAM}${filterQuery(filters, newest === undefined ? {} : { after: newest })}`
       : undefined;
   const body = decisionsPage({
-    views: viewsOf(filters),
+    views: viewsOf(filters, saved),
+    save: deps.store && viewForm(visit, filters, saved),
     chips: chipsOf(filters),
     add: addOf(filters),
     time: timeOf(filters),
@@ -127,7 +131,7 @@ const VIEWS: readonly (readonly [outcome: string, name: string])[] = [
   ["sign-in", "Sign-in"],
 ];
 
-function viewsOf(filters: DecisionFilters): readonly Tab[] {
+function viewsOf(filters: DecisionFilters, saved: readonly SavedView[]): readonly Tab[] {
   const rest = filterQuery(filters, { outcome: "", view: "" });
   const tab = (name: string, query: string, isCurrent: boolean): Tab => ({
     href: DECISIONS_PATH + query,
@@ -139,6 +143,11 @@ function viewsOf(filters: DecisionFilters): readonly Tab[] {
       tab(name, outcome === "" ? "" : `?outcome=${outcome}`, filters.outcome === outcome && !filters.isDeniedFirst),
     ),
     tab("Denied first", "?view=denied-first", filters.isDeniedFirst && filters.outcome === ""),
+    ...saved.map(({ name, query }) => ({
+      href: DECISIONS_PATH + query,
+      name: showUntrusted(name, 40),
+      isCurrent: filterQuery(filters) === query,
+    })),
   ];
 }
 

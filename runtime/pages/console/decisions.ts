@@ -11,7 +11,16 @@ import {
 import { icon } from "./icons.ts";
 import { type DecisionOutcome, OUTCOMES, outcomeMark } from "./outcome.ts";
 import { type PanelParts, split } from "./lists/panel.ts";
-import { consoleDuration, definitions, emptyState, pager, type Tab, tabs } from "./pieces.ts";
+import {
+  actionFields,
+  type ActionForm,
+  consoleDuration,
+  definitions,
+  emptyState,
+  pager,
+  type Tab,
+  tabs,
+} from "./pieces.ts";
 import { ruleList, type AppliedRule, verdictBox } from "./lists/rules.ts";
 
 /** Text that is also a link to the same list with this value as a filter. */
@@ -79,8 +88,17 @@ export interface DecisionList {
   readonly isPartial: boolean;
 }
 
+export interface ViewForm {
+  readonly form: ActionForm;
+  /** Name of the saved view that is shown; undefined: it is not saved. */
+  readonly saved: string | undefined;
+  readonly maxName: number;
+}
+
 export interface DecisionsParts {
   readonly views: readonly Tab[];
+  /** Saves or deletes this view; absent: it is a built-in one. */
+  readonly save: ViewForm | undefined;
   readonly chips: readonly Chip[];
   readonly add: AddFilterParts;
   readonly time: TimeFilterParts;
@@ -100,7 +118,7 @@ export interface DecisionsParts {
 }
 
 export function decisionsPage(parts: DecisionsParts): Html {
-  const { views, chips, add, time, chart, lists, first, stream, note, isKept, downloads, panel, openId } = parts;
+  const { views, save, chips, add, time, chart, lists, first, stream, note, isKept, downloads, panel, openId } = parts;
   const one = lists.length === 1 ? lists[0] : undefined;
   return html`<div class="head">
       <p>Requests and tool calls, with the rule that decided.</p>
@@ -120,12 +138,33 @@ export function decisionsPage(parts: DecisionsParts): Html {
         </details>`
       }
     </div>
-    ${tabs("Views", views)} ${filterBar({ chips, more: html`${timeFilter(time)} ${addFilter(add)}` })} ${note}
+    ${tabs("Views", views)}
+    ${filterBar({ chips, more: html`${timeFilter(time)} ${addFilter(add)} ${save && viewForm(save)}` })} ${note}
     ${split(
       html`${chart} ${lists.map((list) => listOf(list, isKept, openId))}
       ${one && pager({ first, next: one.next, note: one.isPartial ? PARTIAL : undefined })}`,
       panel,
     )}`;
+}
+
+function viewForm({ form, saved, maxName }: ViewForm): Html {
+  if (saved !== undefined)
+    return html`<form method="post" action="${form.action}">
+      ${actionFields(form)}<button class="quiet" type="submit">${icon("close")}Delete view ${saved}</button>
+    </form>`;
+  return html`<details class="pop">
+    <summary class="button quiet">${icon("save")}Save view</summary>
+    <div>
+      <form method="post" action="${form.action}">
+        ${actionFields(form)}
+        <p>
+          <label for="view-name">Name</label>
+          <input id="view-name" name="name" maxlength="${maxName}" required autocomplete="off" />
+        </p>
+        <button class="primary" type="submit">Save view</button>
+      </form>
+    </div>
+  </details>`;
 }
 
 const PARTIAL = "Partial results. Older continues the search.";

@@ -6,6 +6,7 @@ import { AUDIT_KEY_NAME } from "../../audit/chain/checkpoint.ts";
 import { createNoteSigner } from "../../audit/chain/signed-note.ts";
 import { storedFacts } from "../../identity/claims-record.ts";
 import { listDevices, removeDevice } from "../../identity/devices/devices.ts";
+import { savedViewsKey } from "../../administration/saved-views.ts";
 import { draftsTag } from "../../simulation/draft-records.ts";
 import { createRecords, userTag } from "../../identity/identity-records.ts";
 import { idsOfEmail } from "../../identity/users/ids-of-email.ts";
@@ -52,6 +53,7 @@ export function forgetUser(named: string, { config, records = [] }: ForgetOption
       await administration.revocations.revoke(userTag(id));
       for (const { key } of await store.list(userTag(id))) if (!key.startsWith(IDENTITY)) await store.delete(key);
       await store.deleteByTag(draftsTag(id));
+      await store.delete(savedViewsKey(id));
     }
     printLine(`${ended} records of sessions, grants, connections, devices and approvals ended and deleted`);
     const actionId = (await recordAs({ action: "forget", target: `user ${digest}`, after: null })) ?? digest;

@@ -30,8 +30,8 @@ let shown: Console;
 let bench: SessionBench;
 beforeAll(async () => {
   bench = await startSessionBench({
-    endpoints: ({ session, snapshots, keys, clock, log }) => {
-      const deps = { ...session, settings, keys, clock, log, snapshots, reader };
+    endpoints: ({ session, snapshots, keys, clock, log, store }) => {
+      const deps = { ...session, settings, keys, clock, log, snapshots, reader, store };
       shown = createConsole({
         ...deps,
         deviceProofs: { addressOf: () => undefined },
@@ -123,6 +123,34 @@ describe("the list", () => {
     const request = String(reader.records[0]?.value["request-id"]);
     expect(rowsOf(await browser.open(`${HOME}?add=request&value=${request}`))).toEqual([get]);
     expect((await browser.open(`${HOME}?last=1y`)).text).toContain("Unknown time range.");
+  });
+
+  it("saves views of a user as tabs, twenty at most, and deletes them", async () => {
+    const { browser, page } = await signedIn(BOB, `${HOME}?outcome=denied&tool=pay`);
+    const saved = await browser.submit(page, { button: "Save view", values: { name: " Refunds & co " } });
+    expect(saved.url).toBe(`${HOME}?tool=pay&outcome=denied`);
+    expect(saved.text).toContain("View Refunds &#38; co saved.");
+    expect(linkOf(await browser.open(HOME), "Refunds &#38; co")).toBe(`${HOME}?tool=pay&outcome=denied`);
+    expect((await signedIn(ALICE)).page.text).not.toContain("Refunds");
+    for (let more = 1; more < 20; more += 1) {
+      bench.clock.advance(20_000);
+      const form = await browser.open(`${HOME}?tool=t${more}`);
+      await browser.submit(form, { button: "Save view", values: { name: `view ${more}` } });
+    }
+    bench.clock.advance(20_000);
+    const full = await browser.submit(await browser.open(`${HOME}?tool=more`), {
+      button: "Save view",
+      values: { name: "more" },
+    });
+    expect([full.status, full.text.includes("you have 20")]).toEqual([409, true]);
+    const long = await browser.submit(await browser.open(`${HOME}?tool=more`), {
+      button: "Save view",
+      values: { name: "x".repeat(41) },
+    });
+    expect(long.status).toBe(409);
+    const left = await browser.submit(await browser.open(saved.url), { button: "Delete view" });
+    expect([left.url, left.text.includes(">Refunds")]).toEqual([HOME, false]);
+    expect(left.text).toContain(">view 19<");
   });
 
   it("shows callers who are asked to sign in apart from denials", async () => {
