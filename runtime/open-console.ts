@@ -53,7 +53,7 @@ export function openConsole(ground: CoreServices, { config }: GatewayOptions, pa
         health: { health: health.reader },
         servers: { ...shown, toolLocks, listedTools, upstreams, recordAction },
         people: { ...shown, ...objects, disconnect: (...of) => upstream.disconnect(...of) },
-        approvals: { approvals, records },
+        approvals: { approvals, records, identities: session.identities },
         toolLock: { toolLocks },
         clients: { ...shown, ...objects },
         objects,

@@ -19,7 +19,7 @@ export async function showSafety({ steps, stage, alice, bob, agents }: Scene): P
       steps.match(await refusalOf(agents.payments.call("refund", LARGE)), /approval/);
       await alice.open("/approvals");
       await alice.look("approvals");
-      const text = await alice.follow("refund", /waits for approval/);
+      const text = await alice.text();
       for (const part of ["bob@example.com", "A7", "300"]) steps.ok(text.includes(part), `${part}: ${text}`);
       await alice.look("approval");
       await alice.page.getByRole("button", { name: "Approve once" }).click();

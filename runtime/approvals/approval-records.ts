@@ -56,6 +56,8 @@ export interface ApprovalRecord {
   /** ID and name of the user who decided. */
   readonly decidedBy?: { readonly id: UserId; readonly name: string };
   readonly decidedAt?: number;
+  /** Text of the user who decided. */
+  readonly note?: string;
   /** For a used approval: unknown from the moment before the call is made until its response has been sent. */
   readonly outcome?: "unknown" | "answered";
 }
@@ -105,18 +107,25 @@ export function tagsOf({ state, userId, clientId }: Pick<ApprovalRecord, "state"
   ];
 }
 
-/** For the audit. @param record before the decision */
+export type Decided = "approved" | "refused";
+
+/** In UTF-16 units. */
+export const MAX_NOTE = 500;
+
+/** For the audit. @param before its state */
 export function decisionAction(
   id: string,
-  { userId, tool, routeKey, state }: ApprovalRecord,
+  { userId, tool, routeKey, note }: ApprovalRecord,
+  before: ApprovalStep,
   by: UserId,
-  decision: "approved" | "refused",
+  decision: Decided,
 ): AdminAction {
   return {
     action: decision === "approved" ? "approve" : "refuse",
     by,
     target: `approval ${id} of ${userId}: ${tool} on ${routeKey}`,
-    before: state,
+    before,
     after: decision,
+    reason: note,
   };
 }

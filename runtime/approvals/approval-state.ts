@@ -2,7 +2,7 @@
 import type { Principal } from "../identity/principal.ts";
 import type { StoredRecord } from "../store/store.ts";
 import type { Keys } from "../shared/keys.ts";
-import { approvalKey, type ApprovalRecord, givenOf, queryOf } from "./approval-records.ts";
+import { approvalKey, type ApprovalRecord, type Decided, givenOf, MAX_NOTE, queryOf } from "./approval-records.ts";
 import type { ApprovalState, AskedCall } from "./interfaces.ts";
 
 /** @returns undefined for a used approval: the same call needs another one */
@@ -23,8 +23,23 @@ export function stateOf(found: StoredRecord<ApprovalRecord>, call: AskedCall): A
   return value.state satisfies never;
 }
 
-export function nameOf({ email, name, id }: Principal["user"]): string {
+function nameOf({ email, name, id }: Principal["user"]): string {
   return email || name || id;
+}
+
+/** The record of a decision. @param made `now` in epoch seconds */
+export function decidedRecord(
+  value: ApprovalRecord,
+  made: { readonly user: Principal["user"]; readonly decision: Decided; readonly note: string; readonly now: number },
+): ApprovalRecord {
+  const { user, decision, note, now } = made;
+  return {
+    ...value,
+    state: decision,
+    decidedBy: { id: user.id, name: nameOf(user) },
+    decidedAt: now,
+    ...(note !== "" && { note: note.slice(0, MAX_NOTE) }),
+  };
 }
 
 export function pageOf({ page }: AskedCall, id: string): string {

@@ -21,13 +21,14 @@ import { createRateLimit, type RateLimiter } from "../shared/rate-limit.ts";
 import { parseUserId } from "../shared/user-id.ts";
 import { createWaiting } from "./waiting.ts";
 import type { PutResult, Store, StoredRecord } from "../store/store.ts";
-import { nameOf, newRecord, pageOf, stateOf } from "./approval-state.ts";
+import { decidedRecord, newRecord, pageOf, stateOf } from "./approval-state.ts";
 import type { ApprovalEvent, ApprovalState, Approvals, AskedCall } from "./interfaces.ts";
 import {
   APPROVALS_FEED,
   approvalKey,
   askerOf,
   DECIDED_SECONDS,
+  type Decided,
   isApprovalId,
   LOOK_AGAIN_MS,
   POINTER_SECONDS,
@@ -165,7 +166,7 @@ class StoredApprovals implements Approvals {
     return value.server + (query ?? "?…");
   }
 
-  async decide(id: string, principal: Principal, decision: "approved" | "refused"): Promise<boolean> {
+  async decide(id: string, principal: Principal, decision: Decided, note = ""): Promise<boolean> {
     const found = await this.find(id);
     if (found?.value.state !== "waiting") return false;
     const { user } = principal;
@@ -174,7 +175,7 @@ class StoredApprovals implements Approvals {
     const isOwnRefusal = decision === "refused" && user.id === userId;
     return (
       (isOwnRefusal || mayApprove(approvers, askerOf(found.value), user)) &&
-      this.#settle(id, found, principal, decision)
+      this.#settle(id, found, principal, decision, note)
     );
   }
 
@@ -276,11 +277,10 @@ class StoredApprovals implements Approvals {
     }
   }
 
-  async #settle(id: string, found: Found, { user }: Principal, decision: "approved" | "refused"): Promise<boolean> {
+  async #settle(id: string, found: Found, { user }: Principal, decision: Decided, note = ""): Promise<boolean> {
     const { value, version } = found;
     const now = epochSeconds(this.#deps.clock);
-    const decidedBy = { id: user.id, name: nameOf(user) };
-    const decided: ApprovalRecord = { ...value, state: decision, decidedBy, decidedAt: now };
+    const decided = decidedRecord(value, { user, decision, note, now });
     const { ok } = await this.#put(id, decided, now + DECIDED_SECONDS, version);
     if (!ok) return false;
     const { userId, clientId: client, routeKey: route, tool } = value;
@@ -289,7 +289,7 @@ class StoredApprovals implements Approvals {
       "pending call decided",
     );
     this.#deps.onEvent?.(decision);
-    this.#deps.recordAction?.(decisionAction(id, value, user.id, decision));
+    this.#deps.recordAction?.(decisionAction(id, decided, value.state, user.id, decision));
     await this.#deps.store.append(APPROVALS_FEED, { id }, now + DECIDED_SECONDS);
     return true;
   }

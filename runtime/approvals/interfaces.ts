@@ -61,7 +61,8 @@ export interface Approvals {
   /** Address of the server, with its query. */
   address(found: StoredRecord<ApprovalRecord>): string;
   /** @returns false when the call is not pending, or this user cannot decide it */
-  decide(id: string, principal: Principal, decision: "approved" | "refused"): Promise<boolean>;
+  /** @param note for the record, at most 500 characters @returns false if it is not pending, or this user cannot decide it */
+  decide(id: string, principal: Principal, decision: "approved" | "refused", note?: string): Promise<boolean>;
   /** Withdrawal by the caller, even after approval. Never throws. */
   withdraw(id: string, principal: Principal): Promise<void>;
   /** This user's calls that are pending approval by any user; oldest first. */

@@ -1,5 +1,6 @@
 /** All screens, in the order of the navigation. A new one: a member of `ScreenDeps`, and a line of the list; a kind of objects: its own description. */
-import { approvalsScreen, type ApprovalsScreenDeps } from "./approvals/approvals-screen.ts";
+import { approvalsScreen } from "./approvals/approvals-screen.ts";
+import type { ApprovalsScreenDeps } from "./approvals/deps.ts";
 import { type ChangesDeps, changesScreen } from "./changes/changes.ts";
 import { clientsScreen } from "./clients/clients.ts";
 import { decisionsScreen } from "./decisions/decisions.ts";

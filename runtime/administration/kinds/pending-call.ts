@@ -1,18 +1,9 @@
 /** Tool calls pending approval. The users named in the policy decide them on separate pages. */
 import { findWaitingCall, pageWaitingCalls, type WaitingCall } from "../../approvals/waiting.ts";
-import { badge, emptyState } from "../../pages/console/pieces.ts";
-import { html } from "../../pages/html.ts";
-import { foreignText } from "../../shared/json/foreign-text.ts";
 import { ownerOfRoute } from "../../shared/route-key.ts";
-import { textField, timeField, type KindDeps, type ShownKind, timeColumn } from "../kind.ts";
+import { type Kind, type KindDeps, textField, timeField } from "../kind.ts";
 
-/** Further data of the console's list. */
-interface SeenByApprover {
-  readonly callHref: (id: string) => string;
-  readonly mayDecide: (call: WaitingCall) => boolean;
-}
-
-export const PENDING_CALL: ShownKind<WaitingCall, Pick<KindDeps, "store">, SeenByApprover> = {
+export const PENDING_CALL: Kind<WaitingCall, Pick<KindDeps, "store">> = {
   name: "pending-call",
   plural: "pending-calls",
   command: "pending-calls list",
@@ -34,30 +25,6 @@ export const PENDING_CALL: ShownKind<WaitingCall, Pick<KindDeps, "store">, SeenB
     timeField("ends", "End of the wait", ({ expiresAt }) => expiresAt),
   ],
   filters: ["user"],
-  table: {
-    id: "waiting",
-    caption: (rows, isCut) => `Pending approvals, earliest expiry first (${rows}${isCut ? " of more" : ""})`,
-    columns: [
-      {
-        name: "Tool",
-        isHead: true,
-        cell: ({ id, value }, { callHref }) =>
-          html`<a href="${callHref(id)}"
-            ><code><bdi>${foreignText(value.tool)}</bdi></code></a
-          >`,
-      },
-      { name: "Route", cell: ({ value }) => html`<bdi>${foreignText(value.routeKey)}</bdi>` },
-      { name: "Requested by", cell: ({ value }) => html`<bdi>${foreignText(value.userName)}</bdi>` },
-      { name: "Client", cell: ({ value }) => html`<bdi>${foreignText(value.clientName)}</bdi>` },
-      timeColumn("Requested", ({ value }) => value.askedAt),
-      timeColumn("Expires", ({ expiresAt }) => expiresAt),
-      {
-        name: "You",
-        cell: (call, { mayDecide }) => (mayDecide(call) ? badge("warn", "can approve") : badge("quiet", "read-only")),
-      },
-    ],
-    empty: emptyState("No pending approvals", "Calls appear here when an approve rule of a policy matches them."),
-  },
   idOf: ({ id }) => id,
   userOf: ({ value }) => value.userId,
   ownerOf: ({ value: { routeKey } }) => ownerOfRoute(routeKey),

@@ -1,129 +1,110 @@
 /**
- * Calls that wait for somebody's approval: looked at, and decided about by the rules of their page (approvals/approval-page.ts).
+ * Pending approvals as an inbox: viewed, and decided by the rules of their page (approvals/approval-page.ts).
  *
- * Promises: nobody decides about their own call here, nor without the role approver for the route's owner and being one of
- * those whom the policy names; what a tool is given is shown to these alone; of several who decide one does.
+ * Promises: users cannot decide their own calls here. A decision needs the role approver for the route's owner, and a user whom the
+ * policy names. Only these users see the arguments. Of several decisions one wins.
  */
 import { ownerOfRoute } from "../../shared/route-key.ts";
-import { PENDING_CALL } from "../../administration/kinds/pending-call.ts";
-import { askerOf, isApprovalId, type ApprovalRecord } from "../../approvals/approval-records.ts";
-import type { Approvals } from "../../approvals/interfaces.ts";
+import { approvalKey, askerOf, isApprovalId, MAX_NOTE, type ApprovalRecord } from "../../approvals/approval-records.ts";
 import { showCall } from "../../approvals/show-call.ts";
-import { toCall, type WaitingCall } from "../../approvals/waiting.ts";
+import type { PanelParts } from "../../pages/console/lists/panel.ts";
 import {
   approvalsBody,
+  decidedBody,
   decidedCallBody,
-  waitingCallBody,
-  type ApprovalsParts,
-  type DecidedRow,
+  pendingCallBody,
+  type PendingRow,
 } from "../../pages/console/safety/approvals.ts";
+import type { Tab } from "../../pages/console/pieces.ts";
 import type { Html } from "../../pages/html.ts";
 import { mayApprove } from "../../policy/mcp/approval.ts";
-import type { KeptRecord, RecordReader } from "../../record-store/record-reader.ts";
 import type { StoredRecord } from "../../store/store.ts";
-import { objectTable } from "../objects/object-table.ts";
-import type { ActionOutcome, Screen, ScreenAction, ScreenPage, ConsoleRequest } from "../screen.ts";
+import type { ActionOutcome, Screen, ScreenPage, ConsoleRequest } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
-
-export interface ApprovalsScreenDeps {
-  readonly approvals: Pick<Approvals, "find" | "given" | "address" | "decide" | "pageWaiting">;
-  /** Absent: no records are kept. */
-  readonly records?: Pick<RecordReader, "find"> | undefined;
-}
+import { earlierCalls, recentDecisions } from "./decided.ts";
+import type { ApprovalsScreenDeps } from "./deps.ts";
+import { givenLine, whyApproval } from "./why-approval.ts";
 
 const PATH = "/.gateway/console/approvals";
-const MOST_SHOWN = 200;
+const MOST_SHOWN = 100;
 const MOST_READ = 1_000;
-const MOST_DECIDED = 50;
-/** Of actions, of which decisions are some. */
-const DECIDED_PAGES = 3;
+/** Less time left is marked. */
+const URGENT_MS = 15 * 60_000;
+const SCRIPTS = ["panel"];
 
 type Found = StoredRecord<ApprovalRecord>;
 
 export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
   const { approvals } = deps;
 
-  const findWaiting = async (id: string): Promise<Found | undefined> => {
-    const found = isApprovalId(id) ? await approvals.find(id) : undefined;
-    return found?.value.state === "waiting" ? found : undefined;
-  };
+  const find = async (id: string): Promise<Found | undefined> => (isApprovalId(id) ? approvals.find(id) : undefined);
 
-  const showList = async (visit: ConsoleRequest): Promise<ScreenPage> => {
+  const showList = async (visit: ConsoleRequest): Promise<ScreenPage | undefined> => {
+    const view = visit.query.get("view") ?? "";
+    if (view === "decided")
+      return { title: "Approvals", body: decidedBody(viewsOf(view), await recentDecisions(deps, visit)) };
     const all = await approvals.pageWaiting(MOST_READ);
-    const mine = all
+    const visible = all
       .filter(({ value }) => visit.rights.may("viewer", ownerOf(value)))
       .toSorted((a, b) => endOf(a) - endOf(b));
-    const isCut = mine.length > MOST_SHOWN || all.length === MOST_READ;
-    const seen = {
-      callHref: (id: string) => `${PATH}/${id}`,
-      mayDecide: ({ value }: WaitingCall) => whyNotBy(visit, value) === undefined,
+    const mine = visible.filter(({ value }) => whyNotBy(visit, value) === undefined);
+    const isOthers = view === "others";
+    const listed = isOthers ? visible.filter((each) => !mine.includes(each)) : mine;
+    const asked = visit.query.get("open");
+    const opened = asked === undefined ? listed[0] : listed.find(({ key }) => key === approvalKey(asked));
+    const hrefOf = (id: string): string => `${PATH}?${isOthers ? "view=others&" : ""}open=${id}`;
+    const panel: PanelParts | undefined = opened && {
+      title: `${showUntrusted(opened.value.userName)}: ${showUntrusted(opened.value.tool)}`,
+      closeHref: `${hrefOf("none")}#d-${idOf(opened)}`,
+      pageHref: `${PATH}/${idOf(opened)}`,
+      body: await pendingBody(deps, visit, opened),
     };
-    const waiting = objectTable(PENDING_CALL.table, mine.slice(0, MOST_SHOWN).map(toCall), seen, { isCut });
-    return { title: "Approvals", body: approvalsBody({ waiting, isCut, decided: await decidedLately(deps, visit) }) };
+    const body = approvalsBody({
+      views: viewsOf(view, { mine: mine.length, others: visible.length - mine.length }),
+      pending: listed.slice(0, MOST_SHOWN).map((each) => rowOf(deps, visit, each, hrefOf, each === opened)),
+      isCut: listed.length > MOST_SHOWN || all.length === MOST_READ,
+      empty: isOthers
+        ? "Calls that other users can approve appear here."
+        : "Calls that you can approve appear here when an approve rule of a policy matches them.",
+      panel,
+      isAutomatic: asked === undefined,
+    });
+    return { title: "Approvals", body, scripts: SCRIPTS };
   };
 
   const showOne = async (visit: ConsoleRequest, id: string): Promise<ScreenPage | undefined> => {
-    const found = isApprovalId(id) ? await approvals.find(id) : undefined;
+    const found = await find(id);
     if (!found || !visit.rights.may("viewer", ownerOf(found.value))) return undefined;
     const { value } = found;
-    if (value.state !== "waiting") return { title: `A call of ${showUntrusted(value.tool)}`, body: endedBody(value) };
-    const whyNot = whyNotBy(visit, value);
-    const given = whyNot === undefined ? approvals.given(found) : undefined;
-    const isUnreadable = whyNot === undefined && given === undefined;
-    return {
-      title: `A call of ${showUntrusted(value.tool)} waits for approval`,
-      body: waitingCallBody({
-        tool: showUntrusted(value.tool),
-        route: showUntrusted(value.routeName),
-        server: showUntrusted(whyNot === undefined ? approvals.address(found) : value.server),
-        asker: showUntrusted(value.userName),
-        clientName: showUntrusted(value.clientName),
-        clientId: showUntrusted(value.clientId),
-        askedMs: value.askedAt * 1000,
-        endsMs: endOf(found) * 1000,
-        approvers: value.approvers.map((groups) => groups.map((group) => showUntrusted(group))),
-        isAfterUnknown: value.afterUnknown === true,
-        call: given === undefined ? undefined : showCall(given),
-        whyNot: isUnreadable ? "Cannot decrypt the call: its key is missing." : whyNot,
-        form: { action: `${PATH}/${id}`, request: id, csrf: (name) => visit.csrf(name) },
-        back: PATH,
-      }),
-    };
+    const tool = showUntrusted(value.tool);
+    if (value.state !== "waiting") return { title: `Call of ${tool}`, body: endedBody(value) };
+    return { title: `Pending call of ${tool}`, body: await pendingBody(deps, visit, found) };
   };
 
-  const decide = async (
-    visit: ConsoleRequest,
-    id: string,
-    decision: "approved" | "refused",
-  ): Promise<ActionOutcome> => {
-    const found = await findWaiting(id);
-    if (!found) return { refused: await whatBecame(id) };
+  const decide = async (visit: ConsoleRequest, form: ReadonlyMap<string, string>): Promise<ActionOutcome> => {
+    const id = form.get("request") ?? "";
+    const decision = form.get("decision");
+    const note = (form.get("note") ?? "").trim();
+    const found = await find(id);
+    if (found?.value.state !== "waiting") return { refused: await outcomeOf(id) };
     const whyNot = whyNotBy(visit, found.value);
     if (whyNot !== undefined) return { refused: whyNot };
-    // What nobody can have read is not decided about.
+    if (decision !== "approved" && decision !== "refused")
+      return { refused: "No changes were made: approve or refuse the call." };
+    if (note.length > MAX_NOTE)
+      return { refused: `No changes were made: the note has more than ${MAX_NOTE} characters.` };
+    // A call that cannot be shown is not decided.
     if (approvals.given(found) === undefined) return { refused: "No changes were made: the arguments cannot be read." };
-    if (!(await approvals.decide(id, visit.principal, decision))) return { refused: await whatBecame(id) };
-    const told = decision === "approved" ? "may be made once, within ten minutes" : "is not made";
+    if (!(await approvals.decide(id, visit.principal, decision, note))) return { refused: await outcomeOf(id) };
+    const told = decision === "approved" ? "is approved: it can be made once, within ten minutes" : "is refused";
     return { told: `The call of ${showUntrusted(found.value.tool)} ${told}.`, to: PATH };
   };
 
-  const whatBecame = async (id: string): Promise<string> => {
-    const found = isApprovalId(id) ? await approvals.find(id) : undefined;
-    const by = found?.value.decidedBy?.name;
+  const outcomeOf = async (id: string): Promise<string> => {
+    const by = (await find(id))?.value.decidedBy?.name;
     if (by !== undefined) return `No changes were made: already decided by ${showUntrusted(by)}.`;
     return "No changes were made: already decided, expired or revoked.";
   };
-
-  const action = (name: string, decision: "approved" | "refused"): ScreenAction => ({
-    role: "approver",
-    isSensitive: false,
-    name,
-    async ownerOf(_, form) {
-      const found = await findWaiting(form.get("request") ?? "");
-      return found && ownerOf(found.value);
-    },
-    run: (visit, form) => decide(visit, form.get("request") ?? "", decision),
-  });
 
   return {
     path: "approvals",
@@ -135,12 +116,32 @@ export function approvalsScreen(deps: ApprovalsScreenDeps): Screen {
       if (more.length > 0) return undefined;
       return id === undefined ? showList(visit) : showOne(visit, id);
     },
-    actions: { approve: action("Approve a call", "approved"), refuse: action("Refuse a call", "refused") },
+    actions: {
+      decide: {
+        role: "approver",
+        isSensitive: false,
+        name: "Decide a call",
+        async ownerOf(_, form) {
+          const found = await find(form.get("request") ?? "");
+          return found?.value.state === "waiting" ? ownerOf(found.value) : undefined;
+        },
+        run: decide,
+      },
+    },
   };
 }
 
-/** As on the call's own page, and here nobody confirms what they ask for themselves. */
-function whyNotBy({ principal, rights }: ConsoleRequest, value: WaitingCall["value"]): string | undefined {
+function viewsOf(view: string, counts?: { readonly mine: number; readonly others: number }): readonly Tab[] {
+  const named = (name: string, count: number | undefined): string => (count ? `${name} (${count})` : name);
+  return [
+    { name: named("You can approve", counts?.mine), href: PATH, isCurrent: view === "" },
+    { name: named("Other approvers", counts?.others), href: `${PATH}?view=others`, isCurrent: view === "others" },
+    { name: "Decided", href: `${PATH}?view=decided`, isCurrent: view === "decided" },
+  ];
+}
+
+/** As on the call's own page. In addition, users cannot confirm their own calls here. */
+function whyNotBy({ principal, rights }: ConsoleRequest, value: ApprovalRecord): string | undefined {
   const asker = askerOf(value);
   if (principal.user.id === asker.id) return "This is your own request: confirm or withdraw it on your account page.";
   if (!rights.may("approver", ownerOf(value))) return "You need the role approver.";
@@ -148,15 +149,20 @@ function whyNotBy({ principal, rights }: ConsoleRequest, value: WaitingCall["val
   return mayApprove(value.approvers, asker, principal.user) ? undefined : "The policy names other approvers.";
 }
 
-function endedBody({ state, decidedBy, decidedAt, routeKey, userName }: ApprovalRecord): Html {
+function endedBody({ state, decidedBy, decidedAt, routeKey, userName, note = "" }: ApprovalRecord): Html {
   return decidedCallBody({
     state,
     route: showUntrusted(routeKey),
     asker: showUntrusted(userName),
     by: showUntrusted(decidedBy?.name ?? ""),
     timeMs: decidedAt === undefined ? undefined : decidedAt * 1000,
+    note: showUntrusted(note, MAX_NOTE),
     back: PATH,
   });
+}
+
+function idOf({ key }: Found): string {
+  return key.slice(approvalKey("").length);
 }
 
 function endOf({ value, expiresAt = value.askedAt }: Found): number {
@@ -167,35 +173,58 @@ function ownerOf({ routeKey }: Pick<ApprovalRecord, "routeKey">): string {
   return ownerOfRoute(routeKey);
 }
 
-async function decidedLately(
-  { records }: ApprovalsScreenDeps,
+function rowOf(
+  { approvals }: ApprovalsScreenDeps,
   visit: ConsoleRequest,
-): Promise<ApprovalsParts["decided"]> {
-  if (!records) return "none";
-  const rows: DecidedRow[] = [];
-  try {
-    let cursor: string | undefined;
-    for (let page = 0; page < DECIDED_PAGES && rows.length < MOST_DECIDED; page += 1) {
-      const query = { kind: "action", order: "newest", limit: 200, ...(cursor !== undefined && { cursor }) } as const;
-      const found = await records.find(query);
-      rows.push(...found.records.flatMap((record) => decidedRow(visit, record)));
-      cursor = found.next;
-      if (cursor === undefined) break;
-    }
-  } catch {
-    return "failed";
-  }
-  return rows.slice(0, MOST_DECIDED);
+  found: Found,
+  hrefOf: (id: string) => string,
+  isOpen: boolean,
+): PendingRow {
+  const { value } = found;
+  const given = whyNotBy(visit, value) === undefined ? approvals.given(found) : undefined;
+  const leftMs = Math.max(0, endOf(found) * 1000 - visit.now);
+  return {
+    id: idOf(found),
+    href: hrefOf(idOf(found)),
+    tool: showUntrusted(value.tool, 60),
+    given: given === undefined ? "" : givenLine(given),
+    about: [value.userName, value.routeKey, value.clientName.replace(/^https:\/\//, "")]
+      .filter((text) => text !== "")
+      .map((text) => showUntrusted(text, 60))
+      .join(" · "),
+    left: `${Math.ceil(leftMs / 60_000)} min left`,
+    isUrgent: leftMs < URGENT_MS,
+    isOpen,
+  };
 }
 
-function decidedRow({ rights }: ConsoleRequest, { timeMs, value }: KeptRecord): readonly DecidedRow[] {
-  const { action, by, target } = value;
-  if ((action !== "approve" && action !== "refuse") || typeof target !== "string") return [];
-  // The key of the route stands last; a tool's name may have any words before it.
-  const route = target.slice(target.lastIndexOf(" on ") + " on ".length);
-  if (!rights.may("viewer", ownerOfRoute(route))) return [];
-  const who = typeof by === "string" ? showUntrusted(by) : "";
-  return [{ timeMs, isApproved: action === "approve", by: who, target: showUntrusted(target, MAX_TARGET) }];
+/** @param visit of a user who can view the call */
+async function pendingBody(deps: ApprovalsScreenDeps, visit: ConsoleRequest, found: Found): Promise<Html> {
+  const { approvals } = deps;
+  const { value } = found;
+  const id = idOf(found);
+  const whyNot = whyNotBy(visit, value);
+  const given = whyNot === undefined ? approvals.given(found) : undefined;
+  const isUnreadable = whyNot === undefined && given === undefined;
+  const user = given === undefined ? undefined : await deps.identities.find(value.userId);
+  const seesUsers = visit.rights.owners === undefined;
+  const why = given === undefined ? undefined : whyApproval(visit.snapshot, value, given, user, seesUsers);
+  return pendingCallBody({
+    tool: showUntrusted(value.tool),
+    route: showUntrusted(value.routeName),
+    server: showUntrusted(whyNot === undefined ? approvals.address(found) : value.server),
+    asker: showUntrusted(value.userName),
+    clientName: showUntrusted(value.clientName),
+    clientId: showUntrusted(value.clientId),
+    askedMs: value.askedAt * 1000,
+    endsMs: endOf(found) * 1000,
+    approvers: value.approvers.map((groups) => groups.map((group) => showUntrusted(group))),
+    isAfterUnknown: value.afterUnknown === true,
+    call: given === undefined ? undefined : showCall(given),
+    why: why?.sentence,
+    rules: why?.rules ?? [],
+    before: await earlierCalls(deps, visit, value),
+    whyNot: isUnreadable ? "Cannot decrypt the call: its key is missing." : whyNot,
+    form: { action: `${PATH}/${id}`, request: id, csrfToken: visit.csrf("decide") },
+  });
 }
-
-const MAX_TARGET = 400;

@@ -59,7 +59,7 @@ function stateOf({ action, outcome }: RuleTrace, deciding: RuleTrace | undefined
   if (outcome === "false") return "not matched";
   if (outcome === "unknown") return "unknown";
   if (outcome === "error") return "evaluation error";
-  if (deciding === undefined || deciding.action === action) return "matched";
+  if (deciding?.action !== "deny" || action === "deny") return "matched";
   return action === "approve" ? "matched, not reached" : "matched, overruled";
 }
 

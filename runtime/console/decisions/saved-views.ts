@@ -44,7 +44,7 @@ export function viewActions(store: Pick<Store, "get" | "put"> | undefined): Read
   if (!store) return {};
   const common = {
     role: "viewer",
-    isGrave: false,
+    isSensitive: false,
     ownerOf: ({ rights }: ConsoleRequest) => rights.owners?.[0],
   } as const;
   return {

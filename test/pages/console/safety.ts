@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import type { SignedInClient } from "../../support/oauth-client.ts";
 import { signInClient } from "../../support/oauth-client.ts";
-import type { ConsoleWorld } from "./world.ts";
+import { type ConsoleWorld, expectGoodLook } from "./world.ts";
 
 const WIDE = { viewport: { width: 1280, height: 800 } } as const;
 const NOBODYS = `sha256:${"0".repeat(64)}`;
@@ -55,27 +55,31 @@ routes:
 
     test("a call that waits is read and approved, once, and then it is made", async () => {
       expect(await call("buy milk \u202e<b>now</b>")).toContain("approval");
-      const { page, context, consoleErrors } = await world().visit("alice", "/approvals", WIDE);
-      await page.getByRole("link", { name: "add_note" }).waitFor();
-      await page.getByRole("link", { name: "add_note" }).click();
+      const visitor = await world().visit("alice", "/approvals", WIDE);
+      const { page, context, consoleErrors } = visitor;
+      await page.locator("li", { hasText: "add_note" }).locator(".row-link").focus();
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/open=/);
+      await expectGoodLook(visitor, "approvals");
       expect(await page.locator("pre").innerText()).toContain("buy milk \\u202e<b>now</b>");
       expect(await page.locator("pre").innerText()).toContain('"amount": 1.5');
 
-      // Another user with the page open, without scripts, is too late.
-      const late = await world().visit("alice", new URL(page.url()).pathname.slice("/.gateway/console".length), {
+      // Somebody else who has the page open, without scripts, comes too late.
+      const late = await world().visit("alice", page.url().slice(world().home.length), {
         javaScript: false,
       });
+      await page.getByLabel("Note (optional").fill("milk is fine");
       await page.getByRole("button", { name: "Approve once" }).click();
-      expect(await page.getByRole("status").innerText()).toContain("may be made once");
+      expect(await page.getByRole("status").innerText()).toContain("can be made once");
       await late.page.getByRole("button", { name: "Refuse" }).click();
       expect(await late.page.getByRole("alert").innerText()).toContain("already decided by alice@example.com");
       await late.context.close();
       await expect
         .poll(async () => {
-          await page.goto(`${world().home}/approvals`);
+          await page.goto(`${world().home}/approvals?view=decided`);
           return page.locator("main").innerText();
         })
-        .toMatch(/No pending approvals[^]*approved[^]*add_note on team-c\/guarded/);
+        .toMatch(/Approved[^]*add_note on team-c\/guarded\s+milk is fine/);
       expect(consoleErrors).toEqual([]);
       await context.close();
       expect(await call("buy milk \u202e<b>now</b>")).toContain("result");

@@ -18,7 +18,7 @@ import { createMemoryStore } from "../../../runtime/store/memory.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";
 import type { UserId } from "../../../runtime/shared/user-id.ts";
 import type { Page } from "../../support/scripted-browser.ts";
-import { AUTH, startSessionBench, type SessionBench } from "../../support/session-bench.ts";
+import { AUTH, benchConfig, startSessionBench, type SessionBench } from "../../support/session-bench.ts";
 
 const APPROVALS = `${AUTH}/.gateway/console/approvals`;
 const BLOCKS = `${AUTH}/.gateway/console/blocks`;
@@ -52,7 +52,10 @@ beforeAll(async () => {
       approvals = createApprovals({ store, keys, revocations: session.revocations, log, clock, recordAction });
       const publishTokens = createMintedTokens({ store, clock });
       const objects = { store, clock, log, revocations: session.revocations, publishTokens, recordAction };
-      const screens = [approvalsScreen({ approvals, records }), ...objectScreens(objects)];
+      const screens = [
+        approvalsScreen({ approvals, records, identities: session.identities }),
+        ...objectScreens(objects),
+      ];
       return consoleEndpoints({ ...deps, recordAction, visits: createConsoleRequests(deps), screens });
     },
   });
@@ -106,7 +109,10 @@ describe("approvals", () => {
     const id = await ask({ tool: HOSTILE, text: `${HOSTILE} secret` });
     const { browser, page } = await open(ALICE, APPROVALS);
     expect(page.text).toContain("&#60;img src=x onerror=alert(1)&#62;\\u202egnp");
-    expect(page.text).not.toContain("secret");
+    // The first one is open next to the list, for its approvers.
+    expect(page.text).toContain("\\u202egnp secret");
+    expect(page.text).toMatch(/class="split open inbox auto"/);
+    expect((await open(BOB, `${APPROVALS}?view=others`)).page.text).not.toContain("secret");
     const one = await browser.open(`${APPROVALS}/${id}`);
     expect(one.text).toContain("1.50");
     expect(one.text).toContain("\\u202egnp secret");
@@ -121,7 +127,12 @@ describe("approvals", () => {
     const id = await ask({ text: "twice" });
     const both = await Promise.all([open(ALICE, `${APPROVALS}/${id}`), open(ALICE, `${APPROVALS}/${id}`)]);
     const answers = await Promise.all(
-      both.map(({ browser, page }, index) => browser.submit(page, { button: index === 0 ? "Approve once" : "Refuse" })),
+      both.map(({ browser, page }, index) =>
+        browser.submit(page, {
+          button: index === 0 ? "Approve once" : "Refuse",
+          values: { decision: index === 0 ? "approved" : "refused" },
+        }),
+      ),
     );
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
     expect(answers.find(({ status }) => status === 409)?.text).toContain("already decided by alice@example.com.");
@@ -149,7 +160,10 @@ describe("approvals", () => {
       // A form of one's own for another call has the right token.
       const mine = await ask({ approvers: [["sales", "admins"]], text: `mine ${id}` });
       const form = await browser.open(`${APPROVALS}/${mine}`);
-      const sent = await browser.submit(form, { button: "Approve once", values: { request: id } });
+      const sent = await browser.submit(form, {
+        button: "Approve once",
+        values: { request: id, decision: "approved" },
+      });
       expect([sent.status, sent.text.includes(text)]).toEqual([status, true]);
       expect(await stateOf(id)).toBe("waiting");
       await approvals.withdraw(mine, { user: { id: "u-dave" } } as Principal);
@@ -162,9 +176,47 @@ describe("approvals", () => {
   it("is decided by an owner's approver whom the policy names, with a record", async () => {
     const id = await ask({ approvers: [["sales"]], text: "sales" });
     const { browser, page } = await open(BOB, `${APPROVALS}/${id}`);
-    const after = await browser.submit(page, { button: "Refuse" });
-    expect([after.url, after.text.includes("The call of drop is not made.")]).toEqual([APPROVALS, true]);
-    expect(actions).toMatchObject([{ action: "refuse", by: "u-bob", before: "waiting", after: "refused" }]);
+    const long = await browser.submit(page, {
+      button: "Refuse",
+      values: { decision: "refused", note: "x".repeat(501) },
+    });
+    expect([long.status, await stateOf(id)]).toEqual([409, "waiting"]);
+    const after = await browser.submit(page, {
+      button: "Refuse",
+      values: { decision: "refused", note: " already done " },
+    });
+    expect([after.url, after.text.includes("The call of drop is refused.")]).toEqual([APPROVALS, true]);
+    expect(actions.filter(({ action }) => action !== "console")).toMatchObject([
+      { action: "refuse", by: "u-bob", before: "waiting", after: "refused", reason: "already done" },
+    ]);
+    expect((await browser.open(`${APPROVALS}/${id}`)).text).toContain("already done");
+  });
+
+  it("says which rule asks for the approval, with the value that met it, and what was before", async () => {
+    const policy = `[{ allow: { and: [{ accept: true }] } }, { approve: { and: [{ mcp_tool_argument: { tool: drop, argument: /n, gt: 1 } }] }, approvers: [sales] }]`;
+    bench.configure(
+      benchConfig(bench.idp.issuer).replace(
+        "routes:",
+        `routes:\n  - { name: db, from: "https://db.example.com", to: "http://127.0.0.1:9", mcp: { server: {} }, policy: ${policy} }`,
+      ),
+    );
+    const id = await ask({ routeKey: "default/db", text: "why" });
+    const target = `approval x of u-dave: drop on default/db`;
+    kept = [
+      { id: "d1", timeMs: 2, kind: "decision", outcome: "allowed", value: {} },
+      {
+        id: "a1",
+        timeMs: 1,
+        kind: "action",
+        outcome: "allowed",
+        value: { action: "refuse", by: "u-bob", target, reason: "twice" },
+      },
+    ];
+    const { page } = await open(ALICE, `${APPROVALS}/${id}`);
+    expect(page.text).toContain("Rule 1: n 1.5 is above 1.");
+    expect(page.text).toMatch(/class="rule decides warn" open/);
+    expect(page.text).toContain("Of the last 1 calls of this tool by this user, 1 were allowed.");
+    expect(page.text).toMatch(/Refused[^]*by <bdi>u-bob<[^]*<q><bdi>twice</);
   });
 
   it("lists what was decided, of one's owners alone, and says when nobody can tell", async () => {
@@ -180,12 +232,12 @@ describe("approvals", () => {
       record("refuse", "approval y of u-dave: b on team-b/db"),
       record("publish", "slice team-a"),
     ];
-    expect((await open(ALICE, APPROVALS)).page.text).toMatch(/approval x of[^]*approval y of/);
-    const { page } = await open(BOB, APPROVALS);
+    expect((await open(ALICE, `${APPROVALS}?view=decided`)).page.text).toMatch(/approval x of[^]*approval y of/);
+    const { page } = await open(BOB, `${APPROVALS}?view=decided`);
     expect(page.text).toContain("approval x of");
     expect(page.text).not.toContain("approval y of");
     kept = "away";
-    expect((await open(BOB, APPROVALS)).page.text).toContain("The record store is unavailable");
+    expect((await open(BOB, `${APPROVALS}?view=decided`)).page.text).toContain("The record store is unavailable");
   });
 });
 

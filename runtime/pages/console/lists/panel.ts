@@ -11,9 +11,12 @@ export interface PanelParts {
   readonly body: Html;
 }
 
-/** @param panel undefined: the list has all of the width */
-export function split(list: Html, panel: PanelParts | undefined): Html {
-  return html`<div class="split${panel && " open"}">
+/**
+ * @param panel undefined: the list has all of the width
+ * @param look  "inbox": a narrow list; "auto": narrow windows show the list, and the panel does not take the focus
+ */
+export function split(list: Html, panel: PanelParts | undefined, look = ""): Html {
+  return html`<div class="split ${panel && "open"} ${look}">
     <div class="list">${list}</div>
     ${panel && panelOf(panel)}
   </div>`;
@@ -78,7 +81,7 @@ if (copy && navigator.clipboard) {
   });
 }
 
-if (title) title.focus({ preventScroll: matchMedia("(min-width: 72rem)").matches });
+if (title && !area.classList.contains("auto")) title.focus({ preventScroll: matchMedia("(min-width: 72rem)").matches });
 // Scrolling to the fragment takes the focus away, until the page is loaded.
 else addEventListener("load", () => document.getElementById(location.hash.slice(1))?.querySelector(".row-link")?.focus());
 `;

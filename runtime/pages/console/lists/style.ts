@@ -20,6 +20,13 @@ details.pop > div { position: absolute; z-index: 6; top: calc(100% + .35rem); le
 details.pop form > p { margin: 0 0 var(--s2); } details.pop ul { display: flex; flex-wrap: wrap; gap: var(--s2); margin: 0 0 var(--s3); padding: 0; list-style: none; }
 .split { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); align-items: start; }
 .split.open { grid-template-columns: minmax(0, 1fr) 25rem; } .split.open .wide-only { display: none; }
+.split.inbox.open { grid-template-columns: 22rem minmax(0, 1fr); } .inbox .panel { max-height: none; } .inbox .panel dl { grid-template-columns: max-content minmax(0, 1fr); }
+.rows { margin: 0; padding: 0; list-style: none; } .rows li { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .15rem var(--s3); padding: .7rem var(--s4); border-bottom: 1px solid var(--line); font-size: var(--t-s); } .rows li:last-child { border-bottom: 0; } .rows li p { margin: 0; overflow-wrap: anywhere; } .rows li .dim { grid-column: 1 / -1; }
+.rows code { font-weight: 600; } .rows .left { color: var(--text-2); font-size: var(--t-xs); white-space: nowrap; } .rows .urgent { color: var(--bad); font-weight: 600; } .rows li[aria-current] { background: var(--accent-soft); box-shadow: inset 3px 0 var(--accent); } .rows li:hover { background: var(--sunk); }
+.rows li { position: relative; } .rows .row-link::after { content: ""; position: absolute; inset: 0; }
+.halves { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 18rem), 1fr)); gap: 0 var(--s4); } .plain-list { margin: 0 0 var(--s3); padding: 0; list-style: none; font-size: var(--t-s); } .plain-list li { padding: .2rem 0; }
+.panel pre { margin: 0 0 var(--s3); padding: .6rem .75rem; border: 1px solid var(--line); border-radius: var(--r1); background: var(--sunk); font-size: var(--t-s); white-space: pre-wrap; overflow-wrap: anywhere; } .panel h2 { font-size: var(--t-m); margin: var(--s4) 0 var(--s2); }
+.decide .bar > button { flex: 1 1 9rem; min-height: 2.5rem; } .decide .bar { margin-bottom: var(--s2); }
 .panel { position: sticky; top: 4.25rem; max-height: calc(100vh - 5.25rem); overflow-y: auto; padding: 0; margin: 0; }
 .panel > header { position: sticky; top: 0; z-index: 2; display: flex; align-items: center; gap: var(--s2); min-height: 2.75rem; padding: .35rem .5rem .35rem var(--s4); border-bottom: 1px solid var(--line); border-radius: var(--r2) var(--r2) 0 0; background: var(--surface); }
 .panel > header h2 { margin: 0; font-size: var(--t-m); } .panel > div { padding: var(--s4); } .panel h2:focus { outline: none; }
@@ -57,7 +64,7 @@ tr[aria-current] > * { background: var(--accent-soft); } tr[aria-current] > :fir
 tr:is(.denied, .error, .waiting, .limited) > :first-child { box-shadow: inset 3px 0 var(--c-denied); } tr.waiting > :first-child { box-shadow: inset 3px 0 var(--c-waiting); } tr.limited > :first-child { box-shadow: inset 3px 0 var(--c-limited); } tr.error > :first-child { box-shadow: inset 3px 0 var(--c-failed); }
 @media (max-width: 85rem) { .client-col { display: none; } .split.open { grid-template-columns: minmax(0, 1fr) 24rem; } .split.open .user-col { display: none; } }
 @media (max-width: 72rem) {
-  .split.open { grid-template-columns: minmax(0, 1fr); } .split.open > .list, main:has(> .split.open) > :is(.tabs, .filters, .head) { display: none; }
+  .split.open, .split.inbox.open { grid-template-columns: minmax(0, 1fr); } .split.open:not(.auto) > .list, .split.auto > .panel, main:has(> .split.open:not(.auto)) > :is(.tabs, .filters, .head) { display: none; }
   .panel { position: static; max-height: none; }
 }
 :is(.panel, .one) dl { display: grid; } :is(.panel, .one) dd { margin: 0; }
