@@ -56,8 +56,13 @@ export interface AdminEndpoint {
   answer(request: AdminRequest): Promise<AdminReply>;
 }
 
+/** Cause and fix of each `error`. A path in the package: no published address is known here. */
+export const ADMIN_ERROR_DOCS = "runtime/reference/errors.md#admin-listener";
+
+/** Errors also say where their codes are documented. */
 export function json(status: number, value: object, headers: Readonly<Record<string, string>> = {}): AdminReply {
-  return { status, type: "application/json", body: `${JSON.stringify(value)}\n`, headers };
+  const body = status >= 400 && "error" in value ? { ...value, docs: ADMIN_ERROR_DOCS } : value;
+  return { status, type: "application/json", body: `${JSON.stringify(body)}\n`, headers };
 }
 
 /** "unavailable": the store, which has the issued tokens, is down. */

@@ -51,7 +51,7 @@ export function openApi(kinds: readonly Kind[]): Json {
       },
       responses: { Error: { description: "An error", ...content(refTo("schemas", "Error")) } },
       schemas: {
-        Error: { type: "object", properties: { error: TEXT, message: TEXT }, required: ["error"] },
+        Error: { type: "object", properties: { error: TEXT, message: TEXT, docs: TEXT }, required: ["error"] },
         ...Object.fromEntries(kinds.map((kind) => [kind.name, schemaOf(kind)])),
       },
     },

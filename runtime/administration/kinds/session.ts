@@ -21,7 +21,7 @@ export const SESSION: ShownKind<ActiveSession, Pick<KindDeps, "store" | "revocat
   plural: "sessions",
   command: "sessions list",
   doc: "Browsers that are signed in",
-  none: "nobody is signed in",
+  none: "no active sessions",
   fields: [
     textField("id", "ID of the session; it opens nothing", ({ id }) => id),
     textField("user", "User ID", ({ userId }) => userId),

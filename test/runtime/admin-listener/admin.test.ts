@@ -1,8 +1,10 @@
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
+import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createAdmin, type Admin } from "../../../runtime/admin-listener/admin.ts";
+import { ADMIN_ERROR_DOCS, json as jsonReply } from "../../../runtime/admin-listener/answer.ts";
 import { createMetrics, type Metrics } from "../../../runtime/admin-listener/metrics.ts";
 import type { Snapshot } from "../../../runtime/config/snapshot.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
@@ -383,4 +385,13 @@ describe("createAdmin()", () => {
     await ended;
     expect(listeners.size).toBe(before - 1);
   });
+});
+
+test("errors name the section of the reference that explains their codes", async () => {
+  const bodyOf = (status: number, value: object): unknown => JSON.parse(jsonReply(status, value).body);
+  expect(bodyOf(404, { error: "path" })).toEqual({ error: "path", docs: ADMIN_ERROR_DOCS });
+  expect(bodyOf(200, { error: "" })).toEqual({ error: "" });
+  const [page = "", section] = ADMIN_ERROR_DOCS.split("#");
+  expect(section).toBe("admin-listener");
+  expect(await readFile(new URL(`../../../${page}`, import.meta.url), "utf8")).toContain("\n## Admin listener\n");
 });
