@@ -28,7 +28,7 @@ const shape = {
     check: issuerProblem,
   }),
   jwks_url: text({
-    doc: "URL of its public keys.",
+    doc: "URL of the platform's public keys.",
     unset: "discovered",
     check: addressProblem,
   }),

@@ -15,7 +15,7 @@ export const MCP_REMEDIES: Readonly<Record<RefusalReason, string>> = {
   "mcp-malformed-json": "Fix the client",
   "mcp-duplicate-key": "Fix the client",
   "mcp-too-deep": "Fix the client",
-  "mcp-too-many-members": "Send less in one message",
+  "mcp-too-many-members": "Split the message into smaller ones",
   "mcp-batch": "Update the client: MCP 2025-06-18 removed batches",
   "mcp-look-alike-key": "Fix the client; servers may read such a key as the defined one",
   "mcp-invalid-message": "Fix the client",

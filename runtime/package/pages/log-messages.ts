@@ -69,8 +69,9 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "`reason` is `spool-full` or `damaged`: [Records](../operations/records.md). A `record gap` in the log has the number.",
     "record store no longer drops records": "None: new records are stored again.",
     "cannot read audit heads of other processes":
-      "This run cannot prove that other runs' ends are complete. Fix the store.",
-    "cannot store audit head": "The same for the next run; retried at the next checkpoint. Fix the store.",
+      "This process's audit does not confirm the ends of other processes' audits meanwhile. Fix the store.",
+    "cannot store audit head":
+      "Other processes cannot confirm the end of this process's audit. Retried at the next checkpoint. Fix the store.",
     "cannot record administrative actions, retrying":
       "They wait in the store and are retried every 15 s. Fix the store.",
     "cannot record publication": "A slice was published without a record: `err` has user and action. Fix the store.",
