@@ -257,7 +257,7 @@ describe("questions and exports", () => {
     for (const format of ["yaml", "hcl", "typescript"] as const) {
       const wiki = await exported({ kind: "policy", owner: "default", route: "default/wiki", text: "[]" }, format);
       expect(wiki).toContain("https://wiki.example.com");
-      expect(wiki).toContain("keep yours: set_request_headers");
+      expect(wiki).toContain("keep your own: set_request_headers");
       expect(wiki).not.toMatch(/c2VjcmV0|not-for-anybody|example\.net/);
     }
   });

@@ -8,6 +8,7 @@ test("asksUpstream() knows each setting: an unknown one would be accepted with `
   expect(others.toSorted()).toEqual(
     [
       "name",
+      "description",
       "from",
       "prefix",
       "path",
