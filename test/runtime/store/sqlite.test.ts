@@ -125,7 +125,7 @@ test("openSqliteStore() opens a database that a newer version extended, and reje
   database.close();
   await expect(openSqliteStore({ path, clock })).rejects.toMatchObject({
     code: "store.too-new",
-    message: `Cannot use the store: its tables need a program that knows version ${newest + 1}, this one knows versions up to ${newest}`,
+    message: `Cannot use the store: its tables require a gateway that supports version ${newest + 1}, this one supports versions up to ${newest}`,
   });
 });
 
