@@ -5,6 +5,7 @@ import { type Console, createConsole } from "./console/module.ts";
 import { createStatus } from "./console/overview/status.ts";
 import { createPolicyScreens } from "./console/simulator/policy-screens.ts";
 import type { ConsoleSettings } from "./features/access/console.ts";
+import { TIERS } from "./health/tiers.ts";
 import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
 import type { CoreServices, Own, GatewayOptions } from "./core-services.ts";
 import type { People } from "./people.ts";
@@ -51,7 +52,14 @@ export function openConsole(ground: CoreServices, { config }: GatewayOptions, pa
         overview: { status, toolLocks, records, store, clock },
         search: { store, records },
         health: { health: health.reader },
-        servers: { ...shown, toolLocks, listedTools, upstreams, recordAction },
+        servers: {
+          ...shown,
+          toolLocks,
+          listedTools,
+          upstreams,
+          recordAction,
+          traffic: () => health.reader.traffic(TIERS[1] ?? TIERS[0]),
+        },
         people: { ...shown, ...objects, disconnect: (...of) => upstream.disconnect(...of) },
         approvals: { approvals, records, identities: session.identities },
         toolLock: { toolLocks },

@@ -25,7 +25,7 @@ import {
   ownerTags,
   storeGrant,
 } from "../../runtime/oauth/server/grant-records.ts";
-import type { KeptRecord, RecordQuery } from "../../runtime/record-store/record-reader.ts";
+import type { CountQuery, KeptRecord, RecordCounts, RecordQuery } from "../../runtime/record-store/record-reader.ts";
 import { epochSeconds } from "../../runtime/shared/clock.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import type { UserId } from "../../runtime/shared/user-id.ts";
@@ -66,6 +66,13 @@ export async function openConsoleWorld(yaml: string, options: SnapshotOptions = 
       queries.push(query);
       if (breakable.broken) throw new Error("away");
       return { records: records.slice(0, query.limit), isPartial: false };
+    },
+    async count({ route, slots }: CountQuery): Promise<RecordCounts> {
+      if (breakable.broken) throw new Error("away");
+      const counts: Partial<Record<KeptRecord["outcome"], number>> = {};
+      for (const record of records)
+        if (record.route === route) counts[record.outcome] = (counts[record.outcome] ?? 0) + 1;
+      return { slots: Array.from({ length: slots }, (_, at) => (at === slots - 1 ? counts : {})) };
     },
   };
   const publishTokens = createMintedTokens({ store, clock });

@@ -21,16 +21,16 @@ export const PEOPLE_PAGE = 50;
 export interface SubjectRows {
   readonly rows: readonly ReachRow[];
   /** How many more there are. */
-  readonly leftOut: number;
+  readonly omitted: number;
 }
 
 /** @param tools names that are known of the server */
 export function subjectRows(route: CompiledRoute, tools: readonly string[]): SubjectRows {
-  const { subjects, omitted: leftOut } = subjectsOf([route.policy]);
+  const { subjects, omitted } = subjectsOf([route.policy]);
   const shown = [...subjects].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_SUBJECTS);
   return {
     rows: shown.map((subject) => reachRow(route, subject.name.replace(/,$/, ""), subject.user, tools)),
-    leftOut: leftOut + subjects.length - shown.length,
+    omitted: omitted + subjects.length - shown.length,
   };
 }
 

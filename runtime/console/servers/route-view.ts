@@ -2,83 +2,152 @@
 import { stringify } from "yaml";
 
 import type { CompiledRoute } from "../../config/compiled.ts";
-import { addressOf as upstreamAddress } from "../../features/balancing/apply-state.ts";
 import { clientRecipes } from "../../features/mcp/known-clients.ts";
 import { keyLabel, kindOfKey, nameOfKey } from "../../features/mcp/locked-items.ts";
+import { knownTools } from "../../mcp/listed-tools.ts";
 import { toolLockOf } from "../../mcp/tool-locks/tool-locks.ts";
-import { findNeed, needText } from "../../oauth/client/learned-needs.ts";
 import type {
-  CallsView,
+  LockView,
   HeaderLine,
   ReachRow,
+  RouteParts,
   RouteView,
+  UsersPart,
   RouteRuleView,
   ToolRow,
-  RouteUpstreamRow,
 } from "../../pages/console/servers/route-view.ts";
 import { describeBlock } from "../../policy/blocks.ts";
 import { policyWords, type Rules, type RuleWords } from "../../policy/words/policy-words.ts";
-import type { KeptRecord } from "../../record-store/record-reader.ts";
 import { addressOfId, addressOfList, placeIn } from "../addresses.ts";
-import { callWords } from "../call-words.ts";
 import type { ConsoleRequest } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { headerLines } from "./header-lines.ts";
 import { peopleRows, subjectRows } from "./reach-view.ts";
+import { routeFigures } from "./route-figures.ts";
 import { addressOf, kindOf, kindText, routeFacts } from "./route-words.ts";
+import { trafficPart } from "./traffic-view.ts";
+import { readMatrixQuery, toolMatrix, type ToolDifferences } from "./tool-matrix.ts";
 import type { ServersDeps } from "./deps.ts";
 
 const MAX_TOOLS = 200;
-const COUNTED_CALLS = 100;
-const SHOWN_CALLS = 10;
 /** Sentences, patterns, values of headers. */
 const LONG = 1000;
 const MAX_POLICY_LINES = 500;
 
 export async function routeView(deps: ServersDeps, visit: ConsoleRequest, route: CompiledRoute): Promise<RouteView> {
-  const { snapshot, rights } = visit;
-  const lock = toolLockOf(route);
-  const locked = lock ? [...lock.items.keys()] : [];
-  const tools = locked.filter((key) => kindOfKey(key) === "tool").map(nameOfKey);
+  const tab = tabOf(visit, route);
   const block = deps.blocks.find({ routeKey: route.key });
-  const headers = headerLines(route, snapshot.settings);
-  const { rows, leftOut } = subjectRows(route, tools);
-  const resource = route.mcp?.kind === "server" ? route.mcp.resource : undefined;
-  const [people, connections, calls, need] = await Promise.all([
-    peopleOf(deps, visit, route, tools),
-    connectionsOf(deps, route),
-    callsOf(deps, visit, route),
-    needOf(deps, visit, route),
-  ]);
   return {
-    facts: [...routeFacts(route), ...toolNotes(deps, route)].map(([label, text]) => [
-      showUntrusted(label),
-      showUntrusted(text, LONG),
-    ]),
+    name: showUntrusted(route.name),
     address: showUntrusted(addressOf(route), LONG),
     kind: kindText(kindOf(route)),
     owner: showUntrusted(route.owner),
-    key: showUntrusted(route.key),
+    description: showUntrusted(route.description ?? "", LONG),
     block: block && blockText(describeBlock(block)),
-    rules: policyWords(route.policy).map(ruleView),
-    written: writtenPolicy(route),
-    trials: (route.shadow?.candidates ?? []).map(({ name, kind, policy }) => ({
-      name,
-      rules: policyWords(kind === "rule" ? withoutRules(policy, route.policy) : policy).map(ruleView),
+    list: addressOfList("servers"),
+    tabs: tabsOf(route).map(([name, text]) => ({
+      href: addressOfId("servers", route.key, name === "" ? {} : { tab: name }),
+      name: text,
+      isCurrent: name === tab,
     })),
-    subjects: { rows: rows.map(shownReach), leftOut },
-    people,
-    request: headers.request.map(shownHeader),
-    response: headers.response.map(shownHeader),
-    tools: lock && toolsOf(deps, route, locked, lock.onDrift),
-    upstreams: rights.may("operator", route.owner) ? upstreamsOf(deps, route) : undefined,
-    connections,
-    need,
-    calls,
-    decisions: deps.records && addressOfList("decisions", { route: route.key }),
-    recipes:
-      resource === undefined ? [] : clientRecipes(route.name, resource, snapshot.settings.mcpAllowedClientIdDomains),
+    ...(await partsOf(deps, visit, route, tab)),
   };
+}
+
+type TabName = "" | "users" | "traffic" | "connect" | "configuration";
+
+function tabsOf({ mcp }: CompiledRoute): readonly (readonly [name: TabName, text: string])[] {
+  const isServer = mcp?.kind === "server";
+  return [
+    ["", isServer ? "Tools and access" : "Access"],
+    ["users", "Users"],
+    ["traffic", "Traffic"],
+    ...(isServer ? [["connect", "Connect a client"] as const] : []),
+    ["configuration", "Configuration"],
+  ];
+}
+
+function tabOf({ query }: ConsoleRequest, route: CompiledRoute): TabName {
+  // Pages of users had no tab once.
+  if (query.has("people")) return "users";
+  return tabsOf(route).find(([name]) => name === query.get("tab"))?.[0] ?? "";
+}
+
+/** What the open tab shows; nothing else is read. */
+async function partsOf(
+  deps: ServersDeps,
+  visit: ConsoleRequest,
+  route: CompiledRoute,
+  tab: TabName,
+): Promise<RouteParts> {
+  const { snapshot } = visit;
+  const lock = toolLockOf(route);
+  const locked = lock ? [...lock.items.keys()] : [];
+  switch (tab) {
+    case "": {
+      const isServer = route.mcp?.kind === "server";
+      return {
+        access: {
+          figures: await routeFigures(deps, visit, route),
+          matrix: isServer
+            ? toolMatrix(
+                route,
+                knownTools(route, deps.listedTools),
+                lock && differencesOf(deps, route),
+                readMatrixQuery(visit.query),
+              )
+            : undefined,
+          rules: policyWords(route.policy).map(ruleView),
+          trials: (route.shadow?.candidates ?? []).map(({ name, kind, policy }) => ({
+            name,
+            rules: policyWords(kind === "rule" ? withoutRules(policy, route.policy) : policy).map(ruleView),
+          })),
+          tools: lock && toolsOf(deps, route, locked, lock.onDrift),
+        },
+      };
+    }
+    case "users": {
+      const tools = knownTools(route, deps.listedTools);
+      const { rows, omitted } = subjectRows(route, tools);
+      return {
+        users: {
+          subjects: { rows: rows.map(shownReach), omitted },
+          people: await peopleOf(deps, visit, route, tools),
+        },
+      };
+    }
+    case "traffic":
+      return { traffic: await trafficPart(deps, visit, route) };
+    case "connect": {
+      const resource = route.mcp?.kind === "server" ? route.mcp.resource : undefined;
+      const { mcpAllowedClientIdDomains: domains } = snapshot.settings;
+      return { recipes: resource === undefined ? [] : clientRecipes(route.name, resource, domains) };
+    }
+    case "configuration": {
+      const headers = headerLines(route, snapshot.settings);
+      return {
+        configuration: {
+          key: showUntrusted(route.key),
+          facts: [...routeFacts(route), ...toolNotes(deps, route)].map(([label, text]) => [
+            showUntrusted(label),
+            showUntrusted(text, LONG),
+          ]),
+          written: writtenPolicy(route),
+          request: headers.request.map(shownHeader),
+          response: headers.response.map(shownHeader),
+        },
+      };
+    }
+  }
+  return tab satisfies never;
+}
+
+/** Names of tools that differ from the lock. */
+function differencesOf({ toolLocks }: ServersDeps, route: CompiledRoute): ToolDifferences {
+  const { changed, unlocked } = toolLocks.differences(route);
+  const names = (keys: Iterable<string>) =>
+    new Set([...keys].filter((key) => kindOfKey(key) === "tool").map((key) => nameOfKey(key)));
+  return { changed: names(changed), unlocked: names(unlocked) };
 }
 
 /** YAML, in which only ends of lines have no look of their own. */
@@ -142,7 +211,7 @@ async function peopleOf(
   { snapshot, rights, query }: ConsoleRequest,
   route: CompiledRoute,
   tools: readonly string[],
-): Promise<RouteView["people"]> {
+): Promise<UsersPart["people"]> {
   // People belong to nobody: who may see one owner's routes does not see who there is.
   if (!rights.may("viewer")) return undefined;
   const after = placeIn("identity:", query.get("people"));
@@ -158,71 +227,6 @@ async function peopleOf(
   } catch {
     return "failed";
   }
-}
-
-async function connectionsOf({ connections }: ServersDeps, route: CompiledRoute): Promise<RouteView["connections"]> {
-  if (route.mcp?.kind !== "server") return undefined;
-  try {
-    const { byRoute, isCut } = await connections.counts();
-    const count = byRoute.get(route.key);
-    return count && { ...count, isCut };
-  } catch {
-    return "failed";
-  }
-}
-
-async function needOf({ store }: ServersDeps, visit: ConsoleRequest, route: CompiledRoute): Promise<RouteView["need"]> {
-  if (route.mcp?.kind !== "server") return undefined;
-  try {
-    const need = await findNeed(store, route.key);
-    if (!need) return undefined;
-    const form = { action: addressOfId("servers", route.key), csrfToken: visit.csrf("forget-need") };
-    return {
-      text: needText(need),
-      sinceMs: need.learnedAt === undefined ? undefined : need.learnedAt * 1000,
-      forget: visit.rights.may("operator", route.owner) ? form : undefined,
-    };
-  } catch {
-    return "failed";
-  }
-}
-
-async function callsOf(
-  { records }: ServersDeps,
-  { rights }: ConsoleRequest,
-  route: CompiledRoute,
-): Promise<RouteView["calls"]> {
-  if (!records) return undefined;
-  const { owners } = rights;
-  try {
-    const page = await records.find({
-      kind: "decision",
-      route: route.key,
-      order: "newest",
-      limit: COUNTED_CALLS,
-      ...(owners === undefined ? {} : { owners }),
-    });
-    return callsView(page.records);
-  } catch {
-    return "failed";
-  }
-}
-
-export function callsView(records: readonly KeptRecord[]): CallsView {
-  return {
-    rows: records.slice(0, SHOWN_CALLS).map(({ id, timeMs, outcome, userId, email, result, ...record }) => ({
-      href: addressOfId("decisions", id),
-      timeMs,
-      who: showUntrusted(email ?? userId ?? "not signed in"),
-      what: callWords(record),
-      outcome,
-      status: result?.status,
-      durationMs: result?.durationMs,
-    })),
-    counted: records.length,
-    denied: records.filter(({ outcome }) => outcome === "denied").length,
-    failed: records.filter(({ outcome }) => outcome === "error").length,
-  };
 }
 
 /** What of the server's tools its rules do not decide as people may think. */
@@ -245,7 +249,7 @@ function toolsOf(
   route: CompiledRoute,
   locked: readonly string[],
   onDrift: keyof typeof ON_DRIFT,
-): RouteView["tools"] {
+): LockView | undefined {
   const { changed, unlocked } = toolLocks.differences(route);
   const rows: ToolRow[] = [
     ...[...changed].map((name) => ({ name, state: "changed" as const })),
@@ -255,28 +259,6 @@ function toolsOf(
   return {
     rows: rows.slice(0, MAX_TOOLS).map(({ name, state }) => ({ name: showUntrusted(keyLabel(name)), state })),
     onDrift: ON_DRIFT[onDrift],
-    leftOut: Math.max(0, rows.length - MAX_TOOLS),
+    omitted: Math.max(0, rows.length - MAX_TOOLS),
   };
-}
-
-function upstreamsOf({ upstreams }: ServersDeps, route: CompiledRoute): readonly RouteUpstreamRow[] {
-  const known = new Map(
-    upstreams().flatMap((each) => (each.route === route.key ? [[each.upstream, each] as const] : [])),
-  );
-  return route.to.map((upstream) => {
-    const { weight } = upstream;
-    const status = known.get(upstreamAddress(upstream));
-    const failing = status?.checks.filter(({ healthy }) => !healthy) ?? [];
-    const notes = [
-      ...(route.to.length > 1 && weight !== 1 ? [`weight ${weight}`] : []),
-      ...failing.map(({ kind, last_error: error }) => `${kind} check fails: ${error}`),
-      ...(status?.left_out_until ? [`ejected until ${new Date(status.left_out_until * 1000).toISOString()}`] : []),
-      ...(status && status.ejections > 0 ? [`ejected ${status.ejections} times`] : []),
-    ];
-    return {
-      address: showUntrusted(upstreamAddress(upstream)),
-      isWell: status?.healthy,
-      notes: notes.map((note) => showUntrusted(note, LONG)),
-    };
-  });
 }

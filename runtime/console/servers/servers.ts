@@ -18,7 +18,7 @@ export function serversScreen(deps: ServersDeps): Screen {
     name: "Servers",
     async show(visit) {
       const key = idOfPath(visit.path);
-      if (key === undefined) return { title: "Servers and routes", body: serversBody(await serversView(deps, visit)) };
+      if (key === undefined) return { title: "Servers and apps", body: serversBody(await serversView(deps, visit)) };
       // Somebody else's route is as if it were not there.
       const route = visibleRoutes(visit).find((each) => each.key === key);
       return route && { title: showUntrusted(route.name), body: routeBody(await routeView(deps, visit, route)) };

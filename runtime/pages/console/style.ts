@@ -3,6 +3,7 @@
  *
  * It is a file of its own whose address has its hash, so that browsers load it once (`console/assets.ts`).
  */
+import { MATRIX_STYLE } from "./servers/matrix.ts";
 import { MONOGRAM_STYLE, TOKENS } from "../tokens.ts";
 import { CHART_STYLE } from "./charts/style.ts";
 import { LIST_STYLE } from "./lists/style.ts";
@@ -163,5 +164,6 @@ export const CONSOLE_STYLE = [
   CHART_STYLE,
   OVERVIEW_STYLE,
   LIST_STYLE,
+  MATRIX_STYLE,
   NARROWER,
 ].join("");

@@ -26,7 +26,7 @@ export function describePeople(world: () => ConsoleWorld): void {
       await other.context.clearCookies();
       await other.page.goto(`${world().home}/servers`);
       await other.page.getByRole("link", { name: "bob@example.com" }).click();
-      await other.page.getByRole("heading", { name: "Servers and routes" }).waitFor();
+      await other.page.getByRole("heading", { name: "Servers and apps" }).waitFor();
       const alice = await world().visit("alice", "/servers", { javaScript: false });
       const { page } = alice;
       await page.goto(`${world().home}/people?q=bob@example.com`);

@@ -147,7 +147,7 @@ describe("the page of a person", () => {
     expect(text).toContain("auth.upstream.example connected read write");
     expect(text).toContain("Laptop <i>");
     expect(text).toContain("203.0.113.9");
-    expect(text).toContain("denied default/a tool merge");
+    expect(text).toContain("Denied default/a tool merge");
     expect(body).not.toContain("<b>");
     expect(body).not.toContain("\u202e");
     expect(body).not.toContain("sealed-tokens-sentinel");

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { subjectsOf } from "../../../runtime/config/diff/subjects.ts";
+import { figuresOf } from "../../../runtime/console/servers/route-figures.ts";
+import { toolMatrix } from "../../../runtime/console/servers/tool-matrix.ts";
+import { matrixPart } from "../../../runtime/pages/console/servers/matrix.ts";
+import { mayUse } from "../../../runtime/policy/reach.ts";
 import { headerLines, MASK } from "../../../runtime/console/servers/header-lines.ts";
 import { addressOf, routeFacts, spanText } from "../../../runtime/console/servers/route-words.ts";
 import { serversScreen } from "../../../runtime/console/servers/servers.ts";
@@ -17,7 +22,7 @@ import {
   visitTo,
   type ConsoleWorld,
 } from "../../support/console-world.ts";
-import { routeNamed } from "../../support/config.ts";
+import { routeNamed, snapshotFrom } from "../../support/config.ts";
 import { findLinks } from "../../support/html-forms.ts";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;
@@ -76,6 +81,11 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const show = async (address: string, rights = VIEWER) => shown(screen, visitTo(world, address, rights));
+/** All tabs of a route, one after the other. */
+const showAll = async (address: string, rights = VIEWER) => {
+  const tabs = ["", "?tab=users", "?tab=traffic", "?tab=connect", "?tab=configuration"];
+  return (await Promise.all(tabs.map((tab) => show(`${address}${tab}`, rights)))).join("");
+};
 const keys = (markup: string | undefined) =>
   [...(markup ?? "").matchAll(/servers\/(default\/[^"?]+)"/g)].map(([, key]) => key);
 
@@ -132,7 +142,7 @@ describe("the list of routes", () => {
 
 describe("the page of a route", () => {
   test("tells what there is, to whom, and with which reason", async () => {
-    const text = textOfMarkup(await show("default/tools"));
+    const text = textOfMarkup(await showAll("default/tools"));
     for (const part of [
       "https://mcp.example.com/mcp",
       "Denied when all of these are true",
@@ -147,19 +157,19 @@ describe("the page of a route", () => {
       "claude mcp add --transport http tools",
     ])
       expect(text).toContain(part);
-    // The rule on trial is not among those in force.
+    // The rule of the shadow policy is not among the active ones.
     expect(text.split("Shadow policy")[0]).not.toContain("delete");
   });
 
   test("tells of the people who are known here what they may, by which rule", async () => {
-    const text = textOfMarkup(await show("default/tools"));
+    const text = textOfMarkup(await showAll("default/tools"));
     expect(text).toMatch(
       /alice@example\.com some requests 1 of 2; not merge Allowed when the user is in group "staff"/,
     );
     expect(text).toMatch(/bob@example\.com nothing No allow rule matches/);
     expect(text).toMatch(/carol@example\.com everything all Allowed/);
     // Who may see one owner's things only does not see who there is.
-    const own = textOfMarkup(await show("default/tools", rightsTo([], { default: ["viewer"] })));
+    const own = textOfMarkup(await showAll("default/tools", rightsTo([], { default: ["viewer"] })));
     expect(own).toContain('in group "staff"');
     expect(own).not.toContain("@example.com");
   });
@@ -169,23 +179,25 @@ describe("the page of a route", () => {
     await putBlock(world, { kind: "user", name: "carol", ...said });
     await putBlock(world, { kind: "route", name: "default/app", ...said });
     await expect.poll(() => world.blocks.size).toBe(2);
-    expect(textOfMarkup(await show("default/tools"))).toContain(
+    expect(textOfMarkup(await showAll("default/tools"))).toContain(
       "carol@example.com nothing Blocked by an administrator",
     );
-    expect(textOfMarkup(await show("default/app"))).toMatch(/Blocked: nobody reaches it\. Since .* by root: incident/);
+    expect(textOfMarkup(await showAll("default/app"))).toMatch(
+      /Blocked: all requests are denied\. Since .* by root: incident/,
+    );
   });
 
   test("shows headers as they will be sent, and no secret", async () => {
     for (const rights of [VIEWER, OPERATOR, rightsTo(["viewer", "operator", "approver", "auditor"])]) {
-      const body = (await show("default/tools", rights)) ?? "";
+      const body = await showAll("default/tools", rights);
       expect(body).not.toContain("sentinel");
       expect(textOfMarkup(body)).toContain(`X-Shared set ${MASK}`);
     }
   });
 
   test("shows addresses of upstreams to operators alone", async () => {
-    expect(await show("default/tools")).not.toContain("internal/base");
-    const text = textOfMarkup(await show("default/tools", OPERATOR));
+    expect(await showAll("default/tools")).not.toContain("internal/base");
+    const text = textOfMarkup(await showAll("default/tools", OPERATOR));
     expect(text).toContain("https://up1.internal/base not watched");
     expect(text).toContain("https://up2.internal not well http check fails: status 500");
   });
@@ -202,22 +214,22 @@ describe("the page of a route", () => {
       viewer: "v",
       since: () => 1,
     });
-    const body = (await show("default/tools")) ?? "";
+    const body = await showAll("default/tools");
     const text = textOfMarkup(body);
     expect(text).toMatch(/merge not as reviewed evil\\u202e<b> never reviewed get as reviewed/);
     expect(text).toContain("What differs: listed, calls denied");
     expect(body).not.toContain("<b>");
-    expect(textOfMarkup(await show("?q=tools"))).toContain("2 reviewed 1 changed");
+    expect(textOfMarkup(await show("?q=tools"))).toMatch(/1 changed .* 2 reviewed 1 changed/);
   });
 
   test("shows operators and viewers what was learned about the upstream, and lets operators clear it", async () => {
     const learned = { schema: 1, routeKey: "default/tools", needed: true, challenged: false, proof: "metadata" };
     const tags = ["upstream-route:default/tools"];
     await world.store.put("upstream-need:1", { ...learned, learnedAt: epochSeconds(world.clock) }, { tags });
-    expect(textOfMarkup(await show("default/tools"))).toContain("wants a token of its users: its metadata say so");
-    expect(await show("default/tools")).not.toContain("Forget it");
+    expect(textOfMarkup(await showAll("default/tools"))).toContain("wants a token of its users: its metadata say so");
+    expect(await showAll("default/tools")).not.toContain("Forget it");
     const operator = rightsTo([], { default: ["viewer", "operator"] });
-    expect(await show("default/tools", operator)).toContain("Forget it");
+    expect(await showAll("default/tools", operator)).toContain("Forget it");
     const action = screen.actions?.["forget-need"];
     const visit = visitTo(world, "default/tools", operator);
     expect([action?.role, action?.ownerOf?.(visit, new Map())]).toEqual(["operator", "default"]);
@@ -228,7 +240,7 @@ describe("the page of a route", () => {
       action: "forget",
       target: expect.stringContaining("default/tools") as unknown,
     });
-    expect(textOfMarkup(await show("default/tools", operator))).not.toContain("wants a token");
+    expect(textOfMarkup(await showAll("default/tools", operator))).not.toContain("wants a token");
     expect(await action?.run(visit, new Map())).toHaveProperty("refused");
   });
 
@@ -245,11 +257,11 @@ describe("the page of a route", () => {
       { ...base, id: "r3", outcome: "allowed", result: { status: 200, durationMs: 0.4 } },
       { ...base, id: "r4", outcome: "allowed" },
     );
-    const text = textOfMarkup(await show("default/tools"));
+    const text = textOfMarkup(await showAll("default/tools"));
     expect(text).toContain("Of the last 4, 1 was denied and 1 failed (25 %)");
     expect(text).toContain("u\\u0000 tools/list 502 12 ms");
     expect(world.queries.at(-1)).toMatchObject({ kind: "decision", route: "default/tools" });
-    await show("default/tools", rightsTo([], { default: ["viewer"] }));
+    await showAll("default/tools", rightsTo([], { default: ["viewer"] }));
     expect(world.queries.at(-1)).toMatchObject({ owners: ["default"] });
   });
 
@@ -257,7 +269,7 @@ describe("the page of a route", () => {
     world.breakable.broken = true;
     world.clock.advance(60_000);
     try {
-      const text = textOfMarkup(await show("default/tools"));
+      const text = textOfMarkup(await showAll("default/tools"));
       expect(text).toContain("The record store is unavailable");
       expect(text).toContain("The store, which knows the people, is unavailable");
       expect(text).toContain('Allowed when the user is in group "staff"');
@@ -269,6 +281,66 @@ describe("the page of a route", () => {
   test("says that there is nothing at an address that no route has", async () => {
     expect(await show("default/none")).toBeUndefined();
     expect(await show("~_w")).toBeUndefined();
+  });
+});
+
+describe("the matrix of tools and groups", () => {
+  const cellsOf = (markup: string | undefined) =>
+    new Map(
+      [...(markup ?? "").matchAll(/<th scope="row"><code>([^<]*)<\/code>.*?<\/th>(.*?)<\/tr>/gs)].map(
+        ([, tool = "", cells = ""]) => [
+          tool,
+          [...cells.matchAll(/<td[^>]*>(.*?)<\/td>/g)].map(([, cell = ""]) => cell),
+        ],
+      ),
+    );
+  const route = () => routeNamed(world.snapshot, "tools");
+
+  test("says who can call which tool, by the rules' own decision, and links to the rule that decides", async () => {
+    const markup = await show("default/tools");
+    const heads = [...(markup ?? "").matchAll(/<th scope="col" class="cell">([^<]*)</g)].map(([, name]) => name);
+    const cells = cellsOf(markup);
+    const at = heads.findIndex((name) => name?.includes("staff"));
+    expect(heads.length).toBeGreaterThan(1);
+    expect(cells.get("get")?.[at]).toBe('<a href="#rule-2">Allowed</a>');
+    // Staff who are not admins: the deny rule is the first.
+    expect(cells.get("merge")?.[at]).toBe('<a href="#rule-1">Denied</a>');
+    expect(cells.get("get")?.[heads.findIndex((name) => name?.includes("admins"))]).toBe("–");
+    expect(markup).toContain('id="rule-1"');
+    for (const [tool, row] of cells) {
+      const { subjects } = subjectsOf([route().policy]);
+      const user = subjects.find(({ name }) => name.includes("staff"))?.user;
+      expect(mayUse(route().policy, user, { kind: "tool", name: tool })).toBe(row[at]?.includes("Allowed"));
+    }
+  });
+
+  test("has tools without a lock as lists have shown them, page by page, and finds them by name", () => {
+    const names = Array.from({ length: 120 }, (_, at) => `tool_${String(at).padStart(3, "0")}`);
+    const first = toolMatrix(route(), names, undefined, { search: "", after: "" });
+    expect([first.rows.length, first.count, first.pages.first]).toEqual([50, { all: 120, found: 120 }, undefined]);
+    expect(first.pages.next).toContain("after=tool_049");
+    const last = toolMatrix(route(), names, undefined, { search: "", after: "tool_099" });
+    expect([last.rows[0]?.tool, last.rows.length, last.pages.next]).toEqual(["tool_100", 20, undefined]);
+    const found = toolMatrix(route(), names, undefined, { search: "L_11", after: "" });
+    expect(found.rows.map(({ tool }) => tool)).toContain("tool_110");
+    expect(found.count.found).toBe(10);
+  });
+
+  test("is bounded: fifty tools times twenty groups are below 120 KB", () => {
+    const yaml = `routes:\n  - { name: big, from: "https://big.example.com", to: "https://up.example.com", mcp: { server: {} }, policy: [{ allow: { or: [${Array.from({ length: 60 }, (_, at) => `{ groups: g${at} }`).join(", ")}] } }] }`;
+    const big = routeNamed(snapshotFrom(`runtime_flags: { mcp: true }\n${yaml}`), "big");
+    const names = Array.from({ length: 500 }, (_, at) => `a_tool_with_a_name_of_usual_length_${at}`);
+    const started = toolMatrix(big, names.sort(), undefined, { search: "", after: "" });
+    expect([started.columns.length, started.rows.length]).toEqual([20, 50]);
+    expect(started.omitted).toBeGreaterThan(30);
+    expect(Buffer.byteLength(String(matrixPart(started)))).toBeLessThan(100_000);
+  });
+});
+
+describe("figures of a route", () => {
+  test("count requests, denials and failures of a day by hour", () => {
+    const slots = [{ allowed: 2, denied: 1 }, {}, { error: 1, limited: 1, "sign-in": 5 }];
+    expect(figuresOf({ slots })).toEqual({ calls: [3, 0, 2], refused: [1, 0, 1], failed: [0, 0, 1], isPartial: false });
   });
 });
 

@@ -1,7 +1,9 @@
-/** What the page of one route shows; texts of strangers are visible and bounded already. */
+/** Data of the page of one route; untrusted texts are visible and bounded already. */
 import type { DecisionOutcome } from "../outcome.ts";
 import type { ClientRecipe } from "../../client-recipe.ts";
-import type { PagerParts } from "../pieces.ts";
+import type { PagerParts, Tab } from "../pieces.ts";
+import type { FiguresView } from "./figures.ts";
+import type { MatrixView } from "./matrix.ts";
 
 export interface HeaderLine {
   readonly name: string;
@@ -55,24 +57,50 @@ export interface CallsView {
   readonly failed: number;
 }
 
-export interface RouteView {
-  readonly facts: readonly (readonly [label: string, text: string])[];
+export interface RouteView extends RouteParts {
+  readonly name: string;
   readonly address: string;
   readonly kind: string;
   readonly owner: string;
-  readonly key: string;
-  /** Why nobody reaches it at the moment. */
+  readonly description: string;
+  /** Why all requests are denied at the moment. */
   readonly block: string | undefined;
+  /** Address of the list. */
+  readonly list: string;
+  readonly tabs: readonly Tab[];
+}
+
+/** Content of the open tab. */
+export interface RouteParts {
+  readonly access?: AccessPart;
+  readonly users?: UsersPart;
+  readonly traffic?: TrafficPart;
+  readonly recipes?: readonly ClientRecipe[];
+  readonly configuration?: ConfigurationPart;
+}
+
+export interface AccessPart {
+  readonly figures: FiguresView | "failed" | undefined;
+  /** Undefined: not an MCP server. */
+  readonly matrix: MatrixView | undefined;
   readonly rules: readonly RouteRuleView[];
-  /** All of the policy, as YAML. */
-  readonly written: string;
   readonly trials: readonly { readonly name: string; readonly rules: readonly RouteRuleView[] }[];
-  readonly subjects: { readonly rows: readonly ReachRow[]; readonly leftOut: number };
-  /** Undefined: this person may not see people; "failed": the store cannot be asked. */
+  readonly tools: LockView | undefined;
+}
+
+export interface LockView {
+  readonly rows: readonly ToolRow[];
+  readonly onDrift: string;
+  readonly omitted: number;
+}
+
+export interface UsersPart {
+  readonly subjects: { readonly rows: readonly ReachRow[]; readonly omitted: number };
+  /** Undefined: this administrator cannot see users; "failed": the store is unavailable. */
   readonly people: PeopleOfRoute | "failed" | undefined;
-  readonly request: readonly HeaderLine[];
-  readonly response: readonly HeaderLine[];
-  readonly tools: { readonly rows: readonly ToolRow[]; readonly onDrift: string; readonly leftOut: number } | undefined;
+}
+
+export interface TrafficPart {
   readonly upstreams: readonly RouteUpstreamRow[] | undefined;
   readonly connections:
     | { readonly connected: number; readonly ended: number; readonly isCut: boolean }
@@ -83,7 +111,15 @@ export interface RouteView {
   readonly calls: CallsView | "failed" | undefined;
   /** Address of all decisions about the route. */
   readonly decisions: string | undefined;
-  readonly recipes: readonly ClientRecipe[];
+}
+
+export interface ConfigurationPart {
+  readonly key: string;
+  readonly facts: readonly (readonly [label: string, text: string])[];
+  /** The whole policy, as YAML. */
+  readonly written: string;
+  readonly request: readonly HeaderLine[];
+  readonly response: readonly HeaderLine[];
 }
 
 export interface NeedView {

@@ -3,7 +3,22 @@ import { outcomeMark } from "../outcome.ts";
 import type { ClientRecipe } from "../../client-recipe.ts";
 import { fullTable } from "../columns.ts";
 import { html, type Html, type HtmlValue } from "../../html.ts";
-import type { CallRow, HeaderLine, PeopleOfRoute, ReachRow, RouteView, RouteRuleView, ToolRow } from "./route-view.ts";
+import type {
+  AccessPart,
+  ConfigurationPart,
+  LockView,
+  TrafficPart,
+  UsersPart,
+  HeaderLine,
+  PeopleOfRoute,
+  ReachRow,
+  RouteView,
+  RouteRuleView,
+  ToolRow,
+} from "./route-view.ts";
+import { monogram } from "../../monogram.ts";
+import { figureCards } from "./figures.ts";
+import { matrixPart, ruleAnchor } from "./matrix.ts";
 import {
   actionFields,
   badge,
@@ -15,6 +30,7 @@ import {
   emptyState,
   pager,
   sourceFailed,
+  tabs,
   type Tone,
 } from "../pieces.ts";
 
@@ -25,25 +41,26 @@ const MAY: Readonly<Record<ReachRow["may"], readonly [Tone, string]>> = {
 };
 
 export function routeBody(view: RouteView): Html {
-  return html`${view.block !== undefined && html`<p class="refused" role="status">Blocked: nobody reaches it. ${view.block}</p>`}
-  ${card(
-    "Details",
-    definitions([
-      ["Address", html`<code>${view.address}</code>`],
-      ["Kind", view.kind],
-      ["Owner", view.owner],
-      ["Key", html`<code>${view.key}</code>`],
-      ...view.facts,
-    ]),
-  )}
-  ${policyCard(view)} ${reachParts(view)} ${upstreamParts(view)} ${toolsPart(view.tools)} ${callsPart(view)}
-  ${headersPart("request-headers", "Headers to the upstream", view.request)}
-  ${headersPart("response-headers", "Headers to the client", view.response)} ${recipesCard(view.recipes)}`;
+  const { access, users, traffic, recipes, configuration } = view;
+  return html`<p class="crumb"><a href="${view.list}">Servers and apps</a> / ${view.owner}</p>
+    <div class="named bar">
+      ${monogram(view.name, "l")}
+      <p>
+        ${view.description !== "" && html`${view.description}<br />`}<code>${view.address}</code>
+        <span class="dim">${view.kind}</span>
+      </p>
+    </div>
+    ${view.block !== undefined && html`<p class="refused" role="status">Blocked: all requests are denied. ${view.block}</p>`}
+    ${tabs("Parts of this page", view.tabs)} ${access && accessTab(access)} ${users && reachParts(users)}
+    ${traffic && html`${callsPart(traffic)} ${upstreamParts(traffic)}`} ${recipes && recipesCard(recipes)}
+    ${configuration && configurationTab(configuration)}`;
 }
 
-function policyCard({ rules, written, trials }: RouteView): Html {
-  return card(
-    "Policy",
+function accessTab({ figures, matrix, rules, trials, tools }: AccessPart): Html {
+  return html`${figures === "failed" && sourceFailed("The record store")}
+  ${typeof figures === "object" && figureCards(figures)} ${matrix && matrixPart(matrix)}
+  ${card(
+    "Rules, in order",
     html`${rulesList(rules)}
       <p class="dim">
         Deny rules win. Unknown attributes, such as groups that the identity provider omits, never grant access.
@@ -51,33 +68,40 @@ function policyCard({ rules, written, trials }: RouteView): Html {
       ${trials.map(
         ({ name, rules: tried }) =>
           html`<h3>Shadow policy, not enforced: <code>${name}</code></h3>
-            ${rulesList(tried)}`,
-      )}
-      <details>
-        <summary>Source</summary>
-        <pre>${written}</pre>
-      </details>`,
-  );
+            ${rulesList(tried, false)}`,
+      )}`,
+  )}
+  ${toolsPart(tools)}`;
 }
 
-function rulesList(rules: readonly RouteRuleView[]): Html {
+function configurationTab({ key, facts, written, request, response }: ConfigurationPart): Html {
+  return html`${card("Details", definitions([["Key", html`<code>${key}</code>`], ...facts]))}
+  ${card("Policy", html`<pre>${written}</pre>`)} ${headersPart("request-headers", "Headers to the upstream", request)}
+  ${headersPart("response-headers", "Headers to the client", response)}`;
+}
+
+/** @param isEnforced cells of the matrix link to these rules */
+function rulesList(rules: readonly RouteRuleView[], isEnforced = true): Html {
   if (rules.length === 0) return html`<p>No rules. All requests are denied.</p>`;
-  return html`<ul>
-    ${rules.map(({ lead, clauses }) =>
-      clauses.length === 1
-        ? html`<li>${lead} ${clauses[0]}.</li>`
-        : html`<li>
-            ${lead}:
-            <ul>
-              ${clauses.map((clause) => html`<li>${clause}</li>`)}
-            </ul>
-          </li>`,
+  return html`<ol class="rule-list">
+    ${rules.map(
+      ({ lead, clauses }, index) =>
+        html`<li ${isEnforced && html`id="${ruleAnchor(index + 1)}"`}>
+          ${
+            clauses.length === 1
+              ? html`${index + 1}. ${lead} ${clauses[0]}.`
+              : html`${index + 1}. ${lead}:
+                  <ul>
+                    ${clauses.map((clause) => html`<li>${clause}</li>`)}
+                  </ul>`
+          }
+        </li>`,
     )}
-  </ul>`;
+  </ol>`;
 }
 
-function reachParts({ subjects, people }: RouteView): Html {
-  const left = subjects.leftOut;
+function reachParts({ subjects, people }: UsersPart): Html {
+  const left = subjects.omitted;
   return html`<h2>Access by user</h2>
     ${fullTable({
       id: "subjects",
@@ -114,7 +138,7 @@ function reachCells({ may, why, tools }: ReachRow, who: string | Html): readonly
   return [who, badge(...MAY[may]), tools, why];
 }
 
-function needCard(need: RouteView["need"]): Html | undefined {
+function needCard(need: TrafficPart["need"]): Html | undefined {
   if (need === undefined) return undefined;
   if (need === "failed") return sourceFailed("The store, which has what was learned about the upstream,");
   const { text, sinceMs, forget } = need;
@@ -132,7 +156,7 @@ function needCard(need: RouteView["need"]): Html | undefined {
   );
 }
 
-function upstreamParts({ upstreams, connections, need }: RouteView): Html {
+function upstreamParts({ upstreams, connections, need }: TrafficPart): Html {
   return html`${
     upstreams !== undefined &&
     upstreams.length > 0 &&
@@ -177,9 +201,9 @@ const TOOL_STATES: Readonly<Record<ToolRow["state"], readonly [Tone, string]>> =
   unlocked: ["warn", "never reviewed"],
 };
 
-function toolsPart(tools: RouteView["tools"]): Html | undefined {
+function toolsPart(tools: LockView | undefined): Html | undefined {
   if (!tools) return undefined;
-  const { rows, onDrift, leftOut } = tools;
+  const { rows, onDrift, omitted } = tools;
   return html`<h2>Tools</h2>
     ${fullTable({
       id: "tools",
@@ -191,10 +215,10 @@ function toolsPart(tools: RouteView["tools"]): Html | undefined {
       rows: rows.map(({ name, state }) => [html`<code>${name}</code>`, badge(...TOOL_STATES[state])]),
       empty: emptyState("The lock is empty", "The lock of this server names none: whatever it lists differs."),
     })}
-    ${leftOut > 0 && html`<p class="dim">${leftOut} more.</p>`}`;
+    ${omitted > 0 && html`<p class="dim">${omitted} more.</p>`}`;
 }
 
-function callsPart({ calls, decisions }: RouteView): Html | undefined {
+function callsPart({ calls, decisions }: TrafficPart): Html | undefined {
   if (calls === undefined) return undefined;
   if (calls === "failed")
     return html`<h2>Last requests</h2>

@@ -1,7 +1,19 @@
-/** The console's list of servers and routes. */
+/** The console's list of servers and applications. */
 import { fullTable } from "../columns.ts";
 import { html, type Html } from "../../html.ts";
-import { badge, emptyState, filterForm, pager, sourceFailed, type PagerParts } from "../pieces.ts";
+import {
+  badge,
+  consoleTime,
+  emptyState,
+  filterForm,
+  pager,
+  sourceFailed,
+  tabs,
+  type PagerParts,
+  type Tab,
+  type Tone,
+} from "../pieces.ts";
+import { monogram } from "../../monogram.ts";
 
 export interface ServerRow {
   /** Of its own page. */
@@ -12,7 +24,9 @@ export interface ServerRow {
   readonly owner: string;
   readonly address: string;
   readonly kind: string;
-  readonly isBlocked: boolean;
+  readonly state: { readonly tone: Tone; readonly text: string };
+  /** Of the busiest routes; undefined: unknown. */
+  readonly traffic: RouteTraffic | undefined;
   /** Who may what, in one line. */
   readonly policy: string;
   /** Of a server whose tools were reviewed. */
@@ -23,12 +37,23 @@ export interface ServerRow {
   readonly connections?: { readonly connected: number; readonly ended: number } | undefined;
 }
 
+/** Requests of the last 6 hours. */
+export interface RouteTraffic {
+  readonly requests: number;
+  readonly denied: number;
+  readonly failed: number;
+  /** Time of the last request, within 5 minutes; 0: none. */
+  readonly lastMs: number;
+}
+
 export interface ServersView {
   readonly path: string;
   readonly rows: readonly ServerRow[];
   readonly search: string;
   readonly kind: string;
   readonly kinds: readonly (readonly [value: string, text: string])[];
+  readonly needsAttention: boolean;
+  readonly views: readonly (Tab & { readonly count: number })[];
   readonly pages: PagerParts;
   /** Routes that may be seen at all, and those that were found. */
   readonly count: { readonly all: number; readonly found: number };
@@ -38,31 +63,50 @@ export interface ServersView {
 export function serversBody(view: ServersView): Html {
   const { path, rows, search, kind, kinds, pages, count } = view;
   const columns = [
-    { name: "Route", isHead: true, kind: "wide" },
-    { name: "Kind", kind: "short" },
+    { name: "Name", isHead: true, kind: "wide" },
+    { name: "Type", kind: "short" },
     { name: "Owner", kind: "short" },
-    { name: "Who may", kind: "wide" },
+    { name: "State", kind: "short" },
+    { name: "Who can use it", kind: "wide" },
+    { name: "Requests, 6 h", kind: "number" },
+    { name: "Denied", kind: "number" },
+    { name: "Failed", kind: "number" },
+    { name: "Last used", kind: "short" },
     { name: "Tools", kind: "short" },
     { name: "Upstreams", kind: "short" },
     { name: "Connections", kind: "short" },
   ] as const;
-  return html`${filterForm(path, [
-    { name: "q", label: "Name, address or owner", value: search, type: "search" },
-    { name: "kind", label: "Kind", value: kind, options: [["", "All"], ...kinds] },
-  ])}
-  ${view.connectionsFailed && sourceFailed("The store, which has what users have connected,")}
+  return html`${tabs(
+    "Views",
+    view.views.map(({ name, count: number, ...each }) => ({ ...each, name: `${name} (${number})` })),
+  )}
+  ${filterForm(
+    path,
+    [
+      { name: "q", label: "Name, address or owner", value: search, type: "search" },
+      { name: "kind", label: "Type", value: kind, options: [["", "All"], ...kinds] },
+    ],
+    view.needsAttention ? [["attention", "yes"]] : [],
+  )}
+  ${view.connectionsFailed && sourceFailed("The store with connected accounts")}
   ${fullTable({
     id: "servers",
     caption: captionOf(count),
     columns,
     rows: rows.map((row) => [
-      html`<a href="${row.href}">${row.name}</a>${row.isBlocked && html` ${badge("bad", "blocked")}`}<br /><span
-          class="dim address"
-          >${row.address}</span
-        >`,
+      html`<span class="named"
+        >${monogram(row.name)}<span
+          ><a href="${row.href}">${row.name}</a><small class="dim address">${row.address}</small></span
+        ></span
+      >`,
       row.kind,
       row.owner,
+      badge(row.state.tone, row.state.text),
       row.policy,
+      row.traffic && row.traffic.requests.toLocaleString("en-US"),
+      row.traffic && share(row.traffic.denied, row.traffic.requests),
+      row.traffic && share(row.traffic.failed, row.traffic.requests),
+      row.traffic && row.traffic.lastMs > 0 && consoleTime(row.traffic.lastMs, "minute"),
       toolsCell(row.tools),
       upstreamsCell(row.upstreams),
       connectionsCell(row.connections),
@@ -73,6 +117,10 @@ export function serversBody(view: ServersView): Html {
         : emptyState("No matching routes", "Change the search."),
   })}
   ${pager(pages)}`;
+}
+
+function share(some: number, all: number): string {
+  return all === 0 ? "" : `${((100 * some) / all).toFixed(some > 0 ? 1 : 0)} %`;
 }
 
 function captionOf({ all, found }: ServersView["count"]): string {
