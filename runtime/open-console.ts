@@ -60,7 +60,7 @@ export function openConsole(ground: CoreServices, { config }: GatewayOptions, pa
           recordAction,
           traffic: () => health.reader.traffic(TIERS[1] ?? TIERS[0]),
         },
-        people: { ...shown, ...objects, disconnect: (...of) => upstream.disconnect(...of) },
+        people: { ...shown, ...objects, listedTools, disconnect: (...of) => upstream.disconnect(...of) },
         approvals: { approvals, records, identities: session.identities },
         toolLock: { toolLocks },
         clients: { ...shown, ...objects },

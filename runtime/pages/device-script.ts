@@ -1,5 +1,5 @@
 /**
- * The only script of our pages: it lets the browser ask a device, and sends the answer with the form that stands there.
+ * The only script of our pages: it lets the browser ask a device, and sends the answer with the form on the page.
  * It runs as a file of its own, allowed by its whole address; nothing of the page's text becomes script.
  */
 export const DEVICE_SCRIPT = `"use strict";

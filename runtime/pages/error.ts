@@ -1,4 +1,4 @@
-/** The page of every rejection and failure: what happened and as whom, what to do, and the ID to quote. Never internals. */
+/** The page of every rejection and failure: what happened, the account, what to do, and the ID to quote. Never internals. */
 import { html, type Html } from "./html.ts";
 import type { Icon } from "./icons.ts";
 import { mark, page } from "./layout.ts";
@@ -79,7 +79,7 @@ function lookOf(status: number): readonly ["bad" | "warn" | "info", Icon] {
   return status === 429 || status === 503 ? ["warn", "clock"] : ["warn", "warning"];
 }
 
-/** What to quote to a helper. */
+/** Facts to quote to a helper. */
 export function reference(parts: Pick<ErrorPageParts, "status" | "code" | "requestId">): Html {
   return html`<footer class="ref">
     <dl>

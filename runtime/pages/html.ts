@@ -1,8 +1,8 @@
 /**
- * HTML by tagged template: every value is escaped, whatever it is and wherever it stands.
+ * HTML by tagged template: every value is escaped.
  *
- * Untrusted input: all values. Promise: a value can never end the text or the quoted attribute it stands in. Values
- * must stand in text or in a double-quoted attribute; never in a tag name, a script or a style.
+ * Untrusted input: all values. Promise: a value can never end the text or the quoted attribute that contains it. Values
+ * must be in text or in a double-quoted attribute; never in a tag name, a script or a style.
  */
 
 /** Finished markup. Only this file makes it, so that a plain string can never be taken for it. */
@@ -23,7 +23,7 @@ export class Html {
   }
 }
 
-/** `undefined`, `null` and `false` leave nothing behind, so that parts can be left out with `&&`. */
+/** `undefined`, `null` and `false` render nothing, so that parts can be omitted with `&&`. */
 export type HtmlValue = string | number | Html | undefined | null | false | readonly HtmlValue[];
 
 /** Markup with every value escaped; values that are Html already, or lists of values, are joined as they are. */
@@ -36,7 +36,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly HtmlValu
 }
 
 /**
- * Takes text for markup as it stands. Only for constants of our own source, such as the stylesheet: anything a user,
+ * Trusts text as markup, unchanged. Only for constants of our own source, such as the stylesheet: anything a user,
  * a client or a configuration wrote would become script here.
  */
 export function dangerouslyTrustedHtml(text: string): Html {

@@ -71,7 +71,7 @@ export function mark(tone: "bad" | "warn" | "good" | "info", icon: Icon): Html {
   return html`<span class="mark ${tone}">${drawnIcon(icon)}</span>`;
 }
 
-/** What a user should read before deciding. */
+/** A note to read before deciding. */
 export function warning(text: Html): Html {
   return html`<div class="note" role="note">
     ${drawnIcon("warning")}

@@ -7,7 +7,7 @@ import { mark, page } from "./layout.ts";
 /** Only what the public metadata of the resource says, because no user has signed in. */
 export interface McpAddressParts extends Pick<ErrorPageParts, "status" | "code" | "requestId" | "supportUrl"> {
   readonly name: string;
-  /** What clients are given. */
+  /** Address for clients. */
   readonly url: string;
   readonly recipes: readonly ClientRecipe[];
 }

@@ -17,9 +17,9 @@ export interface PortalParts {
   readonly user: PageUser;
   readonly expiresAt: Date;
   readonly csrfToken: string;
-  /** Of the search box. */
+  /** Content of the search box. */
   readonly search: string;
-  /** What other parts show to this user, in the order of the page. */
+  /** Content from other parts, in the order of the page. */
   readonly sections?: readonly (Html | undefined)[];
 }
 

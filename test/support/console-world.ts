@@ -67,11 +67,12 @@ export async function openConsoleWorld(yaml: string, options: SnapshotOptions = 
       if (breakable.broken) throw new Error("away");
       return { records: records.slice(0, query.limit), isPartial: false };
     },
-    async count({ route, slots }: CountQuery): Promise<RecordCounts> {
+    async count({ route, user, slots }: CountQuery): Promise<RecordCounts> {
       if (breakable.broken) throw new Error("away");
       const counts: Partial<Record<KeptRecord["outcome"], number>> = {};
       for (const record of records)
-        if (record.route === route) counts[record.outcome] = (counts[record.outcome] ?? 0) + 1;
+        if ((route === undefined || record.route === route) && (user === undefined || record.userId === user))
+          counts[record.outcome] = (counts[record.outcome] ?? 0) + 1;
       return { slots: Array.from({ length: slots }, (_, at) => (at === slots - 1 ? counts : {})) };
     },
   };

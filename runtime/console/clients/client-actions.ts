@@ -14,9 +14,9 @@ import type { ClientsDeps } from "./deps.ts";
 interface Ended {
   /** Each of these kinds is ended, and nothing else. */
   readonly what: readonly Doable<ClientsDeps>[];
-  /** Of the page that it is ended on. */
+  /** Address of the page with the action. */
   address(id: string): string;
-  /** Where to go on. */
+  /** Page to continue with. */
   readonly goOn: (id: string | undefined) => string;
 }
 

@@ -1,4 +1,4 @@
-/** OAuth clients, service accounts, publish tokens, devices: what acts beside people. They belong to no owner. */
+/** OAuth clients, service accounts, publish tokens, devices: callers other than users in browsers. They belong to no owner. */
 import { clientBody } from "../../pages/console/people/clients.ts";
 import { idOfPath } from "../addresses.ts";
 import type { Screen, ScreenPage, ConsoleRequest } from "../screen.ts";

@@ -1,4 +1,4 @@
-/** What the pages of clients need of others. */
+/** Dependencies of the pages of clients. */
 import type { AdminAction } from "../../audit/action-record.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import type { Revocations } from "../../identity/interfaces.ts";

@@ -1,4 +1,4 @@
-/** What of one person can be ended or approved one by one: objects of the kinds that belong to users, and connections. */
+/** Actions on single objects of one user: objects of the kinds that belong to users, and connections. */
 import { findRoute } from "../../config/snapshot.ts";
 import { createRecords } from "../../identity/identity-records.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
@@ -48,7 +48,7 @@ export const DOABLE: ReadonlyMap<string, UserDoable> = new Map([
 
 const PAGE = { limit: MOST_SHOWN };
 
-/** E-mail address of somebody who is known; "" when there is none. */
+/** Email address of a known user; "" when there is none. */
 export async function emailOf(store: PeopleDeps["store"], userId: string): Promise<string> {
   return (await createRecords(store).identities.get(userId))?.value.email ?? "";
 }

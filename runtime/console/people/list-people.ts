@@ -1,12 +1,13 @@
 /**
- * People who have signed in, page by page, and those whom a search fits.
+ * Users who have signed in, page by page, and those that match a search.
  *
- * A whole e-mail address or id is found at once, by its index. What fits in part is looked for among so many records at a
- * time, and the page says where it goes on.
+ * A complete email address or ID is found directly, by its index. Partial matches are searched in a bounded number of
+ * records per page; the page links to the continuation.
  */
 import { storedFacts } from "../../identity/claims-record.ts";
 import { createRecords, emailTag, type IdentityRecord } from "../../identity/identity-records.ts";
 import { pageSessions } from "../../identity/users/list-sessions.ts";
+import { pageGrants } from "../../oauth/server/list-access.ts";
 import type { PeopleView, PersonRow } from "../../pages/console/people/people.ts";
 import { providerNameOf } from "../../shared/user-id.ts";
 import { type PageOf, pageOf, type PageRequest } from "../../store/page-of.ts";
@@ -48,7 +49,7 @@ function pagePeople(store: PeopleDeps["store"], page: PageRequest): Promise<Page
 }
 
 async function findExactly(store: PeopleDeps["store"], search: string): Promise<readonly IdentityRecord[]> {
-  // Text that no key can be is nobody's id.
+  // Text that cannot be in a key is not an ID of a user.
   if (!search.isWellFormed() || search.includes("\0")) return [];
   const byId = await createRecords(store).identities.get(search);
   const byEmail = await store.page<IdentityRecord>({ prefix: PREFIX, tag: emailTag(search), limit: SEARCHED_PAGE - 1 });
@@ -63,7 +64,12 @@ function isMeant(person: IdentityRecord, wanted: string): boolean {
 async function personRow({ store, blocks }: PeopleDeps, record: IdentityRecord): Promise<PersonRow> {
   const { userId, confirmedAt, refusedAt } = record;
   const { email, name, groups } = storedFacts(record);
-  const { found, next } = await pageSessions(store, userId, { limit: COUNTED_SESSIONS });
+  const limit = COUNTED_SESSIONS;
+  const [sessions, grants] = await Promise.all([
+    pageSessions(store, userId, { limit }),
+    pageGrants(store, { userId }, { limit }),
+  ]);
+  const uses = sessions.found.flatMap(({ used }) => (used ? [used.at] : []));
   const more = groups.length > SHOWN_GROUPS ? ` and ${groups.length - SHOWN_GROUPS} more` : "";
   return {
     href: addressOfId("people", userId),
@@ -74,7 +80,13 @@ async function personRow({ store, blocks }: PeopleDeps, record: IdentityRecord):
     groups: showUntrusted(groups.slice(0, SHOWN_GROUPS).join(", ")) + more,
     isBlocked: blocks.find({ user: { id: userId, email } }) !== undefined,
     isRefused: refusedAt !== undefined,
-    sessions: next === undefined ? String(found.length) : `${found.length} or more`,
+    sessions: countText(sessions),
+    grants: countText(grants),
+    activeMs: uses.length === 0 ? undefined : Math.max(...uses) * 1000,
     confirmedMs: confirmedAt * 1000,
   };
+}
+
+function countText({ found, next }: PageOf<unknown>): string {
+  return next === undefined ? String(found.length) : `${found.length} or more`;
 }

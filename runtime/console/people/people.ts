@@ -33,7 +33,7 @@ export function peopleScreen(deps: PeopleDeps): Screen {
   };
 }
 
-/** What no record's name can have is nobody's id. */
+/** A text that cannot be in a key is not an ID of a user. */
 function isKeyText(id: string): boolean {
   return id.isWellFormed() && !id.includes("\0") && Buffer.byteLength(id) <= 1000;
 }

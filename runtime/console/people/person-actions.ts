@@ -1,8 +1,7 @@
 /**
- * What is done about one person: what acts in their name is ended, devices are vouched for, they are blocked.
+ * Actions on one user: ending what acts for them, approving devices, blocking.
  *
- * All of it by the functions that the commands have. Promise: each leaves a record of its own: who, to what, what was there,
- * why.
+ * They use the functions of the commands. Promise: each leaves a record with administrator, target, state before and reason.
  */
 import { findRoute } from "../../config/snapshot.ts";
 import { pageSessions } from "../../identity/users/list-sessions.ts";

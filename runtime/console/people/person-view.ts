@@ -1,4 +1,4 @@
-/** What acts in one person's name, for their page. Each part is bounded; what is cut off is told. */
+/** Everything that acts for one user, for their page. Each part is bounded, and the page says where a part is cut. */
 import type { Kind, KindQuery, SeenOfUser, ShownKind } from "../../administration/kind.ts";
 import { KINDS } from "../../administration/kinds.ts";
 import { CONNECTION } from "../../administration/kinds/connection.ts";
@@ -22,9 +22,11 @@ import type { ConsoleRequest } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { callWords } from "../call-words.ts";
 import { objectTable } from "../objects/object-table.ts";
+import { readFigures, WEEK } from "../servers/route-figures.ts";
 import type { PeopleDeps } from "./deps.ts";
+import { personReach } from "./person-reach.ts";
 
-/** Of each kind. */
+/** Per kind. */
 export const MOST_SHOWN = 100;
 const SHOWN_DECISIONS = 10;
 /** In which the last addresses of sessions are looked for. */
@@ -54,7 +56,7 @@ export function anchorOf(of: string, id: string): string {
   return `${of}-${Buffer.from(id).toString("base64url")}`;
 }
 
-/** @returns undefined when nothing is known of anybody by this id */
+/** @returns undefined for an unknown user */
 export async function personView(
   deps: PeopleDeps,
   visit: ConsoleRequest,
@@ -62,11 +64,12 @@ export async function personView(
 ): Promise<PersonView | undefined> {
   const { store } = deps;
   const page = { limit: MOST_SHOWN, filters: new Map([["user", userId]]) };
-  const [identity, pages, devices, decisions] = await Promise.all([
+  const [identity, pages, devices, decisions, figures] = await Promise.all([
     createRecords(store).identities.get(userId),
     Promise.all(USER_KINDS.map(async (kind) => [kind, await kind.page(deps, page)] as const)),
     listDevices({ store }, userId),
     decisionsOf(deps, userId),
+    readFigures(deps.records, visit, { user: userId }, WEEK),
   ]);
   if (!identity && pages.every(([, { found }]) => found.length === 0)) return undefined;
   const grants = pages.flatMap(([{ name }, { found }]) => (name === "grant" ? (found as readonly ActiveGrant[]) : []));
@@ -96,6 +99,10 @@ export async function personView(
     actions: mayEnd ? personActions(userId, block !== undefined) : [],
     sections: pages.map(section),
     decisions: decisionsView(decisions, userId),
+    name: showUntrusted(facts?.name || email || userId),
+    list: addressOfList("people"),
+    reach: personReach(deps, visit.snapshot, identity?.value),
+    figures,
   };
 }
 
@@ -109,7 +116,7 @@ function objectLink(userId: string, name: string, id: string, text: string, of: 
   };
 }
 
-/** What the anchors of its rows begin with: that of `end-device` is "device". */
+/** Prefix of the anchors of its rows: that of `end-device` is "device". */
 export function anchorName<T extends object, D, S>({ actions }: Kind<T, D, S>): string {
   return actions.find(({ path }) => path === "end")?.name.slice(END.length) ?? "";
 }

@@ -1,4 +1,4 @@
-/** What the pages of servers need of others. */
+/** Dependencies of the pages of servers. */
 import type { Blocks } from "../../identity/blocks.ts";
 import type { UpstreamStatus } from "../../features/balancing/apply-state.ts";
 import type { ListedTools } from "../../mcp/listed-tools.ts";
@@ -17,7 +17,7 @@ export interface ServersDeps {
   readonly listedTools?: Pick<ListedTools, "notesOf" | "namesOf">;
   /** Counts of all processes over the last hours; absent: unknown. */
   readonly traffic?: () => Promise<readonly TrafficStep[]>;
-  /** What this process knows of upstreams. */
+  /** State of upstreams, as this process knows it. */
   readonly upstreams: () => readonly UpstreamStatus[];
   /** Undefined: records are not kept. */
   readonly records: Pick<RecordReader, "find" | "count"> | undefined;

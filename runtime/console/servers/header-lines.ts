@@ -14,14 +14,14 @@ export interface HeaderLines {
   readonly response: readonly HeaderLine[];
 }
 
-/** In the place of a value. */
+/** Instead of a value. */
 export const MASK = "••••••";
 
 const CARRIES_CREDENTIALS =
   /auth|cookie|token|secret|key|pass|pwd|credential|session|signature|jwt|assertion|bearer|pin$/;
 /** A credential by its own look, whatever the header is called: a scheme before it, a JWT, userinfo of an address. */
 const IS_CREDENTIAL = /^\s*(?:Bearer|Basic|Token|Digest|ApiKey)\s+\S|\beyJ[\w-]+\.|:\/\/[^/\s]*@/i;
-/** Says nothing that anybody keeps secret. */
+/** Contains nothing secret. */
 const SCHEME = /^(?:Bearer|Basic|Token) $/;
 
 export function headerLines(

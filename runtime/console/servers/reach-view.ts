@@ -1,4 +1,4 @@
-/** Who reaches a route: those whom its rules name, and people who are known here, each with the rule that decides. */
+/** Access to a route: the subjects named in its rules and the known users, each with the deciding rule. */
 import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
 import { subjectsOf, type Subject } from "../../config/diff/subjects.ts";
 import type { Blocks } from "../../identity/blocks.ts";
@@ -11,7 +11,7 @@ import { ruleSentence, ruleWords } from "../../policy/words/policy-words.ts";
 import { pageOf, type PageOf } from "../../store/page-of.ts";
 import type { Store } from "../../store/store.ts";
 
-/** Of those whom rules name; combinations come last. */
+/** Subjects named in rules; combinations come last. */
 const MAX_SUBJECTS = 60;
 /** Tools that are asked about for each of them. */
 const MAX_TOOLS = 100;

@@ -1,35 +1,34 @@
-/** Figures of one route over the last day, from the record store. */
-import type { CompiledRoute } from "../../config/compiled.ts";
-import type { FiguresView } from "../../pages/console/servers/figures.ts";
-import type { RecordCounts } from "../../record-store/record-reader.ts";
-import type { ConsoleRequest } from "../screen.ts";
-import type { ServersDeps } from "./deps.ts";
+/** Figures of one route, or of one user, from the record store. */
+import { setTimeout as wait } from "node:timers/promises";
 
-const HOURS = 24;
+import type { FiguresView } from "../../pages/console/servers/figures.ts";
+import type { CountQuery, RecordCounts, RecordReader } from "../../record-store/record-reader.ts";
+import type { ConsoleRequest } from "../screen.ts";
+
 const HOUR_MS = 3_600_000;
 const DEADLINE_MS = 1000;
 
+export const DAY = { slots: 24, slotMs: HOUR_MS } as const;
+export const WEEK = { slots: 7, slotMs: 24 * HOUR_MS } as const;
+
 /** @returns undefined: no records are stored; "failed": they cannot be read in time */
-export async function routeFigures(
-  { records }: ServersDeps,
+export async function readFigures(
+  records: Pick<RecordReader, "count"> | undefined,
   { now, rights }: ConsoleRequest,
-  route: CompiledRoute,
+  query: Pick<CountQuery, "route" | "user">,
+  { slots, slotMs }: typeof DAY | typeof WEEK,
 ): Promise<FiguresView | "failed" | undefined> {
   if (!records) return undefined;
   const { owners } = rights;
-  const untilMs = now;
+  const range = { sinceMs: now - slots * slotMs, untilMs: now, slots };
   try {
-    const counts = await inTime(
-      records.count({
-        kind: "decision",
-        route: route.key,
-        sinceMs: untilMs - HOURS * HOUR_MS,
-        untilMs,
-        slots: HOURS,
-        ...(owners === undefined ? {} : { owners }),
-      }),
-    );
-    return figuresOf(counts);
+    const counted = records.count({
+      kind: "decision",
+      ...query,
+      ...range,
+      ...(owners === undefined ? {} : { owners }),
+    });
+    return figuresOf(await inTime(counted));
   } catch {
     return "failed";
   }
@@ -44,16 +43,9 @@ export function figuresOf({ slots, countedSinceMs }: RecordCounts): FiguresView 
   return { calls, refused, failed, isPartial: countedSinceMs !== undefined };
 }
 
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    return await Promise.race([
-      work,
-      new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error("too late")), DEADLINE_MS);
-      }),
-    ]);
-  } finally {
-    clearTimeout(timer);
-  }
+function inTime<T>(work: Promise<T>): Promise<T> {
+  const late = wait(DEADLINE_MS, undefined, { ref: false }).then(() => {
+    throw new Error("too late");
+  });
+  return Promise.race([work, late]);
 }

@@ -23,7 +23,7 @@ import type { ConsoleRequest } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { headerLines } from "./header-lines.ts";
 import { peopleRows, subjectRows } from "./reach-view.ts";
-import { routeFigures } from "./route-figures.ts";
+import { DAY, readFigures } from "./route-figures.ts";
 import { addressOf, kindOf, kindText, routeFacts } from "./route-words.ts";
 import { trafficPart } from "./traffic-view.ts";
 import { readMatrixQuery, toolMatrix, type ToolDifferences } from "./tool-matrix.ts";
@@ -73,7 +73,7 @@ function tabOf({ query }: ConsoleRequest, route: CompiledRoute): TabName {
   return tabsOf(route).find(([name]) => name === query.get("tab"))?.[0] ?? "";
 }
 
-/** What the open tab shows; nothing else is read. */
+/** Content of the open tab; nothing else is read. */
 async function partsOf(
   deps: ServersDeps,
   visit: ConsoleRequest,
@@ -88,7 +88,7 @@ async function partsOf(
       const isServer = route.mcp?.kind === "server";
       return {
         access: {
-          figures: await routeFigures(deps, visit, route),
+          figures: await readFigures(deps.records, visit, { route: route.key }, DAY),
           matrix: isServer
             ? toolMatrix(
                 route,
@@ -163,7 +163,7 @@ function ruleView({ action, lead, clauses }: RuleWords): RouteRuleView {
   return { action, lead: showUntrusted(lead, LONG), clauses: clauses.map((clause) => showUntrusted(clause, LONG)) };
 }
 
-/** A rule on trial is judged with all those in force: what it adds. */
+/** A shadow rule is evaluated with all active rules: this is what it adds. */
 function withoutRules(policy: Rules, enforced: Rules): Rules {
   const spell = (rule: Rules["approve"][number]): string =>
     JSON.stringify([rule.operator, rule.leaves.map(({ key, data }) => [key, data]), rule.approvers ?? null]);
@@ -212,7 +212,7 @@ async function peopleOf(
   route: CompiledRoute,
   tools: readonly string[],
 ): Promise<UsersPart["people"]> {
-  // People belong to nobody: who may see one owner's routes does not see who there is.
+  // Users belong to no owner: a role for one owner's routes does not show users.
   if (!rights.may("viewer")) return undefined;
   const after = placeIn("identity:", query.get("people"));
   try {
@@ -229,7 +229,7 @@ async function peopleOf(
   }
 }
 
-/** What of the server's tools its rules do not decide as people may think. */
+/** Tools of the server that its rules do not decide as their authors may expect. */
 function toolNotes({ listedTools }: ServersDeps, { key }: CompiledRoute): readonly (readonly [string, string])[] {
   const { unclear = [], uncovered = [] } = listedTools?.notesOf(key) ?? {};
   return [

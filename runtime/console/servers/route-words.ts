@@ -1,4 +1,4 @@
-/** What a route is and what holds of it, as labels and texts. */
+/** Facts about a route, as labels and texts. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { RateLimit } from "../../features/limits/compiled.ts";
 

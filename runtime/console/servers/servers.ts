@@ -1,4 +1,4 @@
-/** Servers and routes: what there is, who may what there, and how it goes. */
+/** Servers and applications: their state, who can do what there, and their traffic. */
 import { serversBody } from "../../pages/console/servers/servers.ts";
 import { idOfPath, addressOfId } from "../addresses.ts";
 import type { Screen, ActionOutcome, ConsoleRequest } from "../screen.ts";
@@ -19,7 +19,7 @@ export function serversScreen(deps: ServersDeps): Screen {
     async show(visit) {
       const key = idOfPath(visit.path);
       if (key === undefined) return { title: "Servers and apps", body: serversBody(await serversView(deps, visit)) };
-      // Somebody else's route is as if it were not there.
+      // A route of an owner without a role is treated as if it did not exist.
       const route = visibleRoutes(visit).find((each) => each.key === key);
       return route && { title: showUntrusted(route.name), body: routeBody(await routeView(deps, visit, route)) };
     },

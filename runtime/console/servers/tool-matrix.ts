@@ -1,5 +1,5 @@
 /**
- * Who can call which tool: the tools of a server times the users whom its rules distinguish.
+ * Who can call which tool: the tools of a server times the users that its rules distinguish.
  *
  * Each cell is decided by the policy's own code for a hypothetical user who has only what the column names. Bounded: TOOLS
  * rows a page, GROUPS columns.

@@ -1,4 +1,4 @@
-/** The console's lists of what acts by itself or for people: OAuth clients, service accounts, publish tokens, devices. */
+/** The console's lists of callers other than users: OAuth clients, service accounts, publish tokens, devices. */
 import { fullTable } from "../columns.ts";
 import { html, type Html, type HtmlValue } from "../../html.ts";
 import { actionLink, type ActionLink } from "../objects.ts";

@@ -1,20 +1,24 @@
-/** The console's list of people, and machines that act in a person's place. */
+/** The console's list of users, service accounts among them. */
 import { html, type Html } from "../../html.ts";
+import { monogram } from "../../monogram.ts";
 import { badge, consoleTime, emptyState, filterForm, pager, table, type PagerParts } from "../pieces.ts";
 
 export interface PersonRow {
   readonly href: string;
-  /** E-mail address, or the id where there is none. */
+  /** Email address, or the ID where there is none. */
   readonly who: string;
   readonly id: string;
   readonly name: string;
   readonly provider: string;
   readonly groups: string;
   readonly isBlocked: boolean;
-  /** The provider no longer vouches for them. */
+  /** The provider no longer accepts them. */
   readonly isRefused: boolean;
-  /** "3", "20 or more"; undefined: not known. */
+  /** "3", "20 or more"; undefined: unknown. */
   readonly sessions: string | undefined;
+  readonly grants: string | undefined;
+  /** Milliseconds since the epoch: last use of a browser, within 5 minutes. */
+  readonly activeMs: number | undefined;
   /** Milliseconds since the epoch: when the provider last confirmed them. */
   readonly confirmedMs: number;
 }
@@ -32,19 +36,28 @@ export function peopleBody({ path, rows, search, pages }: PeopleView): Html {
     id: "people",
     caption: search === "" ? "Users, by ID" : "Matching users, by ID",
     columns: [
-      { name: "Person", isHead: true },
+      { name: "Name", isHead: true },
+      { name: "State", kind: "short" },
       { name: "Identity provider", kind: "short" },
       { name: "Groups", kind: "wide" },
+      { name: "Last active", kind: "short" },
       { name: "Browsers", kind: "number" },
+      { name: "Applications", kind: "number" },
       { name: "Last refreshed", kind: "short" },
     ],
-    rows: rows.map(({ href, who, id, name, provider, groups, isBlocked, isRefused, sessions, confirmedMs }) => [
-      html`<a href="${href}">${who}</a
-        >${isBlocked && html` ${badge("bad", "blocked")}`}${isRefused && html` ${badge("warn", "rejected by provider")}`}${(name !== "" || id !== who) && html`<br /><span class="dim">${[name, id === who ? "" : id].filter((text) => text !== "").join(" · ")}</span>`}`,
-      provider,
-      groups,
-      sessions ?? "",
-      consoleTime(confirmedMs, "minute"),
+    rows: rows.map((row) => [
+      nameCell(row),
+      row.isBlocked
+        ? badge("bad", "Blocked")
+        : row.isRefused
+          ? badge("warn", "Rejected by provider")
+          : badge("good", "Active"),
+      row.provider,
+      row.groups,
+      row.activeMs !== undefined && consoleTime(row.activeMs, "minute"),
+      row.sessions ?? "",
+      row.grants ?? "",
+      consoleTime(row.confirmedMs, "minute"),
     ]),
     empty:
       search === ""
@@ -55,4 +68,14 @@ export function peopleBody({ path, rows, search, pages }: PeopleView): Html {
           ),
   })}
   ${pager(pages)}`;
+}
+
+function nameCell({ href, who, id, name }: PersonRow): Html {
+  const more = [name === "" ? "" : who, id === who ? "" : id].filter((text) => text !== "");
+  return html`<span class="named"
+    >${monogram(name === "" ? who : name, "round")}<span
+      ><a href="${href}">${name === "" ? who : name}</a
+      >${more.length > 0 && html`<small class="dim">${more.join(" · ")}</small>`}</span
+    ></span
+  >`;
 }

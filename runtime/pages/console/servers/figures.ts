@@ -1,22 +1,23 @@
-/** Figures of one route: requests, denials and failures of the last day, by hour. */
+/** Figures of one route or user: requests, denials and failures over time. */
 import { html, type Html } from "../../html.ts";
 import { sparkLine } from "../charts/figures.ts";
 
 export interface FiguresView {
-  /** By hour, the oldest first. */
+  /** By parts of the time, the oldest first. */
   readonly calls: readonly number[];
   readonly refused: readonly number[];
   readonly failed: readonly number[];
-  /** Not all records of the day were counted. */
+  /** Not all records of that time were counted. */
   readonly isPartial: boolean;
 }
 
-export function figureCards({ calls, refused, failed, isPartial }: FiguresView): Html {
+/** @param range "24 h" */
+export function figureCards({ calls, refused, failed, isPartial }: FiguresView, range: string): Html {
   const all = total(calls);
   return html`<div class="cards">
-      ${figureCard("Requests, 24 h", all, "", calls, "quiet")}
-      ${figureCard("Not allowed, 24 h", total(refused), share(total(refused), all), refused, "bad")}
-      ${figureCard("Failed, 24 h", total(failed), share(total(failed), all), failed, "bad")}
+      ${figureCard(`Requests, ${range}`, all, "", calls, "quiet")}
+      ${figureCard(`Not allowed, ${range}`, total(refused), share(total(refused), all), refused, "bad")}
+      ${figureCard(`Failed, ${range}`, total(failed), share(total(failed), all), failed, "bad")}
     </div>
     ${isPartial && html`<p class="dim">Only the latest records were counted.</p>`}`;
 }

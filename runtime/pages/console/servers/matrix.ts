@@ -1,4 +1,4 @@
-/** The matrix of tools and the users whom rules distinguish. Each cell links to the rule that decides. */
+/** The matrix of tools and the users that rules distinguish. Each cell links to the rule that decides. */
 import { html, type Html } from "../../html.ts";
 import { badge, emptyState, filterForm, pager, type PagerParts } from "../pieces.ts";
 
@@ -26,7 +26,7 @@ export interface MatrixView {
   readonly pages: PagerParts;
 }
 
-/** Of the rules on the same page. */
+/** @param number of a rule on the same page */
 export function ruleAnchor(number: number): string {
   return `rule-${number}`;
 }

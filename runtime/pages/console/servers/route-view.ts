@@ -17,7 +17,7 @@ export interface ReachRow {
   /** Every request, some requests, none. */
   readonly may: "all" | "some" | "none";
   readonly why: string;
-  /** Of the tools that are known, those that they may call. */
+  /** Known tools that the subject can call. */
   readonly tools?: string;
 }
 
@@ -34,7 +34,7 @@ export interface ToolRow {
 
 export interface RouteUpstreamRow {
   readonly address: string;
-  /** Undefined: nobody watches it, since there is no other one. */
+  /** Undefined: not watched, because there is no other upstream. */
   readonly isWell: boolean | undefined;
   readonly notes: readonly string[];
 }
@@ -51,7 +51,7 @@ export interface CallRow {
 
 export interface CallsView {
   readonly rows: readonly CallRow[];
-  /** Of how many the counts are. */
+  /** Number of the requests that were counted. */
   readonly counted: number;
   readonly denied: number;
   readonly failed: number;
@@ -106,7 +106,7 @@ export interface TrafficPart {
     | { readonly connected: number; readonly ended: number; readonly isCut: boolean }
     | "failed"
     | undefined;
-  /** What was learned about the upstream; undefined: nothing, or not an MCP server. */
+  /** Learned facts about the upstream; undefined: nothing, or not an MCP server. */
   readonly need: NeedView | "failed" | undefined;
   readonly calls: CallsView | "failed" | undefined;
   /** Address of all decisions about the route. */

@@ -58,7 +58,7 @@ export function routeBody(view: RouteView): Html {
 
 function accessTab({ figures, matrix, rules, trials, tools }: AccessPart): Html {
   return html`${figures === "failed" && sourceFailed("The record store")}
-  ${typeof figures === "object" && figureCards(figures)} ${matrix && matrixPart(matrix)}
+  ${typeof figures === "object" && figureCards(figures, "24 h")} ${matrix && matrixPart(matrix)}
   ${card(
     "Rules, in order",
     html`${rulesList(rules)}

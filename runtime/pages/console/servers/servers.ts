@@ -16,7 +16,7 @@ import {
 import { monogram } from "../../monogram.ts";
 
 export interface ServerRow {
-  /** Of its own page. */
+  /** Address of its page. */
   readonly href: string;
   /** "owner/name". */
   readonly key: string;
@@ -25,15 +25,15 @@ export interface ServerRow {
   readonly address: string;
   readonly kind: string;
   readonly state: { readonly tone: Tone; readonly text: string };
-  /** Of the busiest routes; undefined: unknown. */
+  /** Known for the busiest routes only. */
   readonly traffic: RouteTraffic | undefined;
   /** Who may what, in one line. */
   readonly policy: string;
-  /** Of a server whose tools were reviewed. */
+  /** Absent without a tool lock. */
   readonly tools?: { readonly locked: number; readonly changed: number } | undefined;
   /** For operators. */
   readonly upstreams?: { readonly all: number; readonly unwell: number } | undefined;
-  /** Of servers that people connect their accounts to. */
+  /** Absent for servers without connected accounts. */
   readonly connections?: { readonly connected: number; readonly ended: number } | undefined;
 }
 
