@@ -56,7 +56,11 @@ async function portal(query = "", groups: readonly string[] = ["staff"], id = al
   const { store, clock, blocks } = world;
   const { revocations, log } = world.people;
   const made = createPortal({
-    ...{ store, clock, blocks, revocations, log },
+    store,
+    clock,
+    blocks,
+    revocations,
+    log,
     browser: { principal: () => Promise.resolve({ ok: false, reason: "missing" }) },
     csrf: { token: () => "token", verify: () => false },
     serverState: (_principal, _snapshot, _host, route) =>

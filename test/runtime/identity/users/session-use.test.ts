@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 
-import type { Exchange } from "../../../../runtime/http/exchange.ts";
 import { createRecords, SESSIONS_TAG, userTag } from "../../../../runtime/identity/identity-records.ts";
 import { browserName } from "../../../../runtime/identity/users/browser-name.ts";
 import { createSessionUse } from "../../../../runtime/identity/users/session-use.ts";
@@ -39,7 +38,7 @@ test("a session's use is written at most every five minutes, and never for a ses
   };
   const use = createSessionUse({ records: { sessions: { ...counted, put } }, clock });
   const note = async (id: string, remoteAddress: string): Promise<void> => {
-    use.note(id, { remoteAddress, header: () => CHROME } as unknown as Exchange);
+    use.note(id, { remoteAddress, header: () => CHROME });
     // The store is in memory: a few turns are enough.
     for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
     await Promise.all(pending);
