@@ -67,6 +67,7 @@ const PIECES = `
 .find .i { position: absolute; left: .65rem; top: .62rem; color: var(--text-3); }
 .find input:not([type=hidden]) { padding-left: 2.1rem; font-size: var(--t-s); }
 .me { display: flex; align-items: center; gap: var(--s2); margin-left: auto; min-width: 0; font-size: var(--t-s); }
+.me button { min-height: 2rem; padding: .25rem .75rem; font-size: var(--t-s); white-space: nowrap; }
 .me .name { overflow: hidden; max-width: 14rem; text-overflow: ellipsis; white-space: nowrap; font-weight: 600; }
 .person { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: var(--s4); align-items: start; max-width: 72rem; margin: 0 auto; padding: var(--s5); }
 .person:focus { outline: none; }
@@ -97,7 +98,8 @@ const PIECES = `
 .state { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2); margin-top: auto; font-size: var(--t-s); } .state > .out { display: flex; align-items: center; gap: .4rem; margin-right: auto; }
 .state .i { width: .95rem; height: .95rem; }
 @media (max-width: 60rem) { .person { grid-template-columns: minmax(0, 1fr); } }
-@media (max-width: 47rem) { .person { padding: var(--s3); } .person-bar { flex-wrap: wrap; padding: var(--s2) var(--s3); } .find { order: 3; flex-basis: 100%; } .me .name { display: none; } .rows > li { flex-wrap: wrap; } .rows > li > div { flex-basis: 12rem; } }
+@media (max-width: 47rem) { .person { padding: var(--s3); } .person-bar { flex-wrap: wrap; padding: var(--s2) var(--s3); } .find { order: 3; flex-basis: 100%; } .me button { min-height: 2rem; padding: .25rem .75rem; font-size: var(--t-s); white-space: nowrap; }
+.me .name { display: none; } .rows > li { flex-wrap: wrap; } .rows > li > div { flex-basis: 12rem; } }
 @media (max-width: 47rem) { .one { padding: var(--s3); } .one .brand { padding-top: var(--s2); } .in, .ref { padding: var(--s4); } }
 @media (forced-colors: active) { :is(.badge, .mark, .seg a[aria-current]) { border: 1px solid CanvasText; } }
 @media print { :root { --bg: #fff; --surface: #fff; --sunk: #fff; } .card { box-shadow: none; } }

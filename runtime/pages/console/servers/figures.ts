@@ -31,7 +31,7 @@ function figureCard(
 ): Html {
   return html`<section class="card kpi">
     <h2>${label}</h2>
-    <span class="figure">${value.toLocaleString("en-US")}</span>
+    <span class="amount">${value.toLocaleString("en-US")}</span>
     <p class="dim">${note === "" ? html`&nbsp;` : note}</p>
     ${value > 0 && sparkLine(values, tone)}
   </section>`;

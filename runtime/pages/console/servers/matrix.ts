@@ -111,6 +111,6 @@ export const MATRIX_STYLE = `
 .named { display: flex; align-items: center; gap: .6rem; min-width: 0; } .named > :last-child { min-width: 0; } .named small { display: block; font-weight: 400; overflow-wrap: anywhere; }
 .kpi h2 { margin: 0; color: var(--text-2); font-size: var(--t-s); font-weight: 500; } .kpi { position: relative; } .kpi .spark { position: absolute; right: var(--s4); bottom: var(--s4); width: 40%; height: 2rem; }
 .named a { font-weight: 550; color: inherit; text-decoration: none; } .named a:hover { text-decoration: underline; }
-.figure { display: block; margin: .1rem 0; font-size: var(--t-xl); font-weight: 650; line-height: 1.2; } .figure + p { margin: 0; }
+.amount { display: block; margin: .1rem 0; font-size: var(--t-xl); font-weight: 650; line-height: 1.2; } .amount + p { margin: 0; }
 .crumb { margin: 0 0 var(--s3); font-size: var(--t-s); }
 `;
