@@ -10,7 +10,7 @@ export const REQUEST_CODES = {
   "request.overloaded": {
     status: 503,
     cause:
-      "The process receives more requests than it can serve: this one waited for `queue_timeout`, or 500 ms during an overload. Or memory is short",
+      "The process is overloaded: this request waited for `queue_timeout`, or 500 ms during an overload; or memory is short",
     fix: "See [Overload](../operations/capacity.md#overload)",
   },
   "request.target-too-long": {

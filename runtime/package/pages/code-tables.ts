@@ -117,8 +117,8 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, ca
   [
     "approval-too-long",
     "200 to a tool call, else 403; −31403",
-    "The arguments exceed 16384 characters",
-    "Exempt the tool, or send less",
+    "The arguments exceed 16,384 characters",
+    "Exempt the tool from approval, or shorten the arguments",
   ],
   [
     "approval-unavailable",

@@ -130,9 +130,9 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "identity provider rejects every user, treated as outage":
       "No session ends. Check the provider (a disabled realm, a restored database). Each user is checked again every 30 seconds.",
     "user not confirmed by identity provider, sessions and grants ended":
-      "For `unconfirmed_user_limit` the provider gave no usable response about this user, usually deleted there (`reason`). The user can sign in again if the provider permits it.",
+      "The provider gave no usable response about this user for `unconfirmed_user_limit` (`reason`). Usually the user was deleted there. The user can sign in again if the provider permits it.",
     "cannot read userinfo at sign-in, further claims unknown":
-      "Rules on these claims do not admit the user. Allow egress to userinfo.",
+      "Rules on these claims do not match. Allow egress to userinfo.",
     "claims omitted by identity provider, rules on them cannot decide":
       "The user has too many groups for the token. Limit them at the provider, or set `idp_groups_resolver`.",
     "no refresh token from identity provider":
@@ -181,7 +181,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "cannot obtain upstream token, route settings rejected":
       "`reason` says what the identity provider or authorization server rejects, or which issuer changed. Users get 502 `upstream.unauthorized` or `upstream.issuer-changed`; retried after 30 seconds.",
     "cannot read upstream account": "The store is unavailable: users get 503.",
-    "cannot handle upstream rejection": "The store or discovery is unavailable: users get 503.",
+    "cannot handle upstream rejection": "The store or the upstream's metadata is unavailable: users get 503.",
     "cannot store upstream authorization requirements": "None: discovered again at the next 401.",
   },
   "Admin listener": {
