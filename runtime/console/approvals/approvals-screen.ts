@@ -2,7 +2,7 @@
  * Pending approvals as an inbox: viewed, and decided by the rules of their page (approvals/approval-page.ts).
  *
  * Promises: users cannot decide their own calls here. A decision needs the role approver for the route's owner, and a user whom the
- * policy names. Only these users see the arguments. Of several decisions one wins.
+ * policy names. Only these users see the arguments. The first of several decisions wins.
  */
 import { ownerOfRoute } from "../../shared/route-key.ts";
 import { approvalKey, askerOf, isApprovalId, MAX_NOTE, type ApprovalRecord } from "../../approvals/approval-records.ts";

@@ -1,4 +1,4 @@
-/** Who published and did what, what it changed, and the way back. */
+/** Publications and administrative actions, their effect on access, and rollback. */
 import { changeBody, changesBody, type ChangesView } from "../../pages/console/policy/changes.ts";
 import { confirmForm } from "../../pages/console/pieces.ts";
 import { html } from "../../pages/html.ts";
@@ -18,7 +18,7 @@ import { CHANGES_PATH, changeRow, changesOf, listChanges } from "./list-changes.
 
 export interface ChangesDeps extends GoBackDeps {
   readonly drafts: Pick<Drafts, "ask" | "askAgain">;
-  /** Undefined: records are not kept. */
+  /** Undefined: no records are stored. */
   readonly records: Pick<RecordReader, "find"> | undefined;
 }
 
@@ -80,7 +80,7 @@ async function oneChange(
     generation,
     owners: found.map(({ history, version }) => ({
       row: changeRow(history, version),
-      // Of what is in force now.
+      // Only for the active version.
       ...(history.versions.at(-1) === version && { goBack: goBackView(history, visit) }),
     })),
     ...(isTold
@@ -91,7 +91,7 @@ async function oneChange(
   return { title: `Generation ${generation}`, body };
 }
 
-/** With the one before, by what is kept of both, beside the files of now. */
+/** Comparison with the previous generation: the stored slices of both, each with the current files. */
 async function differenceOf(
   { drafts, store }: ChangesDeps,
   { snapshot, rights }: ConsoleRequest,
@@ -137,7 +137,7 @@ function digestText({ versions }: OwnerHistory, to: number): string {
   return then?.digest ? ` (${then.digest.slice(0, 12)})` : ", when there was none";
 }
 
-/** @returns undefined when the source is away */
+/** @returns undefined if the source is unavailable */
 async function orUndefined<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();

@@ -1,7 +1,7 @@
 /**
- * Going back to an earlier slice: a button where the slice is nobody's but its publishers', else the command.
+ * Rollback to an earlier slice: by a button if only users published the slice, else by a command.
  *
- * Promise: what a program publishes again and again is not changed from here, whatever a form says.
+ * Promise: slices that a publishing tool publishes repeatedly are not changed here, whatever a form says.
  */
 import type { GoBackView } from "../../pages/console/policy/changes.ts";
 import { MAX_REASON_CHARACTERS } from "../../pages/console/pieces.ts";
@@ -26,7 +26,7 @@ const WHY = {
   kubernetes: "This slice is managed by the Ingress controller, which would undo a rollback. Change the Ingress.",
 } as const;
 
-/** @returns undefined where there is nothing to go back to */
+/** @returns undefined without an earlier version */
 export function goBackView(history: OwnerHistory, { rights }: ConsoleRequest): GoBackView | undefined {
   const { owner, versions } = history;
   const [before, last] = versions.slice(-2);
@@ -44,9 +44,9 @@ export function goBackView(history: OwnerHistory, { rights }: ConsoleRequest): G
 
 export interface WantedRollback {
   readonly owner: string;
-  /** As it was after this generation. */
+  /** Generation to restore. */
   readonly to: number;
-  /** The generation of this owner that was looked at. */
+  /** Generation of this owner on the page. */
   readonly from: number;
 }
 

@@ -1,4 +1,4 @@
-/** What administrators did, out of the kept records. */
+/** Administrative actions, out of the stored records. */
 import type { ActionRow } from "../../pages/console/policy/changes.ts";
 import type { KeptRecord, RecordReader } from "../../record-store/record-reader.ts";
 import type { ConsoleRights } from "../screen.ts";
@@ -10,10 +10,10 @@ export interface ActionsPage {
 }
 
 const PAGE = 50;
-/** Pages that are looked through for the few actions that somebody may see. */
+/** Limit of pages that are read for users who can see few of the actions. */
 const MAX_PAGES = 4;
 
-/** Who sees some owners' things sees what was done to these owners' slices. */
+/** Users with a role for some owners see the actions on these owners' slices. */
 export async function listActions(
   reader: Pick<RecordReader, "find">,
   rights: ConsoleRights,
@@ -58,7 +58,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Digests by their beginning. */
+/** Digests are truncated. */
 function shortened(value: unknown): string {
   const text = textOf(value);
   return /^[0-9a-f]{64}$/.test(text) ? text.slice(0, 12) : showUntrusted(text, 80);

@@ -8,7 +8,7 @@ export const CHANGES_PATH: string = `${CONSOLE_PATH}/changes`;
 const PAGE = 50;
 
 export interface ChangesAsked {
-  /** "": of all. */
+  /** "": all owners. */
   readonly owner: string;
   /** Only generations before this one. */
   readonly before?: number | undefined;
@@ -27,7 +27,7 @@ export function listChanges({ owners }: Publication, { owner, before, maySee }: 
     .flatMap((history) => history.versions.map((version) => ({ history, version })))
     .filter(({ version }) => before === undefined || version.generation < before)
     .toSorted((a, b) => b.version.generation - a.version.generation || (a.history.owner < b.history.owner ? -1 : 1));
-  // One generation may have several owners' slices: it stays together.
+  // A generation can have slices of several owners, which stay together.
   const last = all.at(PAGE - 1)?.version.generation ?? 0;
   const shown = all.filter(({ version }) => version.generation >= last);
   return {

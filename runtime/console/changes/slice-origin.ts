@@ -1,4 +1,4 @@
-/** Where an owner's slice comes from: published, and by what, or written in files. */
+/** Origin of an owner's slice: published, and by which tool, or in files. */
 import type { Store } from "../../store/store.ts";
 import { ownedBy } from "../../bundle/publication.ts";
 import { readPublication } from "../../bundle/published.ts";

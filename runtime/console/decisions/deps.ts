@@ -15,7 +15,7 @@ export interface DecisionDeps extends DecisionPageDeps {
   readonly policies: Pick<KnownPolicies, "find">;
   /** Undefined: the right has ended. */
   readonly again: (visit: ConsoleRequest) => Promise<ConsoleRights | undefined>;
-  /** Of saved views; absent: views cannot be saved. */
+  /** Store of saved views; absent: views cannot be saved. */
   readonly store?: Pick<Store, "get" | "put"> | undefined;
   readonly clock: Clock;
   readonly log: Log;

@@ -5,12 +5,12 @@ import { GONE, neighbourOf } from "../ask-once-more.ts";
 import type { ActionOutcome, ConsoleRequest } from "../screen.ts";
 
 export interface Doable<D> {
-  /** Of the form's action: "end-session". */
+  /** Name of the form's action: "end-session". */
   readonly name: string;
   /** Title and button of the page that asks once more: "Sign out session". */
   readonly title: string;
   readonly effect: string;
-  /** In the order of the page, for the row to go on at. @param userId only this user's */
+  /** In the order of the page, to find the next row. @param userId only this user's */
   ids(deps: D, userId?: string): Promise<readonly string[]>;
   /** @returns undefined: there is none of this id, or it is another user's */
   find(deps: D, id: string, userId?: string): Promise<FoundObject | undefined>;
@@ -19,7 +19,7 @@ export interface Doable<D> {
 export interface FoundObject {
   /** For the record: "session abc". */
   readonly target: string;
-  /** What else identifies it. */
+  /** Other fields that identify it. */
   readonly details?: string;
   /** Records itself. @returns what was done; undefined: it was no longer there */
   run(visit: ConsoleRequest, asked: Asked): Promise<string | undefined>;
@@ -53,7 +53,7 @@ interface Wanted {
   readonly userId?: string;
 }
 
-/** @param goOn address for the object to go on at: itself, its neighbour where it is gone, or none */
+/** @param goOn address of the next page for an object: itself, its neighbor if it is gone, or none */
 export async function doOne<D extends { readonly recordAction: (action: AdminAction) => void }>(
   deps: D,
   what: Doable<D>,

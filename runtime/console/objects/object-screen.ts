@@ -30,10 +30,10 @@ export interface ObjectScreenDeps extends KindDeps {
 type Form = ReadonlyMap<string, string>;
 
 const MOST_SHOWN = 200;
-/** What a search looks at. */
+/** Text that a search compares. */
 const MAX_PAGES = 25;
 
-/** Of every kind that has one, in the order of the list of kinds. */
+/** All kinds with a screen, in the order of the list of kinds. */
 export function objectScreens(deps: ObjectScreenDeps): readonly Screen[] {
   const own = KINDS.filter(({ screen }) => screen) as readonly OwnKind[];
   return own.map((kind) => objectScreen(kind, deps));

@@ -1,6 +1,6 @@
 /**
- * One imagined request under the bundle in force: by the compiled policy that requests are decided by, with what acts beside
- * it, in the order of proxy/decide.ts. Nothing is counted, approved or recorded by asking.
+ * One hypothetical request with the active configuration: by the compiled policy that also decides requests, and the other checks,
+ * in the order of proxy/decide.ts. Nothing is counted, approved or recorded.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
@@ -21,7 +21,7 @@ import { findRouteOf } from "./find-route.ts";
 export interface InForceDeps {
   readonly blocks: Pick<Blocks, "find" | "hasTools" | "blockedTools">;
   readonly toolLocks: Pick<ToolLocks, "stateOf">;
-  /** `downstream_mtls` refuses who has no valid certificate before any policy is asked. */
+  /** `downstream_mtls` rejects clients without a valid certificate before any policy applies. */
   readonly demandsCertificate: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface AskedInForce {
   readonly besides: readonly (readonly [what: string, text: string])[];
 }
 
-/** @returns why there is no answer, in words */
+/** @returns why there is no result, in words */
 export function askInForce(
   { blocks, toolLocks, demandsCertificate }: InForceDeps,
   snapshot: Snapshot,
@@ -44,7 +44,7 @@ export function askInForce(
 ): AskedInForce | string {
   const { question, known } = asked;
   const route = findRouteOf(snapshot, asked.route);
-  // Somebody else's route is as if it were not there.
+  // A route of another owner is reported as absent.
   if (!route || !rights.may("viewer", route.owner)) return "No route that you can view matches";
   const explainedRoute = explainedActive(route, blocks);
   const read = readQuestion(question, explainedRoute, { known });
@@ -67,7 +67,7 @@ export function askInForce(
   const besides: (readonly [string, string])[] = [];
   if (block) {
     const { kind, name, until, reason } = describeBlock(block);
-    // Why somebody, or a tool everywhere, is blocked is no matter of a route's owner.
+    // Owners of routes do not see why a user, or a tool on all routes, is blocked.
     const isOfRoute = kind === "route" || block.route !== undefined;
     const why = `${kind} ${name}${until === "" ? "" : ` until ${until}`}${reason === "" ? "" : `: ${reason}`}`;
     const text = rights.owners === undefined || isOfRoute ? why : "by an administrator";

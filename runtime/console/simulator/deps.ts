@@ -1,4 +1,4 @@
-/** What the simulator's pages stand on. */
+/** Dependencies of the simulator's pages. */
 import type { KnownPeople } from "../../identity/users/known-people.ts";
 import type { RecordReader } from "../../record-store/record-reader.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
@@ -12,19 +12,19 @@ export interface SimulatorDeps extends InForceDeps {
   readonly people: KnownPeople;
   /** Absent: no records are stored. */
   readonly records?: Pick<RecordReader, "find"> | undefined;
-  /** Where an owner's slice comes from, in words. @throws GatewayError `store.unavailable` */
+  /** Origin of an owner's slice, in words. @throws GatewayError `store.unavailable` */
   readonly sliceOrigin: (owner: string) => Promise<string>;
 }
 
 export const SIMULATOR_PATH: string = `${CONSOLE_PATH}/simulator`;
 export const DRAFTS_PATH: string = `${SIMULATOR_PATH}/drafts`;
 
-/** People are nobody's routes: only who sees everything sees them. */
+/** Users belong to no owner: only roles for everything see them. */
 export function mayNamePeople({ rights }: ConsoleRequest): boolean {
   return rights.owners === undefined;
 }
 
-/** @returns in words why not */
+/** @returns why not, in words */
 export async function attempt<T>(work: () => Promise<T>): Promise<T | string> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-/** A draft's page: what validation says, who would gain or lose, and where it goes from here. */
+/** The page of a draft: problems, gained and lost access, and exports. */
 import type { Html } from "../../pages/html.ts";
 import { draftBody, type DraftView } from "../../pages/console/policy/draft.ts";
 import { EXPORT_FORMATS } from "../../simulation/export-draft.ts";
@@ -10,7 +10,7 @@ import { showUntrusted, showUntrustedLines } from "../show-untrusted.ts";
 import { addressOf } from "./read-fields.ts";
 import { attempt, DRAFTS_PATH, mayNamePeople, SIMULATOR_PATH, type SimulatorDeps } from "./deps.ts";
 
-/** As many as `gateway diff --users` takes. */
+/** The limit of `gateway diff --users`. */
 const MAX_PEOPLE = 10_000;
 const MAX_SHOWN_TEXT = 20_000;
 const FORMAT_NAMES = { yaml: "Export as YAML", hcl: "Export as HCL", typescript: "Export as TypeScript" } as const;

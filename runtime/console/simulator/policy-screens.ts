@@ -1,4 +1,4 @@
-/** What the simulator and the changes need, put together: both ask one thread. */
+/** Composition of the simulator and the changes, which share one thread. */
 import type { BootSettings } from "../../config/compiled.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import { createKnownPeople } from "../../identity/users/known-people.ts";
@@ -24,12 +24,12 @@ export interface PolicyScreensDeps {
   readonly blocks: Pick<Blocks, "find" | "hasTools" | "blockedTools">;
   readonly toolLocks: Pick<ToolLocks, "stateOf">;
   readonly recordPublished: PublisherDeps["record"];
-  /** Undefined: records are not kept. */
+  /** Undefined: no records are stored. */
   readonly records: Pick<RecordReader, "find"> | undefined;
   readonly clock: Clock;
 }
 
-/** A person waits for the answer. */
+/** A user waits for the response. */
 const LIVE_WAIT_MS = 8_000;
 
 export function createPolicyScreens(deps: PolicyScreensDeps): {

@@ -1,4 +1,4 @@
-/** What the simulator is asked, as it stands in an address or a form → a question. */
+/** Fields of an address or a form of the simulator → a question. */
 import type { SimulatorFields } from "../../pages/console/policy/simulator.ts";
 import type { RouteChoice } from "../../simulation/protocol.ts";
 import type { Question } from "../../simulation/explain/question.ts";
@@ -29,7 +29,7 @@ export function readFields(given: ReadonlyMap<string, string>): SimulatorFields 
   return Object.fromEntries(read) as unknown as SimulatorFields;
 }
 
-/** Something was asked. */
+/** A route is chosen. */
 export function isAsked({ route, address }: SimulatorFields): boolean {
   return route !== "" || address !== "";
 }
@@ -60,7 +60,7 @@ export function readAsked(fields: SimulatorFields): FieldsReading {
     path,
     ...("host" in choice && { host: choice.host }),
     ...(fields.ip !== "" && { ip: fields.ip.trim() }),
-    // A call that gives none gives an empty object, as servers read it.
+    // Servers read absent arguments as an empty object.
     ...(message === "tool" && { tool: name, arguments: fields.arguments.trim() || "{}" }),
     ...(message === "prompt" && { prompt: name }),
     ...(message === "resource" && { resource: name }),
@@ -70,7 +70,7 @@ export function readAsked(fields: SimulatorFields): FieldsReading {
   return { ok: true, route: choice, question, person: isKnown ? fields.person.trim() : undefined };
 }
 
-/** @returns what is wrong */
+/** @returns the problem */
 function routeOf({ route, address }: SimulatorFields): RouteChoice | string {
   if (address === "") return { key: route.trim() };
   const url = URL.parse(address.trim());
@@ -116,7 +116,7 @@ export function fieldsOf(question: Partial<Question>, route: string): Partial<Si
   };
 }
 
-/** The address of a question; what is as it would be anyway is left out. */
+/** The address of a question, without default values. */
 export function addressOf(path: string, fields: Partial<SimulatorFields>, draft?: string): string {
   const given = NAMES.flatMap((name) => {
     const value = fields[name] ?? "";

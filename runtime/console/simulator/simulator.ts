@@ -1,8 +1,8 @@
 /**
- * The simulator: one imagined request under the bundle in force and under a draft, and drafts themselves.
+ * The simulator: one hypothetical request with the active configuration and with a draft, and the drafts themselves.
  *
- * Untrusted input: addresses, forms, drafts, which any viewer writes. Promises: nothing is in force by it, and no slice
- * changes; a viewer of one owner asks about that owner's routes, and about nobody whom the store knows.
+ * Untrusted input: addresses, forms, and drafts, which any viewer writes. Promises: a draft never takes effect, and no slice changes.
+ * A viewer of one owner can ask about that owner's routes, and about no existing user.
  */
 import { redirect } from "../../http/respond.ts";
 import type { StringMatch } from "../../policy/match.ts";
@@ -24,9 +24,9 @@ import { loadDecision } from "./load-decision.ts";
 import { addressOf, isAsked, readAsked, readFields } from "./read-fields.ts";
 import { inForceView, verdictView } from "./verdict-view.ts";
 
-/** To choose from; more are found by typing. */
+/** Suggestions; others can be typed. */
 const MAX_ROUTES = 500;
-/** A draft in a form, each character as three. */
+/** A draft in a form, with three characters for each of its own. */
 const MAX_FORM_BYTES: number = MAX_DRAFT_BYTES * 3 + 16_384;
 
 type Form = ReadonlyMap<string, string>;
@@ -137,7 +137,7 @@ function draftAction({ drafts }: SimulatorDeps): ScreenAction {
     name: "Preview draft",
     role: "viewer",
     isSensitive: false,
-    // Of a policy the owner of its route, whatever the form says.
+    // The owner of a policy is that of its route, whatever the form says.
     ownerOf: ({ snapshot }, form) =>
       form.get("kind") === "policy"
         ? findRouteOf(snapshot, { key: form.get("route") ?? "" })?.owner
@@ -213,7 +213,7 @@ function nameOf(question: string, known: UserFacts | undefined): string {
   return known ? `${known.email || known.id}: ${question.slice(question.indexOf(" ") + 1)}` : question;
 }
 
-/** @returns in words why there is none */
+/** @returns why there is none, in words */
 async function findPerson(
   { people }: SimulatorDeps,
   visit: ConsoleRequest,
@@ -233,7 +233,7 @@ async function currentPolicy({ drafts }: SimulatorDeps, route: string): Promise<
 function ownerAsked({ snapshot, rights }: ConsoleRequest, form: Form): string | undefined {
   const asked = readAsked(readFields(form));
   const route = asked.ok ? findRouteOf(snapshot, asked.route) : undefined;
-  // A question that makes no sense is answered so; it is about nobody's.
+  // The page reports an invalid question. It has no owner.
   return route?.owner ?? rights.owners?.[0];
 }
 

@@ -32,7 +32,7 @@ interface FilterLink {
 
 export interface DecisionRow {
   readonly id: string;
-  /** Of the same list with this decision open. */
+  /** Address of the same list with this decision open. */
   readonly href: string;
   readonly timeMs: number;
   readonly outcome: DecisionOutcome;
@@ -46,7 +46,7 @@ export interface DecisionRow {
   readonly durationMs?: number | undefined;
 }
 
-/** One row by itself, for a list that is live. */
+/** A single row, for live updates. */
 export function decisionRow(row: DecisionRow, isOpen = false): Html {
   const { id, href, timeMs, outcome, outcomeHref, user, client, route, what, reason, durationMs } = row;
   return html`<tr data-id="${id}" id="d-${id}" class="${outcome}" ${isOpen && html`aria-current="true"`}>

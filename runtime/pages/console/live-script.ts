@@ -90,7 +90,7 @@ function take(entry) {
   else show(entry);
 }
 
-/** Of the stream of this window: one that all windows share, where the browser has workers for that. */
+/** Opens the stream: one for all windows, if the browser has shared workers. */
 function connect() {
   const { pathname, searchParams } = new URL(bar.dataset.stream, location.href);
   searchParams.delete("after");

@@ -15,7 +15,7 @@ export type Kept = readonly (readonly [name: string, value: string])[];
 
 export interface FilterBarParts {
   readonly chips: readonly Chip[];
-  /** Forms and what else stands in the row. */
+  /** Forms and other parts of the row. */
   readonly more: HtmlValue;
 }
 
@@ -36,7 +36,7 @@ export interface AddFilterParts {
   /** Path of the list, which understands `add` and `value`. */
   readonly action: string;
   readonly kept: Kept;
-  /** What can be filtered by: value and text. */
+  /** Fields of filters: value and text. */
   readonly fields: readonly (readonly [value: string, text: string])[];
   /** Values to choose from. */
   readonly suggestions: readonly string[];

@@ -26,7 +26,7 @@ export interface AppliedRule {
   /** "Deny if any of these is true"; with one criterion all of it: 'Deny if the tool is "drop"'. */
   readonly title: string;
   readonly isDeciding: boolean;
-  /** What became of it: "not matched", "matched, not reached". */
+  /** Result: "not matched", "matched, not reached". */
   readonly state: string;
   readonly criteria: readonly {
     /** 'the tool is "drop"' */

@@ -58,8 +58,8 @@ mark { padding: 0 .2rem; border-radius: .2rem; background: var(--warn-soft); col
 .fits { overflow: visible; } .fits table { table-layout: fixed; } .fits th, .fits td { overflow: hidden; } .fits tbody th { min-width: 0; }
 .fits thead th:first-child { border-top-left-radius: var(--r2); } .fits thead th:last-child { border-top-right-radius: var(--r2); }
 .fits caption { position: absolute; width: 1px; height: 1px; padding: 0; overflow: hidden; clip-path: inset(50%); }
-.w-time { width: 8.5rem; } .w-outcome { width: 8.5rem; } .w-what { width: 23%; } .w-who { width: 14%; } .w-client { width: 9%; } .w-took { width: 5rem; }
-.split.open .w-what { width: 27%; } .split.open .w-who { width: 17%; }
+.w-time { width: 8.5rem; } .w-outcome { width: 9.8rem; } .w-what { width: 23%; } .w-who { width: 14%; } .w-client { width: 9%; } .w-took { width: 5rem; }
+.split.open .w-what { width: 27%; } .split.open .w-who { width: 14%; }
 tr[aria-current] > * { background: var(--accent-soft); } tr[aria-current] > :first-child { box-shadow: inset 3px 0 var(--accent); }
 tr:is(.denied, .error, .waiting, .limited) > :first-child { box-shadow: inset 3px 0 var(--c-denied); } tr.waiting > :first-child { box-shadow: inset 3px 0 var(--c-waiting); } tr.limited > :first-child { box-shadow: inset 3px 0 var(--c-limited); } tr.error > :first-child { box-shadow: inset 3px 0 var(--c-failed); }
 @media (max-width: 85rem) { .client-col { display: none; } .split.open { grid-template-columns: minmax(0, 1fr) 24rem; } .split.open .user-col { display: none; } }

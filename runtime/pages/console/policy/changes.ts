@@ -1,4 +1,4 @@
-/** What was published and done: generations, administrative actions, and going back. */
+/** Publications, administrative actions, and rollback. */
 import { html, type Html } from "../../html.ts";
 import { type DifferenceView, differenceBody } from "./difference.ts";
 import {
@@ -122,7 +122,7 @@ export interface ChangeView {
   readonly back: string;
 }
 
-/** How this owner's slice is brought back to how it was before. */
+/** Rollback of this owner's slice. */
 export type GoBackView =
   | { readonly kind: "button"; readonly href: string; readonly to: number }
   /** Its program would publish its own again, or find a drift. */

@@ -6,7 +6,7 @@ import { actionFields, badge, consoleTime, definitions, emptyState, table } from
 export interface DraftFormView {
   readonly action: string;
   readonly csrfToken: string;
-  /** Of a policy; absent: a whole slice. */
+  /** Route of the policy; absent: a whole slice. */
   readonly route?: string | undefined;
   /** Who it may be of; of a policy the one whose route it is. */
   readonly owners: readonly string[];

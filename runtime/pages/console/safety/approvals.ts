@@ -137,7 +137,7 @@ export interface PendingCallParts {
 }
 
 export interface EarlierCalls {
-  /** Of the tool by the same user, newest first; none: records are not stored; failed: the store is unavailable. */
+  /** Calls of the tool by the same user, newest first; none: no records are stored; failed: the store is unavailable. */
   readonly calls:
     | readonly { readonly href: string; readonly timeMs: number; readonly outcome: DecisionOutcome }[]
     | "none"
