@@ -164,7 +164,7 @@ shared_secret: ${randomBytes(32).toString("base64")}
 storage_url: ${storageIn(directory)}
 authorize_log: ${options.authorizeLog === undefined || options.authorizeLog === "stdout" ? "stdout" : join(directory, options.authorizeLog)}
 record_store: {}
-console:
+console:${options.withTraffic === true ? "\n  name: Demo traffic" : ""}
   operator: { allow: { and: [{ groups: { has: admins } }] } }
   approver: { allow: { and: [{ groups: { has: admins } }] } }
   auditor: { allow: { and: [{ groups: { has: admins } }] } }

@@ -31,7 +31,12 @@ export interface ConsoleDeps extends ConsoleRequestDeps, Omit<FormDeps, "visits"
 
 export function consoleEndpoints(deps: ConsoleDeps): readonly Endpoint[] {
   const { screens, visits } = deps;
-  const pages = createPages({ screens, told: createFlashMessage(deps), status: deps.status });
+  const pages = createPages({
+    screens,
+    told: createFlashMessage(deps),
+    status: deps.status,
+    environment: deps.settings.name,
+  });
   const kept = createSavedForms(deps);
   const forms = createForms({ ...deps, pages, kept });
 

@@ -33,6 +33,8 @@ export interface Pages {
 export interface ConsolePagesDeps {
   readonly screens: readonly Screen[];
   readonly told: FlashMessage;
+  /** Name of the environment. */
+  readonly environment: string | undefined;
   /** Undefined: the frame shows no counts. */
   readonly status: Pick<ConsoleStatus, "frame"> | undefined;
 }
@@ -51,6 +53,7 @@ export function createPages(deps: ConsolePagesDeps): Pages {
         body,
         told,
         refused,
+        environment: deps.environment,
         style: STYLE_PATH,
         scripts,
         person: showUntrusted(principal.user.email || principal.user.name || principal.user.id),

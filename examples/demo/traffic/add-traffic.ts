@@ -30,9 +30,10 @@ export interface TrafficOptions {
   /** Its configuration, with all slices. */
   readonly configDirectory: string;
   readonly issuer: string;
+  /** Default: 6. */
+  readonly hours?: number;
 }
 
-const HOURS = 6;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 const INSTANCE = "demo-traffic";
@@ -41,7 +42,7 @@ const OUTAGE = { from: 34, to: 22 };
 const SURGE = { from: 96, to: 70 };
 
 /** @returns the number of requests */
-export async function addTraffic({ storageUrl, configDirectory, issuer }: TrafficOptions): Promise<number> {
+export async function addTraffic({ storageUrl, configDirectory, issuer, hours = 6 }: TrafficOptions): Promise<number> {
   const routes = readRoutes(configDirectory);
   const place = recordPlace(undefined, storageUrl);
   if (place.kind !== "sqlite") throw new Error("Cannot add traffic: the demo has a SQLite store");
@@ -55,7 +56,7 @@ export async function addTraffic({ storageUrl, configDirectory, issuer }: Traffi
 
   const random = createRandom(7);
   const now = Date.now();
-  let timeMs = Math.floor(now / MINUTE_MS) * MINUTE_MS - HOURS * 60 * MINUTE_MS;
+  let timeMs = Math.floor(now / MINUTE_MS) * MINUTE_MS - hours * 60 * MINUTE_MS;
   const traffic = createTraffic(undefined);
   const kept = keepTraffic({
     traffic,
@@ -69,7 +70,7 @@ export async function addTraffic({ storageUrl, configDirectory, issuer }: Traffi
   for (; timeMs < now; timeMs += MINUTE_MS) {
     const lines: string[] = [];
     const ago = (now - timeMs) / MINUTE_MS;
-    const count = Math.round(6 + 34 * (1 - ago / (HOURS * 60)) ** 1.5 + random() * 8);
+    const count = Math.round(6 + 34 * (1 - ago / (hours * 60)) ** 1.5 + random() * 8);
     for (let index = 0; index < count; index += 1) {
       const at = timeMs + Math.floor(((index + random()) / count) * MINUTE_MS);
       if (at >= now) break;

@@ -2,9 +2,10 @@
 import { type CompiledPolicy, compilePolicy } from "../../policy/evaluate.ts";
 import { isList, type PolicyDoc } from "../../policy/parse.ts";
 import { policyWarnings } from "../../policy/validate-rules.ts";
-import { errorAt, parsePath, type UnplacedProblem, type ValuePath, warningAt } from "../../settings/problem.ts";
+import { errorAt, parsePath, quote, type UnplacedProblem, type ValuePath, warningAt } from "../../settings/problem.ts";
 import { block, labelled } from "../../settings/types/block.ts";
 import { policy } from "../../settings/types/policy.ts";
+import { text } from "../../settings/types/scalar.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { matchesOwner, ownerPatternProblem } from "../process/owners.ts";
 import { certificateRules, criteriaIn, criteriaLists } from "./rules.ts";
@@ -28,10 +29,24 @@ const rolesShape = {
   auditor: policy({ doc: "Policy for the auditor role: also sees recorded arguments, as stored.", unset: "none" }),
 };
 
+const MAX_NAME_CHARACTERS = 40;
+
+function nameProblem(name: string): string | undefined {
+  const isPlain = /^[\p{L}\p{N}\p{P}\p{S}]+(?: [\p{L}\p{N}\p{P}\p{S}]+)*$/u.test(name);
+  return isPlain && name.length <= MAX_NAME_CHARACTERS
+    ? undefined
+    : `is ${quote(name)}, must be 1 to ${MAX_NAME_CHARACTERS} printable characters, without spaces around them`;
+}
+
 export const consoleShape = {
   console: block(
     {
       ...rolesShape,
+      name: text({
+        doc: "Name of the environment, on each page of the console, so that administrators of several gateways see which one it is.",
+        unset: "none",
+        check: nameProblem,
+      }),
       owners: labelled(rolesShape, {
         doc: "The same roles for one owner: its routes, their records and users. A name such as `kubernetes.*` matches all owners with that prefix.",
         unset: "none",
@@ -51,14 +66,17 @@ export type RolePolicies = ReadonlyMap<ConsoleRole, CompiledPolicy>;
 
 /** Console settings, compiled for requests. */
 export interface ConsoleSettings {
+  /** Of the environment. */
+  readonly name?: string | undefined;
   /** Roles for all owners. */
   readonly roles: RolePolicies;
   /** Owner, or a prefix with ".*" → roles for it. */
   readonly owners: ReadonlyMap<string, RolePolicies>;
 }
 
-export function compileConsole({ owners = {}, ...roles }: NonNullable<ConsoleDoc["console"]>): ConsoleSettings {
+export function compileConsole({ owners = {}, name, ...roles }: NonNullable<ConsoleDoc["console"]>): ConsoleSettings {
   return {
+    name,
     roles: compileRoles(roles),
     owners: new Map(Object.entries(owners).map(([owner, own]) => [owner, compileRoles(own)])),
   };

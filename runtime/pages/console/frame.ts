@@ -56,6 +56,8 @@ export interface ConsoleFrame {
   readonly told?: string | undefined;
   /** Why the form before was rejected. */
   readonly refused?: string | undefined;
+  /** Name of the environment; undefined: it has none. */
+  readonly environment?: string | undefined;
   /** Addresses on this host. */
   readonly style: string;
   readonly scripts: readonly string[];
@@ -63,14 +65,14 @@ export interface ConsoleFrame {
 
 /** A whole document. Send it with `consoleHeaders()`. */
 export function consolePage(parts: ConsoleFrame): string {
-  const { title, lead, aside, body, navigation, person, roles, told, refused, style, scripts } = parts;
+  const { title, lead, aside, body, navigation, person, roles, told, refused, environment, style, scripts } = parts;
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
-        <title>${title} · Gateway console</title>
+        <title>${title}${environment !== undefined && ` · ${environment}`} · Gateway console</title>
         <link rel="stylesheet" href="${style}" />
         ${scripts.map((src) => html`<script src="${src}" defer></script>`)}
       </head>
@@ -80,7 +82,7 @@ export function consolePage(parts: ConsoleFrame): string {
         <div class="app">
           <nav class="side" id="side" popover aria-label="Console">
             <p class="brand">
-              ${icon("gate")}<span>Gateway<small>Console</small></span>
+              ${icon("gate")}<span>Gateway<small>${environment ?? "Console"}</small></span>
             </p>
             ${navigation.map(
               ({ name, entries }) =>
@@ -97,6 +99,7 @@ export function consolePage(parts: ConsoleFrame): string {
           <div>
             <header class="menu-bar">
               <button type="button" popovertarget="side" aria-label="Menu">${icon("menu")}</button>
+              ${environment !== undefined && html`<strong class="environment">${environment}</strong>`}
               ${searchBox(parts.search ?? "")} ${parts.active && activeLine(parts.active)}
             </header>
             <main id="main" tabindex="-1">

@@ -50,6 +50,7 @@ nav.side[popover] { display: flex; position: sticky; inset: 0 auto auto 0; width
 .who strong, .who .roles { display: block; font-weight: 600; } .who .roles { color: var(--text-2); font-size: var(--t-xs); font-weight: 400; } .who .roles::first-letter { text-transform: uppercase; }
 .menu-bar { display: flex; position: sticky; top: 0; z-index: 5; align-items: center; gap: var(--s3); min-height: 3.25rem; padding: var(--s2) var(--s5); background: var(--bg); border-bottom: 1px solid var(--line); }
 .menu-bar button { display: none; width: 2.25rem; min-height: 2.25rem; padding: 0; }
+.environment { flex: none; max-width: 40%; padding: .2rem .6rem; border-radius: var(--r1); background: var(--warn-soft); color: var(--warn); font-size: var(--t-s); font-weight: 600; overflow-wrap: anywhere; }
 .find { position: relative; flex: 1 1 22rem; max-width: 34rem; margin: 0; }
 .find .i { position: absolute; left: .65rem; top: .56rem; color: var(--text-3); pointer-events: none; }
 .find input[type=search]:not([hidden]) { padding-left: 2.1rem; padding-right: 2rem; }

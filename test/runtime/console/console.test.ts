@@ -18,6 +18,7 @@ const BOB = "bob@example.com";
 const CAROL = "carol@other.example";
 
 const settings = compileConsole({
+  name: "Test <b>",
   operator: { allow: { and: [{ groups: { has: "admins" } }] } },
   owners: { "team-a": { viewer: { allow: { and: [{ email: { is: BOB } }] } } } },
 });
@@ -127,6 +128,7 @@ describe("who gets in", () => {
     const page = await bench.browser().signIn(`${HOME}/a%20b?user=x&outcome=denied`, ALICE);
     expect([page.status, page.url]).toEqual([200, `${HOME}/a%20b?user=x&outcome=denied`]);
     expect(seen(page)).toBe("a b user,x outcome,denied");
+    expect(page.text).toContain('<strong class="environment">Test &#60;b&#62;</strong>');
     expect(page.text).toContain('<strong>alice@example.com</strong><span class="roles">operator</span>');
   });
 

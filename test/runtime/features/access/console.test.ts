@@ -17,6 +17,7 @@ test("a policy for each role, and for each role of an owner", () => {
   expect(
     problemsOf(`
 console:
+  name: Production (EU)
   viewer: { allow: { and: [{ domain: { is: example.com } }] } }
   operator: [{ allow: { and: [{ groups: { has: admins } }] }, deny: { or: [{ device: { approved: true } }] } }]
   owners:
@@ -40,6 +41,9 @@ test.each([
     'owners["team-a"].viewer.allow.nor[0].mcp_method" can never match',
   ],
   ['owners: { "*": {} }', 'owners["*"]" must be'],
+  ['name: ""', 'name" is "", must be 1 to 40 printable characters'],
+  ['name: "a\\tb"', 'name" is "a\\tb", must be'],
+  [`name: ${"x".repeat(41)}`, "must be 1 to 40"],
   ["admin: {}", 'admin" is not a known setting'],
 ])("what a policy about people in front of a browser cannot be: %s", (text, problem) => {
   const [found = "", ...more] = problemsOf(`console:\n  ${text}\n`);
