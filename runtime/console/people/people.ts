@@ -16,12 +16,12 @@ export function peopleScreen(deps: PeopleDeps): Screen {
     path: "people",
     group: "Access",
     icon: "people",
-    name: "People",
+    name: "Users",
     isFor: (rights) => rights.may("viewer"),
     async show(visit) {
       if (!visit.rights.may("viewer")) return undefined;
       const userId = idOfPath(visit.path);
-      if (userId === undefined) return { title: "People", body: peopleBody(await peopleView(deps, visit)) };
+      if (userId === undefined) return { title: "Users", body: peopleBody(await peopleView(deps, visit)) };
       if (!isKeyText(userId)) return undefined;
       const what = visit.query.get("do");
       if (what !== undefined) return confirmPage(deps, visit, userId, what);

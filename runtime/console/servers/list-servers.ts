@@ -31,10 +31,20 @@ export async function serversView(deps: ServersDeps, visit: ConsoleRequest): Pro
   const needsAttention = query.get("attention") === "yes";
   const all = visibleRoutes(visit);
   const unwell = new Map<string, number>();
-  for (const { route, healthy } of deps.upstreams()) if (!healthy) unwell.set(route, (unwell.get(route) ?? 0) + 1);
-  const stateOf = (route: CompiledRoute) => routeState(deps, route, unwell.get(route.key) ?? 0);
+  const watched = new Set<string>();
+  for (const { route, healthy } of deps.upstreams()) {
+    watched.add(route);
+    if (!healthy) unwell.set(route, (unwell.get(route) ?? 0) + 1);
+  }
+  const stateOf = (route: CompiledRoute): ServerRow["state"] => {
+    const state = routeState(deps, route, unwell.get(route.key) ?? 0);
+    return (
+      state ?? (watched.has(route.key) ? { tone: "good", text: "Healthy" } : { tone: "quiet", text: "Not checked" })
+    );
+  };
+  const needsLook = (route: CompiledRoute): boolean => ["bad", "warn"].includes(stateOf(route).tone);
   const isWanted = (route: CompiledRoute): boolean => isFound(route, search.toLowerCase());
-  const attention = all.filter((route) => stateOf(route).tone !== "good" && isWanted(route));
+  const attention = all.filter((route) => needsLook(route) && isWanted(route));
   const searched = needsAttention ? attention : all.filter(isWanted);
   const found = searched.filter((route) => kind === "" || kindOf(route) === kind);
   const after = query.get("after") ?? "";
@@ -48,7 +58,12 @@ export async function serversView(deps: ServersDeps, visit: ConsoleRequest): Pro
   return {
     path: addressOfList("servers"),
     rows: shown.map((route) =>
-      serverRow(deps, visit, route, { counts, unwell: unwell.get(route.key) ?? 0, traffic: traffic?.get(route.key) }),
+      serverRow(deps, visit, route, {
+        counts,
+        unwell: unwell.get(route.key) ?? 0,
+        state: stateOf(route),
+        traffic: traffic?.get(route.key),
+      }),
     ),
     search,
     kind,
@@ -90,14 +105,14 @@ function viewsOf(
   ];
 }
 
-/** The worst state first. */
-function routeState(deps: ServersDeps, route: CompiledRoute, unwell: number): ServerRow["state"] {
+/** The worst state first. @returns undefined: no problem is known */
+function routeState(deps: ServersDeps, route: CompiledRoute, unwell: number): ServerRow["state"] | undefined {
   if (deps.blocks.find({ routeKey: route.key })) return { tone: "bad", text: "Blocked" };
   if (unwell > 0 && unwell >= route.to.length) return { tone: "bad", text: "Failing" };
   const changed = toolLockOf(route) ? deps.toolLocks.differences(route).changed.size : 0;
   if (changed > 0) return { tone: "warn", text: `${changed} changed` };
   if (unwell > 0) return { tone: "warn", text: "Degraded" };
-  return { tone: "good", text: "Healthy" };
+  return undefined;
 }
 
 /** Requests of the busiest routes in the last hours. @returns undefined: unknown */
@@ -135,10 +150,12 @@ function serverRow(
   {
     counts,
     unwell,
+    state,
     traffic,
   }: {
     readonly counts: ConnectionCounts | undefined;
     readonly unwell: number;
+    readonly state: ServerRow["state"];
     readonly traffic: RouteTraffic | undefined;
   },
 ): ServerRow {
@@ -151,7 +168,7 @@ function serverRow(
     owner: showUntrusted(route.owner),
     address: showUntrusted(addressOf(route)),
     kind: kindText(kindOf(route)),
-    state: routeState(deps, route, unwell),
+    state,
     traffic,
     policy: showUntrusted(policyLine(route.policy), 250),
     tools: lock && { locked: lock.items.size, changed: deps.toolLocks.differences(route).changed.size },
