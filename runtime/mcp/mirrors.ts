@@ -62,6 +62,7 @@ function isNameOf(value: string | undefined, body: Mirrored): boolean {
     case "prompts/get":
       return value === body.name;
     case "resources/read":
+    case "skills/get":
       return value === body.uri;
     case "tasks/get":
     case "tasks/update":

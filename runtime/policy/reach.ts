@@ -4,6 +4,7 @@
 import { FIRST_PROVIDER, providerUserId } from "../shared/user-id.ts";
 import type { Facts, McpFacts, UserFacts } from "./facts.ts";
 import { MAY_HOLD, MAY_MISS, NEITHER, POSSIBLY, possibleOnTemplate, type Possible } from "./mcp/resource-template.ts";
+import { mayBeSkillUri } from "./mcp/resource-uri.ts";
 import { FALSE, TRUE, outcomeOf } from "./packed-outcome.ts";
 import { findLeaf, isOmitted } from "./tree.ts";
 import type { Leaf, OperatorRule, PolicyTree } from "./tree.ts";
@@ -205,7 +206,9 @@ function possibleLeaf(
 }
 
 function possibleOfMessage(leaf: Leaf, facts: Facts, template: string | undefined): Possible {
-  if (template !== undefined && leaf.key === "mcp_resource") return possibleOnTemplate(leaf.data, template);
+  const isAboutTemplate =
+    template !== undefined && (leaf.key === "mcp_resource" || (leaf.key === "mcp_skill" && mayBeSkillUri(template)));
+  if (isAboutTemplate) return possibleOnTemplate(leaf.data, template);
   const found = outcomeOf(findLeaf(leaf, facts));
   if (found === TRUE) return MAY_HOLD;
   if (found === FALSE) return MAY_MISS;

@@ -1,8 +1,15 @@
 /** Knowledge of this process about each locked route's tools and other locked items; it outlives reloads. */
 import type { CompiledRoute } from "../../config/compiled.ts";
-import { itemKey, LOCKABLE, LOCKED_KINDS, type LockedKind } from "../../features/mcp/locked-items.ts";
+import {
+  itemKey,
+  kindOfKey,
+  LOCKABLE,
+  LOCKED_KINDS,
+  nameOfKey,
+  type LockedKind,
+} from "../../features/mcp/locked-items.ts";
 import type { ToolLock } from "../../features/mcp/tool-lock.ts";
-import { normalResourceUri } from "../../policy/mcp/resource-uri.ts";
+import { mayBeSkillUri, normalResourceUri } from "../../policy/mcp/resource-uri.ts";
 import type { McpFacts } from "../../policy/facts.ts";
 import type { ListAnswer } from "../lists/list-answer.ts";
 import { checkTools, type ToolDrift, type ToolsCheck } from "./check-tools.ts";
@@ -91,19 +98,59 @@ export function calledKey(lock: ToolLock, { method, tool, prompt, resource }: Mc
 
 /** Longer prefixes of a URI are not compared with locked skills: the caller chooses how many there are. */
 const MAX_SKILL_PREFIX = 1024;
+const SKILL_FILE = "/SKILL.md";
 
-/** @returns the key of the innermost locked skill that has the file; without one, a key only for `skill:` URIs */
-function skillKey({ items }: ToolLock, method: string | undefined, uri: string): string | undefined {
-  if (method === "skills/get") return itemKey("skill", uri);
+/**
+ * @returns the key of the innermost locked skill that has the file; for what could be a skill that is not locked, or part of
+ *   one, a key that is not in the lock
+ */
+function skillKey(lock: ToolLock, method: string | undefined, uri: string): string | undefined {
+  const own = itemKey("skill", uri);
+  if (method === "skills/get") return own;
   if (method === "completion/complete") return undefined;
-  for (const spelling of new Set([uri, normalResourceUri(uri) ?? uri])) {
-    const longest = spelling.length <= MAX_SKILL_PREFIX ? spelling.length : spelling.lastIndexOf("/", MAX_SKILL_PREFIX);
-    for (let end = longest; end > 0; end = spelling.lastIndexOf("/", end - 1)) {
-      const key = itemKey("skill", `${spelling.slice(0, end)}/SKILL.md`);
-      if (items.has(key)) return key;
-    }
+  const { byDirectory, schemes } = lockedSkills(lock);
+  const normal = normalResourceUri(uri);
+  const mayBeSkill = mayBeSkillUri(uri);
+  // It may be a file of another skill than its prefix names.
+  if (normal === undefined) return mayBeSkill || schemes.has(schemeOf(uri)) ? own : undefined;
+  const path = normal.replace(/[?#].*/s, "");
+  const directory = path.endsWith(SKILL_FILE) ? path.slice(0, -SKILL_FILE.length) : undefined;
+  const exact = directory === undefined ? undefined : byDirectory.get(directory);
+  if (exact !== undefined) return exact;
+  const longest = path.length <= MAX_SKILL_PREFIX ? path.length : path.lastIndexOf("/", MAX_SKILL_PREFIX);
+  for (let end = longest; end > 0; end = path.lastIndexOf("/", end - 1)) {
+    const key = byDirectory.get(path.slice(0, end));
+    // A skill in the directory of another one has a lock of its own, or none.
+    if (key !== undefined) return directory === undefined ? key : own;
   }
-  return /^skill:/i.test(uri) ? itemKey("skill", uri) : undefined;
+  return mayBeSkill ? own : undefined;
+}
+
+interface LockedSkills {
+  /** Keys by the normal form of the directory, or of the whole URI where it does not end with the usual name. */
+  readonly byDirectory: ReadonlyMap<string, string>;
+  readonly schemes: ReadonlySet<string>;
+}
+
+const knownSkills = new WeakMap<ToolLock["items"], LockedSkills>();
+
+function lockedSkills({ items }: ToolLock): LockedSkills {
+  const known = knownSkills.get(items);
+  if (known) return known;
+  const keys = [...items.keys()].filter((key) => kindOfKey(key) === "skill");
+  const byDirectory = new Map(
+    keys.map((key) => {
+      const uri = normalResourceUri(nameOfKey(key)) ?? nameOfKey(key);
+      return [uri.endsWith(SKILL_FILE) ? uri.slice(0, -SKILL_FILE.length) : uri, key];
+    }),
+  );
+  const skills = { byDirectory, schemes: new Set(keys.map((key) => schemeOf(nameOfKey(key)))) };
+  knownSkills.set(items, skills);
+  return skills;
+}
+
+function schemeOf(uri: string): string {
+  return uri.slice(0, uri.indexOf(":") + 1).toLowerCase();
 }
 
 /** Kind of item that the lock compares in the response to such a request. */

@@ -8,7 +8,7 @@ import { ARGUMENT_MATCH_SCHEMA, readArgumentMatch } from "./argument-match.ts";
 import { NumberToken } from "../../shared/canonical-json.ts";
 import { workOf } from "./argument-find.ts";
 import { UNCLEAR } from "./argument-values.ts";
-import { normalResourceUri, normalResourceMatch } from "./resource-uri.ts";
+import { mayBeSkillUri, normalResourceUri, normalResourceMatch } from "./resource-uri.ts";
 
 export const TOOL_OK = "mcp-tool-ok";
 export const NOT_A_TOOL_CALL = "mcp-not-a-tool-call";
@@ -119,7 +119,7 @@ const FREE_WORK = 256;
 
 /** Whether the message is about a skill as far as the message alone shows it. */
 function isAboutSkill({ method, resource }: McpFacts): boolean {
-  return resource !== undefined && (method === "skills/get" || /^skill:/i.test(resource));
+  return resource !== undefined && (method === "skills/get" || mayBeSkillUri(resource));
 }
 
 /** "" for other messages. A directory gets the slash that the prefixes of its files have, so that one rule is about both. */

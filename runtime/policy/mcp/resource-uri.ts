@@ -42,6 +42,14 @@ export function normalResourcePrefix(text: string): string | undefined {
   return `${scheme.toLowerCase()}:${authority === undefined ? "" : `//${host.toLowerCase()}`}${normal}${tail}`;
 }
 
+/**
+ * Whether servers could read a text as the URI of a skill. A text without a clear scheme could be one: parsers drop a blank
+ * before it, and some decode escapes first.
+ */
+export function mayBeSkillUri(text: string): boolean {
+  return !/^(?!skill:)[a-z][a-z0-9+.-]*:/i.test(text);
+}
+
 /** The rule's matcher in normal form: whole URIs, and pieces of them. */
 export function normalResourceMatch(match: StringMatch): StringMatch {
   const whole = (text: string): string => normalResourceUri(text) ?? normalText(text);
@@ -50,7 +58,7 @@ export function normalResourceMatch(match: StringMatch): StringMatch {
     ...(is !== undefined && { is: whole(is) }),
     ...(not !== undefined && { not: whole(not) }),
     ...(contains !== undefined && { contains: normalText(contains) }),
-    ...(start !== undefined && { starts_with: normalText(start) }),
+    ...(start !== undefined && { starts_with: normalResourcePrefix(start) ?? normalText(start) }),
     ...(end !== undefined && { ends_with: normalText(end) }),
     ...(list && { in: list.map(whole) }),
     ...(others && { not_in: others.map(whole) }),

@@ -21,7 +21,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const TOOLS = /(?<!\\)"tool|\\u0(?:0[4-7]|17f)/i;
 /** The same for all locked kinds. The long s and the Kelvin sign are written as their UTF-8 bytes, which are read one at a time here. */
 const ANY =
-  /(?<!\\)"(?:tool|prompt|re(?:s|\xc5\xbf)ource[-_]?t|in(?:s|\xc5\xbf)tr|(?:s|\xc5\xbf)(?:k|\xe2\x84\xaa)ill)|\\u0(?:0[4-7]|17f)/i;
+  /(?<!\\)"(?:tool|prompt|re(?:s|\xc5\xbf)ource[-_]?t|in(?:s|\xc5\xbf)tr|(?:s|\xc5\xbf)(?:k|\xe2\x84\xaa)ill)|\\u(?:00[4-7]|017f|212a)/i;
 const LONGEST_MARK = 12;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
@@ -138,7 +138,8 @@ export class StrayReader implements AnswerReader {
     if (answer === "none" || (this.#ownId !== undefined && sameId(answer.id, this.#ownId))) return "as it came";
     const { keeps, lock } = this.#rules;
     const omitted = lock?.(bytes, answer, { isStray: true });
-    return filterAnswer(bytes, answer, { keeps: keeps?.(), omitted, isModern: false }).bytes;
+    const filtered = filterAnswer(bytes, answer, { keeps: keeps?.(), omitted, isModern: false });
+    return filtered.isDenied ? undefined : filtered.bytes;
   }
 
   #mayHoldList(bytes: Buffer): boolean {

@@ -80,7 +80,9 @@ export function lockReaderFor(deps: ToolLockDeps, context: RequestContext): Lock
   const mayHide = onDrift !== "warn" && context.exchange.header(SHOW_HEADER) !== "show";
   const { message, principal } = context;
   const viewer = viewerOf(principal);
-  const requestedKind = lockedKindOf(toolLock, message?.facts.method);
+  // An entry is no page of a list: it ends no difference, and pages that follow belong to their own list.
+  const listedBy = message?.facts.method === "skills/get" ? undefined : message?.facts.method;
+  const requestedKind = lockedKindOf(toolLock, listedBy);
   const requestedSince =
     requestedKind && message
       ? toolLocks.begin(route, viewer, requestedKind, idKey(message.id), !hasCursor(message.bytes))

@@ -29,22 +29,25 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 beforeEach(async () => {
-  const route = (name: string, server: string, rules = ""): string => `
+  const route = (name: string, server: string, rules = "", allow = "{ and: [{ domain: example.com }] }"): string => `
       - from: https://mcp.example
         name: ${name}
         prefix: /${name}
         to: ${upstream.origin}
         mcp: { server: { path: /mcp${server} } }
-        policy: [{ allow: { and: [{ domain: example.com }] } }${rules}]`;
+        policy: [{ allow: ${allow} }${rules}]`;
   const skills = JSON.stringify({
     "skill://acme/refunds/SKILL.md": [digest(REFUNDS)],
     "github://acme/app/skills/release/SKILL.md": [digest(NATIVE)],
   });
   const lock = (mode: string): string => `, tool_lock: { tools: {}, skills: ${skills}, on_drift: ${mode} }`;
-  const routes = ["hide", "deny", "warn"].map((mode) => route(mode, lock(mode)));
+  const locked = ["hide", "deny", "warn"].map((mode) => route(mode, lock(mode)));
+  const starting = (start: string): string => `{ mcp_skill: { starts_with: "skill://${start}/" } }`;
+  const denied = `, { deny: { or: [${starting("acme/secret")}, ${starting("Other")}] } }`;
+  const only = `{ or: [${starting("acme/refunds")}, { mcp_method: { is: resources/templates/list } }] }`;
   pipeline = await startPipeline(`
     runtime_flags: { mcp: true }
-    routes:${route("judged", "", ', { deny: { and: [{ mcp_skill: { starts_with: "skill://acme/secret/" } }] } }')}${routes.join("")}
+    routes:${route("judged", "", denied)}${route("allowed", "", "", only)}${locked.join("")}
   `);
 });
 afterEach(() => pipeline.close());
@@ -63,7 +66,12 @@ async function ask(route: string, method: string, params: object, result: string
     const body = `{"jsonrpc":"2.0","id":1,"result":{${result}}}`;
     socket.end(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   });
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const answer = await send(route, method, params);
+  return { ...(JSON.parse(answer.body) as Omit<Answer, "reached">), reached };
+}
+function send(route: string, method: string, params: object): ReturnType<typeof sendRaw> {
+  const json = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const body = json.replace(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
   const head = [
     `POST /${route}/mcp HTTP/1.1`,
     "Host: mcp.example",
@@ -73,8 +81,7 @@ async function ask(route: string, method: string, params: object, result: string
     "Content-Type: application/json",
     `Content-Length: ${body.length}`,
   ];
-  const answer = await sendRaw(pipeline.port, [...head, "", body].join("\r\n"), 5_000);
-  return { ...(JSON.parse(answer.body) as Omit<Answer, "reached">), reached };
+  return sendRaw(pipeline.port, [...head, "", body].join("\r\n"), 5_000);
 }
 const list = async (route: string, ...entries: readonly string[]): Promise<readonly string[]> => {
   const { result = {} } = await ask(route, "skills/list", {}, `"skills":[${entries.join(",")}]`);
@@ -97,6 +104,34 @@ describe("mcp_skill", () => {
       expect(await read("judged", uri), uri).toBe(false);
     expect(await read("judged", "skill://acme/refunds/a.md")).toBe(true);
     expect(await read("judged", "file:///secret")).toBe(true);
+  });
+
+  test.each([
+    " skill://acme/secret/a.md",
+    "\u00a0skill://acme/secret/a.md",
+    "\ufeffskill://acme/secret/a.md",
+    "%73kill://acme/secret/a.md",
+    "skill://acme/refunds/../secret/a.md",
+    "skill://user@acme/secret/a.md",
+    "skill:\\\\acme\\secret\\a.md",
+  ])("a text that servers could read as a denied skill is denied: %j", async (uri) => {
+    expect(await read("judged", uri)).toBe(false);
+    expect(await read("hide", uri)).toBe(false);
+  });
+
+  test("a prefix with capital letters in the first segment matches", async () => {
+    expect(await read("judged", "skill://Other/x/a.md")).toBe(false);
+    expect(await read("judged", "skill://Others/x/a.md")).toBe(true);
+  });
+
+  test("templates of denied skills are hidden, those of other skills are not", async () => {
+    const template = (uriTemplate: string): object => ({ uriTemplate, name: "n" });
+    const templates = ["skill://acme/secret/{file}", "skill://acme/refunds/{file}", "{+uri}", "file:///{x}"];
+    const answered = `"resourceTemplates":${JSON.stringify(templates.map(template))}`;
+    const { result } = await ask("judged", "resources/templates/list", {}, answered);
+    expect(result?.["resourceTemplates"]).toEqual(templates.slice(1).map(template));
+    const allowed = await ask("allowed", "resources/templates/list", {}, answered);
+    expect(allowed.result?.["resourceTemplates"]).toEqual(["skill://acme/refunds/{file}", "{+uri}"].map(template));
   });
 
   test("directories belong to their skill, and their entries are filtered like other lists", async () => {
@@ -147,6 +182,51 @@ describe("a lock with skills", () => {
       expect((await get("warn", "skill://acme/refunds/SKILL.md", CHANGED)).result).toHaveProperty("skill");
     },
   );
+
+  test("a skill inside a locked one, and a path through a locked one, are not covered by its lock", async () => {
+    await list("hide", REFUNDS, NATIVE);
+    const uris = [
+      "skill://acme/refunds/inner/SKILL.md",
+      "skill://acme/refunds/../evil/SKILL.md",
+      "skill://acme/refunds/%2e%2e/evil/SKILL.md",
+      "skill://acme/refunds%2F..%2Fevil/SKILL.md",
+      "github://acme/app/skills/release/sub/SKILL.md",
+      "github://acme/app/skills/other/../release/a.md",
+    ];
+    for (const uri of uris) expect(await read("hide", uri), uri).toBe(false);
+  });
+
+  test("other forms of a changed skill's URI are denied", async () => {
+    await list("hide", entry("github://acme/app/skills/release/SKILL.md", ["github://other"]));
+    for (const uri of [
+      "GITHUB://ACME/app/skills/release/a.md",
+      "github://acme/app/skills/release?ref=x",
+      "github://acme/app/skills/release#x",
+    ])
+      expect(await read("hide", uri), uri).toBe(false);
+  });
+
+  test("a response to skills/get does not end a difference that a page of the list showed", async () => {
+    const page = (skill: string, cursor?: string): Promise<Answer> =>
+      ask("deny", "skills/list", cursor === undefined ? {} : { cursor }, `"skills":[${skill}],"nextCursor":"2"`);
+    await page(CHANGED);
+    await get("deny", "github://acme/app/skills/release/SKILL.md", NATIVE);
+    await page(REFUNDS, "2");
+    expect(await read("deny", "skill://acme/refunds/a.md")).toBe(false);
+    await page(REFUNDS);
+    expect(await read("deny", "skill://acme/refunds/a.md")).toBe(true);
+  });
+
+  test("a changed skill does not come in the response to another request", async () => {
+    await list("hide", REFUNDS);
+    const other = (events: string): string => `"content":[]}}\n\ndata: {"jsonrpc":"2.0","id":7,"result":{${events}`;
+    upstream.answer((socket: Socket) => {
+      const body = `data: {"jsonrpc":"2.0","id":1,"result":{${other(`"skill":${CHANGED}`)}}}\n\n`;
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n${body}`);
+    });
+    const answer = await send("hide", "prompts/get", { name: "p" });
+    expect(answer.body).not.toContain("refunds");
+  });
 
   test("a URI with many segments is compared within bounds", async () => {
     await list("hide", REFUNDS);
