@@ -42,7 +42,8 @@ export interface ConsentTools {
   readonly allowed: readonly string[];
   /** Each call waits for an approval. */
   readonly approval: readonly string[];
-  readonly denied: readonly string[];
+  /** Only their number: lists hide their names from this user. */
+  readonly denied: number;
 }
 
 export interface ConsentScope {
@@ -99,7 +100,7 @@ export function consentPage(parts: ConsentParts): string {
       </ul>
       <h2>It cannot</h2>
       <ul class="can">
-        ${tools && tools.denied.length > 0 && item("bad", "blocks", html`Call ${toolNames(tools.denied)}`)}
+        ${tools && tools.denied > 0 && item("bad", "blocks", `Call ${tools.denied} other tool${tools.denied === 1 ? "" : "s"} of this server`)}
         ${item("bad", "blocks", "Use any other server, or do what you cannot do yourself")}
       </ul>
       ${

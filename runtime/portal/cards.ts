@@ -116,7 +116,9 @@ function isFound(deps: CardsDeps, { user }: Principal, route: CompiledRoute, sea
   if (search === "") return true;
   const texts = [route.name, route.description ?? "", urlOf(route)];
   if (texts.some((text) => text.toLowerCase().includes(search))) return true;
-  return kindOf(route) === "server" && ownTools(deps, user, route).some((tool) => tool.toLowerCase().includes(search));
+  if (kindOf(route) !== "server") return false;
+  const named = deps.knownTools(route).filter((name) => name.toLowerCase().includes(search));
+  return named.some((name) => mayUse(route.policy, user, { kind: "tool", name }));
 }
 
 function urlOf(route: CompiledRoute): string {

@@ -8,7 +8,7 @@ import { GatewayError } from "../shared/errors.ts";
 import { criteriaOf } from "./criteria.ts";
 import { firstIdAt, timeOf } from "./record-id.ts";
 import type { CountQuery, KeptRecord, Ranking, RankQuery, RecordCounts } from "./record-reader.ts";
-import { type Column, OUTCOMES } from "./row.ts";
+import { type Column, isAskedFor, OUTCOMES } from "./row.ts";
 import type { SearchLimits } from "./search.ts";
 import { chooseLeading, type Range, readTexts, rowsOf, type SegmentReader, toId } from "./segment-search.ts";
 
@@ -75,7 +75,8 @@ export async function rankRecords(
   const rows = await Promise.all(
     ranked.map(async ({ count, newest, segment }): Promise<readonly { record: KeptRecord; count: number }[]> => {
       const [row] = await readTexts(db, segment, [newest]);
-      return row?.record === undefined ? [] : [{ record: row.record, count }];
+      // The row may be of another name with the same number, such as that of another owner.
+      return row?.record === undefined || !isAskedFor(row.record, query) ? [] : [{ record: row.record, count }];
     }),
   );
   return {
@@ -88,7 +89,7 @@ export async function rankRecords(
 
 interface Group {
   readonly slot: number;
-  readonly value: unknown;
+  readonly value: bigint | number | string | null;
   readonly count: number;
   readonly newest: bigint;
   readonly segment: number;
@@ -140,7 +141,13 @@ async function countGroups(
         let counted = 0;
         for (const [slot, value, number, lowest, newest] of found) {
           const count = Number(number);
-          take({ slot: Number(slot), value, count, newest: toId(newest), segment: segment.number });
+          take({
+            slot: Number(slot),
+            value: value as Group["value"],
+            count,
+            newest: toId(newest),
+            segment: segment.number,
+          });
           counted += count;
           if (toId(lowest) < end) end = toId(lowest);
         }

@@ -118,7 +118,7 @@ export function toKept(row: {
 /** Whether its names are those of the query, and not others with the same number. */
 export function isAskedFor(
   record: KeptRecord,
-  { user, route, tool, client, owners, request, outcomes }: RecordQuery,
+  { user, route, tool, client, owners, request, outcomes }: Omit<RecordQuery, "order" | "limit">,
 ): boolean {
   const isUser = user === undefined || record.userId === user || lowerAscii(record.email ?? "") === lowerAscii(user);
   return (

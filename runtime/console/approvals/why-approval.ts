@@ -5,7 +5,7 @@ import { explain } from "../../policy/explain.ts";
 import type { Facts } from "../../policy/facts.ts";
 import { argumentsOf } from "../../policy/mcp/argument-values.ts";
 import type { AppliedRule } from "../../pages/console/lists/rules.ts";
-import { NumberToken, parseVerbatim } from "../../shared/canonical-json.ts";
+import { canonicalJson, parseVerbatim } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { metWords, ruleViews } from "../decisions/rule-views.ts";
 import { showUntrusted } from "../show-untrusted.ts";
@@ -49,15 +49,13 @@ export function whyApproval(
 /** Arguments in one line: 'amount 450, order "A-20877"'. */
 export function givenLine(given: string): string {
   const members = parseArguments(given);
-  const parts = isRecord(members) ? Object.entries(members).map(([name, value]) => `${name} ${lineOf(value)}`) : [];
+  const parts = isRecord(members)
+    ? Object.entries(members).map(([name, value]) => `${name} ${canonicalJson(value)}`)
+    : [];
   return showUntrusted(parts.join(", "), MAX_LINE);
 }
 
 const MAX_LINE = 80;
-
-function lineOf(value: unknown): string {
-  return JSON.stringify(value, (_, each: unknown) => (each instanceof NumberToken ? Number(each.text) : each));
-}
 
 function parseArguments(given: string): unknown {
   const whole = parseVerbatim(given);

@@ -12,6 +12,7 @@ type Outcome = KeptRecord["outcome"];
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const WEEK = 7 * DAY;
 const MOST_STEPS = 64;
 /** Lengths of a column, in words. */
 const STEPS: readonly (readonly [ms: number, text: string])[] = [
@@ -25,7 +26,7 @@ const STEPS: readonly (readonly [ms: number, text: string])[] = [
   [3 * HOUR, "3 hours"],
   [6 * HOUR, "6 hours"],
   [DAY, "day"],
-  [7 * DAY, "week"],
+  [WEEK, "week"],
 ];
 
 const TONES: Readonly<Record<Outcome, ColumnTone>> = {
@@ -54,7 +55,8 @@ export async function histogram(deps: HistogramDeps, { query, now, hrefOf }: His
   const { outcomes = NOT_ALLOWED } = query;
   const end = Math.min(query.untilMs ?? now, now);
   const begin = Math.min(query.sinceMs ?? end - DAY, end - 1_000);
-  const [stepMs, stepText] = STEPS.find(([ms]) => (end - begin) / ms <= MOST_STEPS) ?? [7 * DAY, "week"];
+  const weeks = Math.ceil((end - begin) / (MOST_STEPS * WEEK));
+  const [stepMs, stepText] = STEPS.find(([ms]) => (end - begin) / ms <= MOST_STEPS) ?? [weeks * WEEK, `${weeks} weeks`];
   const last = Math.ceil(end / stepMs) * stepMs;
   // A range that ends now may begin within its first column.
   const from = query.untilMs === undefined ? begin + stepMs - 1 : begin;

@@ -36,25 +36,32 @@ const EVERY_MS = 1_000;
 /** Longest time until a record is in the store. */
 const LATE_MS = 4_000;
 const PAGE = 200;
-const MAX_SEARCHES = 10;
+export const MAX_SEARCHES = 10;
 /** Allowed records shown per second. */
 const MAX_ALLOWED = 50;
 
 type Question = Omit<RecordQuery, "limit" | "order" | "cursor">;
 
+interface SearchOptions {
+  readonly maxSearches?: number;
+  /** Whether no reader waits for the records any longer. */
+  readonly isOver?: () => boolean;
+}
+
 /** Continues a search that stopped because of its time limit. More than a page of records are not needed. */
 export async function findNewest(
   reader: Pick<RecordReader, "find">,
   question: Question,
+  { maxSearches = MAX_SEARCHES, isOver }: SearchOptions = {},
 ): Promise<{ readonly records: readonly KeptRecord[]; readonly isFull: boolean }> {
   const records: KeptRecord[] = [];
   let cursor: string | undefined;
-  for (let searches = 0; searches < MAX_SEARCHES && records.length < PAGE; searches += 1) {
+  for (let searches = 0; searches < maxSearches && records.length < PAGE; searches += 1) {
     const limit = PAGE - records.length;
     const page = await reader.find({ ...question, order: "newest", limit, ...(cursor !== undefined && { cursor }) });
     records.push(...page.records);
     cursor = page.next;
-    if (cursor === undefined) break;
+    if (cursor === undefined || isOver?.() === true) break;
   }
   return { records, isFull: cursor !== undefined };
 }

@@ -15,7 +15,7 @@ import type { Clock, Closable } from "../../shared/clock.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { ConsoleRights, ConsoleRequest } from "../screen.ts";
-import { createPoll, findNewest, type LiveUpdates, type Poll, type PollDeps } from "./poll.ts";
+import { createPoll, findNewest, MAX_SEARCHES, type LiveUpdates, type Poll, type PollDeps } from "./poll.ts";
 import type { DecisionFilters } from "./filters.ts";
 import type { KnownPolicies } from "./policies.ts";
 import { rowOf, type RowOptions } from "./show-record.ts";
@@ -180,9 +180,13 @@ export function createTails(deps: TailDeps): Tails {
       exchange.onClose(forget);
       // Tells the browser that the stream is open.
       send("retry: 2000\n\n");
+      const isOver = (): boolean => !tails.has(tail);
+      const maxSearches = Math.max(1, Math.floor(MAX_SEARCHES / windows.length));
       for (const [at, { query, filters, after }] of windows.entries()) {
-        const earlier = after === undefined ? undefined : await catchUp(reader, query, after).catch(onError);
-        if (earlier && tails.has(tail)) take(at, filters, earlier);
+        if (after === undefined) continue;
+        const earlier = await catchUp(reader, { query, after, maxSearches, isOver }).catch(onError);
+        if (isOver()) return;
+        if (earlier) take(at, filters, earlier);
       }
     },
 
@@ -195,11 +199,18 @@ export function createTails(deps: TailDeps): Tails {
   };
 }
 
+interface CatchUp {
+  readonly query: TailQuery;
+  readonly after: string;
+  readonly maxSearches: number;
+  readonly isOver: () => boolean;
+}
+
 /** Records since the page was made, or since the connection was lost. */
-async function catchUp(reader: RecordReader, query: TailQuery, after: string): Promise<LiveUpdates | undefined> {
+async function catchUp(reader: RecordReader, { query, after, ...options }: CatchUp): Promise<LiveUpdates | undefined> {
   const last = await reader.get(after);
   if (!last) return { records: [], isSample: true };
-  const { records, isFull } = await findNewest(reader, { ...query, sinceMs: last.timeMs });
+  const { records, isFull } = await findNewest(reader, { ...query, sinceMs: last.timeMs }, options);
   return { records: records.filter(({ id }) => id !== after).toReversed(), isSample: isFull };
 }
 

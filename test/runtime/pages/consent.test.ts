@@ -24,12 +24,12 @@ const itemsOf = (text: string): readonly string[] =>
 
 test("the consent page says which tools the client can call for this user, and which it cannot", () => {
   const names = Array.from({ length: 14 }, (_, index) => `read_${index}`);
-  const text = consentPage({ ...PARTS, tools: { allowed: names, approval: ["refund"], denied: ["<delete>"] } });
+  const text = consentPage({ ...PARTS, tools: { allowed: names, approval: ["<refund>"], denied: 3 } });
   expect(itemsOf(text).slice(0, 5)).toEqual([
     "Act on your behalf on this MCP server, with your own permissions",
     `Call ${names.slice(0, 12).join(", ")} and 2 more`,
-    "Call refund, some calls only after an approval",
-    "Call &#60;delete&#62;",
+    "Call &#60;refund&#62;, some calls only after an approval",
+    "Call 3 other tools of this server",
     "Use any other server, or do what you cannot do yourself",
   ]);
   expect(text).toContain("Verified by claude.ai");

@@ -26,12 +26,13 @@ export function consentTools(
   const [route] = routes;
   const names = routes.length === 1 && route ? (knownTools?.(route) ?? []) : [];
   if (!route || names.length === 0) return undefined;
-  const tools = { allowed: [] as string[], approval: [] as string[], denied: [] as string[] };
+  const tools = { allowed: [] as string[], approval: [] as string[] };
   for (const name of names) {
     const { outcome } = findToolReach(route.policy, user, name);
-    tools[outcome === "unmatched" ? "denied" : outcome].push(visibleText(name));
+    // Lists hide the names of denied tools.
+    if (outcome === "allowed" || outcome === "approval") tools[outcome].push(visibleText(name));
   }
-  return tools;
+  return { ...tools, denied: names.length - tools.allowed.length - tools.approval.length };
 }
 
 /** Same as in the grant, see `createGrant`. */
