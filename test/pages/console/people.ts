@@ -30,7 +30,7 @@ export function describePeople(world: () => ConsoleWorld): void {
       const alice = await world().visit("alice", "/servers", { javaScript: false });
       const { page } = alice;
       await page.goto(`${world().home}/people?q=bob@example.com`);
-      await page.getByRole("link", { name: "bob@example.com" }).click();
+      await page.getByRole("link", { name: "Bob Example" }).click();
       const sessions = page.locator("#sessions");
       const [mine = "", ...rest] = await sessions.getByRole("link", { name: /^Sign out session / }).allInnerTexts();
       expect([mine === "", rest.length > 0]).toEqual([false, true]);
