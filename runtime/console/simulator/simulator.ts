@@ -4,7 +4,6 @@
  * Untrusted input: addresses, forms, and drafts, which any viewer writes. Promises: a draft never takes effect, and no slice changes.
  * A viewer of one owner can ask about that owner's routes, and about no existing user.
  */
-import { redirect } from "../../http/respond.ts";
 import type { StringMatch } from "../../policy/match.ts";
 import type { ArgumentMatch } from "../../policy/mcp/argument-match.ts";
 import { draftFormBody, draftListBody } from "../../pages/console/policy/draft.ts";
@@ -21,7 +20,7 @@ import { draftTitle, draftView } from "./draft-view.ts";
 import { respondExport } from "./export.ts";
 import { findRouteOf } from "./find-route.ts";
 import { loadDecision } from "./load-decision.ts";
-import { addressOf, isAsked, readAsked, readFields } from "./read-fields.ts";
+import { isAsked, readAsked, readFields } from "./read-fields.ts";
 import { inForceView, verdictView } from "./verdict-view.ts";
 
 /** Suggestions; others can be typed. */
@@ -93,7 +92,11 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
     async show(visit) {
       const [place, id, ...more] = visit.path;
       if (more.length > 0) return undefined;
-      if (place === undefined) return simulator(visit, visit.query, visit.query.has("load") ? NOT_LOADED : undefined);
+      if (place === undefined) {
+        if (!visit.query.has("load")) return simulator(visit, visit.query);
+        const loaded = await load(deps, visit);
+        return loaded ? simulator(visit, loaded) : simulator(visit, visit.query, NOT_LOADED);
+      }
       if (place === "draft" && id === undefined) return draftForm(visit);
       if (place !== "drafts") return undefined;
       if (id === undefined)
@@ -103,7 +106,6 @@ export function simulatorScreen(deps: SimulatorDeps): Screen {
     },
     async respond(visit) {
       const [place, id, last, ...more] = visit.path;
-      if (place === undefined && visit.query.has("load")) return load(deps, visit);
       if (place !== "drafts" || last !== "export" || more.length > 0) return false;
       const draft = await findDraft(visit, id);
       return draft !== undefined && respondExport(deps, visit, draft);
@@ -160,13 +162,11 @@ function draftAction({ drafts }: SimulatorDeps): ScreenAction {
 
 const NOT_LOADED = "No decision with this request ID, or it is not visible to your role.";
 
-/** The address of the question becomes that of its fields, which can be shared. @returns false: there is no such decision */
-async function load({ records }: SimulatorDeps, visit: ConsoleRequest): Promise<boolean> {
+/** Fields of a decision. They stay out of the address, since arguments must not get into logs and histories. */
+async function load({ records }: SimulatorDeps, visit: ConsoleRequest): Promise<Form | undefined> {
   const id = visit.query.get("load")?.trim() ?? "";
   const loaded = records && id !== "" ? await attempt(() => loadDecision(records, visit, id)) : undefined;
-  if (loaded === undefined || typeof loaded === "string") return false;
-  redirect(visit.exchange, 303, addressOf(SIMULATOR_PATH, loaded));
-  return true;
+  return loaded === undefined || typeof loaded === "string" ? undefined : new Map(Object.entries(loaded));
 }
 
 interface Answer {

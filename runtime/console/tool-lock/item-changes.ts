@@ -5,7 +5,7 @@ import type { LockedTool } from "../../features/mcp/tool-lock-file.ts";
 import { compareTools, type ToolChange, type ValueChange } from "../../mcp/tool-locks/tool-changes.ts";
 import type { ItemChange } from "../../pages/console/safety/tool-lock.ts";
 import { canonicalText, type ExactJson, type ExactObject } from "../../shared/json/exact-json.ts";
-import { wordDifference } from "./word-difference.ts";
+import { differenceBudget, wordDifference } from "./word-difference.ts";
 import { showUntrustedLines } from "../show-untrusted.ts";
 
 /** Characters of all items; `gateway tools diff` shows all of longer differences. */
@@ -19,15 +19,22 @@ export function itemChanges(
 ): { readonly items: readonly ItemChange[]; readonly isCut: boolean } {
   const keys = new Set(changed.map(keyOf));
   const before = (lock.reviewed ?? []).filter((tool) => keys.has(keyOf(tool)));
+  const budget = differenceBudget();
   const compared = compareTools(before, changed);
-  const all = [
-    ...compared.changed.map(changedItem),
+  const all: readonly (() => ItemChange)[] = [
+    ...compared.changed.map((change) => () => changedItem(change, budget)),
     // An item whose lock has only a digest is not new, though its reviewed definition is unknown.
-    ...compared.added.filter((tool) => lock.items.has(keyOf(tool))).map((tool) => wholeItem(tool, "digest")),
-    ...compared.added.filter((tool) => !lock.items.has(keyOf(tool))).map((tool) => wholeItem(tool, "new")),
+    ...compared.added.filter((tool) => lock.items.has(keyOf(tool))).map((tool) => () => wholeItem(tool, "digest")),
+    ...compared.added.filter((tool) => !lock.items.has(keyOf(tool))).map((tool) => () => wholeItem(tool, "new")),
   ];
+  const items: ItemChange[] = [];
   let left = MAX_CHARACTERS;
-  const items = all.filter((item) => (left -= lengthOf(item)) >= 0);
+  for (const make of all) {
+    const item = make();
+    left -= lengthOf(item);
+    if (left < 0) break;
+    items.push(item);
+  }
   return { items, isCut: items.length < all.length };
 }
 
@@ -35,12 +42,14 @@ function keyOf({ kind, name }: Pick<LockedTool, "kind" | "name">): string {
   return itemKey(kind, name);
 }
 
-function changedItem(change: ToolChange): ItemChange {
+type Budget = ReturnType<typeof differenceBudget>;
+
+function changedItem(change: ToolChange, budget: Budget): ItemChange {
   return {
     item: labelOf(change),
     state: "changed",
     notes: change.notes.map(visible),
-    values: change.values.map((value) => ({ place: placeOf(value.path), pieces: piecesOf(value) })),
+    values: change.values.map((value) => ({ place: placeOf(value.path), pieces: piecesOf(value, budget) })),
   };
 }
 
@@ -65,8 +74,9 @@ function placeOf(path: readonly string[]): string {
   return path.map(visible).join(" › ") || "text";
 }
 
-function piecesOf({ before, after }: ValueChange): ItemChange["values"][number]["pieces"] {
-  const pieces = wordDifference(before === undefined ? "" : textOf(before), after === undefined ? "" : textOf(after));
+function piecesOf({ before, after }: ValueChange, budget: Budget): ItemChange["values"][number]["pieces"] {
+  const texts = [before, after].map((value) => (value === undefined ? "" : textOf(value)));
+  const pieces = wordDifference(texts[0] ?? "", texts[1] ?? "", budget);
   return pieces.map(({ kind, text }) => ({ kind, text: visible(text) }));
 }
 

@@ -7,7 +7,17 @@ export interface DifferencePiece {
 /** The table of words of both texts has at most this many cells; of longer texts only the common start and end are the same. */
 const MAX_CELLS = 250_000;
 
-export function wordDifference(before: string, after: string): readonly DifferencePiece[] {
+/** Cells that all texts of a page may use: some 40 ms. Servers and owners choose how many texts there are. */
+export function differenceBudget(): { cells: number } {
+  return { cells: 4 * MAX_CELLS };
+}
+
+/** @param budget of all texts of a page; after it only the common start and end are the same */
+export function wordDifference(
+  before: string,
+  after: string,
+  budget: { cells: number } = differenceBudget(),
+): readonly DifferencePiece[] {
   const [one, other] = [wordsOf(before), wordsOf(after)];
   let start = 0;
   while (start < one.length && start < other.length && one[start] === other[start]) start += 1;
@@ -26,7 +36,7 @@ export function wordDifference(before: string, after: string): readonly Differen
     else pieces.push({ kind, text });
   };
   add("same", one.slice(0, start).join(""));
-  middle(one.slice(start, one.length - end), other.slice(start, other.length - end), add);
+  middle(one.slice(start, one.length - end), other.slice(start, other.length - end), budget, add);
   add("same", one.slice(one.length - end).join(""));
   return pieces;
 }
@@ -35,13 +45,16 @@ export function wordDifference(before: string, after: string): readonly Differen
 function middle(
   one: readonly string[],
   other: readonly string[],
+  budget: { cells: number },
   add: (kind: DifferencePiece["kind"], text: string) => void,
 ): void {
-  if (one.length * other.length > MAX_CELLS) {
+  const cells = one.length * other.length;
+  if (cells > Math.min(MAX_CELLS, budget.cells)) {
     add("removed", one.join(""));
     add("added", other.join(""));
     return;
   }
+  budget.cells -= cells;
   const width = other.length + 1;
   /** Length of the common subsequence of what follows both places. */
   const common = new Uint32Array((one.length + 1) * width);

@@ -1,7 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { itemChanges } from "../../../runtime/console/tool-lock/item-changes.ts";
 import { wordDifference } from "../../../runtime/console/tool-lock/word-difference.ts";
+import { toolOf, type LockedTool } from "../../../runtime/features/mcp/tool-lock-file.ts";
+import { parseExactJson } from "../../../runtime/shared/json/exact-json.ts";
 
 const marked = (before: string, after: string): string =>
   wordDifference(before, after)
@@ -33,4 +36,21 @@ test("wordDifference() has all of both texts in order, also of long ones", () =>
   );
   const [long, other] = ["a ".repeat(5_000), "b ".repeat(5_000)];
   expect(wordDifference(long, other).length).toBeLessThan(5);
+});
+
+function toolsWith(word: string): readonly LockedTool[] {
+  return Array.from({ length: 32 }, (_, tool) => {
+    const texts = Array.from({ length: 64 }, (__, at) => [`p${at}`, `${word}.`.repeat(240) + word] as const);
+    const text = JSON.stringify({ name: `t${tool}`, ...Object.fromEntries(texts) });
+    return toolOf(parseExactJson(text) ?? null) as LockedTool;
+  });
+}
+
+test("a page with many long texts that differ in each word has a few of them word by word", () => {
+  const reviewed = toolsWith("a");
+  const items = new Map(reviewed.map(({ name, digest }) => [name, new Set([digest])]));
+  const lock = { kinds: new Set(["tool"] as const), items, onDrift: "hide", onUnlisted: "pass", reviewed } as const;
+  const values = itemChanges(lock, toolsWith("b")).items.flatMap((item) => item.values);
+  expect(values.length).toBeGreaterThan(10);
+  expect(values.filter(({ pieces }) => pieces.length > 2).length).toBeLessThan(5);
 });
