@@ -95,7 +95,7 @@ function addUsers(program: Command, exit: Exit): void {
     .option("--route <key>", "Only of this route: owner/name")
     .option("--tool <name>", "Only of this tool")
     .option("--client <id>", "Only of this client")
-    .option("--denied", "Only denied requests")
+    .option("--denied", "Only denied requests, not those answered with a sign-in")
     .option("--since <time>", "Start, such as 2h (ago) or 2026-11-20T18:00:00Z")
     .option("--until <time>", "End, such as 1h (ago) or 2026-11-20T18:00:00Z")
     .option("--limit <number>", "Maximum number, newest kept (default: 100)")

@@ -1,6 +1,8 @@
 /** What is counted of requests, by one process and by several. */
 import { describe, expect, test, vi } from "vitest";
 
+import type { CompiledRoute } from "../../../runtime/config/compiled.ts";
+import { countedMetrics } from "../../../runtime/health/counted-metrics.ts";
 import { addDurations, BUCKETS, boundMs, bucketOf, quantileMs } from "../../../runtime/health/histogram.ts";
 import { keepTraffic } from "../../../runtime/health/keep-traffic.ts";
 import { ownSteps, readTraffic, type TrafficStep } from "../../../runtime/health/read-traffic.ts";
@@ -74,6 +76,21 @@ describe("traffic", () => {
     expect(scopes["all"]?.durations).toEqual([bucketOf(3), 1, bucketOf(12), 1]);
     expect(failures).toEqual([{ route: "team-a/db", upstream: "http://db:1", failure: "refused", count: 2 }]);
     expect(traffic.take()).toEqual({ scopes: { all: { counts: [], durations: [] } }, failures: [] });
+  });
+
+  test("a caller who was asked to sign in was not denied, unlike one with a bad credential or under a deny rule", () => {
+    const traffic = createTraffic();
+    const metrics = countedMetrics({ answered() {}, upstreamFailed() {}, decided() {} }, traffic);
+    const reasons = { allowWhyTrue: [], denyWhyTrue: [], denyWhyFalse: [] };
+    const decided = (denied: boolean, allowWhyFalse: readonly string[]): void =>
+      metrics.decided({ ...reasons, allowed: false, denied, allowWhyFalse }, db as CompiledRoute, false);
+    decided(false, ["user-unauthenticated"]);
+    decided(false, ["credential-missing"]);
+    decided(false, ["credential-invalid"]);
+    decided(true, ["user-unauthenticated"]);
+    const { scopes } = traffic.take();
+    const all = scopes["all"] ?? { counts: [], durations: [] };
+    expect([numberOf(all, "sign-in"), numberOf(all, "denied")]).toEqual([2, 2]);
   });
 
   test("names the busiest of ten thousand routes, and counts all of them", () => {

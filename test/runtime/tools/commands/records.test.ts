@@ -29,7 +29,8 @@ beforeAll(async () => {
     yaml: `authorize_log_fields: [request-id, route, method, path]
 routes:
   - { name: open, from: "{origin}", prefix: /open, prefix_rewrite: /, to: "${to}", allow_public_unauthenticated_access: true }
-  - { name: closed, from: "{origin}", prefix: /closed, to: "${to}", policy: [{ allow: { and: [{ domain: nobody.example }] } }] }
+  - { name: closed, from: "{origin}", prefix: /closed, to: "${to}", policy: [{ deny: { and: [{ accept: true }] } }] }
+  - { name: members, from: "{origin}", prefix: /members, to: "${to}", policy: [{ allow: { and: [{ domain: nobody.example }] } }] }
 `,
     boot: { record_store: { max_records: 1000, storage_url: `sqlite:${join(directory, "records.db")}` } },
   });
@@ -68,16 +69,17 @@ const kept = async (options: Partial<RecordsOptions>): Promise<readonly KeptReco
     .map((line) => JSON.parse(line) as KeptRecord);
 
 test("decisions are stored with their outcome, found by their fields, and followed", async () => {
-  for (const path of ["/open/a", "/open/broken", "/closed/b"])
+  for (const path of ["/open/a", "/open/broken", "/closed/b", "/members"])
     await fetch(`${gateway.origin}${path}`, { redirect: "manual", headers: { accept: "application/json" } });
-  await expect.poll(async () => (await kept({})).filter(({ result }) => result).length).toBe(3);
+  await expect.poll(async () => (await kept({})).filter(({ result }) => result).length).toBe(4);
   const all = await kept({});
   expect(all.map(({ route, outcome, result }) => [route, outcome, result?.status])).toEqual([
     ["default/open", "allowed", 200],
     ["default/open", "error", 503],
     ["default/closed", "denied", expect.any(Number)],
+    ["default/members", "sign-in", expect.any(Number)],
   ]);
-  expect(await kept({ denied: true })).toEqual(all.slice(2));
+  expect(await kept({ denied: true })).toEqual(all.slice(2, 3));
   expect(await kept({ route: "default/open", since: "1h", limit: "1" })).toEqual(all.slice(1, 2));
   expect(await kept({ until: "2026-01-01T00:00:00Z" })).toEqual([]);
 
