@@ -148,9 +148,9 @@ async function tell(steps: Steps, stage: Stage, program: string): Promise<void> 
       denied = (await visit(alice, `${console}decisions?outcome=denied`, { user: "alice@example.com" })).text;
       return denied.includes("delete_repo");
     }, "the console shows what was denied");
-    steps.match(denied, /deny rule matched: the tool</);
+    steps.match(denied, /Deny rule 1: the tool starts with &#34;delete_&#34;/);
     const allowed = await visit(alice, `${console}decisions?tool=list_repos`, { user: "alice@example.com" });
-    steps.match(allowed.text, /the domain matched/);
+    steps.match(allowed.text, /Allow rule \d: [^<]*the email domain is/);
     const home = await visit(alice, `${stage.pagesOrigin}/.gateway/`, { user: "alice@example.com" });
     steps.match(home.text, /href="\/\.gateway\/console\/"/);
     const other = createBrowser();

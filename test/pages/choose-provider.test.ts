@@ -135,7 +135,7 @@ describe.skipIf(missing !== undefined)("the choice of a provider in Chromium", (
       await page.getByRole("link", { name: "vera@corp.example" }).click();
       await page.waitForURL(`${world.gateway.origin}/corp/`);
       await page.goto(`${world.gateway.origin}/.gateway/`);
-      expect(await heading(page)).toBe("Vera");
+      expect(await heading(page)).toBe("Hello Vera");
     });
   });
 });

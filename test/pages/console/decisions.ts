@@ -67,6 +67,7 @@ export function describeDecisions(world: () => ConsoleWorld): void {
       const { page, context, consoleErrors } = visitor;
       const hrefOf = (link: unknown): string => (link as { href: string }).href;
       await openWith(page, "/decisions?view=denied-first", "delete_repo");
+      await expectGoodLook(visitor, "decisions");
       expect((await rowsOf(page))[0]).toMatch(/^(?:Denied|Failed)/);
       await page.locator("main tr[data-id]", { hasText: "delete_repo" }).locator(".row-link").first().click();
       // The focus is in the panel; Escape closes it and leads back to the row.

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { POLL_MS } from "../../support/limits.ts";
-import type { ConsoleWorld } from "./world.ts";
+import { type ConsoleWorld, expectGoodLook } from "./world.ts";
 
 /** Registration rejects anything worse. Records of older versions may contain it, see people.test.ts. */
 const HOSTILE = "Evil<img src=x onerror=alert(1)>";
@@ -74,8 +74,10 @@ export function describePeople(world: () => ConsoleWorld): void {
       await bob.context.close();
       const alice = await world().visit("alice", "/servers");
       await alice.page.goto(`${world().home}/people`);
+      await expectGoodLook(alice, "users");
       await alice.page.getByRole("link", { name: "alice@example.com" }).click();
       await alice.page.getByRole("heading", { name: "Sessions" }).waitFor();
+      await expectGoodLook(alice, "user");
       await alice.page.getByRole("link", { name: "Block", exact: true }).click();
       await alice.page.getByLabel("Reason (recorded)").fill("a try");
       await alice.page.getByRole("button", { name: "Block user" }).click();

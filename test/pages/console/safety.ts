@@ -87,12 +87,17 @@ routes:
 
     test("what a server lists instead of what was reviewed stands there as a difference", async () => {
       expect(await send("tools/list", {})).toContain("add_note");
-      const { page, context, consoleErrors } = await world().visit("alice", "/tool-lock", WIDE);
+      const visitor = await world().visit("alice", "/tool-lock", WIDE);
+      const { page, context, consoleErrors } = visitor;
+      await expectGoodLook(visitor, "tool-locks");
       expect(await page.locator("main tbody tr", { hasText: "team-c/guarded" }).innerText()).toContain("Changed");
       const current = page.locator("[aria-current=page]");
       expect(await current.allInnerTexts()).toEqual(["Tool lock"]);
       await page.getByRole("link", { name: "team-c/guarded" }).click();
       expect(await page.locator(".item-change").innerText()).toMatch(/add_note\s+Changed/);
+      await expectGoodLook(visitor, "tool-lock");
+      await page.goto(`${world().home}/changes`);
+      await expectGoodLook(visitor, "changes");
       expect(consoleErrors).toEqual([]);
       await context.close();
       const { page: other, context: otherContext } = await world().visit("bob", "/tool-lock/team-c/guarded");
@@ -115,6 +120,7 @@ routes:
       const row = page.locator("main tbody tr");
       expect(await row.innerText()).toContain("<img src=x>\\u200bdrop");
       const bobs = await world().visit("bob", "/blocks");
+      await expectGoodLook(bobs, "blocks");
       expect(await bobs.page.locator("main tbody tr").count()).toBe(1);
       expect(await bobs.page.getByRole("link", { name: /^(New block|Unblock)/ }).count()).toBe(0);
       await bobs.context.close();
