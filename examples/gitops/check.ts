@@ -265,11 +265,11 @@ async function live(gateway: LiveGateway, environment: (owner: Owner) => Environ
   });
   await steps.step("without the token nothing is published", async () => {
     const refusal = await apply("payments", { GATEWAY_ADMIN_TOKEN: "wrong" }).then(() => "", String);
-    steps.match(refusal, /it\s+does\s+not\s+take\s+the\s+token/);
+    steps.match(refusal, /it\s+does\s+not\s+accept\s+the\s+token/);
   });
   await steps.step("with the other owner's token nothing is published either", async () => {
     const refusal = await apply("payments", { GATEWAY_ADMIN_TOKEN: publishTokens.platform }).then(() => "", String);
-    steps.match(refusal, /this\s+token\s+is\s+for\s+the\s+slice\s+of\s+owner\s+"platform"/);
+    steps.match(refusal, /this\s+token\s+is\s+only\s+valid\s+for\s+the\s+slice\s+of\s+owner\s+"platform"/);
   });
   await steps.step("destroy removes one owner's routes and leaves the other's", async () => {
     await terraform("payments", ["destroy", "-auto-approve"]);
