@@ -20,10 +20,10 @@ export async function showDecisions({ steps, stage, alice, bob, agents }: Scene)
   await steps.step("Alice has every role and Bob sees what is of payments; each page says so", async () => {
     steps.match(await alice.open("/decisions?view=denied-first"), /Denied/);
     const who = await page.locator(".who").innerText();
-    steps.match(who, /alice@example\.com · .*operator.*approver.*auditor/);
+    steps.match(who, /alice@example\.com\s+operator, approver and auditor/i);
     await bob.open("/decisions");
     const other = await bob.page.locator(".who").innerText();
-    steps.match(other, /bob@example\.com · viewer of payments/);
+    steps.match(other, /bob@example\.com\s+viewer of payments/i);
     return other;
   });
   await steps.step("a call is denied: its row appears on the open page, above those that were allowed", async () => {

@@ -15,7 +15,7 @@ import { chooseLeading, type Range, readTexts, rowsOf, type SegmentReader, toId 
 const MAX_SLOTS = 200;
 const MAX_RANKED = 20;
 /** Rows that are counted between two checks of the time. */
-const STRIDE = 20_000;
+const STRIDE = 5_000;
 const MAX_MS = 25;
 
 export function noCounts({ slots }: CountQuery): RecordCounts {

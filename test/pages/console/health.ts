@@ -47,7 +47,8 @@ export function describeHealth(world: () => ConsoleWorld): void {
       expect(await readOut.innerText()).toBe("Latest, per second");
       await page.getByText("Show as a table: Allowed requests").click();
       const numbers = page.getByRole("region", { name: "Allowed requests, newest first" });
-      expect(await numbers.getByRole("row").count()).toBeGreaterThan(30);
+      // Its head, and a row for each minute of which something is known: this gateway has just started.
+      expect(await numbers.getByRole("row").count()).toBeGreaterThan(1);
       await context.close();
     });
 

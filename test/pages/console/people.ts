@@ -75,7 +75,7 @@ export function describePeople(world: () => ConsoleWorld): void {
       const alice = await world().visit("alice", "/servers");
       await alice.page.goto(`${world().home}/people`);
       await expectGoodLook(alice, "users");
-      await alice.page.getByRole("link", { name: "alice@example.com" }).click();
+      await alice.page.getByRole("link", { name: "Alice Example" }).click();
       await alice.page.getByRole("heading", { name: "Sessions" }).waitFor();
       await expectGoodLook(alice, "user");
       await alice.page.getByRole("link", { name: "Block", exact: true }).click();

@@ -92,7 +92,9 @@ routes:
       await expectGoodLook(visitor, "tool-locks");
       expect(await page.locator("main tbody tr", { hasText: "team-c/guarded" }).innerText()).toContain("Changed");
       const current = page.locator("[aria-current=page]");
-      expect(await current.allInnerTexts()).toEqual(["Tool lock"]);
+      expect(await current.allInnerTexts()).toEqual([
+        expect.stringMatching(/^Tool lock\s+\d+\s+differ from the lock$/),
+      ]);
       await page.getByRole("link", { name: "team-c/guarded" }).click();
       expect(await page.locator(".item-change").innerText()).toMatch(/add_note\s+Changed/);
       await expectGoodLook(visitor, "tool-lock");

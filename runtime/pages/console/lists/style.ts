@@ -4,7 +4,7 @@ export const LIST_STYLE = `
 @media (prefers-color-scheme: dark) { :root { --accent-line: #33487f; --hold: #c6abf8; --hold-soft: #241b37; --hold-line: #4b3976; } }
 a.plain, .row-link { color: inherit; text-decoration: none; } a.plain:hover, .row-link:hover { text-decoration: underline; }
 a.dim { color: var(--text-2); } .push { margin-left: auto; }
-.cut { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; max-width: none; }
+.cut { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; max-width: none; } td .cut, th .cut { line-height: 24px; } .cut > a { padding-block: .3rem; }
 .dim { color: var(--text-2); }
 .out { display: inline-flex; align-items: center; gap: .4rem; font-weight: 550; white-space: nowrap; }
 .out.bad { color: var(--bad); } .out.warn { color: var(--warn); } .out.hold { color: var(--hold); }
