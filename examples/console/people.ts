@@ -16,6 +16,7 @@ export async function showPeople({ steps, stage, alice, bob }: Scene): Promise<v
       .getByRole("link")
       .first()
       .click();
+    await page.getByRole("navigation", { name: "Parts of this page" }).getByText("Users").click();
     await page.getByRole("heading", { name: "Access by user" }).waitFor();
     const text = await alice.text();
     steps.match(text, /bob@example\.com/);
@@ -34,7 +35,7 @@ export async function showPeople({ steps, stage, alice, bob }: Scene): Promise<v
     for (const replica of [0, 1] as const) steps.equal(await stage.statusAt(replica, "/servers", cookies), 200);
     await alice.open("/people");
     await alice.look("people");
-    await alice.follow("bob@example.com", "Sessions");
+    await alice.follow("Bob", "Sessions");
     await alice.look("person");
     const sessions = page.locator("#sessions").getByRole("link", { name: /^Sign out session/ });
     // His agents signed in with a browser of their own.
