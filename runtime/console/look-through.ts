@@ -59,10 +59,11 @@ interface Searched {
 /** @param list its path, which is also what its rows are called */
 export function pagesOfSearch(list: "people" | "clients", { search, after, looked }: Searched): PagerParts {
   const { next, isPartial } = looked;
+  const noun = list === "people" ? "users" : list;
   return {
     first: after === undefined ? undefined : addressOfList(list, { q: search }),
     next: next === undefined ? undefined : addressOfList(list, { q: search, after: next }),
-    nextText: isPartial ? `Search more ${list}` : `More ${list}`,
-    note: isPartial ? `${MAX_LOOKED_AT.toLocaleString("en")} ${list} searched so far.` : undefined,
+    nextText: isPartial ? `Search more ${noun}` : `More ${noun}`,
+    note: isPartial ? `${MAX_LOOKED_AT.toLocaleString("en")} ${noun} searched so far.` : undefined,
   };
 }

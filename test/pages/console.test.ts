@@ -32,7 +32,7 @@ describe.skipIf(missing !== undefined)("the console", () => {
       "Decisions",
       "Approvals",
       "Health",
-      "Servers",
+      "Servers and apps",
       "Simulator",
       "Changes",
       "Tool lock",

@@ -105,6 +105,7 @@ export async function openConsoleWorld(yaml: string, options: SnapshotOptions = 
     store,
     revocations,
     blocks,
+    records: reader,
     publishTokens,
     recordAction,
   };

@@ -22,6 +22,7 @@ import { silentLog } from "../../../runtime/shared/log.ts";
 import { providerUserId } from "../../../runtime/shared/user-id.ts";
 import { explainedRoute } from "../../../runtime/simulation/explain/explained-route.ts";
 import { readQuestion } from "../../../runtime/simulation/explain/question.ts";
+import { CLIENT } from "../services.ts";
 import { CALLS, CLIENTS, TRAFFIC_USERS, type TrafficCall, type TrafficUser } from "./people.ts";
 
 export interface TrafficOptions {
@@ -240,12 +241,15 @@ function identityOf(user: TrafficUser, issuer: string) {
   return {
     userId: checked.id,
     providerUrl: issuer,
-    providerClientId: "demo",
+    providerClientId: CLIENT.client_id,
     version: Date.now(),
     email,
     name,
     groups,
-    claims: { email, name, groups: [...groups] },
+    claims: { email, email_verified: true, name, groups: [...groups] },
+    leftOut: null,
+    // Nothing opens it: these users count as signed in, and the gateway never asks the provider about them.
+    accessToken: "",
     confirmedAt: seconds - 1800,
     confirmations: 4,
     signIns: 1,

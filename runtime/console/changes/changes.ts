@@ -7,6 +7,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { OwnerHistory, Publication } from "../../bundle/publication.ts";
 import { readPastSlices } from "../../bundle/past-slices.ts";
 import { readPublication } from "../../bundle/published.ts";
+import type { HealthReader } from "../../health/health.ts";
 import type { Drafts } from "../../simulation/drafts.ts";
 import { differenceView } from "./difference-view.ts";
 import type { Screen, ScreenPage, ConsoleRequest } from "../screen.ts";
@@ -20,6 +21,8 @@ export interface ChangesDeps extends GoBackDeps {
   readonly drafts: Pick<Drafts, "ask" | "askAgain">;
   /** Undefined: no records are stored. */
   readonly records: Pick<RecordReader, "find"> | undefined;
+  /** The state of this process. */
+  readonly own?: HealthReader["own"];
 }
 
 export function changesScreen(deps: ChangesDeps): Screen {
@@ -46,6 +49,7 @@ async function changesView(deps: ChangesDeps, visit: ConsoleRequest): Promise<Ch
   const publication = await orUndefined(async () => (await readPublication(deps.store)).publication);
   const maySee = (each: string): boolean => rights.may("viewer", each);
   const page = publication && listChanges(publication, { owner, before, maySee });
+  const configuration = (await deps.own?.())?.configuration;
   const cursor = query.get("actions");
   const actions = deps.records && (await orUndefined(() => listActions(deps.records as RecordReader, rights, cursor)));
   const address = (more: Record<string, string>): string => {
@@ -56,6 +60,7 @@ async function changesView(deps: ChangesDeps, visit: ConsoleRequest): Promise<Ch
   return {
     path: CHANGES_PATH,
     owner,
+    active: configuration && { digest: configuration.digest.slice(0, 8), sinceMs: configuration.loadedAt * 1000 },
     rows: page?.rows ?? [],
     first: before === undefined ? undefined : address({}),
     next: page?.next === undefined ? undefined : address({ before: String(page.next) }),

@@ -24,6 +24,7 @@ import type { ConsoleRequest } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { clientTabs } from "./tabs.ts";
 import type { ClientsDeps } from "./deps.ts";
+import { isTagText, seenClients } from "./seen-clients.ts";
 
 const COUNTED_GRANTS = 20;
 const GRANTS_PAGE = 50;
@@ -55,6 +56,7 @@ export async function clientsBody(deps: ClientsDeps, { query }: ConsoleRequest):
     filter: filterForm(addressOfList("clients"), [{ name: "q", label: "ID or name", value: search, type: "search" }]),
     table: objectTable(table, clients, seen, { draw: fullTable }),
     pages: pagesOfSearch("clients", { search, after, looked }),
+    more: after === undefined ? await seenClients(deps, search) : undefined,
   });
 }
 
@@ -155,9 +157,4 @@ function factsOf(id: string, record: ClientRecord | undefined, grantedName: stri
     ["Registered", time(record?.issuedAt)],
     ["Last used", time(record?.usedAt)],
   ];
-}
-
-/** Text that can be in the name of a tag. */
-function isTagText(id: string): boolean {
-  return id.isWellFormed() && !id.includes("\0") && Buffer.byteLength(id) <= 1000;
 }

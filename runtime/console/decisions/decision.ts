@@ -7,11 +7,11 @@ import type { KeptRecord, RecordReader } from "../../record-store/record-reader.
 import { errorText } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import type { Log } from "../../shared/log.ts";
-import { addressOfId } from "../addresses.ts";
+import { addressOfId, addressOfList } from "../addresses.ts";
 import { metWords, ruleViews } from "./rule-views.ts";
 import type { ConsoleRequest, ScreenPage } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
-import { questionOf } from "../simulator/load-decision.ts";
+import { argumentsOf, questionOf } from "../simulator/load-decision.ts";
 import { reasonText, ruleText } from "./reasons.ts";
 import { DECISIONS_PATH, fieldText, mayRead, ownerOf, textOf, visibleFields, whatOf } from "./show-record.ts";
 import { digestedArguments, type Traced, type TraceDeps, traceRecord } from "./trace.ts";
@@ -50,7 +50,7 @@ export async function findDecision(
     outcome: record.outcome,
     verdict: showUntrusted(verdictText(record, traced), MAX_VERDICT_CHARACTERS),
     pageHref: `${DECISIONS_PATH}/${id}`,
-    links: linksOf(record, seesUsers),
+    links: linksOf(record, seesUsers, seesArguments),
     facts: factsOf(record, seesUsers),
     given: record.tool === undefined ? undefined : isWithheld ? "Arguments: auditors only." : givenOf(record, traced),
     trace: traced && traceOf(traced, record, seesUsers),
@@ -108,7 +108,12 @@ function factsOf(record: KeptRecord, seesUsers: boolean): DecisionParts["facts"]
   return [
     ["Time", consoleTime(timeMs)],
     ["User", userId !== undefined && seesUsers ? html`<a href="${addressOfId("people", userId)}">${who}</a>` : who],
-    ["Client", showUntrusted(clientId ?? "")],
+    [
+      "Client",
+      clientId !== undefined && seesUsers
+        ? html`<a href="${addressOfList("clients", { q: clientId })}">${showUntrusted(clientId)}</a>`
+        : showUntrusted(clientId ?? ""),
+    ],
     ["Route", route !== undefined && html`<a href="${addressOfId("servers", route)}">${showUntrusted(route)}</a>`],
     ["Request", html`<code>${showUntrusted(whatOf(record))}</code>`],
     ["Client IP", plain("ip")],
@@ -148,7 +153,7 @@ function topOf(criterion: string, data: unknown): readonly string[] {
   return name === undefined ? [] : [name.replaceAll("~1", "/").replaceAll("~0", "~")];
 }
 
-function linksOf(record: KeptRecord, seesUsers: boolean): DecisionParts["links"] {
+function linksOf(record: KeptRecord, seesUsers: boolean, seesArguments: boolean): DecisionParts["links"] {
   const { userId, email, route, tool } = record;
   if (route === undefined) return [];
   const to = (path: string, query: Readonly<Record<string, string | undefined>>): string => {
@@ -157,8 +162,15 @@ function linksOf(record: KeptRecord, seesUsers: boolean): DecisionParts["links"]
     );
     return `${path}?${new URLSearchParams(set).toString()}`;
   };
+  // Arguments must not get into addresses: the simulator loads them.
+  const request =
+    seesArguments && argumentsOf(record).arguments !== undefined ? textOf(record, "request-id") : undefined;
+  const isLoaded = tool !== undefined && request !== undefined;
   return [
-    { href: to(SIMULATOR_PATH, { ...questionOf(record, seesUsers) }), text: "Simulate" },
+    {
+      href: to(SIMULATOR_PATH, isLoaded ? { load: request } : { ...questionOf(record, seesUsers) }),
+      text: tool === undefined || isLoaded ? "Simulate" : "Simulate without arguments",
+    },
     {
       href: to(DECISIONS_PATH, { route, tool, user: email || userId }),
       text: tool === undefined ? "Similar requests" : "Similar calls",

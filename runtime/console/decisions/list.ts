@@ -73,7 +73,10 @@ export async function list(deps: DecisionDeps, visit: ConsoleRequest, usual: num
   const body = decisionsPage({
     views: viewsOf(filters, saved),
     save: deps.store && viewForm(visit, filters, saved),
-    chips: chipsOf(filters),
+    chips: chipsOf(
+      filters,
+      found.flatMap(({ page }) => page.records).find((each) => each.userId === filters.user)?.email,
+    ),
     add: addOf(filters),
     time: timeOf(filters),
     chart,
@@ -159,7 +162,8 @@ const FIELD_NAMES: Readonly<Record<(typeof TEXT_FILTERS)[number], string>> = {
   request: "Request ID",
 };
 
-function chipsOf(filters: DecisionFilters): readonly Chip[] {
+/** @param email of the user whose ID is the filter */
+function chipsOf(filters: DecisionFilters, email: string | undefined): readonly Chip[] {
   const { outcome, last, since, until } = filters;
   const chip = (label: string, value: Chip["value"], ...names: readonly string[]): Chip => ({
     label,
@@ -179,7 +183,9 @@ function chipsOf(filters: DecisionFilters): readonly Chip[] {
       ? []
       : [chip("Outcome", OUTCOME_NAMES[outcome as "denied"] ?? showUntrusted(outcome), "outcome")]),
     ...TEXT_FILTERS.flatMap((name) =>
-      filters[name] === "" ? [] : [chip(FIELD_NAMES[name], showUntrusted(filters[name]), name)],
+      filters[name] === ""
+        ? []
+        : [chip(FIELD_NAMES[name], showUntrusted((name === "user" && email) || filters[name]), name)],
     ),
   ];
 }

@@ -1,18 +1,22 @@
 /** Screen "Overview": the first page of the console. */
 import type { WaitingCall } from "../../approvals/waiting.ts";
 import type { HealthReader } from "../../health/health.ts";
+import type { ProcessReport } from "../../health/process-report.ts";
 import type { TrafficStep } from "../../health/read-traffic.ts";
+import { addFailures } from "../../health/rollup.ts";
 import { TIERS, type Tier } from "../../health/tiers.ts";
 import type { ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
 import { overviewBody, type OverviewParts, type Part } from "../../pages/console/overview.ts";
 import { segments } from "../../pages/console/pieces.ts";
-import type { Ranking, RankQuery, RecordReader } from "../../record-store/record-reader.ts";
+import type { KeptRecord, Ranking, RankQuery, RecordReader } from "../../record-store/record-reader.ts";
 import { type Clock, within } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
-import { addressOfList } from "../addresses.ts";
+import { addressOfId, addressOfList } from "../addresses.ts";
 import { countedSteps, mergeSteps, visibleScopes } from "../health/counted.ts";
 import { healthFacts } from "../health/facts.ts";
 import { gather } from "../health/gather.ts";
+import { visibleFailures, type VisibleScope } from "../health/visible-scope.ts";
+import { showUntrusted } from "../show-untrusted.ts";
 import { remember } from "./remember.ts";
 import type { ConsoleRequest, Screen, ScreenPage } from "../screen.ts";
 import { visibleRoutes } from "../servers/list-servers.ts";
@@ -47,6 +51,7 @@ const REMEMBERED_MS = 10_000;
 const PART_WITHIN_MS = 1_500;
 const USER_SLOTS = 24;
 const WAITING_SHOWN = 3;
+const SHOWN_ROUTES = 3;
 
 export function overviewScreen(deps: OverviewDeps): Screen {
   const ranked = remember<Ranking>(deps.clock, REMEMBERED_MS);
@@ -108,11 +113,12 @@ export async function overviewParts(
     const key = JSON.stringify([tier.name, owners, query]);
     return inTime(ranked(key, () => records.rank(asked)));
   };
-  const [gathered, before, pending, changes, users, tools, denied] = await Promise.all([
+  const [gathered, before, pending, changes, failed, users, tools, denied] = await Promise.all([
     gather(status.health, tier),
     stepsBefore(status.health, tier, now),
     inTime(status.pending(visit)),
     inTime(latestChanges(deps, visit)),
+    inTime(lastFailed(deps, visit, sinceMs)),
     rank({ by: "user", most: 0, slots: USER_SLOTS }),
     rank({ by: "tool", most: MOST, slots: 1, outcomes: ["denied"] }),
     rank({ by: "user", most: MOST, slots: 1, outcomes: ["denied"] }),
@@ -123,12 +129,15 @@ export async function overviewParts(
   const { merged } = RANGES[tier.name];
   const calls = pending === "failed" ? [] : pending;
   const drift = driftOf(visibleRoutes(visit), deps.toolLocks);
-  const lastFailure = steps.findLast(({ rollup }) => rollup?.failures.some(({ route }) => scope.maySeeRoute(route)));
   return {
     attention:
       facts.isAlone && pending === "failed" ? "failed" : attentionRows({ problems, pending: calls, drift, now }),
     problems: problems.length + drift.length + (calls.length > 0 ? 1 : 0),
-    lastFailureMs: lastFailure && lastFailure.start * 1000,
+    failedLately: failedRoutes(gathered.recent, scope),
+    lastFailure:
+      failed === undefined || failed === "failed"
+        ? undefined
+        : { href: addressOfId("decisions", failed.id), timeMs: failed.timeMs },
     waiting: waitingPart(visit, pending, now),
     figures: overviewFigures({
       steps: counted,
@@ -148,10 +157,38 @@ export async function overviewParts(
       deniedUsers({ ranking: denied, since }),
       slowestServers(steps, scope),
     ],
-    changes,
+    changes: changes === "failed" || changes.length > 0 ? changes : loadedChange(gathered.own),
     changesHref: addressOfList("changes"),
     dependencies: dependencyRows(facts, records !== undefined, now),
   };
+}
+
+/** The newest request of the shown time that was allowed and failed. */
+async function lastFailed(
+  { records }: OverviewDeps,
+  { rights: { owners } }: Viewer,
+  sinceMs: number,
+): Promise<KeptRecord | undefined> {
+  const query = { kind: "decision", outcomes: ["error"], sinceMs, order: "newest", limit: 1 } as const;
+  return (await records?.find({ ...query, ...(owners && { owners }) }))?.records[0];
+}
+
+/** Where nothing was published: the files that this process loaded. */
+function loadedChange({ configuration: { digest, loadedAt } }: ProcessReport): OverviewParts["changes"] {
+  if (loadedAt === 0) return [];
+  const title = `Configuration ${digest.slice(0, 8)} active`;
+  const text = "From files, which have their own history · loaded by this process";
+  return [{ icon: "changes", href: addressOfList("changes"), title, text, timeMs: loadedAt * 1000 }];
+}
+
+/** @param steps of the last hour */
+function failedRoutes(steps: readonly TrafficStep[], scope: VisibleScope): readonly string[] {
+  const counts = new Map<string, number>();
+  const failures = visibleFailures(addFailures(steps.flatMap(({ rollup }) => rollup?.failures ?? [])), scope);
+  for (const { route, count } of failures) counts.set(route, (counts.get(route) ?? 0) + count);
+  const sorted = [...counts].toSorted(([, a], [, b]) => b - a);
+  const shown = sorted.slice(0, SHOWN_ROUTES).map(([route, count]) => `${showUntrusted(route, 80)} (${count})`);
+  return sorted.length > shown.length ? [...shown, `${sorted.length - shown.length} more`] : shown;
 }
 
 /** Undefined for administrators who decide about no calls. */

@@ -3,7 +3,7 @@ import type { Kind, KindQuery, SeenOfUser, ShownKind } from "../../administratio
 import { KINDS } from "../../administration/kinds.ts";
 import { CONNECTION } from "../../administration/kinds/connection.ts";
 import type { UserFacts } from "../../policy/facts.ts";
-import { storedFacts } from "../../identity/claims-record.ts";
+import { storedFacts, toUser } from "../../identity/claims-record.ts";
 import { createRecords, type IdentityRecord } from "../../identity/identity-records.ts";
 import { listDevices } from "../../identity/devices/devices.ts";
 import type { UpstreamConnection } from "../../oauth/client/list-connections.ts";
@@ -94,7 +94,7 @@ export async function personView(
     isCut: next !== undefined,
   });
   return {
-    facts: factsOf(userId, facts, identity),
+    facts: factsOf(userId, facts, identity, identity && toUser(identity.value, visit.snapshot.settings).email),
     block: block && blockText(describeBlock(block)),
     actions: mayEnd ? personActions(userId, block !== undefined) : [],
     sections: pages.map(section),
@@ -150,6 +150,7 @@ function factsOf(
   userId: string,
   facts: Pick<UserFacts, "email" | "name" | "groups" | "leftOut"> | undefined,
   identity: { readonly value: IdentityRecord; readonly expiresAt?: number } | undefined,
+  countedEmail: string | undefined,
 ): PersonView["facts"] {
   if (!facts || !identity) {
     const kind = parseUserId(userId)?.kind ?? "person";
@@ -163,7 +164,7 @@ function factsOf(
   const groups = facts.groups.slice(0, MAX_GROUPS).map((group) => showUntrusted(group));
   const more = facts.groups.length > groups.length ? ` and ${facts.groups.length - groups.length} more` : "";
   return [
-    ["Email", showUntrusted(facts.email)],
+    ["Email", showUntrusted(facts.email) + (facts.email === countedEmail ? "" : " (not used by policy)")],
     ["Name", showUntrusted(facts.name)],
     ["ID", showUntrusted(userId)],
     ["Identity provider", showUntrusted(providerNameOf(userId))],

@@ -98,22 +98,48 @@ async function exactUsers(store: Store, asked: string): Promise<readonly Identit
   return [...new Map(all.map((each) => [each.userId, each])).values()];
 }
 
-async function findGroups({ store }: SearchDeps, visit: ConsoleRequest, asked: string): Promise<readonly FoundGroup[]> {
+async function findGroups(
+  { store, records }: SearchDeps,
+  visit: ConsoleRequest,
+  asked: string,
+): Promise<readonly FoundGroup[]> {
   const wanted = asked.toLowerCase();
   // Users and clients belong to no owner.
   const isWhole = visit.rights.may("viewer");
-  const [users, clients] = await Promise.all([
+  const [users, clients, calledTools, callers] = await Promise.all([
     isWhole ? inTime(findUsers(store, wanted)) : [],
     isWhole ? inTime(findClients(store, wanted)) : [],
+    orNothing(findInRecords(records, visit, "tool", asked)),
+    orNothing(findInRecords(records, visit, "client", asked)),
   ]);
+  const withoutKnown = (rows: readonly FoundRow[], known: FoundGroup["rows"]): readonly FoundRow[] =>
+    known === "failed" ? rows : rows.filter(({ name }) => known.every((each) => each.name !== name));
+  const tools = findTools(visit, wanted);
   const group = (name: string, screen: string, rows: FoundGroup["rows"]): readonly FoundGroup[] =>
     rows === "failed" || rows.length > 0 ? [{ name, href: addressOfList(screen, { q: asked }), rows }] : [];
   return [
     ...group("Users", "people", users),
-    ...group("Servers", "servers", findServers(visit, wanted)),
-    ...group("Tools", "decisions", findTools(visit, wanted)).map((each) => ({ ...each, href: undefined })),
-    ...group("Clients", "clients", clients),
+    ...group("Servers and apps", "servers", findServers(visit, wanted)),
+    ...group("Tools", "decisions", [...withoutKnown(calledTools, tools), ...tools]).map((each) => ({
+      ...each,
+      href: undefined,
+    })),
+    ...group("Clients", "clients", clients === "failed" ? clients : [...withoutKnown(callers, clients), ...clients]),
   ];
+}
+
+/** A tool or client that decisions name exactly so. */
+async function findInRecords(
+  records: SearchDeps["records"],
+  { rights: { owners } }: ConsoleRequest,
+  by: "tool" | "client",
+  asked: string,
+): Promise<readonly FoundRow[]> {
+  const query = { kind: "decision", [by]: asked, order: "newest", limit: 1, ...(owners && { owners }) } as const;
+  const [record] = (await records?.find(query))?.records ?? [];
+  if (!record) return [];
+  const text = `Decisions, the last one ${cut(by === "tool" ? `on ${record.route ?? ""}` : `for ${record.email || record.userId || "no user"}`)}`;
+  return [{ href: addressOfList("decisions", { [by]: asked }), name: cut(asked), text, isCode: by === "tool" }];
 }
 
 async function findUsers(store: Store, wanted: string): Promise<readonly FoundRow[]> {

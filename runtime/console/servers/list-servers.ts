@@ -73,7 +73,7 @@ export async function serversView(deps: ServersDeps, visit: ConsoleRequest): Pro
     pages: {
       first: after === "" ? undefined : pageAt(undefined),
       next: rest.length > PAGE ? pageAt(shown.at(-1)?.key) : undefined,
-      nextText: "More routes",
+      nextText: "More servers and apps",
     },
     count: { all: all.length, found: found.length },
     connectionsFailed: counts === undefined,

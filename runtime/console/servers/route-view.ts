@@ -41,6 +41,7 @@ export async function routeView(deps: ServersDeps, visit: ConsoleRequest, route:
     name: showUntrusted(route.name),
     address: showUntrusted(addressOf(route), LONG),
     kind: kindText(kindOf(route)),
+    isServer: route.mcp?.kind === "server",
     owner: showUntrusted(route.owner),
     description: showUntrusted(route.description ?? "", LONG),
     block: block && blockText(describeBlock(block)),

@@ -15,7 +15,7 @@ export function serversScreen(deps: ServersDeps): Screen {
     path: "servers",
     group: "Access",
     icon: "servers",
-    name: "Servers",
+    name: "Servers and apps",
     async show(visit) {
       const key = idOfPath(visit.path);
       if (key === undefined) return { title: "Servers and apps", body: serversBody(await serversView(deps, visit)) };

@@ -41,7 +41,7 @@ export function questionOf(record: KeptRecord, seesUsers: boolean): Partial<Simu
 }
 
 /** Only where all of them are recorded in clear. */
-function argumentsOf({ value }: KeptRecord): Partial<SimulatorFields> {
+export function argumentsOf({ value }: KeptRecord): Partial<SimulatorFields> {
   const given = value["mcp-tool-parameters"];
   return isRecord(given) && digestedArguments(value).size === 0 ? { arguments: JSON.stringify(given) } : {};
 }

@@ -68,8 +68,10 @@ export interface OverviewParts {
   readonly attention: Part<readonly AttentionRow[]>;
   /** Of all rows of `attention`. */
   readonly problems: number;
-  /** When the upstreams of the shown time failed last. */
-  readonly lastFailureMs?: number | undefined;
+  /** "sales/crm (12)": routes with failed requests in the last hour. */
+  readonly failedLately: readonly string[];
+  /** The newest failed request. */
+  readonly lastFailure?: { readonly href: string; readonly timeMs: number } | undefined;
   /** Undefined: the reader decides about no calls. */
   readonly waiting: Part<{ readonly rows: readonly WaitingRow[]; readonly count: number }> | undefined;
   readonly figures: readonly FigureParts[];
@@ -100,7 +102,10 @@ export function overviewBody(parts: OverviewParts): Html {
     <div class="grid">${changesCard(parts)} ${dependenciesCard(parts.dependencies)}</div>`.withoutIndentation();
 }
 
-function attentionCard({ problems, lastFailureMs, waiting }: OverviewParts, rows: Part<readonly AttentionRow[]>): Html {
+function attentionCard(
+  { problems, lastFailure, failedLately, waiting }: OverviewParts,
+  rows: Part<readonly AttentionRow[]>,
+): Html {
   return html`<section class="card ${waiting === undefined ? "c12" : "c8"}" aria-labelledby="attention">
     <header>
       <h2 id="attention">Needs attention</h2>
@@ -115,8 +120,9 @@ function attentionCard({ problems, lastFailureMs, waiting }: OverviewParts, rows
         : rows.length === 0
           ? html`<div class="none">
               ${icon("allowed")}
-              <p><strong>No problems</strong></p>
-              ${lastFailureMs !== undefined && html`<p>Last upstream failure: ${consoleTime(lastFailureMs, "minute")}</p>`}
+              <p><strong>No problems now</strong></p>
+              ${failedLately.length > 0 && html`<p>Failed requests in the last hour: ${failedLately.join(", ")}</p>`}
+              ${lastFailure && html`<p>Last failed request: <a href="${lastFailure.href}">${consoleTime(lastFailure.timeMs)}</a></p>`}
             </div>`
           : html`<ul class="rows">
               ${rows.map(
@@ -209,7 +215,7 @@ function changesCard({ changes, changesHref }: OverviewParts): Html {
       changes === "failed"
         ? sourceFailed("The store")
         : changes.length === 0
-          ? html`<p class="none">No changes are stored.</p>`
+          ? html`<p class="none">No changes published to the admin address. Files have their own history.</p>`
           : html`<ul class="rows">
               ${changes.map(
                 (each) =>

@@ -16,6 +16,8 @@ export interface TableColumn {
   readonly isHead?: boolean;
   /** The name is there for screen readers alone. */
   readonly isQuiet?: boolean;
+  /** Only in wide windows: the page of the object has it too. */
+  readonly isExtra?: boolean;
 }
 
 export interface TableParts {
@@ -42,9 +44,10 @@ export function table({ id, caption, columns, rows, ids, empty }: TableParts): H
       </caption>
       <thead>
         <tr>
-          ${columns.map(({ name, kind, isQuiet }) => {
+          ${columns.map((column) => {
+            const { name, isQuiet } = column;
             const shown = isQuiet === true ? html`<span class="hidden">${name}</span>` : name;
-            return html`<th scope="col" class="${kind ?? ""}">${shown}</th>`;
+            return html`<th scope="col" class="${classOf(column)}">${shown}</th>`;
           })}
         </tr>
       </thead>
@@ -58,12 +61,16 @@ export function table({ id, caption, columns, rows, ids, empty }: TableParts): H
 /** @param id of the row, for scripts */
 export function tableRow(columns: readonly TableColumn[], cells: readonly HtmlValue[], id?: string): Html {
   return html`<tr ${id !== undefined && html`data-id="${id}"`}>
-    ${columns.map(({ kind, isHead }, index) =>
-      isHead === true
-        ? html`<th scope="row" class="${kind ?? ""}">${cells[index]}</th>`
-        : html`<td class="${kind ?? ""}">${cells[index]}</td>`,
+    ${columns.map((column, index) =>
+      column.isHead === true
+        ? html`<th scope="row" class="${classOf(column)}">${cells[index]}</th>`
+        : html`<td class="${classOf(column)}">${cells[index]}</td>`,
     )}
   </tr>`;
+}
+
+function classOf({ kind, isExtra = false }: TableColumn): string {
+  return `${kind ?? ""}${isExtra ? " extra" : ""}`.trim();
 }
 
 /** @param text what would be here, and how it comes to be here */

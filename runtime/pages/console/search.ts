@@ -27,7 +27,10 @@ export function searchBody({
   if (groups.length === 0) {
     return asked === ""
       ? emptyState("Search", "Enter an email address, a name, a server, a tool, or the request ID of an error page.")
-      : emptyState(`No matches for “${asked}”`, "Search by part of a name, or by a whole email address or request ID.");
+      : emptyState(
+          `No matches for “${asked}”`,
+          "Search by part of a name, or by a whole email address, tool, client or request ID. Tools appear once a lock names them or a client calls them. Denials of the console itself have no decision: find their request IDs in the log.",
+        );
   }
   return html`<div class="grid">
     ${groups.map(

@@ -132,6 +132,7 @@ td form, td button { margin: 0; }
 `;
 
 const NARROWER = `
+@media (max-width: 99rem) { .extra { display: none; } th, td { padding-inline: .6rem; } }
 @media (max-width: 72rem) {
   :root { --side-w: 5rem; }
   .side { padding: var(--s2) .375rem; } .side h2, .side .who { display: none; } .brand { justify-content: center; }

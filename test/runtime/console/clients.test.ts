@@ -16,6 +16,7 @@ import {
   visitTo,
   type ConsoleWorld,
 } from "../../support/console-world.ts";
+import { keptDecision } from "../../support/record-reader.ts";
 import { findForms, findLinks } from "../../support/html-forms.ts";
 
 const ID = (letter: string): string => `gwc_${letter.repeat(22)}`;
@@ -68,6 +69,20 @@ describe("the list of clients", () => {
       "Documented verified by client.example",
     );
     expect(textOfMarkup(await show("?q=https://nobody.example/id"))).toContain("No matching clients");
+  });
+
+  test("names clients of decisions, registered or not, with the age of their oldest grant", async () => {
+    world.records.push(
+      keptDecision({ clientId: DOCUMENT, timeMs: 1_800_000_060_000 }),
+      keptDecision({ clientId: "<i>job" }),
+    );
+    const body = (await show("")) ?? "";
+    const text = textOfMarkup(body);
+    expect(text).toMatch(/Clients of the newest 2 decisions/);
+    expect(text).toMatch(/https:\/\/client\.example\/oauth\/id\.json 2027-01-15 08:01 UTC alice@example\.com \d{4}-/);
+    expect(text).toMatch(/<i>job 2027-01-15 08:00 UTC/);
+    expect(body).not.toContain("<i>job");
+    world.records.length = 0;
   });
 
   test("is nobody's who may see one owner's things only", async () => {

@@ -231,7 +231,11 @@ describe("who sees what", () => {
       expect((await auditor.open(HOME + path)).text).toContain("5000");
       expect((await viewer.open(HOME + path)).text).not.toContain("5000");
     }
-    expect((await viewer.open(`${HOME}/${id}`)).text).toContain("Arguments: auditors only.");
+    const page = await viewer.open(`${HOME}/${id}`);
+    expect(page.text).toContain("Arguments: auditors only.");
+    expect(new URL(linkOf(page, "Simulate without arguments")).searchParams.get("arguments")).toBeNull();
+    const asked = new URL(linkOf(await auditor.open(`${HOME}/${id}`), "Simulate")).searchParams;
+    expect([...asked.keys()]).toEqual(["load"]);
   });
 });
 
@@ -317,7 +321,7 @@ describe("one decision", () => {
     const [id] = add({ tool: "delete_repo", value: { ip: "192.0.2.1" } });
     const { browser } = await signedIn(ALICE);
     const page = await browser.open(`${HOME}/${id}`);
-    const asked = new URL(linkOf(page, "Simulate")).searchParams;
+    const asked = new URL(linkOf(page, "Simulate without arguments")).searchParams;
     expect(Object.fromEntries(asked)).toEqual({
       route: "team-a/tools",
       who: "known",

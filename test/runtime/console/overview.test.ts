@@ -208,6 +208,17 @@ describe("Overview", () => {
     expect(markup).not.toContain("argument-sentinel");
   });
 
+  test("names the last failed request, and the configuration where nothing was published", async () => {
+    reports = { configuration: { ...report().configuration, loadedAt: seconds() - 90 } };
+    const timeMs = world.clock.now() - 61_000;
+    records.records.push(keptDecision({ route: "team-b/wiki", outcome: "error", timeMs }));
+    const { text, markup } = await page();
+    expect(text).toContain(`Last failed request: ${new Date(timeMs).toISOString().slice(0, 19).replace("T", " ")} UTC`);
+    expect(markup).toContain(`/.gateway/console/decisions/${records.records[0]?.id}`);
+    expect(text).toContain("Configuration 3f9a1b2c active");
+    expect((await page("", OF_TEAM_A)).text).not.toContain("Last failed request");
+  });
+
   test("counts what was allowed and then failed as an error", async () => {
     const { markup } = await page("?range=1h");
     const legend = textOfMarkup(/<ul class="legend">.*?<\/ul>/s.exec(markup)?.[0]).trim();

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { peopleScreen } from "../../../runtime/console/people/people.ts";
 import type { Screen } from "../../../runtime/console/screen.ts";
+import type { IdentityRecord } from "../../../runtime/identity/identity-records.ts";
 import { readBlocks } from "../../../runtime/identity/block-records.ts";
 import type { UserId } from "../../../runtime/shared/user-id.ts";
 import {
@@ -42,6 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+const identityOf = (id: UserId) => world.store.get<Partial<IdentityRecord>>(`identity:${id}`);
 const show = async (address: string, rights = VIEWER) => shown(screen, visitTo(world, address, rights));
 const people = (markup: string | undefined) => [...(markup ?? "").matchAll(/people\/([^"?]+)"/g)].map(([, id]) => id);
 
@@ -53,7 +55,7 @@ describe("the list of people", () => {
     for (; address !== undefined && pages < 9; pages += 1) {
       const page: string | undefined = await show(address);
       seen.push(...people(page));
-      const next: string | undefined = findLinks(page ?? "").find(({ text }) => text === "More people")?.href;
+      const next: string | undefined = findLinks(page ?? "").find(({ text }) => text === "More users")?.href;
       address = next && next.slice(next.indexOf("?")).replaceAll("&#38;", "&");
     }
     expect(pages).toBe(3);
@@ -99,8 +101,8 @@ describe("the list of people", () => {
         store: { ...few.people.store, get: () => Promise.resolve(undefined), page: page as never },
       });
       const body = await shown(other, visitTo(few, "?q=nobody-like-this", VIEWER));
-      expect(textOfMarkup(body)).toContain("5,000 people searched so far.");
-      expect(findLinks(body ?? "").find(({ text }) => text === "Search more people")?.href).toContain(
+      expect(textOfMarkup(body)).toContain("5,000 users searched so far.");
+      expect(findLinks(body ?? "").find(({ text }) => text === "Search more users")?.href).toContain(
         "after=identity%3A0050",
       );
       // Some more for the counts of each row: at most 20 sessions and 20 grants.
@@ -153,6 +155,15 @@ describe("the page of a person", () => {
     expect(body).not.toContain("\u202e");
     expect(body).not.toContain("sealed-tokens-sentinel");
     expect(text).not.toContain(" other");
+  });
+
+  test("says when policy does not use the email", async () => {
+    expect(textOfMarkup(await show("alice"))).not.toContain("not used by policy");
+    const email = "kim@acme.example";
+    const { accessToken: _, ...record } = (await identityOf(await world.addPerson("kim", { email })))?.value ?? {};
+    // Never signed in: the email comes from an assertion whose issuer may state no domain.
+    await world.store.put("identity:kim", { ...record, claims: { email } });
+    expect(textOfMarkup(await show("kim"))).toContain(`${email} (not used by policy)`);
   });
 
   test("says what the user can reach, by which rule, and counts denials of a week", async () => {

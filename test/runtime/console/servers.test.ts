@@ -97,7 +97,7 @@ describe("the list of routes", () => {
     for (; address !== undefined && pages < 9; pages += 1) {
       const page: string | undefined = await show(address);
       seen.push(...keys(page));
-      const next: string | undefined = findLinks(page ?? "").find(({ text }) => text === "More routes")?.href;
+      const next: string | undefined = findLinks(page ?? "").find(({ text }) => text === "More servers and apps")?.href;
       address = next?.slice(next.indexOf("?"));
     }
     expect([pages, seen.length, new Set(seen).size]).toEqual([3, 124, 124]);
@@ -163,9 +163,8 @@ describe("the page of a route", () => {
 
   test("tells of the people who are known here what they may, by which rule", async () => {
     const text = textOfMarkup(await showAll("default/tools"));
-    expect(text).toMatch(
-      /alice@example\.com some requests 1 of 2; not merge Allowed when the user is in group "staff"/,
-    );
+    expect(text).toMatch(/alice@example\.com some tools 1 of 2; not merge Allowed when the user is in group "staff"/);
+    expect(text).toContain("Known users: 2 of 3 users on this page can use this server");
     expect(text).toMatch(/bob@example\.com nothing No allow rule matches/);
     expect(text).toMatch(/carol@example\.com everything all Allowed/);
     // Who may see one owner's things only does not see who there is.

@@ -164,7 +164,7 @@ function problemList(problems: readonly HealthProblem[]): Html {
 const state = ([tone, text]: readonly [Tone, string]): Html => badge(tone, text);
 
 const PROCESSES: readonly TableColumn[] = [
-  { name: "Process", kind: "short", isHead: true },
+  { name: "Process", kind: "wide", isHead: true },
   { name: "State", kind: "short" },
   { name: "Active configuration", kind: "short" },
   { name: "Configuration", kind: "short" },

@@ -29,7 +29,7 @@ export function clientBody({ facts, end, grants, pages }: ClientView): Html {
       id: "client-grants",
       caption: "Grants",
       columns: [
-        { name: "Person", isHead: true },
+        { name: "User", isHead: true },
         { name: "Server", kind: "wide" },
         { name: "Scopes" },
         { name: "Began", kind: "short" },
@@ -53,6 +53,8 @@ export function tableBody(parts: {
   readonly filter?: Html;
   readonly table: Html;
   readonly pages: PagerParts;
+  readonly more?: Html | undefined;
 }): Html {
-  return html`${tabs("Clients and machines", parts.tabs)} ${parts.filter} ${parts.table} ${pager(parts.pages)}`;
+  return html`${tabs("Clients and machines", parts.tabs)} ${parts.filter} ${parts.table} ${pager(parts.pages)}
+  ${parts.more}`;
 }

@@ -34,16 +34,16 @@ export function peopleBody({ path, rows, search, pages }: PeopleView): Html {
   return html`${filterForm(path, [{ name: "q", label: "Email, ID or name", value: search, type: "search" }])}
   ${table({
     id: "people",
-    caption: search === "" ? "Users, by ID" : "Matching users, by ID",
+    caption: search === "" ? "Users, sorted by ID" : "Matching users, sorted by ID",
     columns: [
-      { name: "Name", isHead: true },
+      { name: "Name", isHead: true, kind: "wide" },
       { name: "State", kind: "short" },
-      { name: "Identity provider", kind: "short" },
+      { name: "Identity provider", kind: "short", isExtra: true },
       { name: "Groups", kind: "wide" },
       { name: "Last active", kind: "short" },
       { name: "Browsers", kind: "number" },
       { name: "Applications", kind: "number" },
-      { name: "Last refreshed", kind: "short" },
+      { name: "Last refreshed", kind: "short", isExtra: true },
     ],
     rows: rows.map((row) => [
       nameCell(row),

@@ -39,6 +39,8 @@ export interface ActionRow {
 export interface ChangesView {
   readonly path: string;
   readonly owner: string;
+  /** What this process runs. */
+  readonly active?: { readonly digest: string; readonly sinceMs: number } | undefined;
   readonly rows: readonly ChangeRow[];
   readonly first?: string | undefined;
   readonly next?: string | undefined;
@@ -50,8 +52,14 @@ export interface ChangesView {
 }
 
 export function changesBody(view: ChangesView): Html {
-  const { path, owner, rows, first, next, actions } = view;
-  return html`${filterForm(path, [{ name: "owner", label: "Owner", value: owner, type: "search" }])}
+  const { path, owner, active, rows, first, next, actions } = view;
+  return html`${
+      active &&
+      html`<p class="dim">
+        Configuration <code>${active.digest}</code> is active in this process since ${consoleTime(active.sinceMs)}.
+      </p>`
+    }
+    ${filterForm(path, [{ name: "owner", label: "Owner", value: owner, type: "search" }])}
     ${view.publicationFailed && sourceFailed("The store, which has what was published,")}
     ${
       !view.publicationFailed &&

@@ -61,6 +61,7 @@ export interface RouteView extends RouteParts {
   readonly name: string;
   readonly address: string;
   readonly kind: string;
+  readonly isServer: boolean;
   readonly owner: string;
   readonly description: string;
   /** Why all requests are denied at the moment. */

@@ -51,7 +51,8 @@ export function routeBody(view: RouteView): Html {
       </p>
     </div>
     ${view.block !== undefined && html`<p class="refused" role="status">Blocked: all requests are denied. ${view.block}</p>`}
-    ${tabs("Parts of this page", view.tabs)} ${access && accessTab(access)} ${users && reachParts(users)}
+    ${tabs("Parts of this page", view.tabs)} ${access && accessTab(access)}
+    ${users && reachParts(users, view.isServer ? "server" : "app")}
     ${traffic && html`${callsPart(traffic)} ${upstreamParts(traffic)}`} ${recipes && recipesCard(recipes)}
     ${configuration && configurationTab(configuration)}`;
 }
@@ -100,31 +101,31 @@ function rulesList(rules: readonly RouteRuleView[], isEnforced = true): Html {
   </ol>`;
 }
 
-function reachParts({ subjects, people }: UsersPart): Html {
+function reachParts({ subjects, people }: UsersPart, noun: string): Html {
   const left = subjects.omitted;
   return html`<h2>Access by user</h2>
     ${fullTable({
       id: "subjects",
       caption: "Subjects named in rules",
       columns: REACH_COLUMNS,
-      rows: subjects.rows.map((row) => reachCells(row, row.who)),
+      rows: subjects.rows.map((row) => reachCells(row, row.who, noun)),
       empty: html``,
     })}
     ${left > 0 && html`<p class="dim">${left} more combinations of what the rules name were left out.</p>`}
     ${people === "failed" && sourceFailed("The store, which knows the people,")}
-    ${typeof people === "object" && peoplePart(people)}`;
+    ${typeof people === "object" && peoplePart(people, noun)}`;
 }
 
-function peoplePart({ rows, pages }: PeopleOfRoute): Html {
+function peoplePart({ rows, pages }: PeopleOfRoute, noun: string): Html {
   const may = rows.filter((row) => row.may !== "none").length;
   return html`${fullTable({
     id: "known-people",
-    caption: `People who have signed in, as they were last seen: ${may} of the ${rows.length} on this page may something`,
+    caption: `Known users: ${may} of ${rows.length} ${rows.length === 1 ? "user" : "users"} on this page can use this ${noun}`,
     columns: REACH_COLUMNS,
-    rows: rows.map((row) => reachCells(row, html`<a href="${row.href}">${row.who}</a>`)),
-    empty: emptyState("No users yet", "Users appear here once they sign in."),
+    rows: rows.map((row) => reachCells(row, html`<a href="${row.href}">${row.who}</a>`, noun)),
+    empty: emptyState("No users yet", "Users appear here once they sign in or a client acts for them."),
   })}
-  ${pager({ ...pages, nextText: "More people" })}`;
+  ${pager({ ...pages, nextText: "More users" })}`;
 }
 
 const REACH_COLUMNS: readonly TableColumn[] = [
@@ -134,8 +135,9 @@ const REACH_COLUMNS: readonly TableColumn[] = [
   { name: "By this rule", kind: "wide" },
 ];
 
-function reachCells({ may, why, tools }: ReachRow, who: string | Html): readonly HtmlValue[] {
-  return [who, badge(...MAY[may]), tools, why];
+function reachCells({ may, why, tools }: ReachRow, who: string | Html, noun: string): readonly HtmlValue[] {
+  const [tone, text] = MAY[may];
+  return [who, badge(tone, may === "some" && noun === "server" ? "some tools" : text), tools, why];
 }
 
 function needCard(need: TrafficPart["need"]): Html | undefined {

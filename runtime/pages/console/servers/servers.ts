@@ -64,7 +64,7 @@ export function serversBody(view: ServersView): Html {
   const { path, rows, search, kind, kinds, pages, count } = view;
   const columns = [
     { name: "Name", isHead: true, kind: "wide" },
-    { name: "Type", kind: "short" },
+    { name: "Type", kind: "short", isExtra: true },
     { name: "Owner", kind: "short" },
     { name: "State", kind: "short" },
     { name: "Who can use it", kind: "wide" },
@@ -72,9 +72,9 @@ export function serversBody(view: ServersView): Html {
     { name: "Denied", kind: "number" },
     { name: "Failed", kind: "number" },
     { name: "Last used", kind: "short" },
-    { name: "Tools", kind: "short" },
-    { name: "Upstreams", kind: "short" },
-    { name: "Connections", kind: "short" },
+    { name: "Tools", kind: "short", isExtra: true },
+    { name: "Upstreams", kind: "short", isExtra: true },
+    { name: "Connections", kind: "short", isExtra: true },
   ] as const;
   return html`${tabs(
     "Views",
@@ -113,8 +113,8 @@ export function serversBody(view: ServersView): Html {
     ]),
     empty:
       count.all === 0
-        ? emptyState("No routes", "Routes appear here once configured.")
-        : emptyState("No matching routes", "Change the search."),
+        ? emptyState("No servers or apps", "Routes appear here once configured.")
+        : emptyState("No matching servers or apps", "Change the search."),
   })}
   ${pager(pages)}`;
 }
@@ -124,9 +124,8 @@ function share(some: number, all: number): string {
 }
 
 function captionOf({ all, found }: ServersView["count"]): string {
-  return found === all
-    ? `${all} route${all === 1 ? "" : "s"}, by their names`
-    : `${found} of ${all} routes, by their names`;
+  const noun = all === 1 ? "server or app" : "servers and apps";
+  return `${found === all ? all : `${found} of ${all}`} ${noun}, sorted by name`;
 }
 
 function toolsCell(tools: ServerRow["tools"]): Html | string {
