@@ -6264,7 +6264,7 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly scopes?: string[];
   /**
-  * Additional query parameters of the authorization URL, for example for offline access.
+  * Additional query parameters of the authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google.
   *
   */
   readonly authorizationUrlParams?: { [key: string]: string };

@@ -1207,7 +1207,10 @@ export interface UpstreamOauth2Options {
    * @default - those in the upstream's metadata
    */
   readonly scopes?: readonly string[];
-  /** Additional query parameters of the authorization URL, for example for offline access. */
+  /**
+   * Additional query parameters of the authorization URL, such as `access_type: "offline"` and `prompt: "consent"` for
+   * refresh tokens of Google.
+   */
   readonly authorizationUrlParams?: Readonly<Record<string, string>>;
   /**
    * Resource identifier of the upstream (`resource`, RFC 8707) in token requests with `workload` and

@@ -226,9 +226,11 @@ describe("run as they stand", () => {
       await shell.run(blockWith(readPage("runtime/guide/install.md"), "sh", "gateway schema >"));
       expect(JSON.parse(readFileSync(join(shell.directory, "gateway.schema.json"), "utf8"))).toHaveProperty("$defs");
       const page = readPage("runtime/guide/policy.md");
-      shell.write("gateway.yaml", `insecure_server: true\n${blockWith(page, "yaml", "name: notes")}`);
+      shell.write("gateway.yaml", blockWith(page, "yaml", "name: notes"));
       const output = await shell.run(blockWith(page, "sh", "--route notes"));
       expect(output).toContain("guest@partner.example calls list_notes on default/notes: allowed");
+      expect(output).toContain("alice@example.com calls add_note on default/notes: allowed");
+      expect(output).not.toContain("note:");
     });
   });
 

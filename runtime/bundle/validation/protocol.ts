@@ -71,7 +71,7 @@ export interface ValidationReport {
   readonly degraded: readonly DegradedOwner[];
   /** Number of owners served from their current version; the main configuration file does not count. */
   readonly currentOwners: number;
-  /** Directories in which a change is visible. */
+  /** Directories that the process watches for changes of the sources. */
   readonly directories: readonly string[];
   /** Signature of the sources, see `signatureWith`; undefined: read again even if nothing changes. */
   readonly signature: string | undefined;

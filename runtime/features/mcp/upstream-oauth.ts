@@ -79,7 +79,7 @@ export const upstreamOAuthShape = {
     check: checkScope,
   }),
   authorization_url_params: textMap({
-    doc: "Additional query parameters of the authorization URL, for example for offline access.",
+    doc: "Additional query parameters of the authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google.",
     unset: "none",
     annotation: "mcp_server_upstream_oauth2_authorization_url_params",
     checkName: (name) => (PROTOCOL_PARAMETERS.has(name) ? "is set by the gateway itself" : undefined),

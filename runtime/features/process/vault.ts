@@ -95,7 +95,7 @@ export const vaultShape = {
       }),
       login: block(loginShape, { doc: "Authentication method. Set exactly one.", required: true }),
       mounts: textList({
-        doc: "KV version 2 mounts with several path segments, such as `team/kv`. The longest match of a reference is its mount, otherwise its first segment.",
+        doc: "KV version 2 mounts with several path segments, such as `team/kv`. The mount of a reference is the longest entry that it starts with; without one, its first segment.",
         unset: "none",
         check: (value) =>
           pathProblem(value) === undefined ? undefined : quotedProblem(value, 'must be like "team/kv"'),

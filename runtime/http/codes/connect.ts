@@ -87,7 +87,7 @@ export const CONNECT_CODES = {
   "upstream.answered-error": {
     status: 502,
     cause: "The upstream's authorization server responds with a permanent error",
-    fix: "Read `upstream account not connected` in the log: `reason` has the error, and the setting if known",
+    fix: "Read `upstream account not connected` in the log: `reason` names the error and, if known, the setting to change",
   },
   "upstream.code-refused": {
     status: 502,

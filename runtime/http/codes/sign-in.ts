@@ -114,11 +114,16 @@ export const SIGN_IN_CODES = {
     fix: "Set `authenticate_service_url`",
   },
   "device.unavailable": { status: 503, cause: "Devices cannot be checked now", fix: STORE },
-  "device.request": { status: 400, cause: "The link to verify a device expired", fix: AGAIN },
+  "device.request": {
+    status: 400,
+    cause: "The link to the device page is invalid or older than 10 minutes",
+    fix: "Open the address again that required a device",
+  },
   "device.ticket": {
     status: 400,
-    cause: "The verification took too long, was already used, or belongs to another session",
-    fix: AGAIN,
+    cause:
+      "The form of the device page was sent after more than 10 minutes, a second time, or from another session or host",
+    fix: "Open the device page again",
   },
   "device.answer": {
     status: 400,
@@ -145,7 +150,7 @@ export const SIGN_IN_CODES = {
     cause: "Policy requires `enclave_only`, and an account copies this key to other computers",
     fix: "Use an authenticator that does not sync its keys",
   },
-  "device.registered": { status: 400, cause: "The device is already registered", fix: "" },
+  "device.registered": { status: 400, cause: "The device is already registered", fix: "None: use the device" },
   "device.full": {
     status: 400,
     cause: "The user has 20 devices, the maximum",

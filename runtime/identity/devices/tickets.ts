@@ -12,7 +12,7 @@ import type { DeviceRecord } from "../identity-records.ts";
 export interface DeviceFlow {
   /** Host of a route. */
   readonly host: string;
-  /** Path and query on it. */
+  /** Path and query on `host`. */
   readonly returnTo: string;
   /** The session that was denied there. */
   readonly sessionId: string;

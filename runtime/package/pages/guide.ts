@@ -9,6 +9,7 @@ import { CLIENTS } from "../../tools/doctor/clients.ts";
 import { code, table } from "./parts.ts";
 
 const PROVIDERS = new URL("../../../examples/identity-providers/", import.meta.url);
+const README = readFileSync(new URL("../../../README.md", import.meta.url), "utf8");
 
 /** In the usual order of interest. */
 const PROVIDER_NAMES: Readonly<Record<string, string>> = {
@@ -25,9 +26,15 @@ export function guideParts(): Readonly<Record<string, Readonly<Record<string, st
   return {
     "provider-examples": { providers: providers() },
     "mcp-clients": {
+      "claude-code-recipe": fenced("text", RECIPES.find(({ client }) => client === FIRST_CLIENT)?.text ?? "", "   "),
       "client-recipes": clientRecipeList(),
       "client-documents": clientDocuments(),
       "client-registrations": clientRegistrations(),
+    },
+    install: {
+      "first-services": readmeBlock("sh", "npm start -- --services"),
+      "first-file": readmeBlock("yaml", "# gateway.yaml"),
+      "first-run": readmeBlock("sh", "gateway run --config gateway.yaml"),
     },
     policy: { truth: truthTable() },
   };
@@ -46,15 +53,29 @@ function providers(): string {
     .join("\n\n");
 }
 
+/** The client whose command is in the steps. */
+const FIRST_CLIENT = "Claude Code";
 /** Same list as the page of an MCP address. */
+const RECIPES = clientRecipes("github", "https://github.mcp.example.com/", []);
+
 function clientRecipeList(): string {
-  return clientRecipes("github", "https://github.mcp.example.com/", [])
-    .map(({ client, where, text }) => {
-      // As text, which our tests do not run: commands and files of other programs.
-      const block = text.split("\n").map((line) => `  ${line}`);
-      return `- **${client}.** ${where}:\n\n  \`\`\`text\n${block.join("\n")}\n  \`\`\``;
-    })
+  return RECIPES.filter(({ client }) => client !== FIRST_CLIENT)
+    .map(({ client, where, text }) => `- **${client}.** ${where}:\n\n${fenced("text", text, "  ")}`)
     .join("\n");
+}
+
+/** The README's block that has these words, as part of a step: the laptop's steps are the same there and here. */
+function readmeBlock(language: string, words: string): string {
+  const blocks = README.matchAll(/^```([a-z]+)\n([^]*?)\n```$/gm);
+  const found = [...blocks].find(([, name, text = ""]) => name === language && text.includes(words));
+  if (!found) throw new Error(`Cannot make the guide: the README has no block with "${words}"`);
+  return fenced(language, found[2] ?? "", "   ");
+}
+
+/** Commands and files of other programs are "text", which our tests do not run. */
+function fenced(language: string, text: string, indent: string): string {
+  const lines = [`\`\`\`${language}`, ...text.split("\n"), "```"];
+  return lines.map((line) => (line === "" ? "" : `${indent}${line}`)).join("\n");
 }
 
 function clientDocuments(): string {

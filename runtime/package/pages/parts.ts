@@ -9,7 +9,7 @@ export function fillParts(page: string, parts: Readonly<Record<string, string>>)
     const text = parts[name];
     if (text === undefined) throw new Error(`Cannot make the page: nothing makes its part "${name}"`);
     left.delete(name);
-    return `<!-- generated: ${name} -->\n\n${text.trim()}\n\n<!-- end -->`;
+    return `<!-- generated: ${name} -->\n\n${text.replace(/^\n+/, "").trimEnd()}\n\n<!-- end -->`;
   });
   if (left.size > 0) throw new Error(`Cannot make the page: it has no place for ${[...left].join(", ")}`);
   return filled;

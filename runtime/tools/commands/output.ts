@@ -66,7 +66,7 @@ export const EXIT_STATUS = {
   explain: exitStatus([0, "allowed"], [3, "denied"], [4, "allowed once it is approved"], [1, "cannot be determined"]),
   rotate: exitStatus(
     [0, "continue with the printed step"],
-    [3, "processes are not ready yet"],
+    [3, "not yet: processes are not ready, or the old secret is still needed"],
     [1, "cannot be determined"],
   ),
   verify: exitStatus(

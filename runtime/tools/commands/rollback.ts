@@ -20,7 +20,7 @@ import { printError } from "./output.ts";
 
 export interface RollbackResult {
   readonly ok: boolean;
-  /** For a terminal. */
+  /** Text to print. */
   readonly text: string;
 }
 

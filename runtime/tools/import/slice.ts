@@ -14,7 +14,7 @@ import { settingsFields } from "../../config/settings.ts";
 import type { Note, ImportReport, Converted } from "./note.ts";
 import { secretVariable } from "./secret.ts";
 
-/** A hand-written file and a configuration of another product have lists of routes and no owner. */
+/** Recognizes a published slice: it has a version and an owner. */
 export function isSlice(value: Members): boolean {
   return value["version"] === 1 && typeof value["owner"] === "string" && isOwner(value["owner"]);
 }
