@@ -33,7 +33,7 @@ export async function countInSlots(
   limits: SearchLimits,
   now: number,
 ): Promise<RecordCounts> {
-  const counts = Array.from({ length: query.slots }, () => ({}) as Record<string, number>);
+  const counts = Array.from({ length: query.slots }, (): Record<string, number> => ({}));
   const countedSinceMs = await countGroups(db, query, "outcome", limits, now, ({ slot, value, count }) => {
     const at = counts[slot];
     const name = OUTCOMES[Number(value ?? 0)] ?? "allowed";

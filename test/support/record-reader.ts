@@ -29,7 +29,7 @@ export function createMemoryReader(records: KeptRecord[] = []): MemoryReader {
     },
     count({ slots, sinceMs, untilMs, ...query }) {
       if (reader.isAway) return Promise.reject(new GatewayError("records.unavailable", "Cannot ask the record store"));
-      const counts = Array.from({ length: slots }, () => ({}) as Record<string, number>);
+      const counts = Array.from({ length: slots }, (): Record<string, number> => ({}));
       const all = findIn(records, { ...query, sinceMs, untilMs, order: "oldest", limit: Infinity });
       for (const { timeMs, outcome } of all.records) {
         const slot = counts[Math.floor(((timeMs - sinceMs) * slots) / (untilMs - sinceMs))];

@@ -12,13 +12,7 @@ import { parseQuery } from "../../../shared/http/query.ts";
 import { redirect, respondHtml } from "../../../http/respond.ts";
 import type { Log } from "../../../shared/log.ts";
 import { pageHeaders } from "../../../pages/layout.ts";
-import {
-  consentPage,
-  NO_ACCESS_STATUS,
-  noAccessPage,
-  type AccessLength,
-  type ConsentTools,
-} from "../../../pages/consent.ts";
+import { consentPage, NO_ACCESS_STATUS, noAccessPage } from "../../../pages/consent.ts";
 import { continuePage } from "../../../pages/signed-out.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import type { Clock } from "../../../shared/clock.ts";
