@@ -5,8 +5,11 @@ import type { UpstreamOauth2 } from "./upstream-oauth2.ts";
 
 /** Settings of a route to an MCP server; named like those below `mcp.server` in files, except for `mcpPath`. */
 export interface McpServerRouteProps extends RouteProps, McpServerSettings {
-  /** Address of the MCP server, or a list of them; "url,weight" sets an address's share of the traffic. */
-  readonly to: string | readonly string[];
+  /**
+   * Address of the MCP server, or a list of them; "url,weight" sets an address's share of the traffic.
+   * @default - required without `members`
+   */
+  readonly to?: string | readonly string[];
   /**
    * Sub-path appended to the upstream URL for the MCP endpoint (`mcp.server.path` in files; `path` is the route's own).
    * @default - the path of `to`
@@ -42,6 +45,7 @@ export class McpServerRoute extends Route {
       toolLock,
       toolScopes,
       recordArguments,
+      members,
       ...route
     } = props;
     const server = {
@@ -56,6 +60,7 @@ export class McpServerRoute extends Route {
       toolLock,
       toolScopes,
       recordArguments,
+      members,
     } satisfies Record<keyof McpServerSettings | "path" | "upstreamOauth2", unknown>;
     super(scope, id, route, { server });
   }

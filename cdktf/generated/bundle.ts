@@ -7407,6 +7407,11 @@ export class BundleRouteMcpServerRecordArgumentsOutputReference extends cdktf.Co
 }
 export interface BundleRouteMcpServer {
   /**
+  * MCP server routes offered together at this address: prefix to route name, or to `owner/name` for another owner's route. Tools and prompts are called `prefix__name`. Each request is also decided by the member's own policy, tool lock and limits, and uses its credentials. Such a route has no `to`.
+  *
+  */
+  readonly members?: { [key: string]: string };
+  /**
   * Maximum request body in bytes, including arguments of tool calls. Larger ones get 413. Messages are held in memory during evaluation. Default: `4096`.
   *
   */
@@ -7469,6 +7474,7 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   return {
+    members: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.members),
     max_request_bytes: cdktf.numberToTerraform(struct!.maxRequestBytes),
     filter_lists: cdktf.booleanToTerraform(struct!.filterLists),
     tool_scopes: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.toolScopes),
@@ -7490,6 +7496,12 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   const attrs = {
+    members: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.members),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
     max_request_bytes: {
       value: cdktf.numberToHclTerraform(struct!.maxRequestBytes),
       isBlock: false,
@@ -7580,6 +7592,10 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
     }
     let hasAnyValues = this.isEmptyObject;
     const internalValueResult: any = {};
+    if (this._members !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.members = this._members;
+    }
     if (this._maxRequestBytes !== undefined) {
       hasAnyValues = true;
       internalValueResult.maxRequestBytes = this._maxRequestBytes;
@@ -7631,6 +7647,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
+      this._members = undefined;
       this._maxRequestBytes = undefined;
       this._filterLists = undefined;
       this._toolScopes = undefined;
@@ -7650,6 +7667,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
     else {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
+      this._members = value.members;
       this._maxRequestBytes = value.maxRequestBytes;
       this._filterLists = value.filterLists;
       this._toolScopes = value.toolScopes;
@@ -7662,6 +7680,22 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._toolLock.internalValue = value.toolLock;
       this._recordArguments.internalValue = value.recordArguments;
     }
+  }
+
+  // members - computed: false, optional: true, required: false
+  private _members?: { [key: string]: string }; 
+  public get members() {
+    return this.getStringMapAttribute('members');
+  }
+  public set members(value: { [key: string]: string }) {
+    this._members = value;
+  }
+  public resetMembers() {
+    this._members = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get membersInput() {
+    return this._members;
   }
 
   // max_request_bytes - computed: false, optional: true, required: false

@@ -1076,6 +1076,12 @@ export type RateLimitKey = "user" | "client" | "tool";
 /** Settings of an MCP server route, in files below `mcp.server`. */
 export interface McpServerSettings {
   /**
+   * MCP server routes offered together at this address: prefix to route name, or to `owner/name` for another owner's
+   * route. Tools and prompts are called `prefix__name`. Each request is also decided by the member's own policy, tool
+   * lock and limits, and uses its credentials. Such a route has no `to`.
+   */
+  readonly members?: Readonly<Record<string, string>>;
+  /**
    * Maximum request body in bytes, including arguments of tool calls. Larger ones get 413. Messages are held in memory
    * during evaluation.
    * @default 4096

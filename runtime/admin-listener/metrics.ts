@@ -20,6 +20,8 @@ export interface Metrics {
   readonly shadowDecided: (decisions: readonly ShadowDecision[]) => void;
   /** A list showed tools that differ from the lock of its route. @param drifts with fixed kinds */
   readonly toolsDrifted: (route: CompiledRoute, drifts: readonly { readonly kind: string }[]) => void;
+  /** A member of a federated route has no part in a response. @param route the member's @param reason one of few, ours */
+  readonly memberFailed: (route: CompiledRoute, reason: string) => void;
   /** A request or notification of an MCP client got its response. */
   readonly operated: (route: CompiledRoute, operation: CountedOperation, durationMs: number) => void;
   /** A request was rejected before it had a route. @param reason one of few, ours */
@@ -62,6 +64,7 @@ interface RouteCounts {
   readonly failures: Map<string, number>;
   /** Drifts by kind. */
   readonly drifts: Map<string, number>;
+  readonly memberFailures: Map<string, number>;
 }
 
 interface Durations {
@@ -158,6 +161,7 @@ export function createMetrics(): Metrics {
       const counts = countsOf(route);
       for (const { kind } of drifts) increment(counts.drifts, kind);
     },
+    memberFailed: (route, reason) => increment(countsOf(route).memberFailures, reason),
     operated: ({ key }, operation, durationMs) => operations.add(key, operation, durationMs),
     refused: (reason) => increment(refusals, reason),
     unanswered: (by, requests) => unanswered.add({ by }, requests),
@@ -181,9 +185,22 @@ export function createMetrics(): Metrics {
 
   function countsOf({ key }: CompiledRoute): RouteCounts {
     let counts = routes.get(key);
-    if (!counts) routes.set(key, (counts = { requests: CLASSES.map(() => 0), failures: new Map(), drifts: new Map() }));
+    if (!counts) routes.set(key, (counts = noCounts()));
     return counts;
   }
+}
+
+function noCounts(): RouteCounts {
+  return { requests: CLASSES.map(() => 0), failures: new Map(), drifts: new Map(), memberFailures: new Map() };
+}
+
+function* byRoute(
+  routes: Counted["routes"],
+  label: string,
+  of: "drifts" | "memberFailures",
+): Iterable<{ readonly value: number; readonly labels: Readonly<Record<string, string>> }> {
+  for (const [route, counts] of routes)
+    for (const [key, value] of counts[of]) yield { value, labels: { route, [label]: key } };
 }
 
 function* ownSeries(counted: Counted, shadows: Series, others: readonly Series[]): Iterable<Series> {
@@ -241,11 +258,13 @@ function* ownSeries(counted: Counted, shadows: Series, others: readonly Series[]
     name: "gateway_tool_drifts_total",
     help: "Tools and other locked items in responses that differ from the lock of their route, by route and drift (changed, unlocked); counted in every response that shows them.",
     type: "counter",
-    *read() {
-      for (const [route, { drifts }] of routes) {
-        for (const [drift, value] of drifts) yield { value, labels: { route, drift } };
-      }
-    },
+    read: () => byRoute(routes, "drift", "drifts"),
+  };
+  yield {
+    name: "gateway_mcp_member_failures_total",
+    help: "Responses of federated routes without a part of this member, by the member's route and reason (unavailable, invalid, too-long).",
+    type: "counter",
+    read: () => byRoute(routes, "reason", "memberFailures"),
   };
   yield {
     name: "gateway_requests_refused_total",

@@ -26,6 +26,8 @@ export interface RecordInput {
   readonly limited?: { readonly limit: string; readonly retryAfterMs: number | undefined } | undefined;
   /** Calls on routes with a tool lock: known state of the tool. */
   readonly toolLock?: "unseen" | "reviewed" | "changed" | "unlocked" | undefined;
+  /** The request came by this federated route; `name`: the called tool or prompt as advertised there, or the URI, or "". */
+  readonly federated?: { readonly route: string; readonly name: string } | undefined;
   /** With `audit`: JSON pointer of the rule that decided, into the policy's enforced rules. */
   readonly rule?: string | undefined;
   readonly requestId: string;
@@ -134,6 +136,7 @@ export function formatRecord(fields: readonly string[], input: RecordInput): str
   // Also required: without it a record would say that the request continued.
   if (input.limited) line += limitedText(input.limited);
   if (input.toolLock !== undefined) line += `,"tool-lock":"${input.toolLock}"`;
+  if (input.federated) line += federatedText(input.federated);
   if (input.rule !== undefined) line += `,"rule":"${input.rule}"`;
   for (const write of writersFor(fields)) line += write(input);
   return `${line}}\n`;
@@ -208,6 +211,10 @@ function approvalText({ state, id, by }: NonNullable<RecordInput["approval"]>): 
 /** Without a time: the store was unavailable, so the time is unknown. */
 function limitedText({ limit, retryAfterMs }: NonNullable<RecordInput["limited"]>): string {
   return `,"limited":${JSON.stringify({ limit, "retry-after-ms": retryAfterMs })}`;
+}
+
+function federatedText({ route, name }: NonNullable<RecordInput["federated"]>): string {
+  return `,"federated":{"route":${jsonText(route)}${name === "" ? "" : `,"name":${jsonText(name)}`}}`;
 }
 
 function field(name: RecordField, value: string | undefined): string {

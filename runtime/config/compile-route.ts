@@ -64,7 +64,7 @@ export function compileRoute(
     timeoutMs: compileTimeout(doc, settings),
     idleTimeoutMs: doc.idle_timeout === undefined ? undefined : timerMs(doc.idle_timeout),
     allowWebsockets: withDefault(websocketShape, "allow_websockets", doc),
-    mcp: compileMcp(doc, from.origin + base, secrets),
+    mcp: compileMcp(doc, from.origin + base, route.owner, secrets),
   };
 }
 

@@ -5,7 +5,7 @@
  * so it can be reused.
  */
 import { rateLimitRules } from "../features/limits/rules.ts";
-import { accessRules, criteriaLists, type PlacedCriteria } from "../features/access/rules.ts";
+import { accessRules, federatedApproveRule, criteriaLists, type PlacedCriteria } from "../features/access/rules.ts";
 import { balancingRules } from "../features/balancing/settings.ts";
 import { canonicalRoute, derivedName } from "./canonical.ts";
 import { extraPathRules } from "../features/mcp/extra-paths.ts";
@@ -156,6 +156,7 @@ function validateRoute(value: unknown, publisher: string | undefined, known: Kno
   rateLimitRules(route, mcpKind(route) === "server", report);
   const criteria = criteriaLists(route);
   if (validated.complete) accessRules(route, wrote, mcpKind(route), criteria, report);
+  if (route.mcp?.server?.members !== undefined) federatedApproveRule(criteria, report);
   const isValid = validated.complete && problems.every(({ severity }) => severity !== "error");
   let last: { readonly name: string; readonly canonical: CanonicalRoute } | undefined;
   return {

@@ -34,6 +34,7 @@ import { createEndpointFinder } from "./endpoints.ts";
 import { firstChecks, type ClientCertificateDeps } from "./first-checks.ts";
 import { forward } from "./forwarding/forward.ts";
 import type { ForwardDeps } from "./forwarding/forwarding.ts";
+import { federatedSteps } from "./federation/steps.ts";
 import { createHopCounter } from "./forwarding/hop-count.ts";
 import { fetchProviderTokens } from "./forwarding/provider-tokens.ts";
 import type { RequestHeaderDeps } from "./forwarding/request-headers.ts";
@@ -58,6 +59,7 @@ import {
 } from "./mcp-route.ts";
 import { narrowListen } from "./narrow-listen.ts";
 import type { LimitDeps } from "./answers/limit-request.ts";
+import type { PreparedRoute } from "./prepared-route.ts";
 import { createRequestContext } from "./request-context.ts";
 import { buildRouteTable, prepareRouteTable, type RouteTable } from "./route-table.ts";
 import { runSteps, type Step } from "./steps.ts";
@@ -216,7 +218,7 @@ export function createProxy(proxyDeps: ProxyDeps & { readonly transport?: Transp
       if (prepared.isMcpServer && endpoints.answerBelowRoute(exchange, snapshot)) return;
 
       const context = createRequestContext(exchange, snapshot, prepared, trace, found.otherPaths);
-      runSteps(prepared.isMcpServer ? onMcpRoutes : onWebRoutes, context, deps.log);
+      runSteps(prepared.isMcpServer ? onMcpRoutes(prepared) : onWebRoutes, context, deps.log);
     },
 
     drain() {
@@ -263,15 +265,23 @@ function webSteps(deps: ProxyDeps, forwarding: ForwardDeps): readonly Step[] {
 
 type OwnMcpDeps = Pick<HoldDeps, "approvalStates" | "holds"> & { readonly mcpSessions: McpSessions };
 
-/** Steps on MCP server routes. */
-function mcpSteps(deps: ProxyDeps, forwarding: ForwardDeps, own: OwnMcpDeps): readonly Step[] {
+/** Steps on MCP server routes; routes with members send requests to them by the steps of direct calls. */
+function mcpSteps(
+  deps: ProxyDeps,
+  forwarding: ForwardDeps,
+  own: OwnMcpDeps,
+): (route: PreparedRoute) => readonly Step[] {
+  const calls = callSteps(deps, forwarding, own);
+  const direct = [...firstChecks(deps), checkOrigin(deps), answerPreflight, authenticateToken(deps), ...calls];
+  const federated = federatedSteps(deps, own, calls);
+  return ({ isFederated }) => (isFederated ? federated : direct);
+}
+
+/** Steps once the caller is known, the same for members of federated routes. */
+function callSteps(deps: ProxyDeps, forwarding: ForwardDeps, own: OwnMcpDeps): readonly Step[] {
   const { messageAddresses, taskIds } = forwarding;
   const bound = { ...deps, ...own, messageAddresses, taskIds };
   return [
-    ...firstChecks(deps),
-    checkOrigin(deps),
-    answerPreflight,
-    authenticateToken(deps),
     findMcpPath(deps),
     openMessageAddress(bound),
     readMessage(deps),

@@ -196,7 +196,7 @@ const SESSION_UNKNOWN = {
 } as const;
 
 /** 404 makes the client start a new session; 401 would make it sign in again (MCP 2025-11-25, Session Management). */
-function refuseUnknownSession(
+export function refuseUnknownSession(
   deps: DecideDeps,
   context: RequestContext,
   reason: keyof typeof SESSION_UNKNOWN,

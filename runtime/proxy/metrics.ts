@@ -24,6 +24,8 @@ export interface ProxyMetrics {
   shadowDecided(decisions: readonly ShadowDecision[]): void;
   /** A response to a list request showed tools that differ from the lock of its route. */
   toolsDrifted(route: CompiledRoute, drifts: readonly ToolDrift[]): void;
+  /** A member of a federated route has no part in a response. @param reason one of few, ours */
+  memberFailed(route: CompiledRoute, reason: string): void;
   /** A request or notification of an MCP client was answered, by an upstream or by the gateway. */
   operated(route: CompiledRoute, operation: OperationLabels, durationMs: number): void;
   /** A request was rejected before there was a route, or before the route's own checks. */

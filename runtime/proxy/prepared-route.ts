@@ -14,6 +14,8 @@ export interface PreparedRoute extends PreparedHeaders {
   /** Scheme of the route's public origin, for X-Forwarded-Proto. */
   readonly scheme: "http" | "https";
   readonly isMcpServer: boolean;
+  /** Its MCP server is the members of the route. */
+  readonly isFederated: boolean;
   /** MCP server route: hides items in lists that a caller may not use. */
   readonly filtersLists: boolean;
   /** MCP server route: the lock on its tools. */
@@ -37,6 +39,7 @@ export function prepareRoute(route: CompiledRoute, settings: LiveSettings): Prep
     balancer: createBalancer(route),
     scheme,
     isMcpServer: route.mcp?.kind === "server",
+    isFederated: route.mcp?.kind === "server" && route.mcp.members !== undefined,
     filtersLists: route.mcp?.kind === "server" && route.mcp.filtersLists && route.policy.needsMessage,
     toolLock: toolLockOf(route),
     mcpPaths: route.mcp?.kind === "server" ? createMcpPaths(route, route.mcp) : undefined,

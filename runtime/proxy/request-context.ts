@@ -7,6 +7,7 @@ import type { ProviderTokens } from "../identity/interfaces.ts";
 import type { AuthFailureReason, AuthResult, Principal } from "../identity/principal.ts";
 import type { Inspection } from "../mcp/inspect.ts";
 import type { McpMessage } from "../mcp/message.ts";
+import type { MemberSessions } from "../mcp/federation/sessions.ts";
 import type { Operation } from "../mcp/operations/operation.ts";
 import type { OpenedMessage } from "../mcp/tasks/task-requests.ts";
 import type { Facts, ApprovalNeed } from "../policy/facts.ts";
@@ -54,6 +55,10 @@ export interface RequestContext {
   tasks: OpenedMessage | undefined;
   /** MCP server routes: the upstream's own session ID, opened. */
   upstreamSession: string | undefined;
+  /** Federated routes: the sessions of the members, opened. */
+  memberSessions: MemberSessions | undefined;
+  /** Requests to a member of a federated route: that route, and the name or URI in the client's message, or "". */
+  federated: { readonly route: string; readonly name: string } | undefined;
   /** MCP server routes, streams of GET: see `EndedStream`. */
   lastEventId: string | undefined;
   /** MCP server routes: the user's token for the upstream. */
@@ -113,6 +118,8 @@ export function createRequestContext(
     approvalRetry: undefined,
     tasks: undefined,
     upstreamSession: undefined,
+    memberSessions: undefined,
+    federated: undefined,
     lastEventId: undefined,
     takesTrailers: false,
     internalToken: undefined,

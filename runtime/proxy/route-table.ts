@@ -40,7 +40,7 @@ function withAddedHeaders(index: HostIndex<PreparedRoute>, settings: LiveSetting
   };
 }
 
-function preparedOf(route: CompiledRoute, settings: LiveSettings): PreparedRoute {
+export function preparedOf(route: CompiledRoute, settings: LiveSettings): PreparedRoute {
   const earlier = preparedRoutes.get(route);
   if (earlier?.settings === settings) return earlier;
   const prepared = prepareRoute(route, settings);

@@ -9,6 +9,7 @@ import { hostCertificateProblems } from "./host-certificates.ts";
 import { sliceUpstreamRules } from "../../features/balancing/rules.ts";
 import { sliceAuthorityRules } from "../../features/connection/rules.ts";
 import { usesDiscovery } from "../../features/mcp/rules.ts";
+import { memberBundleRules } from "./members.ts";
 import { ownerProblems, vaultReferenceProblems } from "./owners.ts";
 import { below, warningAt, errorAt, type UnplacedProblem, quote, type Report } from "../../settings/problem.ts";
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
@@ -98,12 +99,8 @@ function routeRules(
       report(against(problem, route, slices, source, () => true));
     });
   }
-  if (boot && !boot.owners && route.valid.mcp?.server?.allowed_applications) {
-    const message =
-      'has no effect: the main configuration file has no "owners", so every application can call this server';
-    report(warningAt(["mcp", "server", "allowed_applications"], message));
-  }
   if (boot) providerNameRules(route, settings, report);
+  memberBundleRules(route, { boot, slices }, report);
   if (route.valid.mcp) mcpBundleRules(route, settings, acceptsHttp(boot), report);
   if (boot) idJagRules(route, settings, report);
   claimHeaderRule(route, settings, slices, report);

@@ -142,6 +142,12 @@ function approveRules(lists: readonly PlacedCriteria[], isMcpServer: boolean, re
   }
 }
 
+/** A federated route (`mcp.server.members`): one call would need two approvals. */
+export function federatedApproveRule(lists: readonly PlacedCriteria[], report: Report): void {
+  const first = approvePlace(lists);
+  if (first) report(errorAt(first, 'is not allowed on a route with "members": write it on the members\' routes'));
+}
+
 /** Approvals are given on the host of sign-in pages, which has no application. */
 export function approvalPageRules(
   lists: readonly PlacedCriteria[],

@@ -5,19 +5,27 @@ import { compileClientKey } from "../../settings/client-key.ts";
 import { parseExtraPath } from "./extra-paths.ts";
 import { DEFAULT_MAX_REQUEST_BYTES, type McpServerDoc } from "./settings.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
+import { compileMembers } from "./members.ts";
 import { compileRecordArguments } from "./record-arguments.ts";
 import { compileToolScopes } from "./tool-scopes.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { compileToolLock } from "./tool-lock.ts";
 import type { UpstreamOAuthDoc } from "./upstream-oauth.ts";
 
-export function compileMcp(doc: McpDoc, address: string, secrets: SecretSource): McpServer | McpClient | undefined {
+/** @param owner of the route */
+export function compileMcp(
+  doc: McpDoc,
+  address: string,
+  owner: string,
+  secrets: SecretSource,
+): McpServer | McpClient | undefined {
   if (doc.mcp?.client) return { kind: "client" };
   const server = doc.mcp?.server;
   if (!server) return undefined;
   const path = trimSlash(server.path ?? "");
   return {
     kind: "server",
+    members: compileMembers(server, owner),
     path,
     extraPaths: (server.extra_paths ?? []).map(parseExtraPath),
     maxRequestBytes: server.max_request_bytes ?? DEFAULT_MAX_REQUEST_BYTES,

@@ -43,6 +43,8 @@ export type DirectGrant =
 
 export interface McpServer {
   readonly kind: "server";
+  /** A federated route: keys of its member routes by prefix, sorted; undefined: an upstream serves it. */
+  readonly members: ReadonlyMap<string, string> | undefined;
   /** "" or "/sub/path" without trailing slash. */
   readonly path: string;
   /** Below the base, see extra-paths.ts. */

@@ -2,6 +2,7 @@
 import { below, errorAt, warningAt, type Report } from "../../settings/problem.ts";
 import { toolScopesProblem } from "./tool-scopes.ts";
 import type { McpDoc, McpServerDoc } from "./settings.ts";
+import { memberRules } from "./members.ts";
 import { recordArgumentsRules } from "./record-arguments.ts";
 import { toolLockRules } from "./tool-lock.ts";
 import type { UpstreamOAuthDoc } from "./upstream-oauth.ts";
@@ -11,6 +12,7 @@ import { hasSecret } from "../../settings/secret-forms.ts";
 export function mcpRules(mcp: NonNullable<McpDoc["mcp"]>, report: Report): void {
   if (mcp.server && mcp.client) report(errorAt(["mcp"], 'has both "server" and "client", must have exactly one'));
   if (!mcp.server && !mcp.client) report(errorAt(["mcp"], 'is empty, must have "server" or "client"'));
+  if (mcp.server) memberRules(mcp.server, (problem) => report(below(["mcp", "server"], problem)));
   const lock = mcp.server?.tool_lock;
   if (lock) toolLockRules(lock, (problem) => report(below(["mcp", "server", "tool_lock"], problem)));
   const scopes = mcp.server?.tool_scopes && toolScopesProblem(mcp.server.tool_scopes);

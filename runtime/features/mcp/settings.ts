@@ -15,6 +15,7 @@ import { domainPatternList, textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { isServiceAccountName } from "../../shared/user-id.ts";
 import { ownerPatternProblem } from "../process/owners.ts";
+import { membersSetting } from "./members.ts";
 import { recordArgumentsBlock } from "./record-arguments.ts";
 import { toolLockBlock } from "./tool-lock.ts";
 import { upstreamOAuthShape } from "./upstream-oauth.ts";
@@ -27,6 +28,7 @@ const httpsOnly = (value: string): Reading<URL> => {
 export const DEFAULT_MAX_REQUEST_BYTES = 4096;
 
 const serverShape = {
+  members: membersSetting,
   upstream_oauth2: block(upstreamOAuthShape, {
     doc: "OAuth with the upstream. `client_id` and `endpoint` are discovered or registered if not set. Users connect their accounts, unless `id_jag`, `workload` or `client_credentials` is set.",
     unset: "discovered if the upstream requires it",

@@ -22,7 +22,7 @@ interface ParsedRoute {
 
 /** Other members of a route that can conflict with its routing. */
 export interface BesideRouting {
-  readonly mcp?: { readonly server?: object | undefined } | undefined;
+  readonly mcp?: { readonly server?: { readonly members?: object | undefined } | undefined } | undefined;
   readonly set_response_headers?: Readonly<Record<string, string>>;
 }
 
@@ -48,7 +48,7 @@ const OF_UPSTREAMS =
 export function routingRules(route: Routed, wrote: Wrote, names: readonly string[], report: Report): void {
   patternRules(route, wrote, report);
   rewriteRules(route, wrote, report);
-  answerRules(wrote, names, report);
+  answerRules(wrote, names, route.mcp?.server?.members !== undefined, report);
   if (route.redirect) redirectRules(route, route.redirect, report);
   const { status, body = "" } = route.response ?? {};
   if (status !== undefined && BODILESS.includes(status) && body !== "") {
@@ -106,16 +106,18 @@ function rewriteRules(route: Routed, wrote: Wrote, report: Report): void {
 }
 
 /** A route has exactly one source of responses. */
-function answerRules(wrote: Wrote, names: readonly string[], report: Report): void {
+function answerRules(wrote: Wrote, names: readonly string[], hasMembers: boolean, report: Report): void {
   if (wrote("redirect") && wrote("response")) report(errorAt(["response"], 'cannot be combined with "redirect"'));
-  const answer = wrote("redirect") ? "redirect" : wrote("response") ? "response" : undefined;
+  const written = wrote("redirect") ? "redirect" : wrote("response") ? "response" : undefined;
+  const answer = written ?? (hasMembers ? "mcp.server.members" : undefined);
   if (answer === undefined) {
     if (!wrote("to"))
       report(errorAt(["to"], 'is missing, must be a URL or a list of URLs; or write "redirect" or "response"'));
     return;
   }
   for (const name of names) {
-    if (asksUpstream(name)) report(errorAt([name], `cannot be combined with "${answer}", which has no upstream`));
+    if (asksUpstream(name) && !(name === "mcp" && written === undefined))
+      report(errorAt([name], `cannot be combined with "${answer}", which has no upstream`));
   }
 }
 

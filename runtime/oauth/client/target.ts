@@ -36,10 +36,10 @@ export interface UpstreamTarget {
 
 const known = new WeakMap<CompiledRoute, UpstreamTarget>();
 
-/** @returns undefined if the route is not an MCP server route */
+/** @returns undefined if the route is not an MCP server route with an upstream; a federated one has members instead */
 export function findTarget(route: CompiledRoute): UpstreamTarget | undefined {
   const { mcp } = route;
-  if (mcp?.kind !== "server") return undefined;
+  if (mcp?.kind !== "server" || mcp.members !== undefined) return undefined;
   let target = known.get(route);
   if (!target) {
     target = makeTarget(route, mcp);

@@ -13,6 +13,10 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "upstream ejected": "The upstream returned errors too often (`outlier_detection`). Check its log.",
     "list too long for rules of its route, remaining entries hidden":
       "List entries times `criteria` of `route` exceed 2,000,000. Use fewer rules, or let the server page its lists.",
+    "member of federated route has no part in response":
+      "Its tools are missing at `route` (`reason`: `unavailable`, `invalid` or `too-long`). Check the upstream of `member`. Logged once a minute.",
+    "name too long for federated route, not listed":
+      "`name` with its prefix has more than 64 characters. Use a shorter prefix in `members`.",
     "request failed": "A bug: the client got `internal`. Report it with the lines around it.",
     "background task failed": "A bug in a background task (`task`), which runs again. Report it with `err`.",
     "uncaught error, process drains and exits":

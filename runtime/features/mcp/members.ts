@@ -1,0 +1,63 @@
+/**
+ * `mcp.server.members`: a route that offers several MCP servers as one. Each member is another route; its policy, lock, limits and
+ * credentials apply to every request, as for a direct call.
+ *
+ * Prefixes have no "_", so `prefix__name` has one reading: the split at the first "__".
+ */
+import { errorAt, type Report } from "../../settings/problem.ts";
+import { textMap } from "../../settings/types/map.ts";
+
+const PREFIX = /^[a-z0-9](?:[a-z0-9-]{0,14}[a-z0-9])?$/;
+const MAX_MEMBERS = 50;
+
+export const membersSetting = textMap({
+  doc: "MCP server routes offered together at this address: prefix to route name, or to `owner/name` for another owner's route. Tools and prompts are called `prefix__name`. Each request is also decided by the member's own policy, tool lock and limits, and uses its credentials. Such a route has no `to`.",
+  unset: "none",
+  checkName: (prefix) =>
+    PREFIX.test(prefix)
+      ? undefined
+      : 'is not a prefix, must be 1 to 16 lower-case letters, digits and "-", not starting or ending with "-"',
+  checkValue: (route) => (route === "" ? 'is "", must be the name of an MCP server route' : undefined),
+});
+
+/** Settings that need an upstream, or that only the members have. */
+const OF_MEMBERS = [
+  "upstream_oauth2",
+  "tool_lock",
+  "tool_scopes",
+  "record_arguments",
+  "path",
+  "extra_paths",
+  "authorization_server_url",
+] as const;
+
+/** The block `mcp.server`, as far as it matters here. */
+export type FederatedDoc = Partial<Readonly<Record<(typeof OF_MEMBERS)[number], unknown>>> & {
+  readonly members?: Readonly<Record<string, string>> | undefined;
+};
+
+/** @param report paths are below `mcp.server` */
+export function memberRules(server: FederatedDoc, report: Report): void {
+  if (server.members === undefined) return;
+  const count = Object.keys(server.members).length;
+  if (count === 0) report(errorAt(["members"], "is empty, must have at least one member"));
+  if (count > MAX_MEMBERS) report(errorAt(["members"], `has ${count} members, must have at most ${MAX_MEMBERS}`));
+  for (const name of OF_MEMBERS)
+    if (server[name] !== undefined)
+      report(errorAt([name], 'cannot be combined with "members", whose own routes have this setting'));
+}
+
+/** Keys of the member routes by prefix, in order of the prefixes. @param owner of the federated route */
+export function compileMembers(server: FederatedDoc, owner: string): ReadonlyMap<string, string> | undefined {
+  if (server.members === undefined) return undefined;
+  return new Map(
+    Object.entries(server.members)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([prefix, route]) => [prefix, memberKey(route, owner)]),
+  );
+}
+
+/** Key of a route that a member names. */
+export function memberKey(route: string, owner: string): string {
+  return route.includes("/") ? route : `${owner}/${route}`;
+}

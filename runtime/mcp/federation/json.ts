@@ -1,0 +1,55 @@
+/** Messages of members as values: in the order, and with the numbers, in which they were written. */
+import { parseNumbers } from "../../shared/canonical-json.ts";
+import { isRecord } from "../../shared/is-record.ts";
+
+export type MessageJson = Readonly<Record<string, unknown>>;
+
+/** Text that may have a number which changes when it is read and written. Also matches other texts, which costs time only. */
+const MAY_CHANGE = /\d{16}|\d\.\d|\d[eE][+-]?\d|-0/;
+/** An own member with this name would be lost. */
+const PROTO = '"__proto__"';
+
+/** TypeScript does not know them yet (ES2026). */
+const { rawJSON, isRawJSON } = JSON as unknown as {
+  readonly rawJSON: (text: string) => object;
+  readonly isRawJSON: (value: unknown) => value is { readonly rawJSON: string };
+};
+
+/** @returns undefined for anything but one JSON object */
+export function readMessage(bytes: Buffer): MessageJson | undefined {
+  const text = bytes.toString("utf8");
+  try {
+    const value: unknown = MAY_CHANGE.test(text) ? parseNumbers(text, exactNumber) : JSON.parse(text);
+    return isRecord(value) && !text.includes(PROTO) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function exactNumber(text: string): unknown {
+  const value = Number(text);
+  return String(value) === text ? value : rawJSON(text);
+}
+
+export function writeMessage(message: MessageJson): Buffer {
+  return Buffer.from(writeJson(message));
+}
+
+export function writeJson(value: unknown): string {
+  return JSON.stringify(value) ?? "null";
+}
+
+export function recordOf(value: unknown): MessageJson {
+  return isRecord(value) ? value : {};
+}
+
+/** @returns undefined for anything but a number */
+export function numberOf(value: unknown): number | undefined {
+  if (isRawJSON(value)) return Number(value.rawJSON);
+  return typeof value === "number" ? value : undefined;
+}
+
+/** JSON text of an ID; undefined for none. */
+export function idText(id: unknown): string | undefined {
+  return id === undefined || id === null ? undefined : writeJson(id);
+}

@@ -1,0 +1,187 @@
+/**
+ * One request to one member, with its whole response: for lists, sessions and probes. Calls are relayed message by message
+ * (relay.ts).
+ *
+ * Untrusted input: the member's response. Promises: bounded in bytes and time; settles exactly once.
+ */
+import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
+import { encodeMirror, isJsonMediaType } from "../../mcp/message-headers.ts";
+import { MODERN } from "../../mcp/federation/eras.ts";
+import { idText, readMessage, recordOf, writeMessage, type MessageJson } from "../../mcp/federation/json.ts";
+import { guard } from "../../shared/faults/guard.ts";
+import { isEventStream } from "../forwarding/response-headers.ts";
+import type { PreparedRoute } from "../prepared-route.ts";
+import type { RequestContext } from "../request-context.ts";
+import { MemberExchange, type MemberReceiver } from "./member-exchange.ts";
+
+export interface RouteMember {
+  readonly prefix: string;
+  readonly prepared: PreparedRoute;
+}
+
+/** Walks the member route's steps for this exchange, with the caller of the federated request. */
+export type RunMember = (exchange: MemberExchange, member: RouteMember, caller: RequestContext) => void;
+
+export interface Outgoing {
+  readonly method: "POST" | "GET" | "DELETE";
+  readonly message?: MessageJson;
+  /** Negotiated revision. */
+  readonly version: string;
+  /** The member's session, as its route sealed it. */
+  readonly session?: string | undefined;
+  /** Name or URI in the client's message, for the record. */
+  readonly calledAs?: string | undefined;
+}
+
+export interface MemberAnswer {
+  readonly status: number;
+  readonly session: string | undefined;
+  /** Every message of the response; [] for none. */
+  readonly messages: readonly MessageJson[];
+}
+
+/** Why there is no answer, for the log. */
+export type MemberFailure = "timeout" | "aborted" | "too-large" | "unreadable";
+
+const MAX_BYTES = 8 * 1024 * 1024;
+
+export function openMember(
+  run: RunMember,
+  caller: RequestContext,
+  member: RouteMember,
+  { method, message, version, session, calledAs = "" }: Outgoing,
+  receiver: MemberReceiver,
+): MemberExchange {
+  const { route } = member.prepared;
+  const body = message && writeMessage(message);
+  const exchange = new MemberExchange(
+    caller.exchange,
+    {
+      method,
+      host: route.host,
+      path: endpointPath(member),
+      headers: [
+        "accept",
+        method === "GET" ? "text/event-stream" : "application/json, text/event-stream",
+        "mcp-protocol-version",
+        version,
+        ...(body ? ["content-type", "application/json", "content-length", String(body.length)] : []),
+        ...(session === undefined ? [] : ["mcp-session-id", session]),
+        ...(message && version >= MODERN ? mirrors(message) : []),
+        ...(method === "POST" ? paramsOf(caller, message) : []),
+        ...traceOf(caller),
+      ],
+      body,
+      calledAs,
+    },
+    receiver,
+  );
+  run(exchange, member, caller);
+  return exchange;
+}
+
+/** Headers that repeat arguments of the client's call, which are the member's as well. */
+function paramsOf({ exchange }: RequestContext, message: MessageJson | undefined): readonly string[] {
+  if (message?.["method"] !== "tools/call") return [];
+  const { rawHeaders } = exchange;
+  const headers: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] as string).toLowerCase();
+    if (name.startsWith("mcp-param-")) headers.push(name, rawHeaders[at + 1] as string);
+  }
+  return headers;
+}
+
+function traceOf({ trace, exchange }: RequestContext): readonly string[] {
+  const traceparent = trace?.traceparent ?? exchange.header("traceparent");
+  const tracestate = trace?.tracestate ?? exchange.header("tracestate") ?? "";
+  if (traceparent === undefined) return [];
+  return ["traceparent", traceparent, ...(tracestate === "" ? [] : ["tracestate", tracestate])];
+}
+
+function endpointPath({ prepared: { route } }: RouteMember): string {
+  const path = route.mcp?.kind === "server" ? route.base + route.mcp.path : route.base;
+  return path === "" ? "/" : path;
+}
+
+function mirrors(message: MessageJson): readonly string[] {
+  const { name, uri } = recordOf(message["params"]);
+  const named = message["method"] === "resources/read" ? uri : name;
+  return [
+    "mcp-method",
+    String(message["method"]),
+    ...(typeof named === "string" ? ["mcp-name", encodeMirror(named)] : []),
+  ];
+}
+
+export function askMember(
+  run: RunMember,
+  caller: RequestContext,
+  member: RouteMember,
+  outgoing: Outgoing,
+  timeoutMs: number,
+): Promise<MemberAnswer | MemberFailure> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let status = 0;
+    let headers: readonly string[] = [];
+    let isSettled = false;
+    const settle = (outcome: MemberAnswer | MemberFailure): void => {
+      if (isSettled) return;
+      isSettled = true;
+      clearTimeout(timer);
+      resolve(outcome);
+      if (typeof outcome === "string") exchange?.abort();
+    };
+    const timer = setTimeout(
+      guard(caller.exchange, () => settle("timeout")),
+      timeoutMs,
+    );
+    let exchange: MemberExchange | undefined;
+    exchange = openMember(run, caller, member, outgoing, {
+      onHead(code, given) {
+        status = code;
+        headers = given;
+      },
+      onData(chunk) {
+        size += chunk.length;
+        if (size > MAX_BYTES) settle("too-large");
+        else chunks.push(chunk);
+        return true;
+      },
+      onEnd(complete) {
+        if (!complete) return settle("aborted");
+        const messages = readAnswer(headers, Buffer.concat(chunks));
+        settle(
+          messages === undefined ? "unreadable" : { status, session: headerOf(headers, "mcp-session-id"), messages },
+        );
+      },
+    });
+  });
+}
+
+function readAnswer(headers: readonly string[], body: Buffer): readonly MessageJson[] | undefined {
+  const type = headerOf(headers, "content-type") ?? "";
+  if (body.length === 0) return [];
+  if (isEventStream(type)) {
+    const blocks = new EventBlocks(MAX_BYTES).push(body) ?? [];
+    const data = blocks.flatMap((block) => (block.kind === "event" && block.data.length > 0 ? [block.data] : []));
+    const messages = data.map(readMessage);
+    return messages.every((each) => each !== undefined) ? messages : undefined;
+  }
+  if (!isJsonMediaType(type)) return [];
+  const message = readMessage(body);
+  return message && [message];
+}
+
+/** The response to this request among the messages. */
+export function answerTo(answer: MemberAnswer, id: unknown): MessageJson | undefined {
+  const own = idText(id);
+  return answer.messages.find((message) => message["method"] === undefined && idText(message["id"]) === own);
+}
+
+export function headerOf(headers: readonly string[], lowerName: string): string | undefined {
+  for (let at = 0; at < headers.length; at += 2) if (headers[at]?.toLowerCase() === lowerName) return headers[at + 1];
+  return undefined;
+}

@@ -1,0 +1,127 @@
+/**
+ * Lists of all members as one. Each member's list has passed its own route, with its policy and lock.
+ *
+ * Untrusted input: the members' lists. Promises: bounded in pages, items and time; a member that fails takes only its own
+ * items away; of items with one name the first member's counts.
+ */
+import { advertise } from "../../mcp/federation/names.ts";
+import { requestFor, type ClientSide } from "../../mcp/federation/eras.ts";
+import { numberOf, recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import type { ListedItem } from "../../policy/reach.ts";
+import type { RequestContext } from "../request-context.ts";
+import { answerTo, askMember, type RunMember } from "./ask-member.ts";
+import type { GapReason } from "./gaps.ts";
+import { failureOf, type Link } from "./links.ts";
+
+/** Lists that are merged: where the items are, what names one, and whether names get the member's prefix. */
+export const MERGED = {
+  "tools/list": { member: "tools", name: "name", kind: "tool", isPrefixed: true },
+  "prompts/list": { member: "prompts", name: "name", kind: "prompt", isPrefixed: true },
+  "resources/list": { member: "resources", name: "uri", kind: "resource", isPrefixed: false },
+  "resources/templates/list": {
+    member: "resourceTemplates",
+    name: "uriTemplate",
+    kind: "template",
+    isPrefixed: false,
+  },
+  "skills/list": { member: "skills", name: "uri", kind: "skill", isPrefixed: false },
+} as const;
+
+export type MergedMethod = keyof typeof MERGED;
+
+const MAX_PAGES = 16;
+const MAX_ITEMS = 2_000;
+const LIST_MS = 5_000;
+
+export interface MemberList {
+  readonly prefix: string;
+  /** As the member lists them. */
+  readonly items: readonly MessageJson[];
+  /** Undefined: no hint. */
+  readonly ttlMs: number | undefined;
+  /** Set if items are missing. */
+  readonly failure: GapReason | undefined;
+}
+
+/** All pages of one member. */
+export async function listOf(
+  run: RunMember,
+  caller: RequestContext,
+  link: Link,
+  method: MergedMethod,
+  client: ClientSide,
+): Promise<MemberList> {
+  const { member } = link;
+  const { prefix } = member;
+  const { member: key } = MERGED[method];
+  const items: MessageJson[] = [];
+  const cursors = new Set<unknown>();
+  let ttlMs: number | undefined;
+  const endMs = performance.now() + LIST_MS;
+  const ended = (failure: MemberList["failure"]): MemberList => ({ prefix, items, ttlMs, failure });
+  for (let cursor: unknown; ;) {
+    const params = cursor === undefined ? {} : { cursor };
+    const message = requestFor({ jsonrpc: "2.0", id: cursors.size, method, params }, link.isModern, client);
+    const { version, session } = link;
+    const leftMs = endMs - performance.now();
+    if (leftMs <= 0) return ended("unavailable");
+    const answer = await askMember(run, caller, member, { method: "POST", message, version, session }, leftMs);
+    if (typeof answer === "string") return ended("unavailable");
+    const reply = answerTo(answer, cursors.size);
+    if (reply?.["result"] === undefined) {
+      const code = recordOf(reply?.["error"])["code"];
+      // A server without this kind of items.
+      return ended(numberOf(code) === -32601 ? undefined : failureOf(answer));
+    }
+    const result = recordOf(reply["result"]);
+    const page = result[key];
+    if (!Array.isArray(page)) return ended("invalid");
+    items.push(...page.map(recordOf));
+    ttlMs = leastOf(ttlMs, result["ttlMs"]);
+    if (items.length > MAX_ITEMS) {
+      items.length = MAX_ITEMS;
+      return ended("too-long");
+    }
+    cursor = result["nextCursor"];
+    if (cursor === undefined || cursor === null) return ended(undefined);
+    if (cursors.has(cursor) || cursors.size === MAX_PAGES) return ended("invalid");
+    cursors.add(cursor);
+  }
+}
+
+function leastOf(known: number | undefined, given: unknown): number | undefined {
+  const value = numberOf(given) ?? Number.NaN;
+  if (!(value >= 0)) return known;
+  return known === undefined ? value : Math.min(known, value);
+}
+
+/**
+ * @param lists in order of the prefixes
+ * @param keeps what the federated route's own policy lets the caller use
+ * @returns the items as clients see them; `dropped`: names that are too long
+ */
+export function mergeLists(
+  method: MergedMethod,
+  lists: readonly MemberList[],
+  keeps: (item: ListedItem) => boolean,
+): { readonly items: readonly MessageJson[]; readonly dropped: readonly string[] } {
+  const { name: naming, kind, isPrefixed } = MERGED[method];
+  const items = new Map<string, MessageJson>();
+  const dropped: string[] = [];
+  for (const { prefix, items: own } of lists) {
+    for (const item of own) {
+      const name = item[naming];
+      if (typeof name !== "string") continue;
+      const advertised = isPrefixed ? advertise(prefix, name) : name;
+      if (advertised === undefined) dropped.push(`${prefix}: ${name}`);
+      else if (!items.has(advertised) && keeps(listed(kind, advertised)))
+        items.set(advertised, isPrefixed ? { ...item, [naming]: advertised } : item);
+    }
+  }
+  return { items: [...items.values()], dropped };
+}
+
+function listed(kind: (typeof MERGED)[MergedMethod]["kind"], name: string): ListedItem {
+  if (kind === "tool" || kind === "prompt") return { kind, name };
+  return kind === "template" ? { kind, uriTemplate: name } : { kind, uri: name };
+}

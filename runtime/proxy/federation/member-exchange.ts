@@ -1,0 +1,115 @@
+/**
+ * The request to one member of a federated endpoint, inside the process: an Exchange that walks the member route's own
+ * steps, so that policy, lock, limits, credentials and records are those of a direct call.
+ *
+ * Untrusted input: the member's response. Promises: it uses the memory and connections of the client's party; when the
+ * client disconnects, it is closed; the receiver gets one head and at most one end.
+ */
+import { Readable } from "node:stream";
+
+import type { Exchange } from "../../http/exchange.ts";
+import type { ClientCertificate } from "../../http/listener/client-certificate.ts";
+import { ReceivedRequest } from "../../http/received-request.ts";
+import { headerTraits } from "../../shared/http/header-traits.ts";
+
+/** Gets the response of a member. */
+export interface MemberReceiver {
+  onHead(status: number, headers: readonly string[]): void;
+  /** @returns false: wait for `onDrain` of the client */
+  onData(chunk: Buffer): boolean;
+  /** @param complete false: the response was aborted */
+  onEnd(complete: boolean): void;
+}
+
+export interface MemberRequest {
+  readonly method: "POST" | "GET" | "DELETE";
+  readonly host: string;
+  readonly path: string;
+  /** Flat, names in lower case. */
+  readonly headers: readonly string[];
+  readonly body: Buffer | undefined;
+  /** Name or URI in the client's message; "" for none. */
+  readonly calledAs: string;
+}
+
+export class MemberExchange extends ReceivedRequest implements Exchange {
+  readonly httpVersion = "1.1";
+  readonly secure: boolean;
+  readonly remoteAddress: string;
+  readonly clientCertificate: ClientCertificate | undefined;
+  readonly wholeBody: Buffer | undefined;
+  readonly trailers: readonly string[] = [];
+  readonly calledAs: string;
+  status = 0;
+  readonly #client: Exchange;
+  readonly #receiver: MemberReceiver;
+  readonly #closeListeners: ((complete: boolean) => void)[] = [];
+  #isOver = false;
+
+  constructor(client: Exchange, request: MemberRequest, receiver: MemberReceiver) {
+    const { method, host, path, headers, body, calledAs } = request;
+    const traits = headers.filter((_, index) => index % 2 === 0).map((name) => headerTraits(name));
+    super(method, { host, path, query: "" }, headers, traits, body !== undefined);
+    this.secure = client.secure;
+    this.remoteAddress = client.remoteAddress;
+    this.clientCertificate = client.clientCertificate;
+    this.forwardedFor = client.forwardedFor;
+    this.party = client.party;
+    this.wholeBody = body;
+    this.calledAs = calledAs;
+    this.#client = client;
+    this.#receiver = receiver;
+    client.onClose((complete) => {
+      if (!complete) this.abort();
+    });
+  }
+
+  get isOpen(): boolean {
+    return !this.#isOver;
+  }
+
+  get body(): Readable {
+    return Readable.from(this.wholeBody === undefined ? [] : [this.wholeBody]);
+  }
+
+  start(status: number, headers: readonly string[]): void {
+    this.started = true;
+    this.status = status;
+    this.#receiver.onHead(status, headers);
+  }
+
+  write(chunk: Buffer | string): boolean {
+    return this.#isOver || chunk.length === 0 || this.#receiver.onData(Buffer.from(chunk));
+  }
+
+  onDrain(listener: () => void): void {
+    this.#client.onDrain(listener);
+  }
+
+  end(chunk?: Buffer | string): void {
+    if (chunk !== undefined) this.write(chunk);
+    this.#finish(true);
+  }
+
+  respond(status: number, headers: readonly string[], body?: Buffer | string): void {
+    this.start(status, headers);
+    this.end(body);
+  }
+
+  abort(): void {
+    this.#finish(false);
+  }
+
+  onClose(listener: (complete: boolean) => void): void {
+    if (this.#isOver) listener(false);
+    else this.#closeListeners.push(listener);
+  }
+
+  #finish(complete: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.giveBack();
+    this.#receiver.onEnd(complete);
+    for (const listener of this.#closeListeners) listener(complete);
+  }
+}

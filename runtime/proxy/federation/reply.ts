@@ -1,0 +1,58 @@
+/**
+ * The response of a federated endpoint to one request of a client: JSON, or an event stream once something has to come before
+ * it.
+ *
+ * Promise: one response with the client's own ID, whatever members send.
+ */
+import { writeJson, type MessageJson } from "../../mcp/federation/json.ts";
+import { renderEvent } from "../../mcp/lists/event-blocks.ts";
+import { answerWire } from "../answers/answer-wire.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { Reply } from "./relay.ts";
+import { EVENT, startStream } from "./stream.ts";
+
+const HEADERS: readonly string[] = ["content-type", "application/json", "cache-control", "no-store"];
+
+export class ClientReply implements Reply {
+  readonly #context: RequestContext;
+  readonly #headers: readonly string[];
+  #isOver = false;
+
+  /** @param headers more headers of the response, flat */
+  constructor(context: RequestContext, headers: readonly string[] = []) {
+    this.#context = context;
+    this.#headers = headers;
+    context.exchange.onClose(() => {
+      this.#isOver = true;
+    });
+  }
+
+  result(result: MessageJson): void {
+    this.#end(`"result":${writeJson(result)}`);
+  }
+
+  error(code: number, message: string, data: unknown = { request_id: this.#context.exchange.id }): void {
+    this.#context.operation?.failed(code);
+    this.#end(`"error":${writeJson({ code, message, data })}`);
+  }
+
+  before(message: MessageJson): boolean {
+    const { exchange } = this.#context;
+    if (this.#isOver || exchange.header("accept")?.includes("text/event-stream") !== true) return true;
+    if (!exchange.started) startStream(this.#context, this.#headers);
+    return exchange.write(renderEvent(EVENT, writeJson(message)));
+  }
+
+  #end(outcome: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { exchange, message, operation } = this.#context;
+    const body = `{"jsonrpc":"2.0","id":${message?.id ?? "null"},${outcome}}`;
+    if (!exchange.started) {
+      answerWire(this.#context, { status: 200, headers: [...HEADERS, ...this.#headers], body });
+      return;
+    }
+    operation?.see(Buffer.from(body));
+    exchange.end(renderEvent(EVENT, body));
+  }
+}
