@@ -4737,6 +4737,11 @@ export class BundleRouteRoutingResponseOutputReference extends cdktf.ComplexObje
 }
 export interface BundleRouteRouting {
   /**
+  * What the route is for, in one line. Shown on the portal.
+  *
+  */
+  readonly description?: string;
+  /**
   * RE2 regular expression that matches the whole path. Takes precedence over every `prefix`. Not with `prefix` or `path`, and not on MCP routes. Default: every path.
   *
   */
@@ -4779,6 +4784,7 @@ export function bundleRouteRoutingToTerraform(struct?: BundleRouteRouting | cdkt
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   return {
+    description: cdktf.stringToTerraform(struct!.description),
     regex: cdktf.stringToTerraform(struct!.regex),
     regex_priority_order: cdktf.numberToTerraform(struct!.regexPriorityOrder),
     prefix_rewrite: cdktf.stringToTerraform(struct!.prefixRewrite),
@@ -4796,6 +4802,12 @@ export function bundleRouteRoutingToHclTerraform(struct?: BundleRouteRouting | c
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   const attrs = {
+    description: {
+      value: cdktf.stringToHclTerraform(struct!.description),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
     regex: {
       value: cdktf.stringToHclTerraform(struct!.regex),
       isBlock: false,
@@ -4862,6 +4874,10 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
     }
     let hasAnyValues = this.isEmptyObject;
     const internalValueResult: any = {};
+    if (this._description !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.description = this._description;
+    }
     if (this._regex !== undefined) {
       hasAnyValues = true;
       internalValueResult.regex = this._regex;
@@ -4897,6 +4913,7 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
+      this._description = undefined;
       this._regex = undefined;
       this._regexPriorityOrder = undefined;
       this._prefixRewrite = undefined;
@@ -4912,6 +4929,7 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
     else {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
+      this._description = value.description;
       this._regex = value.regex;
       this._regexPriorityOrder = value.regexPriorityOrder;
       this._prefixRewrite = value.prefixRewrite;
@@ -4920,6 +4938,22 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
       this._redirect.internalValue = value.redirect;
       this._response.internalValue = value.response;
     }
+  }
+
+  // description - computed: false, optional: true, required: false
+  private _description?: string; 
+  public get description() {
+    return this.getStringAttribute('description');
+  }
+  public set description(value: string) {
+    this._description = value;
+  }
+  public resetDescription() {
+    this._description = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get descriptionInput() {
+    return this._description;
   }
 
   // regex - computed: false, optional: true, required: false
@@ -11019,11 +11053,6 @@ export interface BundleRoute {
   */
   readonly name?: string;
   /**
-  * What the route is for, in one line. Shown on the portal.
-  *
-  */
-  readonly description?: string;
-  /**
   * Public URL: scheme, host and optional port. Must be https unless `insecure_server` or `development` is set. `https://*.example.com` matches every host below example.com without a more specific route; not on MCP routes.
   *
   */
@@ -11127,7 +11156,6 @@ export function bundleRouteToTerraform(struct?: BundleRoute | cdktf.IResolvable)
   }
   return {
     name: cdktf.stringToTerraform(struct!.name),
-    description: cdktf.stringToTerraform(struct!.description),
     from: cdktf.stringToTerraform(struct!.from),
     to: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.to),
     prefix: cdktf.stringToTerraform(struct!.prefix),
@@ -11159,12 +11187,6 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
   const attrs = {
     name: {
       value: cdktf.stringToHclTerraform(struct!.name),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    description: {
-      value: cdktf.stringToHclTerraform(struct!.description),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -11312,10 +11334,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.name = this._name;
     }
-    if (this._description !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.description = this._description;
-    }
     if (this._from !== undefined) {
       hasAnyValues = true;
       internalValueResult.from = this._from;
@@ -11400,7 +11418,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
       this._name = undefined;
-      this._description = undefined;
       this._from = undefined;
       this._to = undefined;
       this._prefix = undefined;
@@ -11429,7 +11446,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
       this._name = value.name;
-      this._description = value.description;
       this._from = value.from;
       this._to = value.to;
       this._prefix = value.prefix;
@@ -11466,22 +11482,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get nameInput() {
     return this._name;
-  }
-
-  // description - computed: false, optional: true, required: false
-  private _description?: string; 
-  public get description() {
-    return this.getStringAttribute('description');
-  }
-  public set description(value: string) {
-    this._description = value;
-  }
-  public resetDescription() {
-    this._description = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get descriptionInput() {
-    return this._description;
   }
 
   // from - computed: false, optional: false, required: true

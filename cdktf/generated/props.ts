@@ -647,6 +647,8 @@ export interface RoutingSettings {
    * @default - every path
    */
   readonly path?: string;
+  /** What the route is for, in one line. Shown on the portal. */
+  readonly description?: string;
   /**
    * RE2 regular expression that matches the whole path. Takes precedence over every `prefix`. Not with `prefix` or
    * `path`, and not on MCP routes.
@@ -916,8 +918,6 @@ export interface CircuitBreakerThresholds {
 
 /** Other settings of all kinds of routes. */
 export interface RouteSettings {
-  /** What the route is for, in one line. Shown on the portal. */
-  readonly description?: string;
   /**
    * Public URL: scheme, host and optional port. Must be https unless `insecure_server` or `development` is set.
    * `https://*.example.com` matches every host below example.com without a more specific route; not on MCP routes.

@@ -33,6 +33,12 @@ function redirectPathProblem(value: string): string | undefined {
 }
 
 export const routingShape = {
+  description: text({
+    doc: "What the route is for, in one line. Shown on the portal.",
+    unset: "none",
+    annotation: "description",
+    check: descriptionProblem,
+  }),
   regex: text({
     doc: "RE2 regular expression that matches the whole path. Takes precedence over every `prefix`. Not with `prefix` or `path`, and not on MCP routes.",
     unset: "every path",
@@ -164,12 +170,6 @@ export const addressShape = {
     unset: "derived from `from` and the path",
     annotation: "name",
     check: routeNameProblem,
-  }),
-  description: text({
-    doc: "What the route is for, in one line. Shown on the portal.",
-    unset: "none",
-    annotation: "description",
-    check: descriptionProblem,
   }),
   from: url({
     doc: "Public URL: scheme, host and optional port. Must be https unless `insecure_server` or `development` is set. `https://*.example.com` matches every host below example.com without a more specific route; not on MCP routes.",
