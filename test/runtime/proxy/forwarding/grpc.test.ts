@@ -128,7 +128,13 @@ const cookie = (name: string): string[] => ["cookie", `gateway_session=${name}`]
 describe("the gateway's own response to a call", () => {
   test.each([
     ["nobody signed in", "people", [], status.UNAUTHENTICATED, "sign-in.required: Unauthorized"],
-    ["a user who may not", "people", cookie("bob"), status.PERMISSION_DENIED, "access.denied: The policy of this address"],
+    [
+      "a user who may not",
+      "people",
+      cookie("bob"),
+      status.PERMISSION_DENIED,
+      "access.denied: The policy of this address",
+    ],
     ["a store that is away", "people", cookie("down"), status.UNAVAILABLE, "session.unavailable: The session"],
     ["a failure of its own", "people", cookie("boom"), status.INTERNAL, "internal: The gateway failed"],
     ["a host that it does not serve", "unknown", [], status.UNIMPLEMENTED, "host.unknown: This gateway does not"],
