@@ -26,7 +26,7 @@ export async function welcomeSubsidiary(scene: Scene): Promise<void> {
     "a group that her provider calls as the company calls one opens nothing: the policy asks for the provider, too",
     async () => {
       const page = await open(scene, nina, "/roadmap", SUBSIDIARY);
-      steps.match(page.text, /people who\s+sign in elsewhere/);
+      steps.match(page.text, /users of another provider/);
       steps.ok(!page.text.includes("What comes next"), "she reads it");
       steps.equal(findLink(page, SUBSIDIARY), undefined);
       return "the page offers the company's provider, and keeps her session";
