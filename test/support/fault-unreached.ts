@@ -51,6 +51,10 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "vault/read-entry.ts check of the vault's token",
     "webhook/webhook.ts the delivery of events",
   ],
+  "of a federated endpoint, which the injected exchanges do not use; what it guards ends the client's exchange": [
+    "proxy/federation/ask-member.ts setTimeout",
+    "proxy/federation/stream.ts open",
+  ],
   "a task that goes from request to request, each of which has a guard of its own in it": [
     "upstreams/fair-share.ts the next request of a client",
     "upstreams/fair-share.ts begin",
@@ -84,7 +88,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "run.ts the reopening of logs",
   ],
   "of a stream of MCP, which runs when its lists change": [
-    "proxy/lists/stream-reader.ts guard(this.#owner, () => this.#tell(aske",
+    "proxy/lists/stream-reader.ts guard(this.#owner, () => this.#tell(requ",
   ],
   "whether it runs depends on how full the buffers of the kernel are, or how fast a peer is": [
     "http/exchange-h2.ts once drain",

@@ -96,7 +96,7 @@ routes:
         expect.stringMatching(/^Tool lock\s+\d+\s+differ from the lock$/),
       ]);
       await page.getByRole("link", { name: "team-c/guarded" }).click();
-      expect(await page.locator(".item-change").innerText()).toMatch(/add_note\s+Changed/);
+      expect(await page.locator(".item-change").first().innerText()).toMatch(/add_note\s+Changed/);
       await expectGoodLook(visitor, "tool-lock");
       await page.goto(`${world().home}/changes`);
       await expectGoodLook(visitor, "changes");

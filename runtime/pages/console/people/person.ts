@@ -71,8 +71,8 @@ export function personBody(view: PersonView): Html {
       html`${definitions(view.facts)}
       ${view.actions.length > 0 && html`<p class="bar">${view.actions.map((each) => actionLink(each, true))}</p>`}`,
     )}
-    ${typeof view.figures === "object" && figureCards(view.figures, "7 days")} ${reachCard(view.reach)}
-    ${view.sections.map(section)} ${decisionsPart(view.decisions)}`;
+    ${typeof view.figures === "object" && figureCards(view.figures, "7 days")} ${view.sections.slice(0, 1).map(section)}
+    ${reachCard(view.reach)} ${view.sections.slice(1).map(section)} ${decisionsPart(view.decisions)}`;
 }
 
 function reachCard(reach: PersonReach | undefined): Html | undefined {
