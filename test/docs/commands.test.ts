@@ -304,9 +304,13 @@ describe("configuration", () => {
     expect(problems.filter(({ severity }) => isWhole || severity === "error").map(formatProblem)).toEqual([]);
   });
 
-  test("among the files are two whole ones, of the README and of the production checklist", () => {
+  test("among the files are whole ones: of the README, which the page of the installation repeats, and of the production checklist", () => {
     const whole = files.filter(({ text }) => /^certificates:/m.test(text));
-    expect(whole.map(({ page }) => page)).toEqual(["README.md", "runtime/operations/deploy.md"]);
+    expect(whole.map(({ page }) => page)).toEqual([
+      "README.md",
+      "runtime/guide/install.md",
+      "runtime/operations/deploy.md",
+    ]);
   });
 
   test("is in no other language than these, of which each has its test, or the page says that it has none", () => {
