@@ -66,7 +66,7 @@ export function openConsole(ground: CoreServices, { config }: GatewayOptions, pa
         clients: { ...shown, ...objects },
         objects,
         simulator,
-        changes: { ...changes, own: status.health.own },
+        changes: { ...changes, own: () => status.health.own() },
       },
     }),
   );
