@@ -94,18 +94,41 @@ export function findReach(
   user: UserFacts | undefined,
   mayProveDevice: boolean,
 ): Reach {
-  const known: Known = { user, mayProveDevice };
-  const facts: Facts = { http: NO_REQUEST, ...(user && { user }) };
-  const all = (rules: readonly OperatorRule[]) =>
-    rules.map((rule) => ({ rule, possible: possibleRule(rule, known, facts) }));
-  const [allow, deny] = [all(policy.allow), all(policy.deny)];
-  const stops = deny.find(({ possible }) => (possible & MAY_MISS) === 0);
-  if (stops) return { may: "none", by: { action: "deny", rule: stops.rule } };
-  const surely = allow.find(({ possible }) => possible === MAY_HOLD);
-  const perhaps = surely ?? allow.find(({ possible }) => (possible & MAY_HOLD) !== 0);
-  if (!perhaps) return { may: "none", by: undefined };
-  const isAll = surely !== undefined && deny.every(({ possible }) => possible === MAY_MISS);
-  return { may: isAll ? "all" : "some", by: { action: "allow", rule: perhaps.rule } };
+  const access = findAccess(policy, { user, mayProveDevice });
+  if (!access) return { may: "none", by: undefined };
+  const { action, rule, isAll } = access;
+  return { may: action === "deny" ? "none" : isAll ? "all" : "some", by: { action, rule } };
+}
+
+/** Whether requests can pass, and the rule responsible; undefined: no allow rule lets one in. */
+interface Access {
+  /** deny: every request. */
+  readonly action: "allow" | "deny";
+  readonly rule: OperatorRule;
+  /** Every request, whatever is unknown of it. */
+  readonly isAll: boolean;
+}
+
+function findAccess({ allow, deny }: Pick<PolicyTree, "allow" | "deny">, known: Known): Access | undefined {
+  const facts = factsOf(known);
+  const stops = deny.find((rule) => (possibleRule(rule, known, facts) & MAY_MISS) === 0);
+  if (stops) return { action: "deny", rule: stops, isAll: true };
+  const first = firstPossible(allow, known, facts);
+  if (!first) return undefined;
+  const isAll = first.isSure && deny.every((rule) => possibleRule(rule, known, facts) === MAY_MISS);
+  return { action: "allow", rule: first.rule, isAll };
+}
+
+/** A rule that certainly matches, or else the first that may. */
+function firstPossible(
+  rules: readonly OperatorRule[],
+  known: Known,
+  facts: Facts,
+): { readonly rule: OperatorRule; readonly isSure: boolean } | undefined {
+  const sure = rules.find((rule) => possibleRule(rule, known, facts) === MAY_HOLD);
+  if (sure) return { rule: sure, isSure: true };
+  const rule = rules.find((each) => (possibleRule(each, known, facts) & MAY_HOLD) !== 0);
+  return rule && { rule, isSure: false };
 }
 
 /** Possible decisions of a policy for calls of one tool, and the rule responsible. */
@@ -125,30 +148,25 @@ export function findToolReach(
   tool: string,
 ): ToolReach {
   const known: Known = { user, mcp: { method: "tools/call", tool } };
-  const facts: Facts = { http: NO_REQUEST, mcp: { method: "tools/call", tool }, ...(user && { user }) };
-  const possible = (rule: OperatorRule): Possible => possibleRule(rule, known, facts);
-  const stops = policy.deny.find((rule) => (possible(rule) & MAY_MISS) === 0);
-  if (stops) return { outcome: "denied", isPartial: false, rule: stops };
-  const surely = policy.allow.find((rule) => possible(rule) === MAY_HOLD);
-  const perhaps = surely ?? policy.allow.find((rule) => (possible(rule) & MAY_HOLD) !== 0);
-  if (!perhaps) return { outcome: "unmatched", isPartial: false, rule: undefined };
-  const isPartial = !surely || policy.deny.some((rule) => possible(rule) !== MAY_MISS);
-  const always = policy.approve.find((rule) => possible(rule) === MAY_HOLD);
-  const approval = always ?? policy.approve.find((rule) => (possible(rule) & MAY_HOLD) !== 0);
-  if (!approval) return { outcome: "allowed", isPartial, rule: perhaps };
-  return { outcome: "approval", isPartial: isPartial || !always, rule: approval };
+  const access = findAccess(policy, known);
+  if (!access) return { outcome: "unmatched", isPartial: false, rule: undefined };
+  const { action, rule, isAll } = access;
+  if (action === "deny") return { outcome: "denied", isPartial: false, rule };
+  const approval = firstPossible(policy.approve, known, factsOf(known));
+  if (!approval) return { outcome: "allowed", isPartial: !isAll, rule };
+  return { outcome: "approval", isPartial: !isAll || !approval.isSure, rule: approval.rule };
 }
 
 function mayBeAllowed(policy: Pick<PolicyTree, "allow" | "deny">, known: Known): boolean {
-  const facts: Facts = {
-    http: NO_REQUEST,
-    ...(known.user && { user: known.user }),
-    ...(known.mcp && { mcp: known.mcp }),
-  };
+  const facts = factsOf(known);
   return (
     policy.allow.some((rule) => (possibleRule(rule, known, facts) & MAY_HOLD) !== 0) &&
     policy.deny.every((rule) => (possibleRule(rule, known, facts) & MAY_MISS) !== 0)
   );
+}
+
+function factsOf({ user, mcp }: Known): Facts {
+  return { http: NO_REQUEST, ...(user && { user }), ...(mcp && { mcp }) };
 }
 
 /** Called for each item of long lists: sets of outcomes are numbers, without allocation. */
