@@ -24,7 +24,7 @@ export interface Mirrored {
 }
 
 /** First revision that demands the mirror headers. */
-const MODERN_FROM = "2026-07-28";
+export const MODERN_FROM = "2026-07-28";
 
 /**
  * In every revision a header that is present must match; from 2026-07-28 on they must also be present.

@@ -31,7 +31,8 @@ export const RATE_LIMITED_CODE = -31429;
 /** MCP 2026-07-28, MissingRequiredClientCapability. */
 const MISSING_CAPABILITY = -32021;
 
-const HEADERS: readonly string[] = ["content-type", "application/json", "cache-control", "no-store"];
+/** Headers of a response with one message, flat. */
+export const JSON_ANSWER: readonly string[] = ["content-type", "application/json", "cache-control", "no-store"];
 const TOOL_UNAUTHORIZED = "mcp-tool-unauthorized";
 
 const LOCK_TEXTS: Readonly<Record<LockReason, (what: string) => string>> = {
@@ -51,7 +52,7 @@ function lockedWord({ method, prompt }: McpMessage["facts"] = {}): string {
 /** 400, 405, 413 or 415 with a JSON-RPC error; with the request's ID if it could be read. */
 export function refusalAnswer(refused: McpRefusal, requestId: string): WireAnswer {
   const { status, code, text, reason, id } = refused;
-  const headers = status === 405 ? [...HEADERS, "allow", "GET, POST, DELETE, OPTIONS"] : HEADERS;
+  const headers = status === 405 ? [...JSON_ANSWER, "allow", "GET, POST, DELETE, OPTIONS"] : JSON_ANSWER;
   const error = { code, message: text, data: { reason, request_id: requestId } };
   return { status, headers, body: errorBody(id, error) };
 }
@@ -93,14 +94,14 @@ export function denialAnswer(
     data: { reason, request_id: requestId },
   };
   return isToolCall && readsBody
-    ? { status: 200, headers: HEADERS, body: errorBody(message.id, error) }
-    : { status: isByDevice ? 450 : 403, headers: HEADERS, body: errorBody(undefined, error) };
+    ? { status: 200, headers: JSON_ANSWER, body: errorBody(message.id, error) }
+    : { status: isByDevice ? 450 : 403, headers: JSON_ANSWER, body: errorBody(undefined, error) };
 }
 
 /** Same response as a server's for an unknown skill, so that a denial does not reveal one. */
 function unknownSkillAnswer({ id }: McpMessage, requestId: string): WireAnswer {
   const error = { code: -32602, message: `Skill not found (request id ${requestId})`, data: { request_id: requestId } };
-  return { status: 200, headers: HEADERS, body: errorBody(id, error) };
+  return { status: 200, headers: JSON_ANSWER, body: errorBody(id, error) };
 }
 
 /** Approval that a call still needs, or the reason why it gets none. */
@@ -135,8 +136,8 @@ export function approvalAnswer(
   const text = `${said} (request ID ${requestId})`;
   const error = { code: ACCESS_DENIED_CODE, message: text, data: { reason, request_id: requestId, ...details } };
   return message?.kind === "request" && readsBody
-    ? { status: 200, headers: HEADERS, body: errorBody(message.id, error) }
-    : { status: 403, headers: HEADERS, body: errorBody(undefined, error) };
+    ? { status: 200, headers: JSON_ANSWER, body: errorBody(message.id, error) }
+    : { status: 403, headers: JSON_ANSWER, body: errorBody(undefined, error) };
 }
 
 /** Question of the client to its user, in one of its two modes. */
@@ -161,7 +162,7 @@ export function inputRequiredAnswer(
   };
   const result = { resultType: "input_required", ...(inputRequests && { inputRequests }), requestState };
   const id = message?.id === undefined ? "" : `"id":${message.id},`;
-  return { status: 200, headers: HEADERS, body: `{"jsonrpc":"2.0",${id}"result":${JSON.stringify(result)}}` };
+  return { status: 200, headers: JSON_ANSWER, body: `{"jsonrpc":"2.0",${id}"result":${JSON.stringify(result)}}` };
 }
 
 function questionParams({ mode, page, tool }: ApprovalQuestion): object {
@@ -222,7 +223,7 @@ export function limitAnswer(
     data: { reason: "rate-limited", limit, retry_after_ms: Math.ceil(retryAfterMs), request_id: requestId },
   };
   const id = message?.kind === "request" ? message.id : undefined;
-  return { status: isToolCall && readsBody ? 200 : 429, headers: HEADERS, body: errorBody(id, error) };
+  return { status: isToolCall && readsBody ? 200 : 429, headers: JSON_ANSWER, body: errorBody(id, error) };
 }
 
 /**
@@ -247,14 +248,14 @@ export function endedAnswer(
   const data = { reason: "access-ended", may_have_run: wasSent, request_id: requestId };
   const isAnswer = isRequest && readsBody;
   const body = errorBody(isAnswer ? message.id : undefined, { code: ACCESS_DENIED_CODE, message: text, data });
-  return { status: isAnswer ? 200 : 403, headers: HEADERS, body };
+  return { status: isAnswer ? 200 : 403, headers: JSON_ANSWER, body };
 }
 
 /** A call whose token lacks a scope: 403, since clients look for the challenge in its head. */
 export function missingScopeAnswer(needed: readonly string[], requestId: string): WireAnswer {
   const message = `Tool call denied: its access token lacks a scope that the tool needs (request ID ${requestId})`;
   const data = { reason: "insufficient-scope", scopes: needed, request_id: requestId };
-  return { status: 403, headers: HEADERS, body: errorBody(undefined, { code: ACCESS_DENIED_CODE, message, data }) };
+  return { status: 403, headers: JSON_ANSWER, body: errorBody(undefined, { code: ACCESS_DENIED_CODE, message, data }) };
 }
 
 /** The servers' response for an unknown task: guessing an ID reveals nothing. */
@@ -267,7 +268,7 @@ export function unknownTaskAnswer(message: McpMessage | undefined, requestId: st
     message: isRemoved ? "Method not found" : "Task not found",
     data: { reason: "mcp-task-unknown", request_id: requestId },
   };
-  return { status: id === undefined ? 400 : 200, headers: HEADERS, body: errorBody(id, error) };
+  return { status: id === undefined ? 400 : 200, headers: JSON_ANSWER, body: errorBody(id, error) };
 }
 
 /** SEP-2663: the response that a server MUST send to `tasks/*` of a client that did not declare the extension. */
@@ -275,7 +276,7 @@ export function undeclaredTasksAnswer(id: string | undefined, requestId: string)
   const requiredCapabilities = { extensions: { [TASKS_EXTENSION_NAME]: {} } };
   const data = { requiredCapabilities, reason: "mcp-task-undeclared", request_id: requestId };
   const error = { code: MISSING_CAPABILITY, message: "Missing required client capability", data };
-  return { status: 400, headers: HEADERS, body: errorBody(id, error) };
+  return { status: 400, headers: JSON_ANSWER, body: errorBody(id, error) };
 }
 
 /**
@@ -285,10 +286,11 @@ export function undeclaredTasksAnswer(id: string | undefined, requestId: string)
 export function noTaskListAnswer(id: string | undefined, requestId: string): WireAnswer {
   const data = { reason: "mcp-task-list-not-served", request_id: requestId };
   const error = { code: -32601, message: "Method not found: tasks are not listed here", data };
-  return { status: id === undefined ? 400 : 200, headers: HEADERS, body: errorBody(id, error) };
+  return { status: id === undefined ? 400 : 200, headers: JSON_ANSWER, body: errorBody(id, error) };
 }
 
 /** @param id JSON text; without one the member is omitted, as MCP requires for errors that respond to no request */
-function errorBody(id: string | undefined, error: object): string {
+/** @param id JSON text of the request's ID */
+export function errorBody(id: string | undefined, error: object): string {
   return `{"jsonrpc":"2.0",${id === undefined ? "" : `"id":${id},`}"error":${JSON.stringify(error)}}`;
 }

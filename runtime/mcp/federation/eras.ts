@@ -1,8 +1,9 @@
 /** Messages between a client and a member that speak different revisions: sessions (until 2025-11-25) or none (from 2026-07-28). */
 import { VERSION } from "../../shared/version.ts";
+import { MODERN_FROM } from "../mirrors.ts";
 import { recordOf, type MessageJson } from "./json.ts";
 
-export const MODERN = "2026-07-28";
+export const MODERN = MODERN_FROM;
 export const LEGACY = "2025-11-25";
 /** Revisions with sessions, newest first. */
 export const LEGACY_VERSIONS: readonly string[] = [LEGACY, "2025-06-18", "2025-03-26"];

@@ -4,11 +4,12 @@
  *
  * Untrusted input: the member's response. Promises: bounded in bytes and time; settles exactly once.
  */
-import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
+import { EventBlocks, type EventBlock } from "../../mcp/lists/event-blocks.ts";
 import { encodeMirror, isJsonMediaType } from "../../mcp/message-headers.ts";
 import { MODERN } from "../../mcp/federation/eras.ts";
 import { idText, readMessage, recordOf, writeMessage, type MessageJson } from "../../mcp/federation/json.ts";
 import { guard } from "../../shared/faults/guard.ts";
+import { allHeaders } from "../../shared/http/header-lookup.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
 import type { PreparedRoute } from "../prepared-route.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -153,21 +154,18 @@ export function askMember(
       onEnd(complete) {
         if (!complete) return settle("aborted");
         const messages = readAnswer(headers, Buffer.concat(chunks));
-        settle(
-          messages === undefined ? "unreadable" : { status, session: headerOf(headers, "mcp-session-id"), messages },
-        );
+        const [session] = allHeaders(headers, "mcp-session-id");
+        settle(messages === undefined ? "unreadable" : { status, session, messages });
       },
     });
   });
 }
 
 function readAnswer(headers: readonly string[], body: Buffer): readonly MessageJson[] | undefined {
-  const type = headerOf(headers, "content-type") ?? "";
+  const [type = ""] = allHeaders(headers, "content-type");
   if (body.length === 0) return [];
   if (isEventStream(type)) {
-    const blocks = new EventBlocks(MAX_BYTES).push(body) ?? [];
-    const data = blocks.flatMap((block) => (block.kind === "event" && block.data.length > 0 ? [block.data] : []));
-    const messages = data.map(readMessage);
+    const messages = [...messagesIn(new EventBlocks(MAX_BYTES).push(body) ?? [])];
     return messages.every((each) => each !== undefined) ? messages : undefined;
   }
   if (!isJsonMediaType(type)) return [];
@@ -175,13 +173,13 @@ function readAnswer(headers: readonly string[], body: Buffer): readonly MessageJ
   return message && [message];
 }
 
+/** The message of each event; undefined for one that is not a message. */
+export function* messagesIn(blocks: readonly EventBlock[]): Iterable<MessageJson | undefined> {
+  for (const block of blocks) if (block.kind === "event" && block.data.length > 0) yield readMessage(block.data);
+}
+
 /** The response to this request among the messages. */
 export function answerTo(answer: MemberAnswer, id: unknown): MessageJson | undefined {
   const own = idText(id);
   return answer.messages.find((message) => message["method"] === undefined && idText(message["id"]) === own);
-}
-
-export function headerOf(headers: readonly string[], lowerName: string): string | undefined {
-  for (let at = 0; at < headers.length; at += 2) if (headers[at]?.toLowerCase() === lowerName) return headers[at + 1];
-  return undefined;
 }

@@ -25,7 +25,7 @@ export const TELL_MS = 5_000;
 export async function tellMember(
   run: RunMember,
   caller: RequestContext,
-  { member, version, session }: Link,
+  { member, version, session }: Pick<Link, "member" | "version" | "session">,
   message: MessageJson,
 ): Promise<void> {
   await askMember(run, caller, member, { method: "POST", message, version, session }, TELL_MS);

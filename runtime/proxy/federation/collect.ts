@@ -5,7 +5,7 @@ import type { MemberSessions } from "../../mcp/federation/sessions.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { RouteMember, RunMember } from "./ask-member.ts";
 import type { Gap } from "./gaps.ts";
-import type { Link, Links } from "./links.ts";
+import type { Link, LinkFailure, Links } from "./links.ts";
 import { listOf, type MemberList, type MergedMethod } from "./lists.ts";
 import { membersOf } from "./members.ts";
 
@@ -20,6 +20,23 @@ export interface AskingClient {
   readonly sessions: MemberSessions | undefined;
 }
 
+export interface AskedMembers<T> {
+  readonly answers: readonly { readonly member: RouteMember; readonly answer: T }[];
+  readonly gaps: readonly Gap[];
+}
+
+/** @param ask a text is the reason why the member has no part */
+export async function askAll<T extends object | undefined>(
+  members: readonly RouteMember[],
+  ask: (member: RouteMember) => Promise<T | LinkFailure>,
+): Promise<AskedMembers<T>> {
+  const all = await Promise.all(members.map(async (member) => ({ member, answer: await ask(member) })));
+  return {
+    answers: all.flatMap(({ member, answer }) => (typeof answer === "string" ? [] : [{ member, answer }])),
+    gaps: all.flatMap(({ member, answer }) => (typeof answer === "string" ? [{ member, reason: answer }] : [])),
+  };
+}
+
 export interface OpenedLinks {
   readonly links: readonly Link[];
   readonly gaps: readonly Gap[];
@@ -32,16 +49,10 @@ export async function openAll(
   { sessions, legacyCapabilities }: AskingClient,
   timeoutMs?: number,
 ): Promise<OpenedLinks> {
-  const opened: Link[] = [];
-  const gaps: Gap[] = [];
-  const all = await Promise.all(
-    members.map((member) => links.open(caller, member, sessions, legacyCapabilities, timeoutMs)),
+  const { answers, gaps } = await askAll(members, (member) =>
+    links.open(caller, member, sessions, legacyCapabilities, timeoutMs),
   );
-  for (const [index, link] of all.entries()) {
-    if (typeof link === "string") gaps.push({ member: members[index] as RouteMember, reason: link });
-    else opened.push(link);
-  }
-  return { links: opened, gaps };
+  return { links: answers.map(({ answer }) => answer), gaps };
 }
 
 export interface Collected {
@@ -56,22 +67,19 @@ export async function collect(
   method: MergedMethod,
   client: AskingClient,
 ): Promise<Collected> {
-  const gaps: Gap[] = [];
-  const lists: MemberList[] = [];
-  const members = membersOf(caller);
-  const all = await Promise.all(
-    members.map(async (member) => {
-      const link = await deps.links.open(caller, member, client.sessions, client.legacyCapabilities);
-      if (typeof link === "string") return link;
-      const list = await listOf(deps.run, caller, link, method, client.side);
-      link.close();
-      return list;
-    }),
+  const { answers, gaps } = await askAll(membersOf(caller), async (member) => {
+    const link = await deps.links.open(caller, member, client.sessions, client.legacyCapabilities);
+    if (typeof link === "string") return link;
+    const list = await listOf(deps.run, caller, link, method, client.side);
+    link.close();
+    return list;
+  });
+  const partial = answers.flatMap(({ member, answer: { failure: reason } }) =>
+    reason === undefined ? [] : [{ member, reason }],
   );
-  for (const [index, list] of all.entries()) {
-    const reason = typeof list === "string" ? list : list.failure;
-    if (reason !== undefined) gaps.push({ member: members[index] as RouteMember, reason });
-    if (typeof list !== "string") lists.push(list);
-  }
-  return { lists, gaps };
+  return { lists: answers.map(({ answer }) => answer), gaps: [...gaps, ...partial].toSorted(byPrefix) };
+}
+
+function byPrefix({ member: one }: Gap, { member: other }: Gap): number {
+  return one.prefix < other.prefix ? -1 : 1;
 }

@@ -13,9 +13,9 @@ import { answerWire } from "../answers/answer-wire.ts";
 import { keepsFor, type ListDeps } from "../lists/list-rules.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Step, StepOutcome } from "../steps.ts";
-import { askMember, type RouteMember, type RunMember } from "./ask-member.ts";
+import { askMember, type RunMember } from "./ask-member.ts";
 import { clientOf, SELF } from "./client.ts";
-import { collect, openAll, type AskingClient } from "./collect.ts";
+import { askAll, collect, openAll, type AskingClient } from "./collect.ts";
 import { MemberCalls, tellMember, TELL_MS } from "./calls.ts";
 import { Gaps, type GapDeps } from "./gaps.ts";
 import { discoverResult, initializeResult } from "./greet.ts";
@@ -112,16 +112,11 @@ class FederatedEndpoint {
   }
 
   async #discover(context: RequestContext, reply: ClientReply): Promise<void> {
-    const members = membersOf(context);
-    const all = await Promise.all(members.map((member) => this.#links.greet(context, member, GREET_MS)));
-    const links = all.map((greeting, index) => ({
-      member: members[index] as RouteMember,
-      greeting: typeof greeting === "string" ? undefined : greeting,
-    }));
-    const gaps = all.flatMap((greeting, index) =>
-      typeof greeting === "string" ? [{ member: members[index] as RouteMember, reason: greeting }] : [],
+    const { answers, gaps } = await askAll(membersOf(context), (member) =>
+      this.#links.greet(context, member, GREET_MS),
     );
-    for (const gap of gaps) this.#gaps.tell(context, gap);
+    const links = answers.map(({ member, answer: greeting }) => ({ member, greeting }));
+    this.#gaps.tellAll(context, gaps);
     reply.result(discoverResult(context, { links, gaps }));
   }
 
@@ -138,7 +133,7 @@ class FederatedEndpoint {
         return { member, session, greeting: typeof known === "string" ? undefined : known };
       }),
     );
-    for (const gap of gaps) this.#gaps.tell(context, gap);
+    this.#gaps.tellAll(context, gaps);
     const sessions = new Map([[SELF, JSON.stringify(client.legacyCapabilities)]]);
     // Members without sessions are found by their revision, which is known.
     for (const { member, isModern, version, session } of links)
@@ -157,7 +152,7 @@ class FederatedEndpoint {
   ): Promise<void> {
     if (recordOf(body["params"])["cursor"] !== undefined) return reply.error(-32602, "Unknown cursor");
     const { lists, gaps } = await collect({ run: this.#deps.run, links: this.#links }, context, method, client);
-    for (const gap of gaps) this.#gaps.tell(context, gap);
+    this.#gaps.tellAll(context, gaps);
     const keeps = context.prepared.filtersLists ? keepsFor(this.#deps, context)() : () => true;
     const { items, dropped } = mergeLists(method, lists, keeps);
     this.#gaps.tellDropped(context, dropped);
@@ -219,8 +214,7 @@ class FederatedEndpoint {
     const member = asked && memberOf(context, asked.prefix);
     if (!asked || !member) return accepted(context, 404);
     const { version, session, id } = asked;
-    const message = { ...body, id: JSON.parse(id) as unknown };
-    await askMember(this.#deps.run, context, member, { method: "POST", message, version, session }, TELL_MS);
+    await tellMember(this.#deps.run, context, { member, version, session }, { ...body, id: JSON.parse(id) as unknown });
     accepted(context);
   }
 

@@ -31,6 +31,10 @@ export class Gaps {
     this.#deps = deps;
   }
 
+  tellAll(context: RequestContext, gaps: readonly Gap[]): void {
+    for (const gap of gaps) this.tell(context, gap);
+  }
+
   /** A missing connection or a denial is no failure of the member. */
   tell({ exchange, prepared }: RequestContext, { member, reason }: Gap): void {
     if (reason === "denied" || reason === "not-connected") return;

@@ -9,9 +9,10 @@ import { idText, numberOf, readMessage, recordOf, type MessageJson } from "../..
 import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
 import { isJsonMediaType } from "../../mcp/message-headers.ts";
 import type { CompiledRoute } from "../../config/compiled.ts";
+import { allHeaders } from "../../shared/http/header-lookup.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
 import type { RequestContext } from "../request-context.ts";
-import { headerOf, openMember, type RunMember } from "./ask-member.ts";
+import { messagesIn, openMember, type RunMember } from "./ask-member.ts";
 import type { Link } from "./links.ts";
 import type { MemberExchange, MemberReceiver } from "./member-exchange.ts";
 
@@ -80,7 +81,7 @@ class Relay implements MemberReceiver {
 
   onHead(status: number, headers: readonly string[]): void {
     this.#status = status;
-    const type = headerOf(headers, "content-type") ?? "";
+    const [type = ""] = allHeaders(headers, "content-type");
     if (isEventStream(type)) this.#mode = "events";
     else if (isJsonMediaType(type)) this.#mode = "json";
     this.#isGone = status === 404 && this.#options.link.session !== undefined;
@@ -109,9 +110,8 @@ class Relay implements MemberReceiver {
       return true;
     }
     let goesOn = true;
-    for (const block of blocks) {
-      if (block.kind !== "event" || block.data.length === 0 || this.#isAnswered) continue;
-      const message = readMessage(block.data);
+    for (const message of messagesIn(blocks)) {
+      if (this.#isAnswered) break;
       if (message === undefined) this.#fail("an event is not a message");
       else goesOn = this.#take(message) && goesOn;
     }

@@ -6,12 +6,11 @@
  */
 import { writeJson, type MessageJson } from "../../mcp/federation/json.ts";
 import { renderEvent } from "../../mcp/lists/event-blocks.ts";
+import { JSON_ANSWER } from "../../mcp/refuse.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Reply } from "./relay.ts";
 import { EVENT, startStream } from "./stream.ts";
-
-const HEADERS: readonly string[] = ["content-type", "application/json", "cache-control", "no-store"];
 
 export class ClientReply implements Reply {
   readonly #context: RequestContext;
@@ -49,7 +48,7 @@ export class ClientReply implements Reply {
     const { exchange, message, operation } = this.#context;
     const body = `{"jsonrpc":"2.0","id":${message?.id ?? "null"},${outcome}}`;
     if (!exchange.started) {
-      answerWire(this.#context, { status: 200, headers: [...HEADERS, ...this.#headers], body });
+      answerWire(this.#context, { status: 200, headers: [...JSON_ANSWER, ...this.#headers], body });
       return;
     }
     operation?.see(Buffer.from(body));

@@ -1,6 +1,7 @@
 /** Step: opens the session ID of a client of the earlier revisions, which has the members' own inside. */
 import { LEGACY_VERSIONS, MODERN } from "../../mcp/federation/eras.ts";
 import type { FederatedSessions } from "../../mcp/federation/sessions.ts";
+import { errorBody, JSON_ANSWER } from "../../mcp/refuse.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import { bindingOf } from "../announced-address.ts";
 import type { DecideDeps } from "../decide.ts";
@@ -16,10 +17,9 @@ export function openFederatedSession(deps: DecideDeps & { readonly federatedSess
     if (!isKnown) {
       const supported = [MODERN, ...LEGACY_VERSIONS];
       const data = { supported, requested: version, request_id: exchange.id };
-      const id = message?.id === undefined ? "" : `"id":${message.id},`;
-      const error = JSON.stringify({ code: -32022, message: "Unsupported protocol version", data });
-      context.operation?.failed(-32022);
-      answerWire(context, { status: 400, headers: JSON_HEADERS, body: `{"jsonrpc":"2.0",${id}"error":${error}}` });
+      const error = { code: -32022, message: "Unsupported protocol version", data };
+      context.operation?.failed(error.code);
+      answerWire(context, { status: 400, headers: JSON_ANSWER, body: errorBody(message?.id, error) });
       return "done";
     }
     if (message?.isModern === true) return "next";
@@ -29,5 +29,3 @@ export function openFederatedSession(deps: DecideDeps & { readonly federatedSess
     return context.memberSessions === undefined ? refuseUnknownSession(deps, context, "mcp-session-unknown") : "next";
   };
 }
-
-const JSON_HEADERS: readonly string[] = ["content-type", "application/json", "cache-control", "no-store"];

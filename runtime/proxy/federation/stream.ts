@@ -5,14 +5,15 @@
  * answer; a member's stream that ends is opened again, later each time, and ends no other.
  */
 import { withAddedHeaders } from "../../features/headers/apply-added.ts";
-import { idText, readMessage, writeJson } from "../../mcp/federation/json.ts";
+import { idText, writeJson } from "../../mcp/federation/json.ts";
 import { EventBlocks, renderEvent } from "../../mcp/lists/event-blocks.ts";
 import { pauseAfter, type Pauses } from "../../shared/backoff.ts";
 import { guard } from "../../shared/faults/guard.ts";
+import { allHeaders } from "../../shared/http/header-lookup.ts";
 import { routeCorsHeaders } from "../cors.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
 import type { RequestContext } from "../request-context.ts";
-import { headerOf, openMember, type RunMember } from "./ask-member.ts";
+import { messagesIn, openMember, type RunMember } from "./ask-member.ts";
 import type { Link } from "./links.ts";
 import type { Questions } from "./questions.ts";
 
@@ -83,7 +84,7 @@ class MemberStream {
       { method: "GET", version, session },
       {
         onHead: (status, headers) => {
-          isStream = status === 200 && isEventStream(headerOf(headers, "content-type") ?? "");
+          isStream = status === 200 && isEventStream(allHeaders(headers, "content-type")[0] ?? "");
         },
         onData: (chunk) => {
           if (!isStream) return true;
@@ -111,9 +112,7 @@ class MemberStream {
     const { exchange } = this.#context;
     if (blocks === undefined) return undefined;
     let goesOn = true;
-    for (const block of blocks) {
-      if (block.kind !== "event" || block.data.length === 0) continue;
-      const message = readMessage(block.data);
+    for (const message of messagesIn(blocks)) {
       if (message === undefined) return undefined;
       // A response of another stream of the member.
       if (typeof message["method"] !== "string") continue;
