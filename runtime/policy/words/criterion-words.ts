@@ -139,8 +139,10 @@ function listWords(
 /** "" represents workloads, which have no provider. */
 function providerWords(data: unknown): string | undefined {
   const { is, not, ...rest } = (data ?? {}) as StringMatch;
-  if (Object.keys(rest).length === 0 && is === "" && not === undefined) return "the caller is a service account";
-  if (Object.keys(rest).length === 0 && not === "" && is === undefined) return "the caller is not a service account";
+  if (Object.keys(rest).length === 0 && is === "" && not === undefined)
+    return "the caller is a service account or workload";
+  if (Object.keys(rest).length === 0 && not === "" && is === undefined)
+    return "the caller is neither a service account nor a workload";
   return textWords("the identity provider", data);
 }
 

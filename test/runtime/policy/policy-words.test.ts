@@ -21,7 +21,7 @@ describe("criterionWords()", () => {
     ["authenticated_user", { authenticated_user: true }, "the user is signed in"],
     ["user", { user: "alice" }, 'the user ID is "alice"'],
     ["idp", { idp: { in: ["a", "b"] } }, 'the identity provider is "a" or "b"'],
-    ["idp, for service accounts", { idp: "" }, "the caller is a service account"],
+    ["idp, for service accounts and workloads", { idp: "" }, "the caller is a service account or workload"],
     ["email", { email: { not: "a@b.c" } }, 'the email is not "a@b.c"'],
     ["domain", { domain: "example.com" }, 'the email domain is "example.com"'],
     ["groups", { groups: "staff" }, 'the user is in group "staff"'],
