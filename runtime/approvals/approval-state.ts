@@ -1,5 +1,5 @@
 /** State of a stored approval for the call that requests it. */
-import type { Principal } from "../identity/principal.ts";
+import { nameOf, type Principal } from "../identity/principal.ts";
 import type { StoredRecord } from "../store/store.ts";
 import type { Keys } from "../shared/keys.ts";
 import { approvalKey, type ApprovalRecord, type Decided, givenOf, MAX_NOTE, queryOf } from "./approval-records.ts";
@@ -21,10 +21,6 @@ export function stateOf(found: StoredRecord<ApprovalRecord>, call: AskedCall): A
       return undefined;
   }
   return value.state satisfies never;
-}
-
-function nameOf({ email, name, id }: Principal["user"]): string {
-  return email || name || id;
 }
 
 /** The record of a decision. @param made `now` in epoch seconds */

@@ -8,6 +8,7 @@ import {
   NAVIGATION_GROUPS,
   type NavigationGroup,
 } from "../pages/console/frame.ts";
+import { nameOf } from "../identity/principal.ts";
 import { html } from "../pages/html.ts";
 import { rolesText } from "./rights.ts";
 import type { ConsoleRights, Screen, ScreenPage, ConsoleRequest } from "./screen.ts";
@@ -56,7 +57,7 @@ export function createPages(deps: ConsolePagesDeps): Pages {
         environment: deps.environment,
         style: STYLE_PATH,
         scripts,
-        person: showUntrusted(principal.user.email || principal.user.name || principal.user.id),
+        person: showUntrusted(nameOf(principal.user)),
         roles: rolesText(rights),
         navigation: navigationOf(deps.screens, screen, rights, waits?.counts),
         active: waits?.active,
