@@ -97,7 +97,7 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
     found(route, name, isClear) {
       const of = known.get(route.key);
       const tool = name.slice(0, MAX_TOOL_CHARACTERS);
-      // A request that started under other rules is no evidence for these.
+      // A request that started under other rules is not evidence for these.
       if (of?.route !== route || of.names.has(tool)) return;
       // A name that does not fit in is checked again in each list.
       if (of.names.size < MAX_NAMES && names < MAX_NAMES_IN_ALL) {

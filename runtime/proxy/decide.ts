@@ -131,7 +131,7 @@ export function refuseAnonymous(
   return after(record(deps, context, { decision, policyFacts }), () => done(answer()));
 }
 
-/** The store or the provider is unavailable: that is no verdict about the caller (D26). */
+/** The store or the provider is unavailable: that is not a verdict about the caller (D26). */
 export function refuseUnavailable(deps: DecideDeps, context: RequestContext): StepOutcome | Promise<StepOutcome> {
   return refuse(deps, context, "credential-unavailable", () =>
     respondAgainLater(

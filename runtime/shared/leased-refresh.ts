@@ -17,7 +17,7 @@ interface Lease {
   release(): Promise<void>;
 }
 
-/** Steps of one refresh. T is its result; undefined is no result. */
+/** Steps of one refresh. T is its result; undefined: none. */
 export interface LeasedWork<T extends object> {
   /** Acquires the lease for this time. @returns undefined while another process has it */
   readonly lease: (ttlMs: number) => Promise<Lease | undefined>;

@@ -20,7 +20,7 @@ export interface Retry {
 
 /** @returns undefined unless the message is a retry of one of our calls */
 export function readRetry(message: Pick<McpMessage, "bytes" | "argumentsSpan">): Retry | undefined {
-  // Nearly all calls are no retries, and are not parsed again.
+  // Nearly all calls are not retries, and are not parsed again.
   if (!isBesideArguments(message, OWN_STATE)) return undefined;
   const params = paramsOf(message.bytes);
   const requestState = params["requestState"];

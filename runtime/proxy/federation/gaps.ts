@@ -35,7 +35,7 @@ export class Gaps {
     for (const gap of gaps) this.tell(context, gap);
   }
 
-  /** A missing connection or a denial is no failure of the member. */
+  /** A missing connection or a denial is not a failure of the member. */
   tell({ exchange, prepared }: RequestContext, { member, reason }: Gap): void {
     if (reason === "denied" || reason === "not-connected") return;
     const { log, clock, metrics } = this.#deps;

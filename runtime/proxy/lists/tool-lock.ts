@@ -80,7 +80,7 @@ export function lockReaderFor(deps: ToolLockDeps, context: RequestContext): Lock
   const mayHide = onDrift !== "warn" && context.exchange.header(SHOW_HEADER) !== "show";
   const { message, principal } = context;
   const viewer = viewerOf(principal);
-  // An entry is no page of a list: it ends no difference, and pages that follow belong to their own list.
+  // An entry is not a page of a list: it ends no difference, and pages that follow belong to their own list.
   const listedBy = message?.facts.method === "skills/get" ? undefined : message?.facts.method;
   const requestedKind = lockedKindOf(toolLock, listedBy);
   const requestedSince =

@@ -9,7 +9,7 @@ import { readSource } from "../../settings/source.ts";
 import { canonicalPolicy, parsePolicy } from "../../policy/parse.ts";
 import type { Value } from "../protocol/value.ts";
 
-/** The user's own text of a policy as long as its meaning is the same, so that formatting is no difference. */
+/** The user's own text of a policy as long as its meaning is the same, so that formatting is not a difference. */
 export function policyText(policy: unknown, prior: Value): Value {
   if (policy === undefined || policy === null) return null;
   return typeof prior === "string" && samePolicy(policyOf(prior), policy) ? prior : JSON.stringify(policy);

@@ -34,7 +34,7 @@ describe("names", () => {
     expect([known.size > 500, dropped > 50]).toEqual([true, true]);
   });
 
-  test.each(["", "a", "a_b", "__b", "a__", `a__${"b".repeat(64)}`])("%s is no advertised name", (text) => {
+  test.each(["", "a", "a_b", "__b", "a__", `a__${"b".repeat(64)}`])("%s is not an advertised name", (text) => {
     expect(readAdvertised(text)).toBeUndefined();
   });
 });
@@ -67,7 +67,7 @@ describe("sessions", () => {
     expect(sessions.open(`${sealed.slice(0, -1)}x`, alice)).toBeUndefined();
   });
 
-  test("are bounded: the last members are left out", () => {
+  test("are bounded: the last members are omitted", () => {
     const sealed = sessions.seal(of(50, 1_000), alice);
     expect(sealed.length).toBeLessThanOrEqual(6_144);
     expect(sessions.open(sealed, alice)).toEqual(of(4, 1_000));

@@ -169,7 +169,7 @@ describe("a member that lies", () => {
     ],
     ["the same cursor again", ({ id }) => ({ jsonrpc: "2.0", id, result: { tools: [], nextCursor: "x" } })],
     ["a list of another type", ({ id }) => ({ jsonrpc: "2.0", id, result: { tools: { t0: {} } } })],
-    ["an ID that nobody sent", () => ({ jsonrpc: "2.0", id: "other", result: { tools: [{ name: "x" }] } })],
+    ["an ID of no request", () => ({ jsonrpc: "2.0", id: "other", result: { tools: [{ name: "x" }] } })],
     ["items of other types", ({ id }) => ({ jsonrpc: "2.0", id, result: { tools: [1, null, "t", { name: 1 }, []] } })],
     ["a stream without response", () => [{ jsonrpc: "2.0", method: "notifications/message", params: {} }]],
     ["a name that is too long", ({ id }) => ({ jsonrpc: "2.0", id, result: { tools: [{ name: "x".repeat(60) }] } })],
@@ -193,7 +193,7 @@ describe("a member that lies", () => {
   });
 
   test.each<[string, Answer]>([
-    ["an ID that nobody sent", () => [{ jsonrpc: "2.0", id: "other", result: { content: [] } }]],
+    ["an ID of no request", () => [{ jsonrpc: "2.0", id: "other", result: { content: [] } }]],
     ["nothing", () => []],
     ["a wrong type", () => ["no message"] as never],
     ["an error of the wrong type", ({ id }) => ({ jsonrpc: "2.0", id, error: "no" })],

@@ -174,7 +174,7 @@ describe("SDK v1", () => {
 });
 
 describe("names and values", () => {
-  test.each(["echo", "__echo", "other__echo", "old_echo", "old__"])("%s is no name here", async (name) => {
+  test.each(["echo", "__echo", "other__echo", "old_echo", "old__"])("%s is not a name here", async (name) => {
     const { body } = await post(toolCallBody(name, {}));
     expect(body.error).toMatchObject({ code: -32602, message: `Unknown name: ${name}` });
     expect([...old.seen, ...fresh.seen]).toEqual([]);
