@@ -15,7 +15,10 @@ export interface McpServerRouteProps extends RouteProps, McpServerSettings {
    * @default - the path of `to`
    */
   readonly mcpPath?: string;
-  /** OAuth with the upstream service. @default - discovered when the upstream requires it */
+  /**
+   * OAuth with the upstream service.
+   * @default - discovered when the upstream requires it
+   */
   readonly upstreamOauth2?: UpstreamOauth2;
 }
 

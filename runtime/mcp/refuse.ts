@@ -170,7 +170,7 @@ function questionParams({ mode, page, tool }: ApprovalQuestion): object {
   const schema = { type: "object", properties: { approved: { type: "boolean", title: "I have approved it there" } } };
   return {
     mode,
-    message: `The call of ${tool} needs your approval. Open ${page}, approve it there, then continue.`,
+    message: `The call of ${tool} needs your approval. Approve it on this page, then continue: ${page}`,
     requestedSchema: schema,
   };
 }

@@ -124,7 +124,7 @@ describe("a call that its user confirms", () => {
     const page = await alice.oauth.browser.open(pageOf(asked));
     expect(page.status).toBe(200);
     expect(page.headers["content-security-policy"]).toMatch(/^default-src 'none';/);
-    expect(page.text).toMatch(/Test client<\/bdi>, as it calls itself/);
+    expect(page.text).toMatch(/Test client<\/bdi>, self-reported name/);
     expect(page.text).toContain("buy milk");
     expect(callsOf("add_note")).toEqual([]);
     const done = await decide(alice.oauth.browser, pageOf(asked), "approve");

@@ -362,8 +362,8 @@ describe("gateway block", () => {
     expect((await call(b, notes, undefined, "notes")).status).toBe(200);
     expect(await listed()).toEqual(["notes"]);
     const own = await alice.oauth.browser.open(`${a.origin}/.gateway/`);
-    expect(own.text).toContain("Set up a client for notes");
-    expect(own.text).not.toContain("Set up a client for tools");
+    expect(own.text).toContain('Add to my client<span class="hidden">: notes<');
+    expect(own.text).not.toContain('Add to my client<span class="hidden">: tools<');
     expect(await refusals(b)).toContainEqual(
       expect.objectContaining({ allow: false, "allow-why-false": ["blocked", "blocked-route"] }),
     );

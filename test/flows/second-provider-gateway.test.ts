@@ -201,7 +201,7 @@ describe("MCP clients of the second provider's users", () => {
     expect([page.status, choices(page)]).toEqual([200, ["corp"]]);
     const consenting = await browser.click(await browser.click(page, "idp=corp"), VISITOR);
     expect(consenting.url).toContain("/.gateway/mcp/consent?request=");
-    expect(consenting.text).toContain("You are signed in as <strong>Vera</strong>");
+    expect(consenting.text).toContain("Signed in as <strong>Vera</strong>");
   });
 
   test("lose access, open streams and refresh tokens when the provider leaves the configuration", async () => {

@@ -344,7 +344,7 @@ describe("a tool lock", () => {
       code: 0,
       out:
         "https://tools.example/notes/mcp: 3 as locked\n" +
-        "  not in the lock, and free to change: prompts, resource templates, instructions\n\nas in ./old.lock.json, not compared (no --url): https://tools.example/old/old",
+        "  not in the lock, and free to change: prompts, resource templates, skills, instructions\n\nas in ./old.lock.json, not compared (no --url): https://tools.example/old/old",
     });
     texts = REVIEWED_TEXTS;
   });
@@ -392,6 +392,6 @@ describe("a tool lock", () => {
       "--token-file",
       wrong,
     );
-    expect(unknown.out).toBe('Cannot compare "https://other.example/mcp": ./tools.lock.json has nothing of it');
+    expect(unknown.out).toBe('Cannot compare "https://other.example/mcp": ./tools.lock.json does not have it');
   });
 });

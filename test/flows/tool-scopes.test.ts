@@ -123,7 +123,9 @@ describe("step-up", () => {
     expect(scope()).toBe("mcp notes:write");
     expect(asked).toHaveLength(2);
     expect(asked[1]?.scope?.split(" ")).toEqual(expect.arrayContaining(["mcp", "notes:write"]));
-    expect(asked[1]?.page).toMatch(/Use the tools[^<]*<code>add_note<\/code>, <code>delete_\*<\/code> \(notes:write\)/);
+    expect(asked[1]?.page).toMatch(
+      /Use the tools[^<]*<code>add_note<\/code>, <code>delete_\*<\/code>\s+\(notes:write\)/,
+    );
     await client.close();
   });
 });

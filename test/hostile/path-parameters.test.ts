@@ -146,5 +146,5 @@ test("gateway explain shows the other reading", () => {
   const explained = explainRequest(sources, { ...asked, route: "app", path: "/deny/admin%3bx" });
   expect(explained.answer).toBe("denied");
   expect(explained.text).toContain("http-path-ambiguous");
-  expect(explained.text).toContain('the path is "/deny/admin"');
+  expect(explained.text).toContain('read the path as "/deny/admin"');
 });

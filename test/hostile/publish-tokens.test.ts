@@ -234,7 +234,7 @@ describe("an owner's token", () => {
   test("is reported by the provider and the controller in their own terms", async () => {
     const target = createHttpTarget({ url: gateway.adminOrigin, owner: "team-b", token: async () => A });
     await expect(target.write(slice("team-b"), null)).rejects.toThrow('Cannot publish the slice of "team-b"');
-    await expect(target.read()).rejects.toThrow('this token is for the slice of owner "team-a" and nothing else');
+    await expect(target.read()).rejects.toThrow('this token is only valid for the slice of owner "team-a"');
     const own = createHttpTarget({ url: gateway.adminOrigin, owner: "team-a", token: async () => A });
     await own.write(slice("team-a"), null);
     expect((await own.read()).kind).toBe("slice");

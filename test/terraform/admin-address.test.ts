@@ -109,7 +109,7 @@ output "store_ok" { value = data.gateway_status.live.store_ok }\n`;
     for (const text of [applied, shown, gateway.log()]) expect(text).not.toContain(PUBLISH_TOKEN);
     expect(JSON.parse(shown)).toMatchObject({ values: { outputs: { store_ok: { value: true } } } });
     await terraform.workspace.succeed("destroy", "-auto-approve");
-    expect(await failing(scoped, "other")).toContain('this token is for the slice of owner "team" and nothing else');
+    expect(await failing(scoped, "other")).toContain('this token is only valid for the slice of owner "team"');
   });
 
   test("missing and invalid values are reported", async () => {

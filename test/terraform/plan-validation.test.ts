@@ -80,7 +80,7 @@ describe("planProblems()", () => {
 
   test.each([
     [404, { error: "owner", message: '"team/validate" is not a valid owner name' }],
-    [403, { error: "owner", message: 'this token is for the slice of owner "team" and nothing else' }],
+    [403, { error: "owner", message: 'this token is only valid for the slice of owner "team"' }],
   ])("continues with an older gateway (%s)", async (status, body) => {
     const { url } = await serve(status, body);
     expect(await planProblems(null, bundle(url), CONNECTION)).toEqual([]);

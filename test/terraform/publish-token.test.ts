@@ -86,7 +86,7 @@ describe("gateway_publish_token", () => {
   });
 
   test.each<[string, ValueMap, string]>([
-    ["another owner", { owner: "other" }, 'this token is for the slice of owner "team" and nothing else'],
+    ["another owner", { owner: "other" }, 'this token is only valid for the slice of owner "team"'],
     ["a wrong token", { token_ref: "env:PATH" }, "it answered 401"],
     ["no token", { token_ref: "env:NOT_SET_AT_ALL" }, "the environment variable is not set"],
     ["nobody", { url: "http://127.0.0.1:1" }, "Cannot reach the gateway"],

@@ -264,10 +264,10 @@ resource "gateway_bundle" "main" {
       expect((await visit(gateway.origin, "app.example.com")).status).toBe(200);
       expect((await createAdminClient(gateway.adminOrigin, token).get("/status")).status).toBe(401);
       // Each run had one of its own.
-      const [minted, ended] = ["minted", "ended"].map(
+      const [issued, revoked] = ["issued", "revoked"].map(
         (word) => gateway.log().split(`publish token ${word}`).length - 1,
       );
-      expect([minted, ended]).toEqual([3, 3]);
+      expect([issued, revoked]).toEqual([3, 3]);
       const all = await traces(said);
       expect([...all].filter(([, text]) => text.includes("gateway-publish-")).map(([name]) => name)).toEqual([]);
       expect([...all].filter(([, text]) => text.includes(gateway.adminToken)).map(([name]) => name)).toEqual([]);

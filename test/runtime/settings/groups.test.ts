@@ -63,7 +63,6 @@ describe("nestFields()", () => {
       told,
     ).toEqual([
       "name",
-      "description",
       "from",
       "to",
       "prefix",
