@@ -16,6 +16,7 @@ import { startAlertingOnLag } from "./alerts/lagging-replicas.ts";
 import { startAlertingOnRejection } from "./alerts/rejected-configuration.ts";
 import { startAlertingOnSinks } from "./alerts/unavailable-sinks.ts";
 import { consoleOwners } from "./features/access/console.ts";
+import { loadBranding } from "./http/branding.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
 import type { GatewayError } from "./shared/errors.ts";
 import { createKeys, secretIds } from "./shared/keys.ts";
@@ -109,6 +110,7 @@ export async function openCoreServices({ config, worker, clock = systemClock, ..
   return {
     ...actions,
     boot,
+    branding: boot.branding && (await loadBranding(boot.branding)),
     // A secret made for this start belongs to this process only and is useless afterwards.
     secrets: start.sealing && secretIds(keys),
     id,

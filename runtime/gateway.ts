@@ -237,7 +237,7 @@ async function openAdmin(
   return { admin, pages: admin.pages, adminCertificates: certificates };
 }
 
-async function listen({ boot, bundle, metrics, log }: CoreServices, proxy: Proxy, own: Own) {
+async function listen({ boot, branding, bundle, metrics, log }: CoreServices, proxy: Proxy, own: Own) {
   const clients = boot.downstreamMtls && {
     caFile: boot.downstreamMtls.caFile,
     rejectConnection: boot.downstreamMtls.enforcement === "reject_connection",
@@ -257,7 +257,10 @@ async function listen({ boot, bundle, metrics, log }: CoreServices, proxy: Proxy
     queueTimeoutMs: boot.queueTimeoutMs,
     proxyProtocol: boot.useProxyProtocol,
     forwardedFor: boot.forwardedFor,
-    handle: (exchange) => proxy.handle(exchange),
+    handle(exchange) {
+      if (branding) exchange.branding = proxy.servesHost(exchange.host) ? branding.branding : branding.elsewhere;
+      proxy.handle(exchange);
+    },
     log,
     onRefused: (reason) => metrics.refused(reason),
     onUnanswered: (by, requests) => metrics.unanswered(by, requests),

@@ -104,6 +104,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
         ...devices.endpoints,
         ...approvals.endpoints,
         ...portal.endpoints,
+        ...(ground.branding?.endpoints ?? []),
         ...(console?.endpoints ?? []),
       ],
       authenticator: callers,

@@ -408,7 +408,7 @@ async function loadExistingGrant(ctx: KoaContextWithOIDC) {
 }
 
 function choicePage(uid: string, users: readonly DemoUser[]): string {
-  return page({
+  const choice = page({
     title: "Who are you?",
     body: html`<p>This is a development identity provider: choose a user, there are no passwords.</p>
       <ul>
@@ -422,6 +422,7 @@ function choicePage(uid: string, users: readonly DemoUser[]): string {
       </ul>
       <p><a class="button" href="/choose/${uid}/nobody">Cancel</a></p>`,
   });
+  return choice();
 }
 
 async function logoutSource(ctx: KoaContextWithOIDC, form: string): Promise<void> {
@@ -432,9 +433,12 @@ async function logoutSource(ctx: KoaContextWithOIDC, form: string): Promise<void
 }
 
 async function postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {
-  ctx.body = page({ title: "Signed out", body: html`<p>You are signed out of the development identity provider.</p>` });
+  ctx.body = page({
+    title: "Signed out",
+    body: html`<p>You are signed out of the development identity provider.</p>`,
+  })();
 }
 
 function pageResponseHeaders(): string[] {
-  return [...pageHeaders(), "content-type", "text/html; charset=utf-8"];
+  return [...pageHeaders({ host: "" }), "content-type", "text/html; charset=utf-8"];
 }

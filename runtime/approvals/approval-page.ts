@@ -16,6 +16,7 @@ import { nameOf, type Principal } from "../identity/principal.ts";
 import { withStore } from "../identity/sign-in/sign-in.ts";
 import { findSite } from "../identity/sites.ts";
 import type { UserSection } from "../identity/users/user-endpoints.ts";
+import type { Page } from "../pages/layout.ts";
 import { approvalDonePage, approvalPage, waitingSection } from "../pages/approval.ts";
 import { mayApprove } from "../policy/mcp/approval.ts";
 import { parseQuery } from "../shared/http/query.ts";
@@ -132,7 +133,7 @@ function render(
   { id, found, principal, isAsker, mayApprove: may }: Shown,
   { given, address }: { readonly given: string; readonly address: string },
   csrf: Csrf,
-): string {
+): Page {
   const { value, expiresAt = value.askedAt } = found;
   const { user } = principal;
   return approvalPage({

@@ -3,6 +3,7 @@
  * resolved.
  */
 import { compileTracing, sharedSecret, signingKey } from "../features/process/compile.ts";
+import { compileBranding } from "../features/process/branding.ts";
 import { compileWebhook, webhookShape } from "../features/process/webhook.ts";
 import { compileForwardedFor } from "../features/listener/compile.ts";
 import { compileIdp, compileIssuerSignIn } from "../features/sign-in/compile.ts";
@@ -85,6 +86,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
     tracing: log.tracing && compileTracing(log.tracing, secrets),
     webhook: webhook && compileWebhook(webhook, secrets),
     console: doc.console && compileConsole(doc.console),
+    branding: doc.branding && compileBranding(doc.branding),
   };
 }
 

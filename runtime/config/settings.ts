@@ -6,6 +6,7 @@ import { headerSettingsShape } from "../features/headers/settings.ts";
 import { adminListenerShape, listenerShape, streamShape } from "../features/listener/settings.ts";
 import { HOST_CERTIFICATES, hostCertificateShape } from "../features/listener/host-certificates.ts";
 import { lifetimeShape, mcpSettingsShape } from "../features/mcp/settings.ts";
+import { brandingShape } from "../features/process/branding.ts";
 import { developmentShape, keysShape, logShape, ownersShape } from "../features/process/settings.ts";
 import { vaultShape } from "../features/process/vault.ts";
 import { webhookShape } from "../features/process/webhook.ts";
@@ -49,6 +50,7 @@ const bootShape = {
   ...logShape,
   ...webhookShape,
   ...consoleShape,
+  ...brandingShape,
   // Excluded, because an owner needs no permission for certificates of its own hosts.
   ...ownersShape(Object.keys(liveShape).filter((name) => name !== HOST_CERTIFICATES)),
 };

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 
 import type { Exchange } from "../http/exchange.ts";
 import { respondBytes } from "../http/respond.ts";
+import { type Branding, OWN_BRANDING } from "../pages/branding.ts";
 import { CHART_SCRIPT } from "../pages/console/charts/script.ts";
 import { DRAFT_FILE_SCRIPT } from "../pages/console/policy/draft-file-script.ts";
 import { PANEL_SCRIPT } from "../pages/console/lists/panel.ts";
@@ -23,8 +24,25 @@ interface Asset {
 
 const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url");
 
+/** One for each process: colors are static settings. */
+const styles = new WeakMap<Branding, readonly [path: string, asset: Asset]>();
+
+function styleOf(branding = OWN_BRANDING): readonly [path: string, asset: Asset] {
+  const known = styles.get(branding);
+  if (known) return known;
+  const text = CONSOLE_STYLE + branding.style;
+  const digest = digestOf(text);
+  const type = "text/css; charset=utf-8";
+  const asset = { text, type, etag: `"${digest}"`, caching: "public, max-age=31536000, immutable" };
+  const made = [`/.gateway/console/style.${digest.slice(0, 16)}.css`, asset] as const;
+  styles.set(branding, made);
+  return made;
+}
+
 /** Its address changes with it. */
-export const STYLE_PATH = `/.gateway/console/style.${digestOf(CONSOLE_STYLE).slice(0, 16)}.css`;
+export function stylePath(branding?: Branding): string {
+  return styleOf(branding)[0];
+}
 
 const script = (name: string, text: string): readonly [path: string, asset: Asset] => [
   scriptPath(name),
@@ -38,15 +56,6 @@ const assets: ReadonlyMap<string, Asset> = new Map([
   script("live-worker", LIVE_WORKER),
   script("panel", PANEL_SCRIPT),
   script("draft-file", DRAFT_FILE_SCRIPT),
-  [
-    STYLE_PATH,
-    {
-      text: CONSOLE_STYLE,
-      type: "text/css; charset=utf-8",
-      etag: `"${digestOf(CONSOLE_STYLE)}"`,
-      caching: "public, max-age=31536000, immutable",
-    },
-  ],
 ]);
 
 /** @returns path on this host */
@@ -56,7 +65,8 @@ export function scriptPath(name: string): string {
 
 /** @returns false when there is none at this path */
 export function respondAsset(exchange: Exchange): boolean {
-  const asset = assets.get(exchange.path);
+  const [path, style] = styleOf(exchange.branding);
+  const asset = exchange.path === path ? style : assets.get(exchange.path);
   if (!asset) return false;
   const { text, type, etag, caching } = asset;
   const headers = ["cache-control", caching, "etag", etag, "cross-origin-resource-policy", "same-origin"];

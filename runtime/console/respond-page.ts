@@ -12,7 +12,7 @@ import { nameOf } from "../identity/principal.ts";
 import { html } from "../pages/html.ts";
 import { rolesText } from "./rights.ts";
 import type { ConsoleRights, Screen, ScreenPage, ConsoleRequest } from "./screen.ts";
-import { scriptPath, STYLE_PATH } from "./assets.ts";
+import { scriptPath, stylePath } from "./assets.ts";
 import { showUntrusted } from "./show-untrusted.ts";
 import type { FlashMessage } from "./flash-message.ts";
 import { CONSOLE_PATH } from "./console-requests.ts";
@@ -46,6 +46,7 @@ export function createPages(deps: ConsolePagesDeps): Pages {
       const { exchange, principal, rights } = visit;
       const waits = await deps.status?.frame(visit);
       const told = deps.told.take(exchange, principal);
+      const style = stylePath(exchange.branding);
       const scripts = ["time", ...more].map(scriptPath);
       const page = consolePage({
         title,
@@ -55,7 +56,7 @@ export function createPages(deps: ConsolePagesDeps): Pages {
         told,
         refused,
         environment: deps.environment,
-        style: STYLE_PATH,
+        style,
         scripts,
         person: showUntrusted(nameOf(principal.user)),
         roles: rolesText(rights),
@@ -65,9 +66,8 @@ export function createPages(deps: ConsolePagesDeps): Pages {
       });
       // Its worker is a script that no element of the page names.
       const allowed = stream === undefined ? scripts : [...scripts, scriptPath("live-worker")];
-      const whole = (path: string): string => site.origin + path;
       respondHtml(exchange, status, page, [
-        ...consoleHeaders(whole(STYLE_PATH), allowed.map(whole), stream === undefined ? undefined : whole(stream)),
+        ...consoleHeaders(exchange, site.origin, { style, scripts: allowed, stream }),
         ...(told === undefined ? [] : ["set-cookie", deps.told.clear(site)]),
       ]);
     },

@@ -11,6 +11,7 @@ import type { AddedHeaders } from "../features/headers/apply-added.ts";
 import type { Party } from "./admission/parties.ts";
 import type { ClientCertificate } from "./listener/client-certificate.ts";
 import type { ForwardedFor } from "./listener/forwarded-for.ts";
+import type { Branding } from "../pages/branding.ts";
 import type { Guarded } from "../shared/faults/guard.ts";
 import type { HeaderTraits } from "../shared/http/header-traits.ts";
 
@@ -47,6 +48,8 @@ export interface Exchange extends Guarded {
   addedHeaders?: AddedHeaders | undefined;
   /** `support_url` of the active configuration, for error pages. The proxy sets it. */
   supportUrl?: string | undefined;
+  /** Branding of pages; undefined: the gateway's own. The listener sets it. */
+  branding?: Branding | undefined;
   /** Certificate that the client presented in the TLS handshake; undefined without one, or if none was requested. */
   readonly clientCertificate?: ClientCertificate | undefined;
   /** The client whose memory and upstream connections the request uses. The server sets it before the request begins. */

@@ -1,5 +1,6 @@
 /** Parts of an exchange that come from the request's head, for both HTTP versions, and state attached to it. */
 import type { AddedHeaders } from "../features/headers/apply-added.ts";
+import type { Branding } from "../pages/branding.ts";
 import { allHeaders, findKnownHeader } from "../shared/http/header-lookup.ts";
 import type { HeaderTraits } from "../shared/http/header-traits.ts";
 import { createRequestId } from "../shared/http/request-id.ts";
@@ -29,6 +30,7 @@ export abstract class ReceivedRequest {
   forwardedFor: ForwardedFor | undefined = undefined;
   addedHeaders: AddedHeaders | undefined = undefined;
   supportUrl: string | undefined = undefined;
+  branding: Branding | undefined = undefined;
   meantStatus: number | undefined = undefined;
   isBroken = false;
   started = false;

@@ -3,7 +3,7 @@
  * type. All pass `respondBytes`, which turns them into a gRPC status for gRPC calls.
  */
 import { errorTitle, errorPage } from "../pages/error.ts";
-import { pageHeaders } from "../pages/layout.ts";
+import { type Page, pageHeaders } from "../pages/layout.ts";
 import { withAddedHeaders } from "../features/headers/apply-added.ts";
 import type { ErrorCode, StatusOf, ErrorParts, CodeWith } from "./codes.ts";
 import type { Exchange } from "./exchange.ts";
@@ -45,9 +45,9 @@ export function respondText(exchange: Exchange, status: number, text: string, he
 }
 
 /** @param headers if one is a content-security-policy, they replace the headers of every page; see `pageHeaders()` */
-export function respondHtml(exchange: Exchange, status: number, html: string, headers: readonly string[] = []): void {
-  const own = has(headers, "content-security-policy") ? headers : [...pageHeaders(), ...headers];
-  send(exchange, status, "text/html; charset=utf-8", html, own);
+export function respondHtml(exchange: Exchange, status: number, page: Page, headers: readonly string[] = []): void {
+  const own = has(headers, "content-security-policy") ? headers : [...pageHeaders(exchange), ...headers];
+  send(exchange, status, "text/html; charset=utf-8", page(exchange.branding), own);
 }
 
 /** @param location absolute URL or absolute path, already checked safe by the caller */
@@ -82,8 +82,8 @@ export function respondError<Code extends ErrorCode>(
   const { id: requestId, supportUrl } = exchange;
   // A link would not send a form again.
   const canRetry = parts.canRetry === true && exchange.method === "GET";
-  const html = errorPage({ status, title, code, message, user, details, links, requestId, canRetry, supportUrl });
-  respondHtml(exchange, status, html, headers);
+  const page = errorPage({ status, title, code, message, user, details, links, requestId, canRetry, supportUrl });
+  respondHtml(exchange, status, page, headers);
 }
 
 /** Headers of a 503: a dependency is unavailable, and the same request may succeed in a moment. */

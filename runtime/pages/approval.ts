@@ -5,7 +5,7 @@
  */
 import { drawnIcon } from "./icons.ts";
 import { html, type Html } from "./html.ts";
-import { mark, page, warning } from "./layout.ts";
+import { mark, page, type Page, warning } from "./layout.ts";
 import { time } from "./time.ts";
 
 /** A piece of JSON. A quoted one is isolated, so that it cannot change the text direction around it. */
@@ -42,7 +42,7 @@ export interface ApprovalPageParts {
 }
 
 /** Send with `pageHeaders()`. */
-export function approvalPage(parts: ApprovalPageParts): string {
+export function approvalPage(parts: ApprovalPageParts): Page {
   const { form, mayApprove, isAsker } = parts;
   return page({
     title: mayApprove ? `Approve one call of ${parts.tool}?` : `A call of ${parts.tool} is pending approval`,
@@ -130,7 +130,7 @@ function callJson(pieces: readonly CallPiece[]): Html {
 }
 
 /** The result of the decision. */
-export function approvalDonePage(decision: "approved" | "refused", parts: { readonly tool: string }): string {
+export function approvalDonePage(decision: "approved" | "refused", parts: { readonly tool: string }): Page {
   return page({
     title: decision === "approved" ? "Approved" : "Denied",
     mark: decision === "approved" ? mark("good", "check") : mark("bad", "blocks"),

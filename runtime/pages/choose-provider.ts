@@ -1,6 +1,6 @@
 /** Asks a user where to sign in, where the gateway has several identity providers. */
 import { html, type Html } from "./html.ts";
-import { mark, page } from "./layout.ts";
+import { mark, page, type Page } from "./layout.ts";
 
 export interface ChooseProviderParts {
   /** Host that the user continues to. */
@@ -18,7 +18,7 @@ export interface ChooseProviderParts {
   };
 }
 
-export function chooseProviderPage({ host, user, choices, byEmail }: ChooseProviderParts): string {
+export function chooseProviderPage({ host, user, choices, byEmail }: ChooseProviderParts): Page {
   const style = choices.length === 1 ? "button primary" : "button";
   return page({
     title: "Where do you sign in?",

@@ -9,7 +9,7 @@
 import { drawnIcon, type Icon } from "./icons.ts";
 import { html, type Html, type HtmlValue } from "./html.ts";
 import { reference } from "./error.ts";
-import { mark, page, warning } from "./layout.ts";
+import { mark, page, type Page, warning } from "./layout.ts";
 import { monogram } from "./monogram.ts";
 import { redirectText, type RedirectTarget } from "./redirect-target.ts";
 import { span, time } from "./time.ts";
@@ -76,7 +76,7 @@ function scopeText({ scope, tools }: ConsentScope, serverCount: number): string 
 }
 
 /** Send with `pageHeaders([…])` that names where the answer goes: browsers hold the form's redirects to `form-action`. */
-export function consentPage(parts: ConsentParts): string {
+export function consentPage(parts: ConsentParts): Page {
   const { clientName, clientHost, servers, scopes, tools, user } = parts;
   const [server] = servers;
   const where = servers.length === 1 && server ? server.name : `${servers.length} MCP servers`;
@@ -169,7 +169,7 @@ export const NO_ACCESS_STATUS = 403;
 const NO_ACCESS_CODE = "access_denied";
 
 /** For a user without any access to the server: said before consent, not at each later call. */
-export function noAccessPage(parts: NoAccessParts): string {
+export function noAccessPage(parts: NoAccessParts): Page {
   return page({
     title: "No access to this MCP server",
     mark: mark("bad", "lock"),

@@ -1,7 +1,7 @@
 /** Pages of registered devices: registering and verifying one. */
 import { html, type Html } from "./html.ts";
 import { drawnIcon } from "./icons.ts";
-import { mark, page } from "./layout.ts";
+import { mark, page, type Page } from "./layout.ts";
 
 /** One WebAuthn ceremony; the script of device-script.ts runs it and sends the form. */
 export interface CeremonyParts {
@@ -31,7 +31,7 @@ export interface DevicePageParts {
 
 export const MAX_NAME_CHARACTERS = 64;
 
-export function devicePage(parts: DevicePageParts): string {
+export function devicePage(parts: DevicePageParts): Page {
   const { user, address, prove, registerBuiltIn, registerOther, isFull } = parts;
   return page({
     title: address === undefined ? "Register a device" : "Verify your device",
@@ -88,7 +88,7 @@ export function deviceEnrolledPage(parts: {
   readonly id: string;
   readonly name: string;
   readonly isApproved: boolean;
-}): string {
+}): Page {
   return page({
     title: "Device registered",
     mark: mark("good", "check"),

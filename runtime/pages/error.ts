@@ -1,7 +1,7 @@
 /** The page of every rejection and failure: what happened, the account, what to do, and the ID to quote. Never internals. */
 import { html, type Html } from "./html.ts";
 import type { Icon } from "./icons.ts";
-import { mark, page } from "./layout.ts";
+import { mark, page, type Page } from "./layout.ts";
 
 export interface ErrorPageParts {
   readonly status: number;
@@ -35,7 +35,7 @@ export interface PageLink {
 const TRY_AGAIN: PageLink = { href: "", text: "Try again" };
 
 /** A whole document; send it with `pageHeaders()` of layout.ts. */
-export function errorPage(parts: ErrorPageParts): string {
+export function errorPage(parts: ErrorPageParts): Page {
   const { status, code, user, details = [], links = [], supportUrl } = parts;
   const isDenied = code === "access.denied";
   const help = supportUrl === undefined ? [] : [{ href: supportUrl, text: isDenied ? "Ask for access" : "Get help" }];

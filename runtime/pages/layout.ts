@@ -2,17 +2,15 @@
  * The frame of every page of users: one card, for light and dark, keyboard and screen reader, without script. Only the page of
  * devices has one, because a device answers scripts only.
  *
- * Promise: nothing is loaded. The stylesheet is inside the page and is allowed by its hash, so that injected markup cannot
- * run, load, frame or send anything.
+ * Promise: nothing is loaded but the operator's logo, by its whole address. The stylesheet is inside the page and is allowed
+ * by its hash, so that injected markup cannot run, load, frame or send anything.
  */
-import { createHash } from "node:crypto";
-
+import { type Branding, brandMark, OWN_BRANDING } from "./branding.ts";
 import { drawnIcon, type Icon } from "./icons.ts";
-import { dangerouslyTrustedHtml, html, type Html } from "./html.ts";
-import { PAGE_STYLE } from "./page-style.ts";
+import { html, type Html } from "./html.ts";
 
-const STYLE_HASH = `'sha256-${createHash("sha256").update(PAGE_STYLE).digest("base64")}'`;
-const STYLE_ELEMENT = dangerouslyTrustedHtml(`<style>${PAGE_STYLE}</style>`);
+/** A whole document, rendered when it is sent. */
+export type Page = (branding?: Branding) => string;
 
 export interface PageParts {
   /** Title of the window and first heading. */
@@ -29,41 +27,43 @@ export interface PageParts {
 }
 
 /** A whole document. Send it with `pageHeaders()`. */
-export function page({ title, heading, mark, body, reference, after }: PageParts): string {
+export function page({ title, heading, mark, body, reference, after }: PageParts): Page {
   return pageDocument(
     title,
-    html`<div class="one">
-      <header class="brand">${drawnIcon("gate")}Gateway</header>
-      <main>
-        <div class="card">
-          <div class="in">
-            ${mark}
-            <h1>${heading ?? title}</h1>
-            ${body}
+    (branding) =>
+      html`<div class="one">
+        <header class="brand">${brandMark(branding, drawnIcon("gate"))}${branding.name}</header>
+        <main>
+          <div class="card">
+            <div class="in">
+              ${mark}
+              <h1>${heading ?? title}</h1>
+              ${body}
+            </div>
+            ${reference}
           </div>
-          ${reference}
-        </div>
-        ${after}
-      </main>
-    </div>`,
+          ${after}
+        </main>
+      </div>`,
   );
 }
 
 /** A document around a page that has its own frame. */
-export function pageDocument(title: string, body: Html): string {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
-        <title>${title}</title>
-        ${STYLE_ELEMENT}
-      </head>
-      <body>
-        ${body}
-      </body>
-    </html> `.toString();
+export function pageDocument(title: string, body: (branding: Branding) => Html): Page {
+  return (branding = OWN_BRANDING) =>
+    html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="robots" content="noindex" />
+          <title>${title}</title>
+          ${branding.styleElement}
+        </head>
+        <body>
+          ${body(branding)}
+        </body>
+      </html> `.toString();
 }
 
 /** An icon above a heading. */
@@ -79,6 +79,13 @@ export function warning(text: Html): Html {
   </div>`;
 }
 
+/** Where a page is shown; an exchange has both. */
+export interface PagePlace {
+  /** Undefined: the gateway's own. */
+  readonly branding?: Branding | undefined;
+  readonly host: string;
+}
+
 /**
  * The Content-Security-Policy of our pages.
  *
@@ -86,25 +93,31 @@ export function warning(text: Html): Html {
  *   form whose answer redirects elsewhere (consent → client, sign-out → provider) must name that origin
  * @param script the whole address of the one script that may run; ours, from the configuration. None by default
  */
-export function contentSecurityPolicy(formTargets: readonly string[] = [], script?: string): string {
+export function contentSecurityPolicy(
+  { branding = OWN_BRANDING, host }: PagePlace,
+  formTargets: readonly string[] = [],
+  script?: string,
+): string {
   const targets = ["'self'", ...formTargets.filter(isSourceExpression)].join(" ");
+  const images = branding.logo ? ` img-src ${imageSource(host, branding.logo.path)};` : "";
   const scripts = script === undefined ? "" : ` script-src ${script};`;
-  return `default-src 'none'; style-src ${STYLE_HASH};${scripts} form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`;
+  return `default-src 'none'; style-src ${branding.styleHash};${images}${scripts} form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`;
 }
 
-/** The policy of pages whose forms stay on their own host. */
-export const PAGE_CONTENT_SECURITY_POLICY = contentSecurityPolicy();
+/** Without a scheme it has that of the page, which a proxy before us may have chosen. Source expressions have no IPv6. */
+function imageSource(host: string, path: string): string {
+  return /^[a-z0-9.-]+(:[0-9]+)?$/.test(host) ? host + path : "'self'";
+}
 
 /**
  * Headers that belong to every page, flat: name, value, …
  *
  * @param formTargets see `contentSecurityPolicy`, and for `script`
  */
-export function pageHeaders(formTargets: readonly string[] = [], script?: string): string[] {
-  const isPlain = formTargets.length === 0 && script === undefined;
+export function pageHeaders(place: PagePlace, formTargets: readonly string[] = [], script?: string): string[] {
   return [
     "content-security-policy",
-    isPlain ? PAGE_CONTENT_SECURITY_POLICY : contentSecurityPolicy(formTargets, script),
+    contentSecurityPolicy(place, formTargets, script),
     "x-content-type-options",
     "nosniff",
     "x-frame-options",

@@ -2,7 +2,7 @@
 import type { ClientRecipe } from "./client-recipe.ts";
 import { reference, type ErrorPageParts } from "./error.ts";
 import { html } from "./html.ts";
-import { mark, page } from "./layout.ts";
+import { mark, page, type Page } from "./layout.ts";
 
 /** Only what the public metadata of the resource says, because no user has signed in. */
 export interface McpAddressParts extends Pick<ErrorPageParts, "status" | "code" | "requestId" | "supportUrl"> {
@@ -12,7 +12,7 @@ export interface McpAddressParts extends Pick<ErrorPageParts, "status" | "code" 
   readonly recipes: readonly ClientRecipe[];
 }
 
-export function mcpAddressPage(parts: McpAddressParts): string {
+export function mcpAddressPage(parts: McpAddressParts): Page {
   const { name, url, recipes, supportUrl } = parts;
   return page({
     title: "This address is for MCP clients",

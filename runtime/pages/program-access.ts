@@ -1,6 +1,6 @@
 /** Asks a user whether a program may act for them on one host. */
 import { html } from "./html.ts";
-import { mark, page, warning } from "./layout.ts";
+import { mark, page, type Page, warning } from "./layout.ts";
 import { redirectText, type RedirectTarget } from "./redirect-target.ts";
 import { time } from "./time.ts";
 
@@ -13,7 +13,7 @@ export interface ProgramAccessParts extends RedirectTarget {
   readonly form: { readonly action: string; readonly request: string; readonly csrfToken: string };
 }
 
-export function programAccessPage(parts: ProgramAccessParts): string {
+export function programAccessPage(parts: ProgramAccessParts): Page {
   return page({
     title: "May a program act for you?",
     mark: mark("info", "key"),

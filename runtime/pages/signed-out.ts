@@ -1,9 +1,9 @@
 /** Pages at the edges of a session. */
 import { html } from "./html.ts";
-import { mark, page } from "./layout.ts";
+import { mark, page, type Page } from "./layout.ts";
 
 /** After sign-out, when there is nowhere else to go. */
-export function signedOutPage(): string {
+export function signedOutPage(): Page {
   return page({
     title: "Signed out",
     mark: mark("good", "signOut"),
@@ -17,7 +17,7 @@ export function signedOutPage(): string {
  *
  * @param parts.href absolute https or http URL, or a path of this host
  */
-export function continuePage(parts: { readonly title: string; readonly href: string }): string {
+export function continuePage(parts: { readonly title: string; readonly href: string }): Page {
   return page({
     title: parts.title,
     body: html`<p class="actions"><a class="button primary" href="${parts.href}">Continue</a></p>`,

@@ -1,7 +1,8 @@
 /** The portal, the page of the signed-in user: what they can use, what acts for them, and the way out. */
+import { brandMark } from "./branding.ts";
 import { drawnIcon } from "./icons.ts";
 import { html, type Html } from "./html.ts";
-import { mark, page, pageDocument } from "./layout.ts";
+import { mark, page, type Page, pageDocument } from "./layout.ts";
 import { monogram } from "./monogram.ts";
 import { time } from "./time.ts";
 
@@ -24,45 +25,46 @@ export interface PortalParts {
 }
 
 /** `/.gateway/` */
-export function userPage({ user, expiresAt, csrfToken, search, sections }: PortalParts): string {
+export function userPage({ user, expiresAt, csrfToken, search, sections }: PortalParts): Page {
   const name = user.name || user.email || user.id;
   return pageDocument(
     "Your servers and apps",
-    html`<a class="skip" href="#main">Skip to main content</a>
-      <header class="person-bar">
-        <a class="brand" href="/.gateway/">${drawnIcon("gate")}<span>Gateway</span></a>
-        <form class="find" role="search" method="get" action="/.gateway/">
-          <label class="hidden" for="q">Search your servers and apps</label>
-          ${drawnIcon("search")}
-          <input
-            id="q"
-            name="q"
-            type="search"
-            value="${search}"
-            maxlength="100"
-            placeholder="Search servers, apps and tools"
-            autocomplete="off"
-          />
-        </form>
-        <div class="me">${monogram(name, "round")}<span class="name">${name}</span>${signOutForm(csrfToken)}</div>
-      </header>
-      <main class="person" id="main" tabindex="-1">
-        <div class="wide">
-          <h1>Hello ${name}</h1>
-          <p class="dim">What you can use, and what acts for you.</p>
-        </div>
-        ${sections}
-        <section class="card" aria-labelledby="account">
-          <header><h2 id="account">Your account</h2></header>
-          <div class="in">
-            <dl>
-              ${row("Email", user.email)} ${row("User", user.id)} ${row("Groups", groupsText(user))}
-              <dt>Session expires</dt>
-              <dd>${time(expiresAt)}</dd>
-            </dl>
+    (branding) =>
+      html`<a class="skip" href="#main">Skip to main content</a>
+        <header class="person-bar">
+          <a class="brand" href="/.gateway/">${brandMark(branding, drawnIcon("gate"))}<span>${branding.name}</span></a>
+          <form class="find" role="search" method="get" action="/.gateway/">
+            <label class="hidden" for="q">Search your servers and apps</label>
+            ${drawnIcon("search")}
+            <input
+              id="q"
+              name="q"
+              type="search"
+              value="${search}"
+              maxlength="100"
+              placeholder="Search servers, apps and tools"
+              autocomplete="off"
+            />
+          </form>
+          <div class="me">${monogram(name, "round")}<span class="name">${name}</span>${signOutForm(csrfToken)}</div>
+        </header>
+        <main class="person" id="main" tabindex="-1">
+          <div class="wide">
+            <h1>Hello ${name}</h1>
+            <p class="dim">What you can use, and what acts for you.</p>
           </div>
-        </section>
-      </main>`,
+          ${sections}
+          <section class="card" aria-labelledby="account">
+            <header><h2 id="account">Your account</h2></header>
+            <div class="in">
+              <dl>
+                ${row("Email", user.email)} ${row("User", user.id)} ${row("Groups", groupsText(user))}
+                <dt>Session expires</dt>
+                <dd>${time(expiresAt)}</dd>
+              </dl>
+            </div>
+          </section>
+        </main>`,
   );
 }
 
@@ -78,7 +80,7 @@ function groupsText({ groups, leftOut }: PageUser): string {
 }
 
 /** `/.gateway/sign_out`, opened by a link: the user decides. */
-export function signOutPage(parts: { readonly user: PageUser; readonly csrfToken: string }): string {
+export function signOutPage(parts: { readonly user: PageUser; readonly csrfToken: string }): Page {
   return page({
     title: "Sign out?",
     mark: mark("info", "user"),

@@ -2,14 +2,18 @@
  * Our pages in a real browser, with a whole gateway: appearance, axe results, browser warnings, and use by keyboard and
  * without JavaScript.
  */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Response } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import {
   findAccessibilityProblems,
+  findLookProblems,
   launchChromium,
   missingChromium,
   newVisitor,
@@ -28,8 +32,9 @@ if (missing !== undefined) console.log(`pages are not driven: ${missing}`);
 
 let upstream: EchoUpstream;
 let world: SignInGateway;
-/** Where calls of tools need approvals, on a host of their own. */
+/** Where calls of tools need approvals, on a host of their own; with the branding of a company. */
 let asking: SignInGateway;
+let files: string;
 let client: Server;
 let clientOrigin: string;
 let browser: Browser;
@@ -66,8 +71,14 @@ routes:
     policy: [{ allow: { and: [{ authenticated_user: true }] } }]
 `,
   });
+  files = await mkdtemp(join(tmpdir(), "pages-"));
+  await writeFile(join(files, "logo.svg"), LOGO);
   asking = await startSignInGateway({
     pagesHost: "127.0.0.1",
+    boot: {
+      console: { viewer: { allow: { and: [{ email: { is: "bob@example.com" } }] } } },
+      branding: { name: "Acme Access", logo_file: join(files, "logo.svg"), color: "#00695c" },
+    },
     yaml: `
 routes:
   - name: repositories
@@ -100,8 +111,13 @@ afterAll(async () => {
   client?.close();
   await world?.close();
   await asking?.close();
+  if (files !== undefined) await rm(files, { recursive: true });
   await upstream?.close();
 });
+
+/** A logo that would change the page if it could run. */
+const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 80 40"><rect width="80" height="40" rx="8" fill="#00695c"/>
+<script>document.documentElement.setAttribute("data-ran", "yes")</script></svg>`;
 
 /** Registers an MCP client and makes the address that it sends its user to. */
 async function authorizeUrl(
@@ -131,6 +147,10 @@ async function authorizeUrl(
   });
   return `${new URL(resource).origin}/.gateway/mcp/authorize?${query.toString()}`;
 }
+
+const ACCENT = "getComputedStyle(document.body).getPropertyValue('--accent')";
+const LOGO_SIZE =
+  "(({ naturalWidth, width, height }) => [naturalWidth > 0, width, height])(document.querySelector('.brand img'))";
 
 async function chooseUser(page: Page, user: string): Promise<void> {
   await page.getByRole("link", { name: user }).click();
@@ -403,6 +423,47 @@ describe.skipIf(missing !== undefined)("pages in Chromium", () => {
       await page.getByRole("link", { name: "Open your page" }).click();
       await chooseUser(page, "alice@example.com");
       await page.getByRole("heading", { name: "Hello Alice Example" }).waitFor();
+      expect(consoleErrors).toEqual([]);
+    });
+  });
+
+  test("branding is on users' pages, error pages and the console, in light and dark", async () => {
+    const pagesOrigin = asking.gateway.origin.replace("localhost", "127.0.0.1");
+    await withVisitor({}, async (visitor) => {
+      const { page, context, consoleErrors } = visitor;
+      const loaded: Response[] = [];
+      page.on("response", (response) => {
+        if (response.url().includes("/logo.")) loaded.push(response);
+      });
+      for (const [name, path, heading] of [
+        ["portal", "/.gateway/", "Hello Bob Example"],
+        ["error", "/.gateway/approvals/nothing-here", "Nothing here"],
+        ["console", "/.gateway/console/servers", "Servers and apps"],
+      ] as const) {
+        await open(page, pagesOrigin + path, "bob@example.com");
+        expect(await page.getByRole("heading", { level: 1 }).innerText()).toBe(heading);
+        expect(await page.locator(".brand").innerText()).toContain("Acme Access");
+        expect(await page.evaluate(LOGO_SIZE)).toEqual([true, 48, 24]);
+        expect(await findLookProblems(visitor, `branded-${name}`)).toEqual([]);
+        expect(await page.evaluate(ACCENT)).toBe("#00695c");
+        await page.emulateMedia({ colorScheme: "dark" });
+        expect(await page.evaluate(ACCENT)).toMatch(/^#(?!00695c)[0-9a-f]{6}$/);
+        await page.emulateMedia({ colorScheme: "light" });
+      }
+      expect(await page.title()).toBe("Servers and apps · Acme Access console");
+      // One file for all pages, asked once.
+      const [first] = loaded;
+      expect(new Set(loaded.map((response) => response.url())).size).toBe(1);
+      expect(first?.headers()).toMatchObject({
+        "content-type": "image/svg+xml",
+        "cache-control": "public, max-age=31536000, immutable",
+        "x-content-type-options": "nosniff",
+      });
+      // Opened as a window, it runs as little as in a page.
+      const logo = await context.newPage();
+      await logo.goto(first?.url() ?? "");
+      expect(await logo.locator("rect").count()).toBe(1);
+      expect(await logo.locator("svg").getAttribute("data-ran")).toBeNull();
       expect(consoleErrors).toEqual([]);
     });
   });

@@ -2,8 +2,9 @@
 import { type CompiledPolicy, compilePolicy } from "../../policy/evaluate.ts";
 import { isList, type PolicyDoc } from "../../policy/parse.ts";
 import { policyWarnings } from "../../policy/validate-rules.ts";
-import { errorAt, parsePath, quote, type UnplacedProblem, type ValuePath, warningAt } from "../../settings/problem.ts";
+import { errorAt, parsePath, type UnplacedProblem, type ValuePath, warningAt } from "../../settings/problem.ts";
 import { block, labelled } from "../../settings/types/block.ts";
+import { displayNameProblem } from "../../settings/types/checks.ts";
 import { policy } from "../../settings/types/policy.ts";
 import { text } from "../../settings/types/scalar.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
@@ -29,15 +30,6 @@ const rolesShape = {
   auditor: policy({ doc: "Policy for the auditor role: also sees recorded arguments, as stored.", unset: "none" }),
 };
 
-const MAX_NAME_CHARACTERS = 40;
-
-function nameProblem(name: string): string | undefined {
-  const isPlain = /^[\p{L}\p{N}\p{P}\p{S}]+(?: [\p{L}\p{N}\p{P}\p{S}]+)*$/u.test(name);
-  return isPlain && name.length <= MAX_NAME_CHARACTERS
-    ? undefined
-    : `is ${quote(name)}, must be 1 to ${MAX_NAME_CHARACTERS} printable characters, without spaces around them`;
-}
-
 export const consoleShape = {
   console: block(
     {
@@ -45,7 +37,7 @@ export const consoleShape = {
       name: text({
         doc: "Name of the environment, on each page of the console, so that administrators of several gateways see which one it is.",
         unset: "none",
-        check: nameProblem,
+        check: displayNameProblem,
       }),
       owners: labelled(rolesShape, {
         doc: "The same roles for one owner: its routes, their records and users. A name such as `kubernetes.*` matches all owners with that prefix.",

@@ -2,14 +2,11 @@
 import { isProxyClaimName } from "../../shared/http/proxy-claims.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 import { parseListener } from "../../settings/values.ts";
-import { quotedProblem, readable } from "../../settings/types/checks.ts";
+import { filePathProblem, quotedProblem, readable } from "../../settings/types/checks.ts";
 import { block, blockList } from "../../settings/types/block.ts";
 import { choice, count, duration, flag, text } from "../../settings/types/scalar.ts";
 import { textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
-
-const filePathProblem = (path: string): string | undefined =>
-  path === "" || path.includes("\0") ? quotedProblem(path, "must be the path of a file") : undefined;
 
 export const streamShape = {
   max_streams_per_user: count({

@@ -1,4 +1,5 @@
 /** Settings of the process, compiled. */
+import type { BrandingSettings } from "./branding.ts";
 import type { PublishWorkload } from "./publish-workloads.ts";
 import type { WebhookSettings } from "./webhook.ts";
 
@@ -42,4 +43,6 @@ export interface ProcessSettings {
     | undefined;
   /** Undefined: no event notifications. */
   readonly webhook: WebhookSettings | undefined;
+  /** Undefined: pages look as the gateway's own. */
+  readonly branding: BrandingSettings | undefined;
 }

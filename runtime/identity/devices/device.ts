@@ -101,11 +101,11 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
     if (request !== undefined && !flow) return rejectDeviceFlow(exchange);
     const caller = await callerOf(exchange, snapshot);
     if (!caller) return undefined;
-    const html = await renderDevicePage(
+    const page = await renderDevicePage(
       { store, tickets, csrf },
       { caller, flow, request, action: DEVICE_PATH, scriptPath: SCRIPT_PATH },
     );
-    respondHtml(exchange, 200, html, pageHeaders([], caller.party.origin + SCRIPT_PATH));
+    respondHtml(exchange, 200, page, pageHeaders(exchange, [], caller.party.origin + SCRIPT_PATH));
   };
 
   const finish = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
@@ -121,8 +121,8 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
     const next = flow && returnAddress(snapshot, flow, caller);
     if (next !== undefined) {
       // A page that refreshes instead of a redirect: browsers apply the form's policy to redirects after it.
-      const html = continuePage({ title: "Device verified", href: next });
-      return respondHtml(exchange, 200, html, ["refresh", `0;url=${next}`]);
+      const page = continuePage({ title: "Device verified", href: next });
+      return respondHtml(exchange, 200, page, ["refresh", `0;url=${next}`]);
     }
     const enrolled = `${ENROLLED_PATH}?device=${result.proof.id}`;
     redirect(exchange, 303, caller.party.origin + (result.purpose === "register" ? enrolled : "/.gateway/"));

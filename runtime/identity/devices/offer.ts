@@ -1,6 +1,7 @@
 /** Page of ceremonies: the devices that this user can prove or register, each with its own challenge. */
 import { createHash } from "node:crypto";
 
+import type { Page } from "../../pages/layout.ts";
 import { devicePage, type CeremonyParts } from "../../pages/device.ts";
 import { nameOf } from "../principal.ts";
 import type { Csrf } from "../interfaces.ts";
@@ -27,7 +28,7 @@ export interface Offer {
   readonly scriptPath: string;
 }
 
-export async function renderDevicePage(deps: OfferDeps, offer: Offer): Promise<string> {
+export async function renderDevicePage(deps: OfferDeps, offer: Offer): Promise<Page> {
   const { caller, flow } = offer;
   const { user } = caller.principal;
   const userName = nameOf(user);

@@ -8,6 +8,7 @@
 import type { LiveSettings } from "../../config/compiled.ts";
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { providerName } from "../../features/sign-in/providers.ts";
+import type { Page } from "../../pages/layout.ts";
 import { chooseProviderPage } from "../../pages/choose-provider.ts";
 import type { CompiledPolicy } from "../../policy/evaluate.ts";
 import { mayReachFrom } from "../../policy/reach.ts";
@@ -110,7 +111,7 @@ export function renderChoice(
   { providers, typed, user }: ProviderChoice,
   host: string,
   form: { readonly path: string; readonly ticket: string },
-): string {
+): Page {
   const hasDomains = providers.some(({ emailDomains }) => emailDomains !== undefined && emailDomains.size > 0);
   return chooseProviderPage({
     host,

@@ -1,11 +1,12 @@
 /**
  * The document around every screen of the console: navigation on the left, on narrow windows behind a button.
  *
- * Promise: as `layout.ts` has it; the one stylesheet and only the named scripts of this very host are loaded, and only the
- * named stream is opened.
+ * Promise: as `layout.ts` has it; the one stylesheet, the logo and only the named scripts of this very host are loaded, and
+ * only the named stream is opened.
  */
+import { brandMark, OWN_BRANDING } from "../branding.ts";
 import { html, type Html } from "../html.ts";
-import { pageHeaders } from "../layout.ts";
+import { type Page, type PagePlace, pageHeaders } from "../layout.ts";
 import { icon, ICONS, type Icon } from "./icons.ts";
 import type { Tab } from "./pieces.ts";
 
@@ -64,64 +65,67 @@ export interface ConsoleFrame {
 }
 
 /** A whole document. Send it with `consoleHeaders()`. */
-export function consolePage(parts: ConsoleFrame): string {
+export function consolePage(parts: ConsoleFrame): Page {
   const { title, lead, aside, body, navigation, person, roles, told, refused, environment, style, scripts } = parts;
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
-        <title>${title}${environment !== undefined && ` · ${environment}`} · Gateway console</title>
-        <link rel="stylesheet" href="${style}" />
-        ${scripts.map((src) => html`<script src="${src}" defer></script>`)}
-      </head>
-      <body>
-        <a class="skip" href="#main">Skip to main content</a>
-        ${ICONS}
-        <div class="app">
-          <nav class="side" id="side" popover aria-label="Console">
-            <p class="brand">
-              ${icon("gate")}<span>Gateway<small>${environment ?? "Console"}</small></span>
-            </p>
-            ${navigation.map(
-              ({ name, entries }) =>
-                html`${name !== "" && html`<h2>${name}</h2>`}
-                  <ul>
-                    ${entries.map(entry)}
-                  </ul>`,
-            )}
-            <p class="who">
-              <strong>${person}</strong><span class="roles">${roles}</span> <a href="/.gateway/">Your account</a> ·
-              <a href="/.gateway/sign_out">Sign out</a>
-            </p>
-          </nav>
-          <div>
-            <header class="menu-bar">
-              <button type="button" popovertarget="side" aria-label="Menu">${icon("menu")}</button>
-              ${environment !== undefined && html`<strong class="environment">${environment}</strong>`}
-              ${searchBox(parts.search ?? "")} ${parts.active && activeLine(parts.active)}
-            </header>
-            <main id="main" tabindex="-1">
-              ${
-                lead === undefined && aside === undefined
-                  ? html`<h1>${title}</h1>`
-                  : html`<div class="title-bar">
-                      <div>
-                        <h1>${title}</h1>
-                        ${lead !== undefined && html`<p>${lead}</p>`}
-                      </div>
-                      ${aside}
-                    </div>`
-              }
-              ${told !== undefined && html`<p class="told" role="status">${told}</p>`}
-              ${refused !== undefined && html`<p class="refused" role="alert">${refused}</p>`} ${body}
-            </main>
-            <footer><p id="zone">Times in UTC.</p></footer>
+  return (branding = OWN_BRANDING) =>
+    html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="robots" content="noindex" />
+          <title>${title}${environment !== undefined && ` · ${environment}`} · ${branding.name} console</title>
+          <link rel="stylesheet" href="${style}" />
+          ${scripts.map((src) => html`<script src="${src}" defer></script>`)}
+        </head>
+        <body>
+          <a class="skip" href="#main">Skip to main content</a>
+          ${ICONS}
+          <div class="app">
+            <nav class="side" id="side" popover aria-label="Console">
+              <p class="brand">
+                ${brandMark(branding, icon("gate"))}<span
+                  >${branding.name}<small>${environment ?? "Console"}</small></span
+                >
+              </p>
+              ${navigation.map(
+                ({ name, entries }) =>
+                  html`${name !== "" && html`<h2>${name}</h2>`}
+                    <ul>
+                      ${entries.map(entry)}
+                    </ul>`,
+              )}
+              <p class="who">
+                <strong>${person}</strong><span class="roles">${roles}</span> <a href="/.gateway/">Your account</a> ·
+                <a href="/.gateway/sign_out">Sign out</a>
+              </p>
+            </nav>
+            <div>
+              <header class="menu-bar">
+                <button type="button" popovertarget="side" aria-label="Menu">${icon("menu")}</button>
+                ${environment !== undefined && html`<strong class="environment">${environment}</strong>`}
+                ${searchBox(parts.search ?? "")} ${parts.active && activeLine(parts.active)}
+              </header>
+              <main id="main" tabindex="-1">
+                ${
+                  lead === undefined && aside === undefined
+                    ? html`<h1>${title}</h1>`
+                    : html`<div class="title-bar">
+                        <div>
+                          <h1>${title}</h1>
+                          ${lead !== undefined && html`<p>${lead}</p>`}
+                        </div>
+                        ${aside}
+                      </div>`
+                }
+                ${told !== undefined && html`<p class="told" role="status">${told}</p>`}
+                ${refused !== undefined && html`<p class="refused" role="alert">${refused}</p>`} ${body}
+              </main>
+              <footer><p id="zone">Times in UTC.</p></footer>
+            </div>
           </div>
-        </div>
-      </body>
-    </html> `.toString();
+        </body>
+      </html> `.toString();
 }
 
 function entry({ href, name, isCurrent, icon: drawing, count }: NavigationEntry): Html {
@@ -161,16 +165,23 @@ function activeLine({ name, same, all }: NonNullable<FrameStatus["active"]>): Ht
 /**
  * Headers of every page of the console, flat.
  *
- * @param style   whole address
- * @param scripts whole addresses
- * @param stream  whole address of what its scripts may open
+ * @param origin  of this host
+ * @param loaded  paths of the stylesheet, of the scripts, and of the stream that they may open
  */
-export function consoleHeaders(style: string, scripts: readonly string[], stream?: string): string[] {
-  const connect = stream === undefined ? "" : ` connect-src ${stream};`;
+export function consoleHeaders(
+  place: PagePlace,
+  origin: string,
+  loaded: { readonly style: string; readonly scripts: readonly string[]; readonly stream?: string | undefined },
+): string[] {
+  const { style, stream } = loaded;
+  const logo = place.branding?.logo;
+  const connect = stream === undefined ? "" : ` connect-src ${origin}${stream};`;
+  const images = logo ? ` img-src ${origin}${logo.path};` : "";
+  const scripts = loaded.scripts.map((path) => origin + path).join(" ");
   const policy =
-    `default-src 'none'; style-src ${style}; script-src ${scripts.join(" ")};${connect}` +
+    `default-src 'none'; style-src ${origin}${style};${images} script-src ${scripts};${connect}` +
     ` form-action 'self'; frame-ancestors 'none'; base-uri 'none'`;
-  const headers = pageHeaders();
+  const headers = pageHeaders(place);
   headers[headers.indexOf("content-security-policy") + 1] = policy;
   return headers;
 }

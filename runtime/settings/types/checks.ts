@@ -24,6 +24,20 @@ export function quotedProblem(value: string, problem: string | undefined): strin
   return `is ${quote(value)}, ${/^(must|has|begins|did) /.test(problem) ? problem : `which ${problem}`}`;
 }
 
+export function filePathProblem(path: string): string | undefined {
+  return path === "" || path.includes("\0") ? quotedProblem(path, "must be the path of a file") : undefined;
+}
+
+const MAX_NAME_CHARACTERS = 40;
+
+/** Checks a name that pages show. */
+export function displayNameProblem(name: string): string | undefined {
+  const isPlain = /^[\p{L}\p{N}\p{P}\p{S}]+(?: [\p{L}\p{N}\p{P}\p{S}]+)*$/u.test(name);
+  return isPlain && name.length <= MAX_NAME_CHARACTERS
+    ? undefined
+    : `is ${quote(name)}, must be 1 to ${MAX_NAME_CHARACTERS} printable characters, without spaces around them`;
+}
+
 /** Error message of a parser that throws TypeError. */
 export function parseErrorOf(parse: () => unknown): string | undefined {
   try {

@@ -27,6 +27,7 @@ import { secretUses } from "../../settings/secret-forms.ts";
 import { settingsFields } from "../../config/settings.ts";
 import { errorText } from "../../shared/errors.ts";
 import { loadCertificates } from "../../http/listener/certificates.ts";
+import { loadBranding } from "../../http/branding.ts";
 import { type ListenAddress, parseAddress } from "../../http/listener/listen.ts";
 import { NO_CERTIFICATE_PROBLEM } from "../../http/listener/server.ts";
 import { sqlitePath } from "../../store/sqlite/sqlite-path.ts";
@@ -92,6 +93,8 @@ async function checkPlaces(boot: BootSettings, report: Report): Promise<void> {
   const { adminTls } = boot;
   await attempt(() => loadCertificates(boot.certificates, boot.downstreamMtls?.caFile), report);
   if (adminTls) await attempt(() => loadCertificates([adminTls], adminTls.clientCaFile), report);
+  const { branding } = boot;
+  if (branding) await attempt(() => loadBranding(branding), report);
   const database = sqlitePath(boot.storageUrl);
   if (database !== undefined && (await checkWritable("storage_url", database, report))) {
     if (!(await mayBeDatabase(database))) report(`"storage_url" names "${database}", which is not an SQLite database`);

@@ -24,7 +24,7 @@ const itemsOf = (text: string): readonly string[] =>
 
 test("the consent page says which tools the client can call for this user, and which it cannot", () => {
   const names = Array.from({ length: 14 }, (_, index) => `read_${index}`);
-  const text = consentPage({ ...PARTS, tools: { allowed: names, approval: ["<refund>"], denied: 3 } });
+  const text = consentPage({ ...PARTS, tools: { allowed: names, approval: ["<refund>"], denied: 3 } })();
   expect(itemsOf(text).slice(0, 5)).toEqual([
     "Act on your behalf on this MCP server, with your own permissions",
     `Call ${names.slice(0, 12).join(", ")} and 2 more`,
@@ -36,5 +36,5 @@ test("the consent page says which tools the client can call for this user, and w
 });
 
 test("a name that only the client states is unverified", () => {
-  expect(consentPage({ ...PARTS, clientHost: undefined })).toContain("Unverified name");
+  expect(consentPage({ ...PARTS, clientHost: undefined })()).toContain("Unverified name");
 });

@@ -24,7 +24,7 @@ describe("devicePage()", () => {
       scriptPath: "/.gateway/webauthn.js",
       isFull: false,
       ...ways,
-    });
+    })();
     const primary = [...text.matchAll(/<(?:button|a)[^>]* class="[^"]*\bprimary\b[^"]*"[^>]*>([^<]*)</g)];
     expect(primary.map(([, words]) => words)).toEqual([action]);
     expect(text).not.toContain('"><script>');

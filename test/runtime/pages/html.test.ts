@@ -6,6 +6,8 @@ import { errorPage, errorTitle } from "../../../runtime/pages/error.ts";
 import { dangerouslyTrustedHtml, html } from "../../../runtime/pages/html.ts";
 import { contentSecurityPolicy, page, pageHeaders } from "../../../runtime/pages/layout.ts";
 
+const PLACE = { host: "gateway.example.com" };
+
 describe("html()", () => {
   it.each([
     ["text", "<script>alert(1)</script>", "&#60;script&#62;alert(1)&#60;/script&#62;"],
@@ -39,18 +41,18 @@ describe("html()", () => {
 
 describe("page()", () => {
   it("has exactly the one stylesheet that the policy allows by hash, and no script", () => {
-    const text = page({ title: "A", body: html`<p>b</p>` });
+    const text = page({ title: "A", body: html`<p>b</p>` })();
     const styles = [...text.matchAll(/<style>([^]*?)<\/style>/g)];
     expect(styles).toHaveLength(1);
     const hash = createHash("sha256")
       .update(styles[0]?.[1] ?? "")
       .digest("base64");
-    expect(contentSecurityPolicy()).toContain(`style-src 'sha256-${hash}'`);
+    expect(contentSecurityPolicy(PLACE)).toContain(`style-src 'sha256-${hash}'`);
     expect(text).not.toMatch(/<script|style="|javascript:/);
   });
 
   it("has language, title and one first heading", () => {
-    const text = page({ title: "Who <am> I", body: html`` });
+    const text = page({ title: "Who <am> I", body: html`` })();
     expect(text).toContain('<html lang="en">');
     expect(text.match(/<h1>/g)).toHaveLength(1);
     expect(text).toContain("<title>Who &#60;am&#62; I</title>");
@@ -59,7 +61,7 @@ describe("page()", () => {
 
 describe("contentSecurityPolicy()", () => {
   it("denies everything but the style and forms to the own host", () => {
-    expect(contentSecurityPolicy()).toMatch(
+    expect(contentSecurityPolicy(PLACE)).toMatch(
       /^default-src 'none'; style-src '\S+'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
     );
   });
@@ -67,14 +69,14 @@ describe("contentSecurityPolicy()", () => {
   it.each(["https://a.example.com", "http://127.0.0.1:8080", "http://[::1]:3", "cursor:"])(
     "allows forms to %s",
     (target) => {
-      expect(contentSecurityPolicy([target])).toContain(`form-action 'self' ${target};`);
+      expect(contentSecurityPolicy(PLACE, [target])).toContain(`form-action 'self' ${target};`);
     },
   );
 
   it.each(["https://a; script-src *", "*", "'unsafe-inline'", "https://a b", "https://a/\r\nx: y", ""])(
     "drops %j, which is no origin",
     (target) => {
-      expect(contentSecurityPolicy([target])).toBe(contentSecurityPolicy());
+      expect(contentSecurityPolicy(PLACE, [target])).toBe(contentSecurityPolicy(PLACE));
     },
   );
 });
@@ -89,7 +91,7 @@ describe("errorPage()", () => {
       requestId: "req-1",
       details: [["Client ID", "https://evil.example/<x>"]],
       links: [{ href: "/.gateway/", text: "Your account" }],
-    });
+    })();
     expect(text).toContain("<dd>403</dd>");
     expect(text).toContain("<code>access.denied</code>");
     expect(text).toContain("<code>req-1</code>");
@@ -128,13 +130,13 @@ describe("errorPage()", () => {
       [["button primary", "https://help.example.com/?a=1&#38;b=&#34;", "Get help"]],
     ],
   ])("has one primary action at most: %s", (_, more, actions) => {
-    expect(actionsOf(errorPage({ ...parts, ...more }))).toEqual(actions);
+    expect(actionsOf(errorPage({ ...parts, ...more })())).toEqual(actions);
   });
 });
 
 describe("pageHeaders()", () => {
   it("is a flat list with lower-case names", () => {
-    const headers = pageHeaders();
+    const headers = pageHeaders(PLACE);
     expect(headers.length % 2).toBe(0);
     const names = headers.filter((_, index) => index % 2 === 0);
     expect(names).toEqual(names.map((name) => name.toLowerCase()));

@@ -92,7 +92,7 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
     );
     const { id: requestId, supportUrl } = exchange;
     const page = noAccessPage({ ...commonParts(deps, waiting, principal), requestId, supportUrl });
-    return respondHtml(exchange, NO_ACCESS_STATUS, page, formHeaders(waiting));
+    return respondHtml(exchange, NO_ACCESS_STATUS, page, formHeaders(exchange, waiting));
   }
 
   // A grant outlives the provider's session, so it needs provider tokens that do so too.
@@ -120,7 +120,7 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
     tools: consentTools(deps, waiting.routes, principal),
     access: accessLength(deps, snapshot, client, principal),
   });
-  respondHtml(exchange, 200, page, formHeaders(waiting));
+  respondHtml(exchange, 200, page, formHeaders(exchange, waiting));
 }
 
 /** POST: the decision. */
@@ -255,9 +255,9 @@ function formName(requestId: string): string {
  * Browsers apply `form-action` to every redirect after a form. Clients redirect on to their own pages ("signed in, you
  * may close this window"), so https is allowed in addition to the redirect URI's source. The page contains no secret.
  */
-function formHeaders(waiting: Waiting): readonly string[] {
+function formHeaders(exchange: Exchange, waiting: Waiting): readonly string[] {
   const source = redirectSource(waiting.request.redirectUri);
-  return pageHeaders(source.startsWith("https:") ? ["https:"] : ["https:", source]);
+  return pageHeaders(exchange, source.startsWith("https:") ? ["https:"] : ["https:", source]);
 }
 
 function respondOver(exchange: Exchange): void {

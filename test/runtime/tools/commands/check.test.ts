@@ -70,6 +70,12 @@ describe("gateway check reports what gateway run does with a configuration", () 
     ["no certificate", {}, {}, /no certificate is configured/],
     ["development does not stand for one", { development: true }, {}, /no certificate is configured/],
     ["a certificate with another's key", certificate("other.pem"), {}, /the key is not the certificate's/],
+    [
+      "a logo that is no image",
+      { ...certificate("key.pem"), branding: { logo_file: join("DIR", "cert.pem") } },
+      {},
+      /"branding.logo_file" ".+cert.pem": it is not a PNG, WebP or SVG image/,
+    ],
     ["a certificate that is not there", certificate("missing.pem"), {}, /missing\.pem/],
     [
       "an environment variable that is not set",
