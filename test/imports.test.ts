@@ -115,6 +115,10 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     why: "stored objects of administrators, described once; console, commands and admin API are made from it",
   },
+  catalog: {
+    may: ["features", "config", "http"],
+    why: "MCP servers as clients find them; the same that users see on the portal",
+  },
   portal: {
     may: ["shared", "policy", "features", "config", "http", "pages", "identity", "oauth/client", "administration"],
     why: "the page on which users see what they can use and what acts for them",

@@ -4737,10 +4737,35 @@ export class BundleRouteRoutingResponseOutputReference extends cdktf.ComplexObje
 }
 export interface BundleRouteRouting {
   /**
-  * What the route is for, in one line. Shown on the portal.
+  * Display name of up to 40 characters. Shown on the portal. Default: `name`.
+  *
+  */
+  readonly title?: string;
+  /**
+  * What the route is for, in one line of up to 300 characters. Shown on the portal.
   *
   */
   readonly description?: string;
+  /**
+  * Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Served by the gateway itself to everyone who has its address. Shown on the portal. Default: two letters of the name.
+  *
+  */
+  readonly icon?: string;
+  /**
+  * Version of what the route serves, such as `1.4.2`.
+  *
+  */
+  readonly version?: string;
+  /**
+  * Documentation for users (`https://`). Linked on the portal.
+  *
+  */
+  readonly documentationUrl?: string;
+  /**
+  * Page (`https://`) or address (`mailto:`) for questions about the route. Linked on the portal.
+  *
+  */
+  readonly contact?: string;
   /**
   * RE2 regular expression that matches the whole path. Takes precedence over every `prefix`. Not with `prefix` or `path`, and not on MCP routes. Default: every path.
   *
@@ -4784,7 +4809,12 @@ export function bundleRouteRoutingToTerraform(struct?: BundleRouteRouting | cdkt
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   return {
+    title: cdktf.stringToTerraform(struct!.title),
     description: cdktf.stringToTerraform(struct!.description),
+    icon: cdktf.stringToTerraform(struct!.icon),
+    version: cdktf.stringToTerraform(struct!.version),
+    documentation_url: cdktf.stringToTerraform(struct!.documentationUrl),
+    contact: cdktf.stringToTerraform(struct!.contact),
     regex: cdktf.stringToTerraform(struct!.regex),
     regex_priority_order: cdktf.numberToTerraform(struct!.regexPriorityOrder),
     prefix_rewrite: cdktf.stringToTerraform(struct!.prefixRewrite),
@@ -4802,8 +4832,38 @@ export function bundleRouteRoutingToHclTerraform(struct?: BundleRouteRouting | c
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   const attrs = {
+    title: {
+      value: cdktf.stringToHclTerraform(struct!.title),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
     description: {
       value: cdktf.stringToHclTerraform(struct!.description),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    icon: {
+      value: cdktf.stringToHclTerraform(struct!.icon),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    version: {
+      value: cdktf.stringToHclTerraform(struct!.version),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    documentation_url: {
+      value: cdktf.stringToHclTerraform(struct!.documentationUrl),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    contact: {
+      value: cdktf.stringToHclTerraform(struct!.contact),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -4874,9 +4934,29 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
     }
     let hasAnyValues = this.isEmptyObject;
     const internalValueResult: any = {};
+    if (this._title !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.title = this._title;
+    }
     if (this._description !== undefined) {
       hasAnyValues = true;
       internalValueResult.description = this._description;
+    }
+    if (this._icon !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.icon = this._icon;
+    }
+    if (this._version !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.version = this._version;
+    }
+    if (this._documentationUrl !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.documentationUrl = this._documentationUrl;
+    }
+    if (this._contact !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.contact = this._contact;
     }
     if (this._regex !== undefined) {
       hasAnyValues = true;
@@ -4913,7 +4993,12 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
+      this._title = undefined;
       this._description = undefined;
+      this._icon = undefined;
+      this._version = undefined;
+      this._documentationUrl = undefined;
+      this._contact = undefined;
       this._regex = undefined;
       this._regexPriorityOrder = undefined;
       this._prefixRewrite = undefined;
@@ -4929,7 +5014,12 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
     else {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
+      this._title = value.title;
       this._description = value.description;
+      this._icon = value.icon;
+      this._version = value.version;
+      this._documentationUrl = value.documentationUrl;
+      this._contact = value.contact;
       this._regex = value.regex;
       this._regexPriorityOrder = value.regexPriorityOrder;
       this._prefixRewrite = value.prefixRewrite;
@@ -4938,6 +5028,22 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
       this._redirect.internalValue = value.redirect;
       this._response.internalValue = value.response;
     }
+  }
+
+  // title - computed: false, optional: true, required: false
+  private _title?: string; 
+  public get title() {
+    return this.getStringAttribute('title');
+  }
+  public set title(value: string) {
+    this._title = value;
+  }
+  public resetTitle() {
+    this._title = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get titleInput() {
+    return this._title;
   }
 
   // description - computed: false, optional: true, required: false
@@ -4954,6 +5060,70 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get descriptionInput() {
     return this._description;
+  }
+
+  // icon - computed: false, optional: true, required: false
+  private _icon?: string; 
+  public get icon() {
+    return this.getStringAttribute('icon');
+  }
+  public set icon(value: string) {
+    this._icon = value;
+  }
+  public resetIcon() {
+    this._icon = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get iconInput() {
+    return this._icon;
+  }
+
+  // version - computed: false, optional: true, required: false
+  private _version?: string; 
+  public get version() {
+    return this.getStringAttribute('version');
+  }
+  public set version(value: string) {
+    this._version = value;
+  }
+  public resetVersion() {
+    this._version = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get versionInput() {
+    return this._version;
+  }
+
+  // documentation_url - computed: false, optional: true, required: false
+  private _documentationUrl?: string; 
+  public get documentationUrl() {
+    return this.getStringAttribute('documentation_url');
+  }
+  public set documentationUrl(value: string) {
+    this._documentationUrl = value;
+  }
+  public resetDocumentationUrl() {
+    this._documentationUrl = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get documentationUrlInput() {
+    return this._documentationUrl;
+  }
+
+  // contact - computed: false, optional: true, required: false
+  private _contact?: string; 
+  public get contact() {
+    return this.getStringAttribute('contact');
+  }
+  public set contact(value: string) {
+    this._contact = value;
+  }
+  public resetContact() {
+    this._contact = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get contactInput() {
+    return this._contact;
   }
 
   // regex - computed: false, optional: true, required: false
@@ -11123,7 +11293,7 @@ export interface BundleRoute {
   */
   readonly timeout?: string;
   /**
-  * Less common request matching, path rewriting, and responses without an upstream.
+  * Description for users; less common request matching, path rewriting, and responses without an upstream.
   *
   */
   readonly routing?: BundleRouteRouting;

@@ -647,8 +647,6 @@ export interface RoutingSettings {
    * @default - every path
    */
   readonly path?: string;
-  /** What the route is for, in one line. Shown on the portal. */
-  readonly description?: string;
   /**
    * RE2 regular expression that matches the whole path. Takes precedence over every `prefix`. Not with `prefix` or
    * `path`, and not on MCP routes.
@@ -929,6 +927,25 @@ export interface RouteSettings {
    * @default - required unless `redirect` or `response` is set
    */
   readonly to?: string | readonly string[];
+  /**
+   * Display name of up to 40 characters. Shown on the portal.
+   * @default - `name`
+   */
+  readonly title?: string;
+  /** What the route is for, in one line of up to 300 characters. Shown on the portal. */
+  readonly description?: string;
+  /**
+   * Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Served by the gateway itself to
+   * everyone who has its address. Shown on the portal.
+   * @default - two letters of the name
+   */
+  readonly icon?: string;
+  /** Version of what the route serves, such as `1.4.2`. */
+  readonly version?: string;
+  /** Documentation for users (`https://`). Linked on the portal. */
+  readonly documentationUrl?: string;
+  /** Page (`https://`) or address (`mailto:`) for questions about the route. Linked on the portal. */
+  readonly contact?: string;
   /** Access rules; see `allow` and `deny`. A request is allowed if an allow rule matches and no deny rule does. */
   readonly policy?: PolicyDoc;
   /**

@@ -1,5 +1,6 @@
 /** Compiles one checked route. */
 import { compileMcp } from "../features/mcp/compile.ts";
+import { compileAbout } from "../features/catalog/compile.ts";
 import { compileRateLimits } from "../features/limits/compile.ts";
 import { compileConnect, compileUpstream } from "../features/connection/compile.ts";
 import { compileHostRule, compileRequestHeaders, compileResponseHeaders } from "../features/headers/compile.ts";
@@ -39,7 +40,7 @@ export function compileRoute(
     owner: route.owner,
     limitedTo: route.limitedTo,
     name: route.name,
-    description: doc.description,
+    about: compileAbout(doc, route.name),
     origin: from.origin,
     host: from.host,
     hostname: from.hostname,

@@ -5,6 +5,7 @@
 import type { RoutedRoute } from "../features/routing/compiled.ts";
 import type { BalancedRoute } from "../features/balancing/compiled.ts";
 import type { HeaderRoute } from "../features/headers/compiled.ts";
+import type { AboutRoute } from "../features/catalog/compiled.ts";
 import type { ConsoleSettings } from "../features/access/console.ts";
 import type { AccessRoute, BearerTokenFormat } from "../features/access/compiled.ts";
 import type { LimitedRoute } from "../features/limits/compiled.ts";
@@ -72,7 +73,7 @@ export interface LiveSettings {
 }
 
 export interface CompiledRoute
-  extends RoutedRoute, BalancedRoute, HeaderRoute, AccessRoute, LimitedRoute, ConnectionRoute, McpRoute {
+  extends RoutedRoute, BalancedRoute, HeaderRoute, AccessRoute, LimitedRoute, ConnectionRoute, McpRoute, AboutRoute {
   readonly owner: string;
   /**
    * The owner whose MCP servers an application of this route is limited to; undefined without `owners`, and in the main
@@ -81,6 +82,4 @@ export interface CompiledRoute
   readonly limitedTo?: string | undefined;
   /** Display name. */
   readonly name: string;
-  /** For the portal. */
-  readonly description?: string | undefined;
 }

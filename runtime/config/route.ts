@@ -9,6 +9,7 @@ import {
   toShape,
   websocketShape,
 } from "../features/connection/settings.ts";
+import { aboutShape } from "../features/catalog/settings.ts";
 import { headerShape, identityShape } from "../features/headers/settings.ts";
 import { limitsShape as rateLimitsShape } from "../features/limits/settings.ts";
 import { mcpShape } from "../features/mcp/settings.ts";
@@ -21,6 +22,7 @@ export const routeShape = {
   ...addressShape,
   ...toShape,
   ...pathShape,
+  ...grouped(ROUTING, aboutShape),
   ...grouped(ROUTING, routingShape),
   ...policyShape,
   ...accessShape,
@@ -39,6 +41,7 @@ export const routeSchema = document(routeShape);
 /** The same grouped by subject, for the reference: title → names. */
 export const routeParts: Readonly<Record<string, readonly string[]>> = {
   "Address and path": Object.keys({ ...addressShape, ...toShape, ...pathShape, ...routingShape }),
+  "Description of a route": Object.keys(aboutShape),
   "Access to a route": Object.keys({ ...policyShape, ...accessShape, ...rateLimitsShape }),
   "MCP servers and clients": Object.keys(mcpShape),
   Headers: Object.keys({ ...headerShape, ...identityShape }),

@@ -2,7 +2,8 @@
  * The frame of every page of users: one card, for light and dark, keyboard and screen reader, without script. Only the page of
  * devices has one, because a device answers scripts only.
  *
- * Promise: nothing is loaded but the operator's logo, by its whole address. The stylesheet is inside the page and is allowed
+ * Promise: nothing is loaded but the operator's logo, by its whole address, and on the portal the icons of routes,
+ * from the gateway. The stylesheet is inside the page and is allowed
  * by its hash, so that injected markup cannot run, load, frame or send anything.
  */
 import { type Branding, brandMark, OWN_BRANDING } from "./branding.ts";
@@ -92,16 +93,19 @@ export interface PagePlace {
  * @param formTargets origins that a form may reach besides our own host. Browsers hold a form's redirects to it too, so a
  *   form whose answer redirects elsewhere (consent → client, sign-out → provider) must name that origin
  * @param script the whole address of the one script that may run; ours, from the configuration. None by default
+ * @param images path below which images may be, with its slash. None by default
  */
 export function contentSecurityPolicy(
   { branding = OWN_BRANDING, host }: PagePlace,
   formTargets: readonly string[] = [],
   script?: string,
+  images?: string,
 ): string {
   const targets = ["'self'", ...formTargets.filter(isSourceExpression)].join(" ");
-  const images = branding.logo ? ` img-src ${imageSource(host, branding.logo.path)};` : "";
+  const paths = [branding.logo?.path, images].filter((path) => path !== undefined);
+  const shown = paths.length === 0 ? "" : ` img-src ${paths.map((path) => imageSource(host, path)).join(" ")};`;
   const scripts = script === undefined ? "" : ` script-src ${script};`;
-  return `default-src 'none'; style-src ${branding.styleHash};${images}${scripts} form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`;
+  return `default-src 'none'; style-src ${branding.styleHash};${shown}${scripts} form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`;
 }
 
 /** Without a scheme it has that of the page, which a proxy before us may have chosen. Source expressions have no IPv6. */
@@ -112,12 +116,17 @@ function imageSource(host: string, path: string): string {
 /**
  * Headers that belong to every page, flat: name, value, …
  *
- * @param formTargets see `contentSecurityPolicy`, and for `script`
+ * @param formTargets see `contentSecurityPolicy`, and for `script` and `images`
  */
-export function pageHeaders(place: PagePlace, formTargets: readonly string[] = [], script?: string): string[] {
+export function pageHeaders(
+  place: PagePlace,
+  formTargets: readonly string[] = [],
+  script?: string,
+  images?: string,
+): string[] {
   return [
     "content-security-policy",
-    contentSecurityPolicy(place, formTargets, script),
+    contentSecurityPolicy(place, formTargets, script, images),
     "x-content-type-options",
     "nosniff",
     "x-frame-options",

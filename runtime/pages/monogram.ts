@@ -8,6 +8,12 @@ export function monogram(name: string, look: "" | "s" | "l" | "round" | "l round
   return html`<span class="tile m${colorOf(name)} ${look}" aria-hidden="true">${lettersOf(name)}</span>`;
 }
 
+/** The icon of a route, or else its monogram. @param icon path of an icon that the gateway serves */
+export function tile(name: string, icon: string | undefined, look: "s" | "l"): Html {
+  if (icon === undefined) return monogram(name, look);
+  return html`<img class="tile ${look}" src="${icon}" alt="" decoding="async" />`;
+}
+
 /** "Refund desk" is "RD", "wiki" is "Wi", "bob@example.com" is "Bo". */
 function lettersOf(name: string): string {
   const [first = "", second] = name.split("@", 1)[0]?.match(/[\p{L}\p{N}]+/gu) ?? [];

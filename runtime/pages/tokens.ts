@@ -52,6 +52,7 @@ export const TOKENS = `
 export const MONOGRAM_STYLE = `
 .tile { display: inline-grid; place-items: center; width: 2rem; height: 2rem; flex: none; border-radius: .5rem; font-size: var(--t-s); font-weight: 650; line-height: 1; }
 .tile.s { width: 1.5rem; height: 1.5rem; border-radius: .4rem; font-size: .6875rem; } .tile.l { width: 2.75rem; height: 2.75rem; border-radius: .7rem; font-size: var(--t-l); } .tile.round { border-radius: 50%; }
+img.tile { object-fit: contain; }
 .m0 { background: var(--m0); color: var(--m0t); }
 .m1 { background: var(--m1); color: var(--m1t); }
 .m2 { background: var(--m2); color: var(--m2t); }

@@ -7,6 +7,7 @@
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
+import { iconPath } from "../features/catalog/icon.ts";
 import { clientRecipes } from "../features/mcp/known-clients.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Blocks } from "../identity/blocks.ts";
@@ -15,7 +16,7 @@ import { findSite } from "../identity/sites.ts";
 import type { UserSection } from "../identity/users/user-endpoints.ts";
 import type { FindServerState } from "../oauth/client/user-section.ts";
 import { findTarget } from "../oauth/client/target.ts";
-import { cardsSection, type CardParts, type CardsView, type SetupParts } from "../pages/portal/cards.ts";
+import { cardsSection, type CardLink, type CardParts, type CardsView, type SetupParts } from "../pages/portal/cards.ts";
 import { findReach, mayReachSomething, mayUse } from "../policy/reach.ts";
 import { parseQuery } from "../shared/http/query.ts";
 import { visibleText } from "../shared/json/visible-text.ts";
@@ -114,7 +115,7 @@ function isShown({ blocks }: CardsDeps, { settings }: Snapshot, { user }: Princi
 /** Searches name, description, URL and tool names. */
 function isFound(deps: CardsDeps, { user }: Principal, route: CompiledRoute, search: string): boolean {
   if (search === "") return true;
-  const texts = [route.name, route.description ?? "", urlOf(route)];
+  const texts = [route.name, route.about.title, route.about.description ?? "", urlOf(route)];
   if (texts.some((text) => text.toLowerCase().includes(search))) return true;
   if (kindOf(route) !== "server") return false;
   const named = deps.knownTools(route).filter((name) => name.toLowerCase().includes(search));
@@ -145,8 +146,10 @@ async function cardOf(
   const server = kind === "server" ? await deps.serverState(principal, snapshot, host, route) : undefined;
   const tools = kind === "server" ? deps.knownTools(route) : [];
   return {
-    name: visibleText(route.name),
-    description: visibleText(route.description ?? ""),
+    name: visibleText(route.about.title),
+    icon: pathOfIcon(route),
+    links: linksOf(route),
+    description: visibleText(route.about.description ?? ""),
     kind,
     url: urlOf(route),
     state: isDown ? "unavailable" : server === undefined || server.state === "not-needed" ? "ready" : server.state,
@@ -155,6 +158,18 @@ async function cardOf(
     setupHref: addressOf({ ...asked, setup: route.key }),
     disconnect: server?.state === "connected" ? server.disconnect : undefined,
   };
+}
+
+function pathOfIcon({ about: { icon } }: CompiledRoute): string | undefined {
+  return icon && iconPath(icon);
+}
+
+function linksOf({ about }: CompiledRoute): readonly CardLink[] {
+  const { documentationUrl, contact } = about;
+  return [
+    ...(documentationUrl === undefined ? [] : [{ text: "Documentation", href: documentationUrl }]),
+    ...(contact === undefined ? [] : [{ text: "Contact", href: contact }]),
+  ];
 }
 
 function setupOf(
@@ -167,7 +182,8 @@ function setupOf(
   if (!route) return undefined;
   const url = urlOf(route);
   return {
-    name: visibleText(route.name),
+    name: visibleText(route.about.title),
+    icon: pathOfIcon(route),
     url,
     recipes: clientRecipes(route.name, url, settings.mcpAllowedClientIdDomains),
     tools: ownTools(deps, user, route).slice(0, MOST_TOOLS_SHOWN).map(visibleText),

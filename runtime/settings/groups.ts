@@ -10,7 +10,7 @@ import { attributeNames } from "./secret-forms.ts";
 
 export const ROUTING: FieldGroup = {
   name: "routing",
-  doc: "Less common request matching, path rewriting, and responses without an upstream.",
+  doc: "Description for users; less common request matching, path rewriting, and responses without an upstream.",
 };
 
 export const ACCESS: FieldGroup = {

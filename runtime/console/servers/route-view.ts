@@ -43,7 +43,7 @@ export async function routeView(deps: ServersDeps, visit: ConsoleRequest, route:
     kind: kindText(kindOf(route)),
     isServer: route.mcp?.kind === "server",
     owner: showUntrusted(route.owner),
-    description: showUntrusted(route.description ?? "", LONG),
+    description: showUntrusted(route.about.description ?? "", LONG),
     block: block && blockText(describeBlock(block)),
     list: addressOfList("servers"),
     tabs: tabsOf(route).map(([name, text]) => ({

@@ -33,12 +33,6 @@ function redirectPathProblem(value: string): string | undefined {
 }
 
 export const routingShape = {
-  description: text({
-    doc: "What the route is for, in one line. Shown on the portal.",
-    unset: "none",
-    annotation: "description",
-    check: descriptionProblem,
-  }),
   regex: text({
     doc: "RE2 regular expression that matches the whole path. Takes precedence over every `prefix`. Not with `prefix` or `path`, and not on MCP routes.",
     unset: "every path",
@@ -157,11 +151,6 @@ export function routeNameProblem(name: string): string | undefined {
   return /^[\p{L}\p{N}]([\p{L}\p{N} ._:*+()&'-]*[\p{L}\p{N}).*])?$/u.test(name)
     ? undefined
     : 'must begin and end with a letter or digit and have only letters, digits, spaces and "._:-" between';
-}
-
-function descriptionProblem(text: string): string | undefined {
-  if (text.length > 300) return "is longer than 300 characters";
-  return /\p{Cc}/u.test(text) ? "must be one line, without control characters" : undefined;
 }
 
 export const addressShape = {

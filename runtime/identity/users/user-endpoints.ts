@@ -1,4 +1,5 @@
 /** Endpoints about the signed-in user: the portal, the same facts as JSON, and the keys that sign assertions. */
+import { ICONS_PATH } from "../../features/catalog/icon.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import {
@@ -11,6 +12,7 @@ import {
 } from "../../http/respond.ts";
 import { parseQuery } from "../../shared/http/query.ts";
 import type { Html } from "../../pages/html.ts";
+import { pageHeaders } from "../../pages/layout.ts";
 import { userPage } from "../../pages/user.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { refuseScript } from "../csrf.ts";
@@ -84,6 +86,7 @@ export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
             exchange,
             200,
             userPage({ user: principal.user, expiresAt, csrfToken, search: searchOf(exchange), sections }),
+            pageHeaders(exchange, [], undefined, `${ICONS_PATH}/`),
           );
         });
       }

@@ -2,10 +2,14 @@
 import type { ClientRecipe } from "../client-recipe.ts";
 import { drawnIcon, type Icon } from "../icons.ts";
 import { html, type Html } from "../html.ts";
-import { monogram } from "../monogram.ts";
+import { tile } from "../monogram.ts";
 
 export interface CardParts {
   readonly name: string;
+  /** Path of the icon; undefined: none. */
+  readonly icon: string | undefined;
+  /** Links of the owner: documentation, contact. */
+  readonly links: readonly CardLink[];
   readonly description: string;
   readonly kind: "server" | "app";
   /** URL for clients, or for the browser. */
@@ -19,6 +23,12 @@ export interface CardParts {
   /** URL that opens the set-up instructions. */
   readonly setupHref: string;
   readonly disconnect: { readonly action: string; readonly route: string; readonly csrfToken: string } | undefined;
+}
+
+export interface CardLink {
+  readonly text: string;
+  /** https or mailto. */
+  readonly href: string;
 }
 
 export interface CardsView {
@@ -38,6 +48,7 @@ export interface CardsView {
 
 export interface SetupParts {
   readonly name: string;
+  readonly icon: string | undefined;
   readonly url: string;
   readonly recipes: readonly ClientRecipe[];
   /** Known tools that the user can call. */
@@ -83,7 +94,7 @@ const NOTES: Readonly<Partial<Record<CardParts["state"], string>>> = {
 };
 
 function cardItem(card: CardParts): Html {
-  const { name, description, kind, url, state, tools, connectUrl, setupHref, disconnect } = card;
+  const { name, icon: picture, links, description, kind, url, state, tools, connectUrl, setupHref, disconnect } = card;
   const [tone, icon, text] = STATES[state];
   const notes = [
     kind === "server" ? "MCP server" : "Web app",
@@ -92,13 +103,16 @@ function cardItem(card: CardParts): Html {
   ];
   return html`<li class="card app">
     <div class="named">
-      ${monogram(name, "l")}
+      ${tile(name, picture, "l")}
       <div>
         <h3>${name}</h3>
         <p class="dim">${description === "" ? html`<span class="address">${url}</span>` : description}</p>
       </div>
     </div>
-    <p class="dim quiet">${notes.join(" · ")}</p>
+    <p class="dim quiet">
+      ${notes.join(" · ")}
+      ${links.map(({ text: label, href }) => html` · <a href="${href}" rel="noreferrer noopener">${label}<span class="hidden">: ${name}</span></a>`)}
+    </p>
     <div class="state">
       <span class="out"><span class="${tone}">${drawnIcon(icon)}</span>${text}</span>
       ${
@@ -122,11 +136,11 @@ function cardItem(card: CardParts): Html {
   </li>`;
 }
 
-function setupSection({ name, url, recipes, tools, closeHref }: SetupParts): Html {
+function setupSection({ name, icon, url, recipes, tools, closeHref }: SetupParts): Html {
   const links = recipes.filter(({ link }) => link !== undefined);
   return html`<section class="card wide" id="setup" aria-labelledby="setup-name">
     <header>
-      ${monogram(name, "s")}
+      ${tile(name, icon, "s")}
       <h2 id="setup-name">Add ${name} to your client</h2>
       <a class="end" href="${closeHref}">Close</a>
     </header>

@@ -11,6 +11,9 @@ import { openConsoleWorld, textOfMarkup, type ConsoleWorld } from "../../support
 import { findForms } from "../../support/html-forms.ts";
 
 const ALL = "policy: [{ allow: { and: [authenticated_user: true] } }]";
+/** 1 pixel. */
+const ICON =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 const YAML = `
 runtime_flags: { mcp: true }
 authenticate_service_url: https://auth.example.com
@@ -25,7 +28,7 @@ routes:
       - allow: { and: [{ groups: staff }] }
       - deny: { and: [{ mcp_tool: { starts_with: delete_ } }] }
   - { name: ledger, from: "https://mcp.example.com", prefix: /ledger, to: "https://up.example.com", mcp: { server: {} }, policy: [{ allow: { and: [groups: finance] } }] }
-  - { name: wiki, description: Handbook, from: "https://wiki.example.com", to: "https://up.example.com", ${ALL} }
+  - { name: wiki, title: Team wiki, icon: "${ICON}", documentation_url: "https://docs.example.com/wiki", contact: "mailto:wiki@example.com", description: Handbook, from: "https://wiki.example.com", to: "https://up.example.com", ${ALL} }
   - { name: hr, from: "https://hr.example.com", to: "https://up.example.com", policy: [{ allow: { and: [groups: hr] } }] }
   - { name: any, from: "https://*.apps.example.com", to: "https://up.example.com", ${ALL} }
   - { name: old, from: "https://old.example.com", redirect: { host_redirect: wiki.example.com }, ${ALL} }
@@ -81,8 +84,8 @@ const names = (markup: string): readonly string[] =>
 
 describe("cards", () => {
   test("are of routes that the policy could let this user in, and that have one address", async () => {
-    expect(names(await portal())).toEqual(["tickets", "wiki"]);
-    expect(names(await portal("", ["finance", "hr"]))).toEqual(["hr", "ledger", "wiki"]);
+    expect(names(await portal())).toEqual(["tickets", "Team wiki"]);
+    expect(names(await portal("", ["finance", "hr"]))).toEqual(["hr", "ledger", "Team wiki"]);
   });
 
   test("say what a route is for, its state, and how many of its tools the user can call", async () => {
@@ -100,15 +103,23 @@ describe("cards", () => {
   });
 
   test("are found by name, description, address and tool, by kind, and are bounded", async () => {
-    expect(names(await portal("?q=HANDBOOK"))).toEqual(["wiki"]);
+    expect(names(await portal("?q=HANDBOOK"))).toEqual(["Team wiki"]);
     expect(names(await portal("?q=list_tick"))).toEqual(["tickets"]);
     expect(names(await portal("?q=delete_ticket"))).toEqual([]);
     expect(textOfMarkup(await portal("?q=<none>"))).toContain("Nothing matches “ <none> ”");
-    expect(names(await portal("?type=app"))).toEqual(["wiki"]);
+    expect(names(await portal("?type=app"))).toEqual(["Team wiki"]);
     const many = await portal("", ["many"]);
     expect(names(many)).toHaveLength(60);
     expect(textOfMarkup(many)).toContain("Showing the first 60.");
     expect(Buffer.byteLength(many)).toBeLessThan(110_000);
+  });
+
+  test("show title, icon, documentation and contact of a route", async () => {
+    const markup = await portal();
+    expect(markup).toMatch(/<img class="tile l" src="\/\.gateway\/icons\/[0-9a-f]{32}" alt=""/);
+    expect(markup).toContain('<a href="https://docs.example.com/wiki" rel="noreferrer noopener">Documentation');
+    expect(markup).toContain('<a href="mailto:wiki@example.com" rel="noreferrer noopener">Contact');
+    expect(names(await portal("?q=team+wiki"))).toEqual(["Team wiki"]);
   });
 
   test("open the set-up of a client, for servers of this user only", async () => {
