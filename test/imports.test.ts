@@ -205,6 +205,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "oauth/server",
       "terraform",
       "tools/doctor",
+      "audit",
     ],
     why: "makes what is published, pages included; never published itself",
   },

@@ -24,12 +24,12 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly routes?: { [key: string]: any };
   /**
-  * Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`. `known-clients` includes Claude, Claude Code, ChatGPT, Codex, VS Code, Copilot CLI and opencode. If set, such products do not fall back on dynamic registration: those not listed (such as Claude Code and Codex) cannot connect. Without it, URL-based client IDs are rejected.
+  * Domains allowed for URL-based MCP client IDs; `known-clients` includes Claude, ChatGPT, VS Code and others. Without it, URL-based client IDs are rejected.
   *
   */
   readonly mcpAllowedClientIdDomains?: string[];
   /**
-  * Domains allowed for upstream OAuth discovery, including the hosts of `to`. `*.example.com` matches subdomains, not `example.com`. Without it, discovery is disabled.
+  * Domains allowed for upstream OAuth discovery, including the hosts of `to`. Without it, discovery is disabled.
   *
   */
   readonly mcpAllowedAsMetadataDomains?: string[];
@@ -39,22 +39,22 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly mcpAllowedOrigins?: string[];
   /**
-  * Exact redirect URIs with private-use schemes for MCP clients, such as "com.example.app:/callback". https and loopback redirect URIs are always allowed.
+  * Exact redirect URIs with private-use schemes for MCP clients, such as "com.example.app:/callback".
   *
   */
   readonly mcpAllowedPrivateRedirectUris?: string[];
   /**
-  * Dynamic registration of MCP clients (RFC 7591). If disabled, the endpoint returns 403 and is not in the metadata. Clients then use a client ID metadata document or are created by an administrator. Registered clients stay valid. Default: `true`.
+  * Dynamic registration of MCP clients (RFC 7591). If disabled, clients use a client ID metadata document or are created by an administrator. Default: `true`.
   *
   */
   readonly mcpDynamicRegistration?: boolean | cdktf.IResolvable;
   /**
-  * Fields of authorization records. `issuer`: name in `identity_issuers` of the issuer that authenticated the user, by assertion or sign-in. `issuer-rules`: the `workload_rules` that matched. `auth-method`: `session` (browser), `grant` (MCP client with consent), `id-jag` (MCP client with an assertion), `application`, `service-account`, `workload` (platform token of a workload), `programmatic` or `provider-token`. `replay`: all inputs of the policy for `gateway replay`, with digests of arguments and claims, see `authorize_log_key`. Possible fields: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters, replay. Default: `request-id, user, email, mcp-method, mcp-tool`.
+  * Fields of authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters, replay. Default: `request-id, user, email, mcp-method, mcp-tool`.
   *
   */
   readonly authorizeLogFields?: string[];
   /**
-  * Origin of the sign-in, consent and user pages. Its host serves no routes. Without it, these pages share an origin with upstream content, whose scripts (for example a service worker) could consent for users. Default: each route's own host.
+  * Origin of the sign-in, consent and user pages; its host serves no routes. Without it, scripts of upstreams could consent for users. Default: each route's own host.
   *
   */
   readonly authenticateServiceUrl?: string;
@@ -64,12 +64,12 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly signoutRedirectUrl?: string;
   /**
-  * Help page (`https://`) or address (`mailto:`), linked on error pages next to the request ID.
+  * Help page (`https://`) or address (`mailto:`), linked on error pages.
   *
   */
   readonly supportUrl?: string;
   /**
-  * Issuer URL of the OpenID Connect identity provider. Its claim `sub` is the user ID. Values with the prefix `issuer:` or `service-account:` are rejected. Without it, users sign in with `identity_issuers` only.
+  * Issuer URL of the OpenID Connect identity provider; its claim `sub` is the user ID. Without it, users sign in with `identity_issuers` only.
   *
   */
   readonly idpProviderUrl?: string;
@@ -109,7 +109,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpClientSecretWoVersion?: number;
   /**
-  * Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256, P-384), RSA of at least 2048 bits, or Ed25519. Register the public key at the provider. Stored in plain text in Terraform state and bundle; prefer `idp_client_key_ref`.
+  * Private key (PKCS #8 in PEM) for `private_key_jwt`, instead of a client secret: EC (P-256, P-384), RSA of at least 2048 bits, or Ed25519. Stored in plain text in Terraform state and bundle; prefer `idp_client_key_ref`.
   *
   */
   readonly idpClientKey?: string;
@@ -134,27 +134,27 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpClientKeyWoVersion?: number;
   /**
-  * Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway, for example during rotation: Keycloak and Ory Hydra otherwise try only the first.
+  * Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway.
   *
   */
   readonly idpClientKeyId?: string;
   /**
-  * Client secret authentication method. With `client_secret_jwt` the secret signs an assertion and is never sent. Required if the provider lists several methods and accepts only one for this client (Keycloak: the credential type of the client). One of `client_secret_basic`, `client_secret_post`, `client_secret_jwt`. Default: first supported method in the provider's metadata.
+  * Client secret authentication method. Required if the provider accepts only one for this client. One of `client_secret_basic`, `client_secret_post`, `client_secret_jwt`. Default: first supported method in the provider's metadata.
   *
   */
   readonly idpClientAuth?: string;
   /**
-  * Audience of the signed client assertion: the provider's issuer or its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`. One of `issuer`, `token_endpoint`. Default: `issuer`.
+  * Audience of the signed client assertion: the provider's issuer or its token endpoint. One of `issuer`, `token_endpoint`. Default: `issuer`.
   *
   */
   readonly idpClientProofAudience?: string;
   /**
-  * Push authorization requests (RFC 9126), even if the provider's metadata does not require it. Required if the provider requires it for this client (Keycloak: "Pushed authorization request required"). Default: `false`.
+  * Push authorization requests (RFC 9126), even if the provider's metadata does not require it. Default: `false`.
   *
   */
   readonly idpPushRequests?: boolean | cdktf.IResolvable;
   /**
-  * Exact scopes to request at sign-in. Without `offline_access` most providers issue no refresh token. Google rejects it: use `access_type: offline` and `prompt: consent` in `idp_request_params`. Settings for common providers: examples/identity-providers. Default: `openid, profile, email`, and `offline_access` unless the provider's metadata lists scopes without it.
+  * Exact scopes to request at sign-in. Without `offline_access` most providers issue no refresh token. Default: `openid, profile, email`, and `offline_access` unless the provider's metadata lists scopes without it.
   *
   */
   readonly idpScopes?: string[];
@@ -164,27 +164,27 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpGroupsClaim?: string;
   /**
-  * Use an email address only if the provider verified it (`email_verified: true`). Otherwise only addresses marked as unverified are ignored. Default: `false`.
+  * Use an email address only if the provider verified it. Otherwise only addresses marked as unverified are ignored. Default: `false`.
   *
   */
   readonly idpRequireEmailVerified?: boolean | cdktf.IResolvable;
   /**
-  * Additional query parameters of the provider's authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google.
+  * Additional query parameters of the provider's authorization URL, such as `access_type: offline`.
   *
   */
   readonly idpRequestParams?: { [key: string]: string };
   /**
-  * Tokens accepted in `Authorization: Bearer` on ordinary routes, in addition to the gateway's own. `default`: none; the header is forwarded unchanged. `idp_access_token`, `idp_identity_token`: tokens of the identity provider; each authenticates its user for that request. `jwt`: workload tokens of `identity_issuers` with the use `workload`. Accepted tokens are not forwarded; an invalid one gets 401. One of `default`, `idp_access_token`, `idp_identity_token`, `jwt`. Default: `default`.
+  * Tokens accepted in `Authorization: Bearer` besides the gateway's own: none, tokens of the identity provider, or of workloads (`jwt`). One of `default`, `idp_access_token`, `idp_identity_token`, `jwt`. Default: `default`.
   *
   */
   readonly bearerTokenFormat?: string;
   /**
-  * Accepted audiences of the identity provider's access tokens on ordinary routes. One must match. Default: `idp_client_id`.
+  * Accepted audiences of the identity provider's access tokens. One must match. Default: `idp_client_id`.
   *
   */
   readonly idpAccessTokenAllowedAudiences?: string[];
   /**
-  * Hosts that may receive the token of a programmatic login. HTTPS is required, except on loopback. `*.example.com` matches subdomains, not `example.com`. Default: localhost, 127.0.0.1 and [::1].
+  * Hosts that may receive the token of a programmatic login. HTTPS is required, except on loopback. Default: localhost, 127.0.0.1 and [::1].
   *
   */
   readonly programmaticRedirectDomainWhitelist?: string[];
@@ -199,7 +199,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly cookieExpiration?: string;
   /**
-  * Maximum time for which a user keeps access if the identity provider does not confirm the user but confirms others. Then sessions and grants are revoked. If the provider confirms no user, it does not apply. Default: `1h`.
+  * Maximum time for which a user keeps access if the identity provider does not confirm the user but confirms others. Default: `1h`.
   *
   */
   readonly unconfirmedUserLimit?: string;
@@ -209,12 +209,12 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly cookieSameSite?: string;
   /**
-  * Lifetime of External Tokens for MCP clients. Clients with a refresh token see an expiry up to 10 seconds earlier. Default: `15m`.
+  * Lifetime of External Tokens for MCP clients. Default: `15m`.
   *
   */
   readonly accessTokenLifetime?: string;
   /**
-  * Lifetime of External Tokens for applications of MCP client routes. At least 5 minutes: each is issued with 4 minutes or more left. Default: `5m`.
+  * Lifetime of External Tokens for applications of MCP client routes. At least 5 minutes. Default: `5m`.
   *
   */
   readonly clientRouteTokenLifetime?: string;
@@ -224,7 +224,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly refreshTokenLifetime?: string;
   /**
-  * Maximum lifetime of an MCP authorization, including all refreshes. Then the client must ask the user again. Older authorizations end at their next refresh.
+  * Maximum lifetime of an MCP authorization, including all refreshes. Then the client must ask the user again.
   *
   */
   readonly refreshTokenAbsoluteLifetime?: string;
@@ -239,22 +239,22 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly passIdentityHeaders?: boolean | cdktf.IResolvable;
   /**
-  * Additional identity headers: header name to claim. Empty if the user does not have the claim; omitted if the provider withheld it. Lists are joined by commas; elements with a comma are dropped. `sub`, `user`, `email`, `name`, `groups` and `sid` are those of the signed identity header. It also contains the other claims (4 KiB in total). User names of `identity_issuers` (`preferred_username`, `upn` and similar) are written `issuer:<name>/<value>`.
+  * Additional identity headers: header name to claim. Lists are joined by commas.
   *
   */
   readonly jwtClaimsHeaders?: { [key: string]: string };
   /**
-  * Static response headers of all routes. `set_response_headers` of a route takes precedence.
+  * Static response headers of all routes. Those of a route take precedence.
   *
   */
   readonly setResponseHeaders?: { [key: string]: string };
   /**
-  * Maximum open streams per user and process: WebSocket connections, and event streams of GET requests and `subscriptions/listen`. Further ones get 429. Default: `250`.
+  * Maximum open WebSocket connections and event streams per user and process. Further ones get 429. Default: `250`.
   *
   */
   readonly maxStreamsPerUser?: number;
   /**
-  * Maximum time for which an accepted request continues after its access token or session expires. Revocation and blocks end it sooner. WebSockets, gRPC streams without a deadline, and event streams of GET requests and `subscriptions/listen` end at expiry, since clients reopen them. "0s" ends all requests at expiry. Default: `1h`.
+  * Maximum time for which an accepted request continues after its access token or session expires. "0s" ends all requests at expiry. Default: `1h`.
   *
   */
   readonly expiryGrace?: string;
@@ -279,22 +279,22 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly runtimeFlags?: BundleRuntimeFlags;
   /**
-  * Source for groups that the provider omits because there are too many (Entra: more than 200). Without a response they are unknown: rules on groups do not match, routes with such rules deny access, and upstreams get no groups. The query is repeated about every minute of use. Resolved groups apply to the criterion `groups`, not to `claim/groups`. The signed identity header contains them up to 8 KiB.
+  * Source for groups that the provider omits because there are too many (Entra: more than 200).
   *
   */
   readonly idpGroupsResolver?: BundleIdpGroupsResolver;
   /**
-  * Issuers whose signed tokens about users and workloads are accepted, by name (lower-case letters, digits and dashes), which becomes part of user IDs. Users known only from an assertion have unknown groups and claims, and no provider tokens. Rules on them do not match, and routes with such rules deny access. `${gateway.access_token}` and `${gateway.id_token}` are empty. Servers that need a connected account or `upstream_oauth2.id_jag` return 403; `workload` and `client_credentials` work. Removing an entry or a use revokes its access immediately.
+  * Issuers whose signed tokens about users and workloads are accepted, by name (lower-case letters, digits and dashes), which becomes part of user IDs.
   *
   */
   readonly identityIssuers?: { [key: string]: BundleIdentityIssuers } | cdktf.IResolvable;
   /**
-  * Company directories (SCIM 2.0), by a name of lower-case letters, digits and dashes. Deactivated and deleted users lose sessions, grants and open streams on all processes within 2 seconds. Deactivated users cannot sign in. Deleted users are treated according to `unlisted_users`.
+  * Company directories (SCIM 2.0), by a name of lower-case letters, digits and dashes.
   *
   */
   readonly directories?: { [key: string]: BundleDirectories } | cdktf.IResolvable;
   /**
-  * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label. They take precedence over wildcards in `certificates`, not over the same name. A wildcard is not used for hosts of other owners. Requires `certificates`. Does not need `allowed_settings`.
+  * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`. Requires `certificates`.
   *
   */
   readonly hostCertificates?: { [key: string]: BundleHostCertificates } | cdktf.IResolvable;
@@ -653,12 +653,12 @@ export class BundleRuntimeFlagsOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleIdpGroupsResolverEntra {
   /**
-  * Directory (tenant) ID. Users of other tenants are not queried.
+  * Directory (tenant) ID.
   *
   */
   readonly tenant: string;
   /**
-  * Application (client) ID with the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph and admin consent.
+  * Application (client) ID with the permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph and admin consent.
   *
   */
   readonly clientId: string;
@@ -693,12 +693,12 @@ export interface BundleIdpGroupsResolverEntra {
   */
   readonly securityEnabledOnly?: boolean | cdktf.IResolvable;
   /**
-  * Token service origin of a sovereign cloud, such as `https://login.microsoftonline.us`. Requires `graph_url`. Default: `https://login.microsoftonline.com`.
+  * Token service origin of a sovereign cloud. Requires `graph_url`. Default: `https://login.microsoftonline.com`.
   *
   */
   readonly loginUrl?: string;
   /**
-  * Microsoft Graph origin of a sovereign cloud, such as `https://graph.microsoft.us`. Requires `login_url`. Default: `https://graph.microsoft.com`.
+  * Microsoft Graph origin of a sovereign cloud. Requires `login_url`. Default: `https://graph.microsoft.com`.
   *
   */
   readonly graphUrl?: string;
@@ -1048,7 +1048,7 @@ export class BundleIdpGroupsResolverEntraOutputReference extends cdktf.ComplexOb
 }
 export interface BundleIdpGroupsResolver {
   /**
-  * Microsoft Graph (`getMemberObjects`), queried at sign-in and each refresh. The URL in the token is never used.
+  * Microsoft Graph (`getMemberObjects`), queried at sign-in and each refresh.
   *
   */
   readonly entra?: BundleIdpGroupsResolverEntra;
@@ -1143,17 +1143,17 @@ export class BundleIdpGroupsResolverOutputReference extends cdktf.ComplexObject 
 }
 export interface BundleIdentityIssuersWorkloadRules {
   /**
-  * Required claims of the token. A name is a claim name or a JSON Pointer (RFC 6901) to a nested claim: `/kubernetes.io/serviceaccount/name`. All claims must be present with one of their listed values; of a list claim, one element must match. Values are compared exactly, except that `*` matches one whole segment between `:` and `/` (`repo:acme/*:ref:refs/heads/main`). Write numbers and booleans as JSON: `json:true`, `json:42`.
+  * Required claims of the token: name, or JSON Pointer to a nested claim, to values. Every claim must have one of its values.
   *
   */
   readonly claims: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * Resources it can access: URLs of MCP servers as clients use them; for ordinary routes with `bearer_token_format: jwt`, the origin, or origin and prefix.
+  * URLs of MCP servers as clients use them; for routes with `bearer_token_format: jwt`, the origin, or origin and prefix.
   *
   */
   readonly resources: string[];
   /**
-  * Groups of its workloads, for policies. They have no email address and no claims.
+  * Groups of its workloads, for policies.
   *
   */
   readonly groups?: string[];
@@ -1320,12 +1320,12 @@ export class BundleIdentityIssuersWorkloadRulesMap extends cdktf.ComplexMap {
 }
 export interface BundleIdentityIssuersSignInGroupsResolverEntra {
   /**
-  * Directory (tenant) ID. Users of other tenants are not queried.
+  * Directory (tenant) ID.
   *
   */
   readonly tenant: string;
   /**
-  * Application (client) ID with the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph and admin consent.
+  * Application (client) ID with the permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph and admin consent.
   *
   */
   readonly clientId: string;
@@ -1360,12 +1360,12 @@ export interface BundleIdentityIssuersSignInGroupsResolverEntra {
   */
   readonly securityEnabledOnly?: boolean | cdktf.IResolvable;
   /**
-  * Token service origin of a sovereign cloud, such as `https://login.microsoftonline.us`. Requires `graph_url`. Default: `https://login.microsoftonline.com`.
+  * Token service origin of a sovereign cloud. Requires `graph_url`. Default: `https://login.microsoftonline.com`.
   *
   */
   readonly loginUrl?: string;
   /**
-  * Microsoft Graph origin of a sovereign cloud, such as `https://graph.microsoft.us`. Requires `login_url`. Default: `https://graph.microsoft.com`.
+  * Microsoft Graph origin of a sovereign cloud. Requires `login_url`. Default: `https://graph.microsoft.com`.
   *
   */
   readonly graphUrl?: string;
@@ -1715,7 +1715,7 @@ export class BundleIdentityIssuersSignInGroupsResolverEntraOutputReference exten
 }
 export interface BundleIdentityIssuersSignInGroupsResolver {
   /**
-  * Microsoft Graph (`getMemberObjects`), queried at sign-in and each refresh. The URL in the token is never used.
+  * Microsoft Graph (`getMemberObjects`), queried at sign-in and each refresh.
   *
   */
   readonly entra?: BundleIdentityIssuersSignInGroupsResolverEntra;
@@ -1815,7 +1815,7 @@ export interface BundleIdentityIssuersSignIn {
   */
   readonly clientId: string;
   /**
-  * Client secret at this provider. Stored in plain text in Terraform state and bundle; prefer `client_secret_ref`.
+  * Client secret at the identity provider. Stored in plain text in Terraform state and bundle; prefer `client_secret_ref`.
   *
   */
   readonly clientSecret?: string;
@@ -1840,7 +1840,7 @@ export interface BundleIdentityIssuersSignIn {
   */
   readonly clientSecretWoVersion?: number;
   /**
-  * Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256, P-384), RSA of at least 2048 bits, or Ed25519. Register the public key at the provider. Stored in plain text in Terraform state and bundle; prefer `client_key_ref`.
+  * Private key (PKCS #8 in PEM) for `private_key_jwt`, instead of a client secret: EC (P-256, P-384), RSA of at least 2048 bits, or Ed25519. Stored in plain text in Terraform state and bundle; prefer `client_key_ref`.
   *
   */
   readonly clientKey?: string;
@@ -1865,22 +1865,22 @@ export interface BundleIdentityIssuersSignIn {
   */
   readonly clientKeyWoVersion?: number;
   /**
-  * Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway, for example during rotation: Keycloak and Ory Hydra otherwise try only the first.
+  * Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway.
   *
   */
   readonly clientKeyId?: string;
   /**
-  * Client secret authentication method. With `client_secret_jwt` the secret signs an assertion and is never sent. Required if the provider lists several methods and accepts only one for this client (Keycloak: the credential type of the client). One of `client_secret_basic`, `client_secret_post`, `client_secret_jwt`. Default: first supported method in the provider's metadata.
+  * Client secret authentication method. Required if the provider accepts only one for this client. One of `client_secret_basic`, `client_secret_post`, `client_secret_jwt`. Default: first supported method in the provider's metadata.
   *
   */
   readonly clientAuth?: string;
   /**
-  * Audience of the signed client assertion: the provider's issuer or its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`. One of `issuer`, `token_endpoint`. Default: `issuer`.
+  * Audience of the signed client assertion: the provider's issuer or its token endpoint. One of `issuer`, `token_endpoint`. Default: `issuer`.
   *
   */
   readonly clientProofAudience?: string;
   /**
-  * Push authorization requests (RFC 9126), even if the provider's metadata does not require it. Required if the provider requires it for this client (Keycloak: "Pushed authorization request required"). Default: `false`.
+  * Push authorization requests (RFC 9126), even if the provider's metadata does not require it. Default: `false`.
   *
   */
   readonly pushRequests?: boolean | cdktf.IResolvable;
@@ -1890,32 +1890,32 @@ export interface BundleIdentityIssuersSignIn {
   */
   readonly label?: string;
   /**
-  * Exact scopes to request at sign-in. Default: as for `idp_scopes`.
+  * Exact scopes to request at sign-in. Without `offline_access` most providers issue no refresh token. Default: `openid, profile, email`, and `offline_access` unless the provider's metadata lists scopes without it.
   *
   */
   readonly scopes?: string[];
   /**
-  * Claim with the user's groups. Default: `groups`.
+  * Claim with the user's groups: a name, or a path with dots. Quote names that contain dots: `access."my.client".roles`. Default: `groups`.
   *
   */
   readonly groupsClaim?: string;
   /**
-  * Use an email address only if the provider verified it. Default: `false`.
+  * Use an email address only if the provider verified it. Otherwise only addresses marked as unverified are ignored. Default: `false`.
   *
   */
   readonly requireEmailVerified?: boolean | cdktf.IResolvable;
   /**
-  * Additional query parameters of the provider's authorization URL.
+  * Additional query parameters of the provider's authorization URL, such as `access_type: offline`.
   *
   */
   readonly requestParams?: { [key: string]: string };
   /**
-  * Required claims of the ID token and their exact values: `hd: example.com` for Google, `tid` for Entra. Users without them cannot sign in, or are signed out at the next refresh.
+  * Required claims of the ID token and their exact values, such as `hd: example.com` for Google or `tid` for Entra.
   *
   */
   readonly requiredClaims?: { [key: string]: string };
   /**
-  * Source for groups that the provider omits, as `idp_groups_resolver`.
+  * Source for groups that the provider omits because there are too many (Entra: more than 200).
   *
   */
   readonly groupsResolver?: BundleIdentityIssuersSignInGroupsResolver;
@@ -2616,22 +2616,22 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
 }
 export interface BundleIdentityIssuers {
   /**
-  * Issuer identifier, exactly as in `iss`, including a trailing slash: `https://`, or `http://` on loopback. If equal to `idp_provider_url`, its users are those of that provider, with their groups. Users of other issuers are `issuer:<name>/<sub>`. With `workload`, `kubernetes:///` is the gateway's own cluster, whose keys are read with the role `system:service-account-issuer-discovery`; `kubernetes://host:port` uses that API server.
+  * Issuer identifier, exactly as in `iss`. Its users are `issuer:<name>/<sub>`, unless it equals `idp_provider_url`.
   *
   */
   readonly issuer: string;
   /**
-  * Accepted uses of its tokens. `id_jag`: MCP clients exchange an identity assertion (ID-JAG) for an access token without sign-in and consent (enterprise-managed authorization). `workload`: workloads exchange the token of their platform for an access token, or use it on ordinary routes with `bearer_token_format: jwt`, according to `workload_rules`; the user ID is `workload:<name>/<sub>`. `logout`: the issuer can revoke access of its users by OIDC back-channel logout and global token revocation. `sign_in`: users sign in there.
+  * What its tokens are accepted for: identity assertions of MCP clients, tokens of workloads, revoking access, or sign-in.
   *
   */
   readonly uses: string[];
   /**
-  * URL of its public keys: `https://`, or `http://` on loopback. Private networks are allowed. Default: discovered from `issuer`, on its own origin or a public address.
+  * URL of its public keys: `https://`, or `http://` on loopback. Default: discovered from `issuer`, on its own origin or a public address.
   *
   */
   readonly jwksUrl?: string;
   /**
-  * Public keys as JSON (JWK set), instead of `jwks_url` and discovery. Otherwise keys are read at most every 30 seconds per process, cached for 5 minutes, and used for up to a day if they cannot be read again.
+  * Public keys as JSON (JWK set), instead of `jwks_url` and discovery.
   *
   */
   readonly jwks?: string;
@@ -2641,32 +2641,32 @@ export interface BundleIdentityIssuers {
   */
   readonly algorithms?: string[];
   /**
-  * Hosts on which its assertions and tokens are accepted (`id_jag`, `workload`). Each host with MCP servers is a separate authorization server and audience. Default: all hosts.
+  * Hosts on which its assertions and tokens are accepted (`id_jag`, `workload`). Default: all hosts.
   *
   */
   readonly hosts?: string[];
   /**
-  * Client IDs that can present its assertions, as registered or as URL of a client ID metadata document. Default: every client named in an assertion.
+  * Client IDs that can present its assertions. Default: every client named in an assertion.
   *
   */
   readonly allowedClients?: string[];
   /**
-  * Accept clients without authentication (`token_endpoint_auth_method: none`). Anyone who has an assertion can then use it once, as its client. Default: `false`.
+  * Accept clients without authentication. Anyone who has an assertion can then use it once, as its client. Default: `false`.
   *
   */
   readonly allowPublicClients?: boolean | cdktf.IResolvable;
   /**
-  * Maximum lifetime of an assertion: up to `1h` with `id_jag`, else `24h`. With `logout`, maximum age of a logout token. Default: `5m` with `id_jag` and `logout`, `1h` with `workload`.
+  * Maximum lifetime of an assertion (up to `1h` with `id_jag`, else `24h`), or age of a logout token. Default: `5m` with `id_jag` and `logout`, `1h` with `workload`.
   *
   */
   readonly maxAssertionAge?: string;
   /**
-  * Maximum lifetime of tokens issued for its assertions. They never outlive the assertion of a workload. Default: `access_token_lifetime`.
+  * Maximum lifetime of tokens issued for its assertions. Default: `access_token_lifetime`.
   *
   */
   readonly maxTokenLifetime?: string;
   /**
-  * Email domains for which it is trusted. Other addresses, and those marked as unverified, are ignored. With `sign_in`, users who enter such an address on the selection page continue at this provider. Global token revocation can name users by these addresses.
+  * Email domains for which it is trusted. Other addresses, and those marked as unverified, are ignored.
   *
   */
   readonly emailDomains?: string[];
@@ -2676,32 +2676,32 @@ export interface BundleIdentityIssuers {
   */
   readonly audiences?: string[];
   /**
-  * With `workload`: whether a token can be exchanged once or repeatedly. `allowed` is for platforms that reuse tokens for a time, such as Kubernetes projected tokens. Ordinary routes always accept repeated use. One of `once`, `allowed`. Default: `once`.
+  * With `workload`: whether a token can be exchanged once or repeatedly. One of `once`, `allowed`. Default: `once`.
   *
   */
   readonly replay?: string;
   /**
-  * With `workload`: ignore a `client_id` sent without authentication. Otherwise it must name a public client. Default: `false`.
+  * With `workload`: ignore a `client_id` sent without authentication. Default: `false`.
   *
   */
   readonly ignoreClientId?: boolean | cdktf.IResolvable;
   /**
-  * Additional client IDs accepted as audience of back-channel logout tokens, next to the client of the sign-in.
+  * Additional client IDs accepted as audience of back-channel logout tokens.
   *
   */
   readonly logoutAudiences?: string[];
   /**
-  * Back-channel logout also revokes grants of MCP clients and earlier assertions, not only browser sessions and their tokens. Global token revocation always revokes all access. Default: `false`.
+  * Back-channel logout also revokes grants of MCP clients and earlier assertions. Default: `false`.
   *
   */
   readonly logoutEndsGrants?: boolean | cdktf.IResolvable;
   /**
-  * Workloads to accept, by rule name. Requires the use `workload`. All matching rules apply. Changing or removing a rule revokes its access immediately. Required with `workload`.
+  * Workloads to accept, by rule name. All matching rules apply. Required with `workload`.
   *
   */
   readonly workloadRules?: { [key: string]: BundleIdentityIssuersWorkloadRules } | cdktf.IResolvable;
   /**
-  * Sign-in of its users. Requires the use `sign_in`. Register `https://<host of the sign-in pages>/.gateway/callback/<name>` as redirect URI. Endpoints are discovered from `issuer`.
+  * Sign-in of its users. Register the redirect URI `/.gateway/callback/<name>` on the host of the sign-in pages.
   *
   */
   readonly signIn?: BundleIdentityIssuersSignIn;
@@ -3303,12 +3303,12 @@ export class BundleIdentityIssuersMap extends cdktf.ComplexMap {
 }
 export interface BundleDirectories {
   /**
-  * Identity provider of its users: `default` for `idp_provider_url`, or a name in `identity_issuers`. At most one directory per provider. Default: `default`.
+  * Identity provider of its users: `default` for `idp_provider_url`, or a name in `identity_issuers`. Default: `default`.
   *
   */
   readonly provider?: string;
   /**
-  * Bearer token of the provider's SCIM client for `/.gateway/scim/v2` and the directory's name, on the host of the sign-in pages. At least 20 characters. Stored in plain text in Terraform state and bundle; prefer `token_ref`.
+  * Bearer token of the provider's SCIM client. At least 20 characters. Stored in plain text in Terraform state and bundle; prefer `token_ref`.
   *
   */
   readonly token?: string;
@@ -3363,12 +3363,12 @@ export interface BundleDirectories {
   */
   readonly subjectAttribute?: string;
   /**
-  * Claim that `subject_attribute` must equal exactly. For Entra use `oid` and map `objectId` to `externalId`: its `sub` differs per application. With `oid`, users are matched after their first sign-in. One of `sub`, `oid`. Default: `sub`.
+  * Claim that `subject_attribute` must equal exactly. For Entra use `oid` and map `objectId` to `externalId`. One of `sub`, `oid`. Default: `sub`.
   *
   */
   readonly subjectClaim?: string;
   /**
-  * Source of user groups. `directory`: this directory; for users not in it, groups are unknown. `both`: also groups of the sign-in. `claims`: only those; the directory only activates and deactivates users. One of `directory`, `both`, `claims`. Default: `directory`.
+  * Source of user groups: this directory, also the sign-in, or only the sign-in. One of `directory`, `both`, `claims`. Default: `directory`.
   *
   */
   readonly groups?: string;
@@ -3383,12 +3383,12 @@ export interface BundleDirectories {
   */
   readonly unlistedUsers?: string;
   /**
-  * Maximum number of users, as counted periodically by each process. Further ones are rejected. Default: `250000`.
+  * Maximum number of users. Further ones are rejected. Default: `250000`.
   *
   */
   readonly maxUsers?: number;
   /**
-  * Maximum number of groups, likewise. Default: `50000`.
+  * Maximum number of groups. Default: `50000`.
   *
   */
   readonly maxGroups?: number;
@@ -4298,12 +4298,12 @@ export interface BundleRouteRoutingRedirect {
   */
   readonly portRedirect?: number;
   /**
-  * Path of the target. A query in it replaces the request's. Not with `prefix_rewrite`. Default: path of the request.
+  * Path of the target. A query in it replaces the request's. Default: path of the request.
   *
   */
   readonly pathRedirect?: string;
   /**
-  * Replacement for the route's `prefix`, by whole segments; with `path` or `regex`, for the whole path.
+  * Replacement for the route's `prefix`, by whole segments.
   *
   */
   readonly prefixRewrite?: string;
@@ -4767,12 +4767,12 @@ export interface BundleRouteRouting {
   */
   readonly contact?: string;
   /**
-  * RE2 regular expression that matches the whole path. Takes precedence over every `prefix`. Not with `prefix` or `path`, and not on MCP routes. Default: every path.
+  * RE2 regular expression for the whole path, before every `prefix`. Not with `prefix` or `path`, and not on MCP routes. Default: every path.
   *
   */
   readonly regex?: string;
   /**
-  * Priority between matching `regex` routes of a host: the highest number, then the longest literal prefix. Default: `0`.
+  * Priority between matching `regex` routes of a host: the highest number wins. Default: `0`.
   *
   */
   readonly regexPriorityOrder?: number;
@@ -4782,12 +4782,12 @@ export interface BundleRouteRouting {
   */
   readonly prefixRewrite?: string;
   /**
-  * RE2 regular expression on the path (without query); every match is replaced for the upstream. Requires `regex_rewrite_substitution`.
+  * RE2 regular expression on the path (without query); every match is replaced. Requires `regex_rewrite_substitution`.
   *
   */
   readonly regexRewritePattern?: string;
   /**
-  * Replacement for matches of `regex_rewrite_pattern`. Capture groups are `\1` to `\9`. An invalid resulting path gets 400.
+  * Replacement for matches of `regex_rewrite_pattern`. Capture groups are `\1` to `\9`.
   *
   */
   readonly regexRewriteSubstitution?: string;
@@ -5245,7 +5245,7 @@ export interface BundleRouteAccessRateLimits {
   */
   readonly name: string;
   /**
-  * Keys counted separately: each `user`, OAuth `client`, `tool` of `tools`, or combination. Callers without a user or client share one count. Default: one count for all requests of the route.
+  * Keys counted separately: each `user`, OAuth `client`, `tool` of `tools`, or combination. Default: one count for all requests of the route.
   *
   */
   readonly per?: string[];
@@ -5270,7 +5270,7 @@ export interface BundleRouteAccessRateLimits {
   */
   readonly tools?: string[];
   /**
-  * Behavior while the store is unavailable. `share`: each process enforces its share of the limit. `refuse`: requests get 503. One of `share`, `refuse`. Default: `share`.
+  * While the store is unavailable, each process enforces its share of the limit, or requests get 503. One of `share`, `refuse`. Default: `share`.
   *
   */
   readonly withoutStore?: string;
@@ -5558,12 +5558,12 @@ export class BundleRouteAccessRateLimitsList extends cdktf.ComplexList {
 }
 export interface BundleRouteAccess {
   /**
-  * Shadow policy: its result instead of `policy`, with the same access settings, is recorded and counted, and never enforced. JSON text; write it with `jsonencode(…)`.
+  * Policy whose result instead of `policy` is recorded and counted, and never enforced. JSON text; write it with `jsonencode(…)`.
   *
   */
   readonly shadowPolicy?: string;
   /**
-  * Email addresses or user IDs to allow, in addition to the policy. A value without @, or with the prefix `issuer:` or `service-account:`, is a user ID.
+  * Email addresses or user IDs to allow, in addition to the policy.
   *
   */
   readonly allowedUsers?: string[];
@@ -5578,7 +5578,7 @@ export interface BundleRouteAccess {
   */
   readonly allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * Forward CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) without sign-in. Not on MCP server routes, where the gateway responds to them. Default: `false`.
+  * Forward CORS preflight requests without sign-in. Not on MCP server routes, where the gateway responds to them. Default: `false`.
   *
   */
   readonly corsAllowPreflight?: boolean | cdktf.IResolvable;
@@ -5593,12 +5593,12 @@ export interface BundleRouteAccess {
   */
   readonly idpAccessTokenAllowedAudiences?: string[];
   /**
-  * Show the rules that denied access, and which user attributes they found, in error pages and responses. Expected values are not shown. Not on MCP server routes. Default: `false`.
+  * Show the rules that denied access, and which user attributes they found, in responses. Not on MCP server routes. Default: `false`.
   *
   */
   readonly showErrorDetails?: boolean | cdktf.IResolvable;
   /**
-  * Rate limits of allowed requests, shared by all processes with the same store. Every limit must allow a request. Rejected requests (429) are not counted.
+  * Rate limits of allowed requests, shared by all processes with the same store. Every limit must allow a request.
   *
   */
   readonly rateLimits?: BundleRouteAccessRateLimits[] | cdktf.IResolvable;
@@ -5935,7 +5935,7 @@ export interface BundleRouteMcpServerUpstreamOauth2Endpoint {
   */
   readonly tokenUrl: string;
   /**
-  * Client authentication at the token endpoint: `header` (HTTP Basic) or `params` (form fields). One of `header`, `params`. Default: `header`, or according to the upstream's metadata.
+  * Client authentication at the token endpoint: HTTP Basic or form fields. One of `header`, `params`. Default: `header`, or according to the upstream's metadata.
   *
   */
   readonly authStyle?: string;
@@ -6177,7 +6177,7 @@ export class BundleRouteMcpServerUpstreamOauth2IdJagOutputReference extends cdkt
 }
 export interface BundleRouteMcpServerUpstreamOauth2Workload {
   /**
-  * Platform token (JWT) of the gateway, whose audience is the upstream's authorization server (issuer or token endpoint; not checked with `endpoint`). Usually a file that the platform renews, reloaded when it changes, such as a projected Kubernetes service account token: `assertion_ref: file:/var/run/secrets/tokens/upstream`. Stored in plain text in Terraform state and bundle; prefer `assertion_ref`.
+  * Platform token (JWT) of the gateway for the upstream's authorization server. Usually a file that the platform renews. Stored in plain text in Terraform state and bundle; prefer `assertion_ref`.
   *
   */
   readonly assertion?: string;
@@ -6413,7 +6413,7 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly clientId?: string;
   /**
-  * OAuth client secret, read from the route at each token refresh. Stored in plain text in Terraform state and bundle; prefer `client_secret_ref`.
+  * OAuth client secret. Stored in plain text in Terraform state and bundle; prefer `client_secret_ref`.
   *
   */
   readonly clientSecret?: string;
@@ -6438,7 +6438,7 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly clientSecretWoVersion?: number;
   /**
-  * Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256, P-384), RSA or Ed25519. Register the public key at the upstream's authorization server. Stored in plain text in Terraform state and bundle; prefer `client_key_ref`.
+  * Private key (PKCS #8 in PEM) for `private_key_jwt`, instead of a client secret: EC (P-256, P-384), RSA or Ed25519. Stored in plain text in Terraform state and bundle; prefer `client_key_ref`.
   *
   */
   readonly clientKey?: string;
@@ -6468,22 +6468,22 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly scopes?: string[];
   /**
-  * Additional query parameters of the authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google.
+  * Additional query parameters of the authorization URL, such as `access_type: offline`.
   *
   */
   readonly authorizationUrlParams?: { [key: string]: string };
   /**
-  * Resource identifier of the upstream (`resource`, RFC 8707) in token requests with `workload` and `client_credentials`. Default: that of the upstream's metadata; with `endpoint` the upstream's address.
+  * Resource identifier (RFC 8707) in token requests with `workload` and `client_credentials`. Default: that of the upstream's metadata; with `endpoint` the upstream's address.
   *
   */
   readonly resource?: string;
   /**
-  * Send `resource` (RFC 8707) to the upstream's authorization server. Disable it for servers that reject it, such as Microsoft Entra ID (`AADSTS9010010`); the scopes then select the audience. Requests of `id_jag` to the identity provider always have it. Default: `true`.
+  * Send `resource` (RFC 8707) to the upstream's authorization server. Disable it for servers that reject it, such as Microsoft Entra ID. Default: `true`.
   *
   */
   readonly sendResource?: boolean | cdktf.IResolvable;
   /**
-  * Client credentials: the gateway gets tokens as `client_id`. All users of the route share this access; only the policy distinguishes them. Default: `false`.
+  * Client credentials: the gateway gets tokens as `client_id`. All users of the route share this access. Default: `false`.
   *
   */
   readonly clientCredentials?: boolean | cdktf.IResolvable;
@@ -6493,12 +6493,12 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly endpoint?: BundleRouteMcpServerUpstreamOauth2Endpoint;
   /**
-  * Enterprise-managed authorization: the identity provider decides who can use the upstream, without account connections. The gateway, as `client_id`, exchanges the user's ID token for an assertion (ID-JAG) at the identity provider, and presents it to the upstream's authorization server. That server and the resource are always discovered. Service accounts and users known only from an assertion have no ID token and get 403.
+  * Enterprise-managed authorization: the identity provider decides who can use the upstream, without account connections.
   *
   */
   readonly idJag?: BundleRouteMcpServerUpstreamOauth2IdJag;
   /**
-  * Workload identity: the gateway presents a token of its platform to the upstream's authorization server. All users of the route share the resulting access; only the policy distinguishes them.
+  * Workload identity: the gateway presents a token of its platform. All users of the route share the resulting access.
   *
   */
   readonly workload?: BundleRouteMcpServerUpstreamOauth2Workload;
@@ -7115,42 +7115,42 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
 }
 export interface BundleRouteMcpServerToolLock {
   /**
-  * Digests of the reviewed tools, by tool name: `sha256:…`, as written by `gateway tools lock`. Several if users see different definitions. Default: those in `file`.
+  * Digests of the reviewed tools, by tool name. Several if users see different definitions. Default: those in `file`.
   *
   */
   readonly tools?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * Digests of reviewed prompts, by name. Using or completing a different prompt is denied. Default: those in `file`; otherwise not checked.
+  * Digests of reviewed prompts, by name. Default: those in `file`; otherwise not checked.
   *
   */
   readonly prompts?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * Digests of reviewed resource templates, by `uriTemplate`. Completing a different template is denied. Resource reads depend on the policy only. Default: those in `file`; otherwise not checked.
+  * Digests of reviewed resource templates, by `uriTemplate`. Default: those in `file`; otherwise not checked.
   *
   */
   readonly resourceTemplates?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * Digests of reviewed skills, by the URI of their `SKILL.md`. Getting a different skill and reading its files is denied, and so is reading `skill:` resources of no locked skill. Default: those in `file`; otherwise not checked.
+  * Digests of reviewed skills, by the URI of their `SKILL.md`. Default: those in `file`; otherwise not checked.
   *
   */
   readonly skills?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * Digests of the server's reviewed `instructions`. Others are removed from the response, unless `on_drift` is `warn`. An empty list allows none. Default: those in `file`; otherwise not checked.
+  * Digests of the server's reviewed `instructions`. An empty list allows none. Default: those in `file`; otherwise not checked.
   *
   */
   readonly instructions?: string[];
   /**
-  * Path of a file written by `gateway tools lock`, instead of `tools`, reloaded when it changes. The entry for this server's public address applies. Owners need `allowed_refs`.
+  * File written by `gateway tools lock`, instead of `tools`, reloaded when it changes. Owners need `allowed_refs`.
   *
   */
   readonly file?: string;
   /**
-  * Behavior for tools that are not locked or differ from the lock. `warn`: recorded and counted. `hide`: also removed from lists, and calls denied. `deny`: calls denied, but listed. One of `warn`, `hide`, `deny`. Default: `hide`.
+  * Tools that are not locked or differ: recorded, also hidden and denied, or denied but listed. One of `warn`, `hide`, `deny`. Default: `hide`.
   *
   */
   readonly onDrift?: string;
   /**
-  * Behavior for calls of locked tools that no list has shown yet, so that their definition is unknown. `pass`: allowed. `deny`: denied until a process has listed the tool as locked. Other processes follow within 2 seconds. One of `pass`, `deny`. Default: `pass`.
+  * Whether calls of locked tools pass before a list has shown them. One of `pass`, `deny`. Default: `pass`.
   *
   */
   readonly onUnlisted?: string;
@@ -7453,12 +7453,12 @@ export interface BundleRouteMcpServerRecordArguments {
   */
   readonly plain?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * Arguments recorded as keyed digests: tool name, or "*" for all tools, to JSON pointers. Equal values have equal digests. A list or object is one digest; with `""` each argument is one, with its name.
+  * Arguments recorded as keyed digests, as in `plain`. Equal values have equal digests.
   *
   */
   readonly digest?: { [key: string]: string[] } | cdktf.IResolvable;
   /**
-  * Arguments that are not recorded: tool name, or "*" for all tools, to JSON pointers. `gateway replay` cannot evaluate rules on them.
+  * Arguments that are not recorded, as in `plain`.
   *
   */
   readonly omit?: { [key: string]: string[] } | cdktf.IResolvable;
@@ -7611,22 +7611,22 @@ export class BundleRouteMcpServerRecordArgumentsOutputReference extends cdktf.Co
 }
 export interface BundleRouteMcpServer {
   /**
-  * MCP server routes offered together at this address: prefix to route name, or to `owner/name` for another owner's route. Tools and prompts are called `prefix__name`. Each request is also decided by the member's own policy, tool lock and limits, and uses its credentials. Such a route has no `to`.
+  * MCP server routes offered together at this address: prefix to route name, or to `owner/name`. Such a route has no `to`.
   *
   */
   readonly members?: { [key: string]: string };
   /**
-  * Maximum request body in bytes, including arguments of tool calls. Larger ones get 413. Messages are held in memory during evaluation. Default: `4096`.
+  * Maximum request body in bytes, including arguments of tool calls. Larger ones get 413. Default: `4096`.
   *
   */
   readonly maxRequestBytes?: number;
   /**
-  * Remove items that the policy always denies for the user from lists (tools, prompts, resources, resource templates), if the policy has `mcp_` criteria. Access to removed items is denied in any case. Default: `true`.
+  * Remove items that the policy always denies for the user from lists, if the policy has `mcp_` criteria. Default: `true`.
   *
   */
   readonly filterLists?: boolean | cdktf.IResolvable;
   /**
-  * OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with a trailing `*`, to scopes. All matching entries apply. Users consent to them. A call without one gets 403 `insufficient_scope` with the required scopes, and clients request them. Tools remain listed. Does not apply to tokens of MCP client routes and of `gateway service-account`.
+  * OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with a trailing `*`, to scopes.
   *
   */
   readonly toolScopes?: { [key: string]: string[] } | cdktf.IResolvable;
@@ -7636,37 +7636,37 @@ export interface BundleRouteMcpServer {
   */
   readonly path?: string;
   /**
-  * Paths below the route's base to forward in addition to the MCP endpoint: `/sse` exactly, `/files/*` with all paths below. Others get 404. `mcp_tool` applies to messages only: GET and DELETE requests are allowed by user.
+  * Paths below the route's base to forward in addition to the MCP endpoint: `/sse` exactly, `/files/*` with all paths below.
   *
   */
   readonly extraPaths?: string[];
   /**
-  * Other owners whose applications (MCP client routes) can call this server: names such as "team-a", prefixes such as "kubernetes.*", or "*" for all. Without `owners` in the main configuration file all can. Default: the same owner and the main configuration file.
+  * Other owners whose applications (MCP client routes) can call this server: "team-a", "kubernetes.*", or "*" for all. Default: the same owner and the main configuration file.
   *
   */
   readonly allowedApplications?: string[];
   /**
-  * Service accounts whose clients can introspect all tokens for this server (RFC 7662, `/.gateway/mcp/introspect`): whether a token is valid, its user with email address, and its client. Other clients can introspect their own tokens only.
+  * Service accounts whose clients can introspect all tokens for this server (RFC 7662).
   *
   */
   readonly introspectionAccounts?: string[];
   /**
-  * Authorization server issuer if discovery fails. With `client_id` or `workload` in `upstream_oauth2`, the only issuer that receives the credentials; by default the first one used. Its endpoints can have other origins. HTTPS only.
+  * Authorization server issuer if discovery fails. With a configured client or `workload`, the only issuer that receives the credentials.
   *
   */
   readonly authorizationServerUrl?: string;
   /**
-  * OAuth with the upstream. `client_id` and `endpoint` are discovered or registered if not set. Users connect their accounts, unless `id_jag`, `workload` or `client_credentials` is set. Default: discovered if the upstream requires it.
+  * OAuth with the upstream. Users connect their accounts, unless `id_jag`, `workload` or `client_credentials` is set. Default: discovered if the upstream requires it.
   *
   */
   readonly upstreamOauth2?: BundleRouteMcpServerUpstreamOauth2;
   /**
-  * Lock of the reviewed tools of this server and, if included, its prompts, resource templates, skills and `instructions`. Lists are compared with it. A missing item is not a difference, since lists can differ by user.
+  * Digests of the reviewed tools of this server and, if included, its prompts, resource templates, skills and `instructions`.
   *
   */
   readonly toolLock?: BundleRouteMcpServerToolLock;
   /**
-  * Recording of tool arguments in `mcp-tool-parameters`, `replay` and copies of records. Pointers include all values below them. The longest pointer wins; of equal ones the tool's own. `*` wins below a tool's own pointer only if it is stricter. `digest` and `omit` also match names that differ in case or punctuation, up to four names joined ("user.password" for "/user/password"), and equivalent forms: lists of such objects, objects with members `0`, `1`, …, and a single object instead of a list. Text where an object or list is declared is hidden whole. Changed arguments are listed in `mcp-tool-parameters-redacted`. The digest key is `authorize_log_key`, or else derived from `shared_secret`. Default: plain text in the log; digests in copies and `replay`.
+  * Which tool arguments records contain, by JSON pointer. The longest matching pointer applies. Default: plain text in the log; digests in copies and `replay`.
   *
   */
   readonly recordArguments?: BundleRouteMcpServerRecordArguments;
@@ -8144,7 +8144,7 @@ export interface BundleRouteMcp {
   */
   readonly server?: BundleRouteMcpServer;
   /**
-  * Marks the route as an MCP client; always empty. The application receives External Tokens and can send users to `/.gateway/mcp/connect?redirect_url=…` of an MCP server's host. If an upstream is not connected, they return with `connect_error=<code>`: `unavailable` or `not-set-up` before they left, otherwise the error code shown.
+  * Marks the route as an MCP client, whose application receives External Tokens. Always empty.
   *
   */
   readonly client?: BundleRouteMcpClient;
@@ -8524,7 +8524,7 @@ export interface BundleRouteHeadersRewriteResponseHeaders {
   */
   readonly header: string;
   /**
-  * Literal prefix to match. An empty prefix matches every value.
+  * Literal prefix to match. Empty matches every value.
   *
   */
   readonly prefix: string;
@@ -8695,27 +8695,27 @@ export class BundleRouteHeadersRewriteResponseHeadersList extends cdktf.ComplexL
 }
 export interface BundleRouteHeaders {
   /**
-  * Request header whose value is sent as Host header. If it is missing, empty or not a valid host, the host of `to` is sent. Default: the host of `to`.
+  * Request header whose value is sent as Host header. Default: the host of `to`.
   *
   */
   readonly hostRewriteHeader?: string;
   /**
-  * RE2 regular expression on the request path (without query) that derives the Host header. The first match is replaced. Requires `host_path_regex_rewrite_substitution`. Default: the host of `to`.
+  * RE2 regular expression on the request path that derives the Host header. Requires `host_path_regex_rewrite_substitution`. Default: the host of `to`.
   *
   */
   readonly hostPathRegexRewritePattern?: string;
   /**
-  * Replacement for the match of `host_path_regex_rewrite_pattern`. Capture groups are `\1` to `\9`. Default: the host of `to`.
+  * Replacement for the first match of `host_path_regex_rewrite_pattern`. Capture groups are `\1` to `\9`. Default: the host of `to`.
   *
   */
   readonly hostPathRegexRewriteSubstitution?: string;
   /**
-  * Request headers with secret values, by header name, like `set_request_headers`. By reference or sealed.
+  * Request headers with secret values, by header name. By reference or sealed.
   *
   */
   readonly setRequestHeadersSecret?: { [key: string]: BundleRouteHeadersSetRequestHeadersSecret } | cdktf.IResolvable;
   /**
-  * Rules that replace prefixes of response header values, in list order, after `set_response_headers`.
+  * Rules that replace prefixes of response header values, in list order.
   *
   */
   readonly rewriteResponseHeaders?: BundleRouteHeadersRewriteResponseHeaders[] | cdktf.IResolvable;
@@ -9166,7 +9166,7 @@ export class BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesList 
 }
 export interface BundleRouteUpstreamHealthChecksHttpHealthCheck {
   /**
-  * Path of the GET request, from the root of the upstream. The path of `to` is not used.
+  * Path of the GET request, from the root of the upstream.
   *
   */
   readonly path: string;
@@ -9611,7 +9611,7 @@ export interface BundleRouteUpstreamHealthChecksTcpHealthCheck {
   */
   readonly send?: BundleRouteUpstreamHealthChecksTcpHealthCheckSend;
   /**
-  * Bytes to expect, in this order, with any bytes between them. Only the first 65,536 bytes are read.
+  * Bytes to expect, in this order, within the first 65,536 bytes.
   *
   */
   readonly receive?: BundleRouteUpstreamHealthChecksTcpHealthCheckReceive[] | cdktf.IResolvable;
@@ -9889,12 +9889,12 @@ export interface BundleRouteUpstreamHealthChecks {
   */
   readonly httpHealthCheck?: BundleRouteUpstreamHealthChecksHttpHealthCheck;
   /**
-  * TCP check: healthy if a connection opens (with TLS if `to` is https) and the expected bytes arrive. Required unless another check is set.
+  * TCP check: healthy if a connection opens and the expected bytes arrive. Required unless another check is set.
   *
   */
   readonly tcpHealthCheck?: BundleRouteUpstreamHealthChecksTcpHealthCheck;
   /**
-  * Check with gRPC: healthy if `grpc.health.v1.Health/Check` returns SERVING, always over HTTP/2. Required unless another check is set.
+  * Check with gRPC: healthy if `grpc.health.v1.Health/Check` returns SERVING. Required unless another check is set.
   *
   */
   readonly grpcHealthCheck?: BundleRouteUpstreamHealthChecksGrpcHealthCheck;
@@ -10416,7 +10416,7 @@ export class BundleRouteUpstreamOutlierDetectionOutputReference extends cdktf.Co
 }
 export interface BundleRouteUpstreamCircuitBreakerThresholds {
   /**
-  * Maximum connections to each upstream. Further requests wait for one. WebSocket connections count as requests only.
+  * Maximum connections to each upstream. Further requests wait for one.
   *
   */
   readonly maxConnections?: number;
@@ -10426,7 +10426,7 @@ export interface BundleRouteUpstreamCircuitBreakerThresholds {
   */
   readonly maxPendingRequests?: number;
   /**
-  * Maximum active requests to each upstream, including open streams and WebSockets. Further requests get 503. Default: `10000`.
+  * Maximum active requests to each upstream. Further requests get 503. Default: `10000`.
   *
   */
   readonly maxRequests?: number;
@@ -10634,12 +10634,12 @@ export interface BundleRouteUpstream {
   */
   readonly idleTimeout?: string;
   /**
-  * Algorithm that selects the upstream: `round_robin` (weighted), `random`, `least_request` (fewest active requests) or `ring_hash` (same upstream for the same user, or client address without a user). `maglev` is an alias of `ring_hash`. One of `round_robin`, `random`, `least_request`, `ring_hash`, `maglev`. Default: `round_robin`.
+  * Selection of the upstream: weighted turns, random, fewest active requests, or the same one for the same user or client address (`ring_hash`, alias `maglev`). One of `round_robin`, `random`, `least_request`, `ring_hash`, `maglev`. Default: `round_robin`.
   *
   */
   readonly loadBalancingPolicy?: string;
   /**
-  * Percentage of healthy upstreams below which all are used. 0: never; without a healthy upstream, requests get 503. Default: all upstreams are used if none is healthy.
+  * Percentage of healthy upstreams below which all are used. 0: never, so that requests get 503. Default: all upstreams are used if none is healthy.
   *
   */
   readonly healthyPanicThreshold?: number;
@@ -10649,7 +10649,7 @@ export interface BundleRouteUpstream {
   */
   readonly maglevLbConfig?: BundleRouteUpstreamMaglevLbConfig;
   /**
-  * Active health checks. All must pass. The first result takes effect immediately.
+  * Active health checks. All must pass.
   *
   */
   readonly healthChecks?: BundleRouteUpstreamHealthChecks[] | cdktf.IResolvable;
@@ -11223,7 +11223,7 @@ export interface BundleRoute {
   */
   readonly name?: string;
   /**
-  * Public URL: scheme, host and optional port. Must be https unless `insecure_server` or `development` is set. `https://*.example.com` matches every host below example.com without a more specific route; not on MCP routes.
+  * Public URL: scheme, host and optional port. `https://*.example.com` matches hosts below example.com without a more specific route.
   *
   */
   readonly from: string;
@@ -11243,17 +11243,17 @@ export interface BundleRoute {
   */
   readonly path?: string;
   /**
-  * Access rules: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny takes precedence. Without a matching allow rule, requests are denied. An `approve` block requires approval of tool calls by their user or, with `approvers` (a list of groups), by another user in one of these groups. It requires `authenticate_service_url`. Rules with `shadow: true` are recorded, not enforced. JSON text; write it with `jsonencode(…)`.
+  * Access rules: `allow`, `deny` and `approve` blocks of criteria. Without a matching allow rule, requests are denied. JSON text; write it with `jsonencode(…)`.
   *
   */
   readonly policy?: string;
   /**
-  * Allow all requests, also without sign-in. Deny rules of the policy still apply. Default: `false`.
+  * Allow all requests, also without sign-in. Deny rules still apply. Default: `false`.
   *
   */
   readonly allowPublicUnauthenticatedAccess?: boolean | cdktf.IResolvable;
   /**
-  * Allow all signed-in users. Deny rules of the policy still apply. Default: `false`.
+  * Allow all signed-in users. Deny rules still apply. Default: `false`.
   *
   */
   readonly allowAnyAuthenticatedUser?: boolean | cdktf.IResolvable;
@@ -11268,7 +11268,7 @@ export interface BundleRoute {
   */
   readonly hostRewrite?: string;
   /**
-  * Request headers to set for the upstream. They replace the client's. Values can contain `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`. Write `$$` for a literal `$`.
+  * Request headers to set for the upstream, with `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`. Write `$$` for a literal `$`.
   *
   */
   readonly setRequestHeaders?: { [key: string]: string };
@@ -11278,17 +11278,17 @@ export interface BundleRoute {
   */
   readonly removeRequestHeaders?: string[];
   /**
-  * Static response headers. They replace those of the upstream and of the global `set_response_headers`. Write `$$` for a literal `$`; `${` is rejected.
+  * Static response headers, instead of those of the upstream. Write `$$` for a literal `$`.
   *
   */
   readonly setResponseHeaders?: { [key: string]: string };
   /**
-  * Forward WebSocket connections. Browsers can open them from the same origin only. Not on MCP server routes. Default: `false`.
+  * Forward WebSocket connections; browsers can open them from the same origin only. Not on MCP server routes. Default: `false`.
   *
   */
   readonly allowWebsockets?: boolean | cdktf.IResolvable;
   /**
-  * Maximum time until the upstream's response starts; for gRPC, counted from the end of the request. "0s" disables it. Default: `default_upstream_timeout`; on MCP server routes none.
+  * Maximum time until the upstream's response starts. "0s" disables it. Default: `default_upstream_timeout`; on MCP server routes none.
   *
   */
   readonly timeout?: string;

@@ -13,44 +13,32 @@ export interface GatewaySettings {
   /** Experimental features. */
   readonly runtimeFlags?: RuntimeFlags;
   /**
-   * Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains,
-   * not `example.com`. `known-clients` includes Claude, Claude Code, ChatGPT, Codex, VS Code, Copilot CLI and opencode.
-   * If set, such products do not fall back on dynamic registration: those not listed (such as Claude Code and Codex)
-   * cannot connect. Without it, URL-based client IDs are rejected.
+   * Domains allowed for URL-based MCP client IDs; `known-clients` includes Claude, ChatGPT, VS Code and others. Without
+   * it, URL-based client IDs are rejected.
    */
   readonly mcpAllowedClientIdDomains?: readonly (Domain | string)[];
-  /**
-   * Domains allowed for upstream OAuth discovery, including the hosts of `to`. `*.example.com` matches subdomains, not
-   * `example.com`. Without it, discovery is disabled.
-   */
+  /** Domains allowed for upstream OAuth discovery, including the hosts of `to`. Without it, discovery is disabled. */
   readonly mcpAllowedAsMetadataDomains?: readonly (Domain | string)[];
   /** Additional browser origins that can call MCP routes. The route's own origin and loopback are always allowed. */
   readonly mcpAllowedOrigins?: readonly string[];
-  /**
-   * Exact redirect URIs with private-use schemes for MCP clients, such as "com.example.app:/callback". https and
-   * loopback redirect URIs are always allowed.
-   */
+  /** Exact redirect URIs with private-use schemes for MCP clients, such as "com.example.app:/callback". */
   readonly mcpAllowedPrivateRedirectUris?: readonly string[];
   /**
-   * Dynamic registration of MCP clients (RFC 7591). If disabled, the endpoint returns 403 and is not in the metadata.
-   * Clients then use a client ID metadata document or are created by an administrator. Registered clients stay valid.
+   * Dynamic registration of MCP clients (RFC 7591). If disabled, clients use a client ID metadata document or are
+   * created by an administrator.
    * @default true
    */
   readonly mcpDynamicRegistration?: boolean | IResolvable;
   /**
-   * Fields of authorization records. `issuer`: name in `identityIssuers` of the issuer that authenticated the user, by
-   * assertion or sign-in. `issuer-rules`: the `workloadRules` that matched. `auth-method`: `session` (browser), `grant`
-   * (MCP client with consent), `id-jag` (MCP client with an assertion), `application`, `service-account`, `workload`
-   * (platform token of a workload), `programmatic` or `provider-token`. `replay`: all inputs of the policy for `gateway
-   * replay`, with digests of arguments and claims, see `authorize_log_key`. Possible fields: request-id, trace-id,
-   * bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, issuer-rules,
-   * auth-method, mcp-method, mcp-tool, mcp-tool-parameters, replay.
+   * Fields of authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email,
+   * session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters,
+   * replay.
    * @default request-id, user, email, mcp-method, mcp-tool
    */
   readonly authorizeLogFields?: readonly AuthorizeLogField[];
   /**
-   * Origin of the sign-in, consent and user pages. Its host serves no routes. Without it, these pages share an origin
-   * with upstream content, whose scripts (for example a service worker) could consent for users.
+   * Origin of the sign-in, consent and user pages; its host serves no routes. Without it, scripts of upstreams could
+   * consent for users.
    * @default - each route's own host
    */
   readonly authenticateServiceUrl?: string;
@@ -59,11 +47,11 @@ export interface GatewaySettings {
    * @default - the signed-out page
    */
   readonly signoutRedirectUrl?: string;
-  /** Help page (`https://`) or address (`mailto:`), linked on error pages next to the request ID. */
+  /** Help page (`https://`) or address (`mailto:`), linked on error pages. */
   readonly supportUrl?: string;
   /**
-   * Issuer URL of the OpenID Connect identity provider. Its claim `sub` is the user ID. Values with the prefix
-   * `issuer:` or `service-account:` are rejected. Without it, users sign in with `identityIssuers` only.
+   * Issuer URL of the OpenID Connect identity provider; its claim `sub` is the user ID. Without it, users sign in with
+   * `identityIssuers` only.
    */
   readonly idpProviderUrl?: string;
   /**
@@ -82,39 +70,30 @@ export interface GatewaySettings {
    */
   readonly idpClientSecret?: Secret;
   /**
-   * Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256,
-   * P-384), RSA of at least 2048 bits, or Ed25519. Register the public key at the provider.
+   * Private key (PKCS #8 in PEM) for `private_key_jwt`, instead of a client secret: EC (P-256, P-384), RSA of at least
+   * 2048 bits, or Ed25519.
    * @default - client secret, or none (public client)
    */
   readonly idpClientKey?: Secret;
-  /**
-   * Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway, for example
-   * during rotation: Keycloak and Ory Hydra otherwise try only the first.
-   */
+  /** Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway. */
   readonly idpClientKeyId?: string;
   /**
-   * Client secret authentication method. With `client_secret_jwt` the secret signs an assertion and is never sent.
-   * Required if the provider lists several methods and accepts only one for this client (Keycloak: the credential type
-   * of the client).
+   * Client secret authentication method. Required if the provider accepts only one for this client.
    * @default - first supported method in the provider's metadata
    */
   readonly idpClientAuth?: "client_secret_basic" | "client_secret_post" | "client_secret_jwt";
   /**
-   * Audience of the signed client assertion: the provider's issuer or its token endpoint, which must have the issuer's
-   * origin. Ory Hydra and Canaille require `token_endpoint`.
+   * Audience of the signed client assertion: the provider's issuer or its token endpoint.
    * @default issuer
    */
   readonly idpClientProofAudience?: "issuer" | "token_endpoint";
   /**
-   * Push authorization requests (RFC 9126), even if the provider's metadata does not require it. Required if the
-   * provider requires it for this client (Keycloak: "Pushed authorization request required").
+   * Push authorization requests (RFC 9126), even if the provider's metadata does not require it.
    * @default false
    */
   readonly idpPushRequests?: boolean | IResolvable;
   /**
-   * Exact scopes to request at sign-in. Without `offline_access` most providers issue no refresh token. Google rejects
-   * it: use `access_type: "offline"` and `prompt: "consent"` in `idpRequestParams`. Settings for common providers:
-   * examples/identity-providers.
+   * Exact scopes to request at sign-in. Without `offline_access` most providers issue no refresh token.
    * @default - `openid, profile, email`, and `offline_access` unless the provider's metadata lists scopes without it
    */
   readonly idpScopes?: readonly string[];
@@ -124,54 +103,35 @@ export interface GatewaySettings {
    * @default groups
    */
   readonly idpGroupsClaim?: string;
-  /**
-   * Source for groups that the provider omits because there are too many (Entra: more than 200). Without a response
-   * they are unknown: rules on groups do not match, routes with such rules deny access, and upstreams get no groups.
-   * The query is repeated about every minute of use. Resolved groups apply to the criterion `groups`, not to
-   * `claim/groups`. The signed identity header contains them up to 8 KiB.
-   */
+  /** Source for groups that the provider omits because there are too many (Entra: more than 200). */
   readonly idpGroupsResolver?: GroupsResolver;
   /**
-   * Use an email address only if the provider verified it (`email_verified: true`). Otherwise only addresses marked as
-   * unverified are ignored.
+   * Use an email address only if the provider verified it. Otherwise only addresses marked as unverified are ignored.
    * @default false
    */
   readonly idpRequireEmailVerified?: boolean | IResolvable;
-  /**
-   * Additional query parameters of the provider's authorization URL, such as `access_type: "offline"` and `prompt:
-   * "consent"` for refresh tokens of Google.
-   */
+  /** Additional query parameters of the provider's authorization URL, such as `access_type: "offline"`. */
   readonly idpRequestParams?: Readonly<Record<string, string>>;
   /**
    * Issuers whose signed tokens about users and workloads are accepted, by name (lower-case letters, digits and
-   * dashes), which becomes part of user IDs. Users known only from an assertion have unknown groups and claims, and no
-   * provider tokens. Rules on them do not match, and routes with such rules deny access. `${gateway.access_token}` and
-   * `${gateway.id_token}` are empty. Servers that need a connected account or `upstream_oauth2.id_jag` return 403;
-   * `workload` and `clientCredentials` work. Removing an entry or a use revokes its access immediately.
+   * dashes), which becomes part of user IDs.
    */
   readonly identityIssuers?: Readonly<Record<string, IdentityIssuer>>;
-  /**
-   * Company directories (SCIM 2.0), by a name of lower-case letters, digits and dashes. Deactivated and deleted users
-   * lose sessions, grants and open streams on all processes within 2 seconds. Deactivated users cannot sign in. Deleted
-   * users are treated according to `unlistedUsers`.
-   */
+  /** Company directories (SCIM 2.0), by a name of lower-case letters, digits and dashes. */
   readonly directories?: Readonly<Record<string, Directory>>;
   /**
-   * Tokens accepted in `Authorization: Bearer` on ordinary routes, in addition to the gateway's own. `default`: none;
-   * the header is forwarded unchanged. `idp_access_token`, `idp_identity_token`: tokens of the identity provider; each
-   * authenticates its user for that request. `jwt`: workload tokens of `identityIssuers` with the use `workload`.
-   * Accepted tokens are not forwarded; an invalid one gets 401.
+   * Tokens accepted in `Authorization: Bearer` besides the gateway's own: none, tokens of the identity provider, or of
+   * workloads (`jwt`).
    * @default default
    */
   readonly bearerTokenFormat?: "default" | "idp_access_token" | "idp_identity_token" | "jwt";
   /**
-   * Accepted audiences of the identity provider's access tokens on ordinary routes. One must match.
+   * Accepted audiences of the identity provider's access tokens. One must match.
    * @default - `idpClientId`
    */
   readonly idpAccessTokenAllowedAudiences?: readonly string[];
   /**
-   * Hosts that may receive the token of a programmatic login. HTTPS is required, except on loopback. `*.example.com`
-   * matches subdomains, not `example.com`.
+   * Hosts that may receive the token of a programmatic login. HTTPS is required, except on loopback.
    * @default - localhost, 127.0.0.1 and [::1]
    */
   readonly programmaticRedirectDomainWhitelist?: readonly (Domain | string)[];
@@ -187,7 +147,6 @@ export interface GatewaySettings {
   readonly cookieExpiration?: string;
   /**
    * Maximum time for which a user keeps access if the identity provider does not confirm the user but confirms others.
-   * Then sessions and grants are revoked. If the provider confirms no user, it does not apply.
    * @default 1h
    */
   readonly unconfirmedUserLimit?: string;
@@ -197,13 +156,12 @@ export interface GatewaySettings {
    */
   readonly cookieSameSite?: "lax" | "strict" | "none";
   /**
-   * Lifetime of External Tokens for MCP clients. Clients with a refresh token see an expiry up to 10 seconds earlier.
+   * Lifetime of External Tokens for MCP clients.
    * @default 15m
    */
   readonly accessTokenLifetime?: string;
   /**
-   * Lifetime of External Tokens for applications of MCP client routes. At least 5 minutes: each is issued with 4
-   * minutes or more left.
+   * Lifetime of External Tokens for applications of MCP client routes. At least 5 minutes.
    * @default 5m
    */
   readonly clientRouteTokenLifetime?: string;
@@ -212,10 +170,7 @@ export interface GatewaySettings {
    * @default 90d
    */
   readonly refreshTokenLifetime?: string;
-  /**
-   * Maximum lifetime of an MCP authorization, including all refreshes. Then the client must ask the user again. Older
-   * authorizations end at their next refresh.
-   */
+  /** Maximum lifetime of an MCP authorization, including all refreshes. Then the client must ask the user again. */
   readonly refreshTokenAbsoluteLifetime?: string;
   /**
    * Lifetime of MCP authorization codes.
@@ -227,32 +182,23 @@ export interface GatewaySettings {
    * @default true
    */
   readonly passIdentityHeaders?: boolean | IResolvable;
-  /**
-   * Additional identity headers: header name to claim. Empty if the user does not have the claim; omitted if the
-   * provider withheld it. Lists are joined by commas; elements with a comma are dropped. `sub`, `user`, `email`,
-   * `name`, `groups` and `sid` are those of the signed identity header. It also contains the other claims (4 KiB in
-   * total). User names of `identityIssuers` (`preferred_username`, `upn` and similar) are written
-   * `issuer:<name>/<value>`.
-   */
+  /** Additional identity headers: header name to claim. Lists are joined by commas. */
   readonly jwtClaimsHeaders?: Readonly<Record<string, string>>;
   /** Static response headers of all routes, sent literally. Those of a route take precedence. */
   readonly setResponseHeaders?: Readonly<Record<string, string>>;
   /**
-   * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`,
-   * or `*.example.com` for one label. They take precedence over wildcards in `certificates`, not over the same name. A
-   * wildcard is not used for hosts of other owners. Requires `certificates`. Does not need `allowed_settings`.
+   * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`. Requires
+   * `certificates`.
    */
   readonly hostCertificates?: Readonly<Record<string, HostCertificate>>;
   /**
-   * Maximum open streams per user and process: WebSocket connections, and event streams of GET requests and
-   * `subscriptions/listen`. Further ones get 429.
+   * Maximum open WebSocket connections and event streams per user and process. Further ones get 429.
    * @default 250
    */
   readonly maxStreamsPerUser?: number;
   /**
-   * Maximum time for which an accepted request continues after its access token or session expires. Revocation and
-   * blocks end it sooner. WebSockets, gRPC streams without a deadline, and event streams of GET requests and
-   * `subscriptions/listen` end at expiry, since clients reopen them. "0s" ends all requests at expiry.
+   * Maximum time for which an accepted request continues after its access token or session expires. "0s" ends all
+   * requests at expiry.
    * @default 1h
    */
   readonly expiryGrace?: string;
@@ -277,17 +223,17 @@ export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "r
 
 /** Source for groups that the identity provider omits. */
 export interface GroupsResolver {
-  /** Microsoft Graph (`getMemberObjects`), queried at sign-in and each refresh. The URL in the token is never used. */
+  /** Microsoft Graph (`getMemberObjects`), queried at sign-in and each refresh. */
   readonly entra: EntraGroups;
 }
 
 /** Microsoft Graph, queried with an app registration. */
 export interface EntraGroups {
-  /** Directory (tenant) ID. Users of other tenants are not queried. */
+  /** Directory (tenant) ID. */
   readonly tenant: string;
   /**
-   * Application (client) ID with the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft
-   * Graph and admin consent.
+   * Application (client) ID with the permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph and
+   * admin consent.
    */
   readonly clientId: string;
   /**
@@ -301,12 +247,12 @@ export interface EntraGroups {
    */
   readonly securityEnabledOnly?: boolean | IResolvable;
   /**
-   * Token service origin of a sovereign cloud, such as `https://login.microsoftonline.us`. Requires `graphUrl`.
+   * Token service origin of a sovereign cloud. Requires `graphUrl`.
    * @default https://login.microsoftonline.com
    */
   readonly loginUrl?: string;
   /**
-   * Microsoft Graph origin of a sovereign cloud, such as `https://graph.microsoft.us`. Requires `loginUrl`.
+   * Microsoft Graph origin of a sovereign cloud. Requires `loginUrl`.
    * @default https://graph.microsoft.com
    */
   readonly graphUrl?: string;
@@ -314,30 +260,19 @@ export interface EntraGroups {
 
 /** Issuer whose signed tokens about users or workloads are accepted. */
 export interface IdentityIssuer {
-  /**
-   * Issuer identifier, exactly as in `iss`, including a trailing slash: `https://`, or `http://` on loopback. If equal
-   * to `idpProviderUrl`, its users are those of that provider, with their groups. Users of other issuers are
-   * `issuer:<name>/<sub>`. With `workload`, `kubernetes:///` is the gateway's own cluster, whose keys are read with the
-   * role `system:service-account-issuer-discovery`; `kubernetes://host:port` uses that API server.
-   */
+  /** Issuer identifier, exactly as in `iss`. Its users are `issuer:<name>/<sub>`, unless it equals `idpProviderUrl`. */
   readonly issuer: string;
   /**
-   * Accepted uses of its tokens. `idJag`: MCP clients exchange an identity assertion (ID-JAG) for an access token
-   * without sign-in and consent (enterprise-managed authorization). `workload`: workloads exchange the token of their
-   * platform for an access token, or use it on ordinary routes with `bearerTokenFormat: "jwt"`, according to
-   * `workloadRules`; the user ID is `workload:<name>/<sub>`. `logout`: the issuer can revoke access of its users by
-   * OIDC back-channel logout and global token revocation. `signIn`: users sign in there.
+   * What its tokens are accepted for: identity assertions of MCP clients, tokens of workloads, revoking access, or
+   * sign-in.
    */
   readonly uses: readonly IssuerUse[];
   /**
-   * URL of its public keys: `https://`, or `http://` on loopback. Private networks are allowed.
+   * URL of its public keys: `https://`, or `http://` on loopback.
    * @default - discovered from `issuer`, on its own origin or a public address
    */
   readonly jwksUrl?: string;
-  /**
-   * Public keys as JSON (JWK set), instead of `jwksUrl` and discovery. Otherwise keys are read at most every 30 seconds
-   * per process, cached for 5 minutes, and used for up to a day if they cannot be read again.
-   */
+  /** Public keys as JSON (JWK set), instead of `jwksUrl` and discovery. */
   readonly jwks?: string;
   /**
    * Accepted signature algorithms.
@@ -345,38 +280,31 @@ export interface IdentityIssuer {
    */
   readonly algorithms?: readonly SignatureAlgorithm[];
   /**
-   * Hosts on which its assertions and tokens are accepted (`idJag`, `workload`). Each host with MCP servers is a
-   * separate authorization server and audience.
+   * Hosts on which its assertions and tokens are accepted (`idJag`, `workload`).
    * @default - all hosts
    */
   readonly hosts?: readonly string[];
   /**
-   * Client IDs that can present its assertions, as registered or as URL of a client ID metadata document.
+   * Client IDs that can present its assertions.
    * @default - every client named in an assertion
    */
   readonly allowedClients?: readonly string[];
   /**
-   * Accept clients without authentication (`token_endpoint_auth_method: "none"`). Anyone who has an assertion can then
-   * use it once, as its client.
+   * Accept clients without authentication. Anyone who has an assertion can then use it once, as its client.
    * @default false
    */
   readonly allowPublicClients?: boolean | IResolvable;
   /**
-   * Maximum lifetime of an assertion: up to `1h` with `idJag`, else `24h`. With `logout`, maximum age of a logout
-   * token.
+   * Maximum lifetime of an assertion (up to `1h` with `idJag`, else `24h`), or age of a logout token.
    * @default - `5m` with `idJag` and `logout`, `1h` with `workload`
    */
   readonly maxAssertionAge?: string;
   /**
-   * Maximum lifetime of tokens issued for its assertions. They never outlive the assertion of a workload.
+   * Maximum lifetime of tokens issued for its assertions.
    * @default - `accessTokenLifetime`
    */
   readonly maxTokenLifetime?: string;
-  /**
-   * Email domains for which it is trusted. Other addresses, and those marked as unverified, are ignored. With `signIn`,
-   * users who enter such an address on the selection page continue at this provider. Global token revocation can name
-   * users by these addresses.
-   */
+  /** Email domains for which it is trusted. Other addresses, and those marked as unverified, are ignored. */
   readonly emailDomains?: readonly string[];
   /**
    * With `workload`: accepted audiences (`aud`). Tokens with any other audience are rejected.
@@ -384,34 +312,28 @@ export interface IdentityIssuer {
    */
   readonly audiences?: readonly string[];
   /**
-   * With `workload`: whether a token can be exchanged once or repeatedly. `allowed` is for platforms that reuse tokens
-   * for a time, such as Kubernetes projected tokens. Ordinary routes always accept repeated use.
+   * With `workload`: whether a token can be exchanged once or repeatedly.
    * @default once
    */
   readonly replay?: "once" | "allowed";
   /**
-   * With `workload`: ignore a `clientId` sent without authentication. Otherwise it must name a public client.
+   * With `workload`: ignore a `clientId` sent without authentication.
    * @default false
    */
   readonly ignoreClientId?: boolean | IResolvable;
   /**
-   * Workloads to accept, by rule name. Requires the use `workload`. All matching rules apply. Changing or removing a
-   * rule revokes its access immediately.
+   * Workloads to accept, by rule name. All matching rules apply.
    * @default - required with `workload`
    */
   readonly workloadRules?: Readonly<Record<string, WorkloadRule>>;
-  /** Additional client IDs accepted as audience of back-channel logout tokens, next to the client of the sign-in. */
+  /** Additional client IDs accepted as audience of back-channel logout tokens. */
   readonly logoutAudiences?: readonly string[];
   /**
-   * Back-channel logout also revokes grants of MCP clients and earlier assertions, not only browser sessions and their
-   * tokens. Global token revocation always revokes all access.
+   * Back-channel logout also revokes grants of MCP clients and earlier assertions.
    * @default false
    */
   readonly logoutEndsGrants?: boolean | IResolvable;
-  /**
-   * Sign-in of its users. Requires the use `signIn`. Register `https://<host of the sign-in
-   * pages>/.gateway/callback/<name>` as redirect URI. Endpoints are discovered from `issuer`.
-   */
+  /** Sign-in of its users. Register the redirect URI `/.gateway/callback/<name>` on the host of the sign-in pages. */
   readonly signIn?: IssuerSignIn;
 }
 
@@ -424,18 +346,16 @@ export type SignatureAlgorithm = "ES256" | "ES384" | "EdDSA" | "PS256" | "RS256"
 /** Workloads of a platform: accepted claims, resources and groups. */
 export interface WorkloadRule {
   /**
-   * Required claims of the token. A name is a claim name or a JSON Pointer (RFC 6901) to a nested claim:
-   * `/kubernetes.io/serviceaccount/name`. All claims must be present with one of their listed values; of a list claim,
-   * one element must match. Values are compared exactly, except that `*` matches one whole segment between `:` and `/`
-   * (`repo:acme/*:ref:refs/heads/main`). Write numbers and booleans as JSON: `json:true`, `json:42`.
+   * Required claims of the token: name, or JSON Pointer to a nested claim, to values. Every claim must have one of its
+   * values.
    */
   readonly claims: Readonly<Record<string, readonly string[]>>;
   /**
-   * Resources it can access: URLs of MCP servers as clients use them; for ordinary routes with `bearerTokenFormat:
-   * "jwt"`, the origin, or origin and prefix.
+   * URLs of MCP servers as clients use them; for routes with `bearerTokenFormat: "jwt"`, the origin, or origin and
+   * prefix.
    */
   readonly resources: readonly string[];
-  /** Groups of its workloads, for policies. They have no email address and no claims. */
+  /** Groups of its workloads, for policies. */
   readonly groups?: readonly string[];
 }
 
@@ -444,37 +364,30 @@ export interface IssuerSignIn {
   /** Client ID at this provider. */
   readonly clientId: string;
   /**
-   * Client secret at this provider.
+   * Client secret at the identity provider.
    * @default - none (public client)
    */
   readonly clientSecret?: Secret;
   /**
-   * Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256,
-   * P-384), RSA of at least 2048 bits, or Ed25519. Register the public key at the provider.
+   * Private key (PKCS #8 in PEM) for `private_key_jwt`, instead of a client secret: EC (P-256, P-384), RSA of at least
+   * 2048 bits, or Ed25519.
    * @default - client secret, or none (public client)
    */
   readonly clientKey?: Secret;
-  /**
-   * Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway, for example
-   * during rotation: Keycloak and Ory Hydra otherwise try only the first.
-   */
+  /** Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway. */
   readonly clientKeyId?: string;
   /**
-   * Client secret authentication method. With `client_secret_jwt` the secret signs an assertion and is never sent.
-   * Required if the provider lists several methods and accepts only one for this client (Keycloak: the credential type
-   * of the client).
+   * Client secret authentication method. Required if the provider accepts only one for this client.
    * @default - first supported method in the provider's metadata
    */
   readonly clientAuth?: "client_secret_basic" | "client_secret_post" | "client_secret_jwt";
   /**
-   * Audience of the signed client assertion: the provider's issuer or its token endpoint, which must have the issuer's
-   * origin. Ory Hydra and Canaille require `token_endpoint`.
+   * Audience of the signed client assertion: the provider's issuer or its token endpoint.
    * @default issuer
    */
   readonly clientProofAudience?: "issuer" | "token_endpoint";
   /**
-   * Push authorization requests (RFC 9126), even if the provider's metadata does not require it. Required if the
-   * provider requires it for this client (Keycloak: "Pushed authorization request required").
+   * Push authorization requests (RFC 9126), even if the provider's metadata does not require it.
    * @default false
    */
   readonly pushRequests?: boolean | IResolvable;
@@ -484,27 +397,27 @@ export interface IssuerSignIn {
    */
   readonly label?: string;
   /**
-   * Exact scopes to request at sign-in.
-   * @default - as for `idpScopes`
+   * Exact scopes to request at sign-in. Without `offline_access` most providers issue no refresh token.
+   * @default - `openid, profile, email`, and `offline_access` unless the provider's metadata lists scopes without it
    */
   readonly scopes?: readonly string[];
   /**
-   * Claim with the user's groups.
+   * Claim with the user's groups: a name, or a path with dots. Quote names that contain dots:
+   * `access."my.client".roles`.
    * @default groups
    */
   readonly groupsClaim?: string;
-  /** Source for groups that the provider omits, as `idpGroupsResolver`. */
+  /** Source for groups that the provider omits because there are too many (Entra: more than 200). */
   readonly groupsResolver?: GroupsResolver;
   /**
-   * Use an email address only if the provider verified it.
+   * Use an email address only if the provider verified it. Otherwise only addresses marked as unverified are ignored.
    * @default false
    */
   readonly requireEmailVerified?: boolean | IResolvable;
-  /** Additional query parameters of the provider's authorization URL. */
+  /** Additional query parameters of the provider's authorization URL, such as `access_type: "offline"`. */
   readonly requestParams?: Readonly<Record<string, string>>;
   /**
-   * Required claims of the ID token and their exact values: `hd: example.com` for Google, `tid` for Entra. Users
-   * without them cannot sign in, or are signed out at the next refresh.
+   * Required claims of the ID token and their exact values, such as `hd: example.com` for Google or `tid` for Entra.
    */
   readonly requiredClaims?: Readonly<Record<string, string>>;
 }
@@ -512,14 +425,12 @@ export interface IssuerSignIn {
 /** Company directory of users and groups (SCIM). */
 export interface Directory {
   /**
-   * Identity provider of its users: `default` for `idpProviderUrl`, or a name in `identityIssuers`. At most one
-   * directory per provider.
+   * Identity provider of its users: `default` for `idpProviderUrl`, or a name in `identityIssuers`.
    * @default default
    */
   readonly provider?: string;
   /**
-   * Bearer token of the provider's SCIM client for `/.gateway/scim/v2` and the directory's name, on the host of the
-   * sign-in pages. At least 20 characters.
+   * Bearer token of the provider's SCIM client. At least 20 characters.
    * @default - required, in one of its forms
    */
   readonly token?: Secret;
@@ -531,14 +442,12 @@ export interface Directory {
    */
   readonly subjectAttribute?: "externalId" | "userName";
   /**
-   * Claim that `subjectAttribute` must equal exactly. For Entra use `oid` and map `objectId` to `externalId`: its `sub`
-   * differs per application. With `oid`, users are matched after their first sign-in.
+   * Claim that `subjectAttribute` must equal exactly. For Entra use `oid` and map `objectId` to `externalId`.
    * @default sub
    */
   readonly subjectClaim?: "sub" | "oid";
   /**
-   * Source of user groups. `directory`: this directory; for users not in it, groups are unknown. `both`: also groups of
-   * the sign-in. `claims`: only those; the directory only activates and deactivates users.
+   * Source of user groups: this directory, also the sign-in, or only the sign-in.
    * @default directory
    */
   readonly groups?: "directory" | "both" | "claims";
@@ -553,12 +462,12 @@ export interface Directory {
    */
   readonly unlistedUsers?: "allowed" | "refused";
   /**
-   * Maximum number of users, as counted periodically by each process. Further ones are rejected.
+   * Maximum number of users. Further ones are rejected.
    * @default 250000
    */
   readonly maxUsers?: number;
   /**
-   * Maximum number of groups, likewise.
+   * Maximum number of groups.
    * @default 50000
    */
   readonly maxGroups?: number;
@@ -591,19 +500,18 @@ export interface HeaderSettings {
    */
   readonly hostRewrite?: string;
   /**
-   * Request header whose value is sent as Host header. If it is missing, empty or not a valid host, the host of `to` is
-   * sent.
+   * Request header whose value is sent as Host header.
    * @default - the host of `to`
    */
   readonly hostRewriteHeader?: string;
   /**
-   * RE2 regular expression on the request path (without query) that derives the Host header. The first match is
-   * replaced. Requires `hostPathRegexRewriteSubstitution`.
+   * RE2 regular expression on the request path that derives the Host header. Requires
+   * `hostPathRegexRewriteSubstitution`.
    * @default - the host of `to`
    */
   readonly hostPathRegexRewritePattern?: string;
   /**
-   * Replacement for the match of `hostPathRegexRewritePattern`. Capture groups are `\\1` to `\\9`.
+   * Replacement for the first match of `hostPathRegexRewritePattern`. Capture groups are `\\1` to `\\9`.
    * @default - the host of `to`
    */
   readonly hostPathRegexRewriteSubstitution?: string;
@@ -621,7 +529,7 @@ export interface HeaderSettings {
    * `setResponseHeaders`.
    */
   readonly setResponseHeaders?: Readonly<Record<string, string>>;
-  /** Rules that replace prefixes of response header values, in list order, after `setResponseHeaders`. */
+  /** Rules that replace prefixes of response header values, in list order. */
   readonly rewriteResponseHeaders?: readonly ResponseHeaderRewrite[];
 }
 
@@ -629,7 +537,7 @@ export interface HeaderSettings {
 export interface ResponseHeaderRewrite {
   /** Response header, such as `Location`. */
   readonly header: string;
-  /** Literal prefix to match. An empty prefix matches every value. */
+  /** Literal prefix to match. Empty matches every value. */
   readonly prefix: string;
   /** Literal replacement for the prefix. */
   readonly value: string;
@@ -648,13 +556,13 @@ export interface RoutingSettings {
    */
   readonly path?: string;
   /**
-   * RE2 regular expression that matches the whole path. Takes precedence over every `prefix`. Not with `prefix` or
-   * `path`, and not on MCP routes.
+   * RE2 regular expression for the whole path, before every `prefix`. Not with `prefix` or `path`, and not on MCP
+   * routes.
    * @default - every path
    */
   readonly regex?: string;
   /**
-   * Priority between matching `regex` routes of a host: the highest number, then the longest literal prefix.
+   * Priority between matching `regex` routes of a host: the highest number wins.
    * @default 0
    */
   readonly regexPriorityOrder?: number;
@@ -664,14 +572,11 @@ export interface RoutingSettings {
    */
   readonly prefixRewrite?: string;
   /**
-   * RE2 regular expression on the path (without query); every match is replaced for the upstream. Requires
-   * `regexRewriteSubstitution`. `to` must not have a path.
+   * RE2 regular expression on the path (without query); every match is replaced. Requires `regexRewriteSubstitution`.
+   * `to` must not have a path.
    */
   readonly regexRewritePattern?: string;
-  /**
-   * Replacement for matches of `regexRewritePattern`. Capture groups are `\\1` to `\\9`. An invalid resulting path gets
-   * 400.
-   */
+  /** Replacement for matches of `regexRewritePattern`. Capture groups are `\\1` to `\\9`. */
   readonly regexRewriteSubstitution?: string;
   /** Redirect instead of an upstream request. The policy is evaluated first. */
   readonly redirect?: RouteRedirect;
@@ -702,11 +607,11 @@ export interface RouteRedirect {
    */
   readonly portRedirect?: number;
   /**
-   * Path of the target. A query in it replaces the request's. Not with `prefixRewrite`.
+   * Path of the target. A query in it replaces the request's.
    * @default - path of the request
    */
   readonly pathRedirect?: string;
-  /** Replacement for the route's `prefix`, by whole segments; with `path` or `regex`, for the whole path. */
+  /** Replacement for the route's `prefix`, by whole segments. */
   readonly prefixRewrite?: string;
   /**
    * Response status: 301, 302, 303, 307 or 308.
@@ -734,15 +639,14 @@ export interface RouteResponse {
 /** Load balancing: upstream selection, health checks, ejection and limits. */
 export interface BalancingSettings {
   /**
-   * Algorithm that selects the upstream: `round_robin` (weighted), `random`, `least_request` (fewest active requests)
-   * or `ring_hash` (same upstream for the same user, or client address without a user). `maglev` is an alias of
-   * `ring_hash`.
+   * Selection of the upstream: weighted turns, random, fewest active requests, or the same one for the same user or
+   * client address (`ring_hash`, alias `maglev`).
    * @default round_robin
    */
   readonly loadBalancingPolicy?: "round_robin" | "random" | "least_request" | "ring_hash" | "maglev";
   /** Accepted for compatibility, no effect. */
   readonly maglevLbConfig?: MaglevLbConfig;
-  /** Active health checks. All must pass. The first result takes effect immediately. */
+  /** Active health checks. All must pass. */
   readonly healthChecks?: readonly HealthCheck[];
   /**
    * Ejects upstreams that respond with errors. Without it, only unreachable upstreams are ejected, for up to 30
@@ -750,7 +654,7 @@ export interface BalancingSettings {
    */
   readonly outlierDetection?: OutlierDetection;
   /**
-   * Percentage of healthy upstreams below which all are used. 0: never; without a healthy upstream, requests get 503.
+   * Percentage of healthy upstreams below which all are used. 0: never, so that requests get 503.
    * @default - all upstreams are used if none is healthy
    */
   readonly healthyPanicThreshold?: number;
@@ -795,13 +699,12 @@ export interface HealthCheck {
    */
   readonly httpHealthCheck?: HttpHealthCheck;
   /**
-   * TCP check: healthy if a connection opens (with TLS if `to` is https) and the expected bytes arrive. `{}`: a
-   * connection is enough.
+   * TCP check: healthy if a connection opens and the expected bytes arrive. `{}`: a connection is enough.
    * @default - required unless another check is set
    */
   readonly tcpHealthCheck?: TcpHealthCheck;
   /**
-   * Check with gRPC: healthy if `grpc.health.v1.Health/Check` returns SERVING, always over HTTP/2.
+   * Check with gRPC: healthy if `grpc.health.v1.Health/Check` returns SERVING.
    * @default - required unless another check is set
    */
   readonly grpcHealthCheck?: GrpcHealthCheck;
@@ -809,7 +712,7 @@ export interface HealthCheck {
 
 /** HTTP health check. */
 export interface HttpHealthCheck {
-  /** Path of the GET request, from the root of the upstream. The path of `to` is not used. */
+  /** Path of the GET request, from the root of the upstream. */
   readonly path: string;
   /**
    * Host header.
@@ -835,7 +738,7 @@ export interface StatusRange {
 export interface TcpHealthCheck {
   /** Bytes to send after connecting. Not for secrets: configuration and state show them. */
   readonly send?: HealthCheckPayload;
-  /** Bytes to expect, in this order, with any bytes between them. Only the first 65,536 bytes are read. */
+  /** Bytes to expect, in this order, within the first 65,536 bytes. */
   readonly receive?: readonly HealthCheckPayload[];
 }
 
@@ -898,9 +801,7 @@ export interface OutlierDetection {
 
 /** Limits for each upstream. */
 export interface CircuitBreakerThresholds {
-  /**
-   * Maximum connections to each upstream. Further requests wait for one. WebSocket connections count as requests only.
-   */
+  /** Maximum connections to each upstream. Further requests wait for one. */
   readonly maxConnections?: number;
   /**
    * Maximum requests that wait for a connection to each upstream. Further requests get 503.
@@ -908,7 +809,7 @@ export interface CircuitBreakerThresholds {
    */
   readonly maxPendingRequests?: number;
   /**
-   * Maximum active requests to each upstream, including open streams and WebSockets. Further requests get 503.
+   * Maximum active requests to each upstream. Further requests get 503.
    * @default 10000
    */
   readonly maxRequests?: number;
@@ -917,9 +818,8 @@ export interface CircuitBreakerThresholds {
 /** Other settings of all kinds of routes. */
 export interface RouteSettings {
   /**
-   * Public URL: scheme, host and optional port. Must be https unless `insecure_server` or `development` is set.
-   * `https://*.example.com` matches every host below example.com without a more specific route; not on MCP routes.
-   * Example: "https://notes.example.com".
+   * Public URL: scheme, host and optional port. `https://*.example.com` matches hosts below example.com without a more
+   * specific route. Example: "https://notes.example.com".
    */
   readonly from: string;
   /**
@@ -949,12 +849,12 @@ export interface RouteSettings {
   /** Access rules; see `allow` and `deny`. A request is allowed if an allow rule matches and no deny rule does. */
   readonly policy?: PolicyDoc;
   /**
-   * Allow all requests, also without sign-in. Deny rules of the policy still apply.
+   * Allow all requests, also without sign-in. Deny rules still apply.
    * @default false
    */
   readonly allowPublicUnauthenticatedAccess?: boolean | IResolvable;
   /**
-   * Allow all signed-in users. Deny rules of the policy still apply.
+   * Allow all signed-in users. Deny rules still apply.
    * @default false
    */
   readonly allowAnyAuthenticatedUser?: boolean | IResolvable;
@@ -963,18 +863,14 @@ export interface RouteSettings {
    * rules.
    */
   readonly shadowPolicy?: PolicyDoc;
-  /**
-   * Email addresses or user IDs to allow, in addition to the policy. A value without @, or with the prefix `issuer:` or
-   * `service-account:`, is a user ID.
-   */
+  /** Email addresses or user IDs to allow, in addition to the policy. */
   readonly allowedUsers?: readonly string[];
   /** Email domains to allow, in addition to the policy. No wildcards. */
   readonly allowedDomains?: readonly string[];
   /** Claims to allow, in addition to the policy: claim name to values. One value of one claim must match. */
   readonly allowedIdpClaims?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Forward CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) without sign-in. Not on MCP
-   * server routes, where the gateway responds to them.
+   * Forward CORS preflight requests without sign-in. Not on MCP server routes, where the gateway responds to them.
    * @default false
    */
   readonly corsAllowPreflight?: boolean | IResolvable;
@@ -989,15 +885,11 @@ export interface RouteSettings {
    */
   readonly idpAccessTokenAllowedAudiences?: readonly string[];
   /**
-   * Show the rules that denied access, and which user attributes they found, in error pages and responses. Expected
-   * values are not shown. Not on MCP server routes.
+   * Show the rules that denied access, and which user attributes they found, in responses. Not on MCP server routes.
    * @default false
    */
   readonly showErrorDetails?: boolean | IResolvable;
-  /**
-   * Rate limits of allowed requests, shared by all processes with the same store. Every limit must allow a request.
-   * Rejected requests (429) are not counted.
-   */
+  /** Rate limits of allowed requests, shared by all processes with the same store. Every limit must allow a request. */
   readonly rateLimits?: readonly RateLimit[];
   /**
    * Send the signed identity header and claim headers to the upstream.
@@ -1005,7 +897,7 @@ export interface RouteSettings {
    */
   readonly passIdentityHeaders?: boolean | IResolvable;
   /**
-   * Forward WebSocket connections. Browsers can open them from the same origin only. Not on MCP server routes.
+   * Forward WebSocket connections; browsers can open them from the same origin only. Not on MCP server routes.
    * @default false
    */
   readonly allowWebsockets?: boolean | IResolvable;
@@ -1025,8 +917,8 @@ export interface RouteSettings {
    */
   readonly tlsServerName?: string;
   /**
-   * CA certificates (PEM) for the upstream, instead of the defaults: at most 524,288 characters, and 4,194,304 in all
-   * different ones of a slice. By reference or sealed.
+   * CA certificates (PEM) for the upstream, instead of the defaults: at most 524,288 characters, 4,194,304 in a slice.
+   * By reference or sealed.
    * @default - CAs trusted by Node.js
    */
   readonly tlsCustomCa?: Secret;
@@ -1037,8 +929,7 @@ export interface RouteSettings {
    */
   readonly tlsClientKey?: Secret;
   /**
-   * Maximum time until the upstream's response starts; for gRPC, counted from the end of the request. "0s" disables it.
-   * Example: "30s".
+   * Maximum time until the upstream's response starts. "0s" disables it. Example: "30s".
    * @default - `defaultUpstreamTimeout`; on MCP server routes none
    */
   readonly timeout?: string;
@@ -1054,8 +945,7 @@ export interface RateLimit {
   /** Limit name, shown in responses, records and metrics. */
   readonly name: string;
   /**
-   * Keys counted separately: each `user`, OAuth `client`, `tool` of `tools`, or combination. Callers without a user or
-   * client share one count.
+   * Keys counted separately: each `user`, OAuth `client`, `tool` of `tools`, or combination.
    * @default - one count for all requests of the route
    */
   readonly per?: readonly RateLimitKey[];
@@ -1080,8 +970,7 @@ export interface RateLimit {
    */
   readonly tools?: readonly string[];
   /**
-   * Behavior while the store is unavailable. `share`: each process enforces its share of the limit. `refuse`: requests
-   * get 503.
+   * While the store is unavailable, each process enforces its share of the limit, or requests get 503.
    * @default share
    */
   readonly withoutStore?: "share" | "refuse";
@@ -1093,66 +982,49 @@ export type RateLimitKey = "user" | "client" | "tool";
 /** Settings of an MCP server route, in files below `mcp.server`. */
 export interface McpServerSettings {
   /**
-   * MCP server routes offered together at this address: prefix to route name, or to `owner/name` for another owner's
-   * route. Tools and prompts are called `prefix__name`. Each request is also decided by the member's own policy, tool
-   * lock and limits, and uses its credentials. Such a route has no `to`.
+   * MCP server routes offered together at this address: prefix to route name, or to `owner/name`. Such a route has no
+   * `to`.
    */
   readonly members?: Readonly<Record<string, string>>;
   /**
-   * Maximum request body in bytes, including arguments of tool calls. Larger ones get 413. Messages are held in memory
-   * during evaluation.
+   * Maximum request body in bytes, including arguments of tool calls. Larger ones get 413.
    * @default 4096
    */
   readonly maxRequestBytes?: number;
   /**
-   * Remove items that the policy always denies for the user from lists (tools, prompts, resources, resource templates),
-   * if the policy has `mcp_` criteria. Access to removed items is denied in any case.
+   * Remove items that the policy always denies for the user from lists, if the policy has `mcp_` criteria.
    * @default true
    */
   readonly filterLists?: boolean | IResolvable;
   /**
-   * Lock of the reviewed tools of this server and, if included, its prompts, resource templates, skills and
-   * `instructions`. Lists are compared with it. A missing item is not a difference, since lists can differ by user.
+   * Digests of the reviewed tools of this server and, if included, its prompts, resource templates, skills and
+   * `instructions`.
    */
   readonly toolLock?: ToolLock;
   /**
    * OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with a trailing `*`, to scopes.
-   * All matching entries apply. Users consent to them. A call without one gets 403 `insufficient_scope` with the
-   * required scopes, and clients request them. Tools remain listed. Does not apply to tokens of MCP client routes and
-   * of `gateway service-account`.
    */
   readonly toolScopes?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Recording of tool arguments in `mcp-tool-parameters`, `replay` and copies of records. Pointers include all values
-   * below them. The longest pointer wins; of equal ones the tool's own. `*` wins below a tool's own pointer only if it
-   * is stricter. `digest` and `omit` also match names that differ in case or punctuation, up to four names joined
-   * ("user.password" for "/user/password"), and equivalent forms: lists of such objects, objects with members `0`, `1`,
-   * …, and a single object instead of a list. Text where an object or list is declared is hidden whole. Changed
-   * arguments are listed in `mcp-tool-parameters-redacted`. The digest key is `authorize_log_key`, or else derived from
-   * `shared_secret`.
+   * Which tool arguments records contain, by JSON pointer. The longest matching pointer applies.
    * @default - plain text in the log; digests in copies and `replay`
    */
   readonly recordArguments?: RecordArguments;
   /**
    * Paths below the route's base to forward in addition to the MCP endpoint: `/sse` exactly, `/files/*` with all paths
-   * below. Others get 404. `mcp_tool` applies to messages only: GET and DELETE requests are allowed by user.
+   * below.
    */
   readonly extraPaths?: readonly string[];
   /**
-   * Other owners whose applications (MCP client routes) can call this server: names such as "team-a", prefixes such as
-   * "kubernetes.*", or "*" for all. Without `owners` in the main configuration file all can.
+   * Other owners whose applications (MCP client routes) can call this server: "team-a", "kubernetes.*", or "*" for all.
    * @default - the same owner and the main configuration file
    */
   readonly allowedApplications?: readonly string[];
-  /**
-   * Service accounts whose clients can introspect all tokens for this server (RFC 7662, `/.gateway/mcp/introspect`):
-   * whether a token is valid, its user with email address, and its client. Other clients can introspect their own
-   * tokens only.
-   */
+  /** Service accounts whose clients can introspect all tokens for this server (RFC 7662). */
   readonly introspectionAccounts?: readonly string[];
   /**
-   * Authorization server issuer if discovery fails. With `clientId` or `workload` in `upstreamOauth2`, the only issuer
-   * that receives the credentials; by default the first one used. Its endpoints can have other origins. HTTPS only.
+   * Authorization server issuer if discovery fails. With a configured client or `workload`, the only issuer that
+   * receives the credentials.
    */
   readonly authorizationServerUrl?: string;
 }
@@ -1160,48 +1032,39 @@ export interface McpServerSettings {
 /** Lock of an MCP server's reviewed tools: `tools` or `file`. */
 export interface ToolLock {
   /**
-   * Digests of the reviewed tools, by tool name: `sha256:…`, as written by `gateway tools lock`. Several if users see
-   * different definitions.
+   * Digests of the reviewed tools, by tool name. Several if users see different definitions.
    * @default - those in `file`
    */
   readonly tools?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Digests of reviewed prompts, by name. Using or completing a different prompt is denied.
+   * Digests of reviewed prompts, by name.
    * @default - those in `file`; otherwise not checked
    */
   readonly prompts?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Digests of reviewed resource templates, by `uriTemplate`. Completing a different template is denied. Resource reads
-   * depend on the policy only.
+   * Digests of reviewed resource templates, by `uriTemplate`.
    * @default - those in `file`; otherwise not checked
    */
   readonly resourceTemplates?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Digests of reviewed skills, by the URI of their `SKILL.md`. Getting a different skill and reading its files is
-   * denied, and so is reading `skill:` resources of no locked skill.
+   * Digests of reviewed skills, by the URI of their `SKILL.md`.
    * @default - those in `file`; otherwise not checked
    */
   readonly skills?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Digests of the server's reviewed `instructions`. Others are removed from the response, unless `onDrift` is `warn`.
-   * An empty list allows none.
+   * Digests of the server's reviewed `instructions`. An empty list allows none.
    * @default - those in `file`; otherwise not checked
    */
   readonly instructions?: readonly string[];
-  /**
-   * Path of a file written by `gateway tools lock`, instead of `tools`, reloaded when it changes. The entry for this
-   * server's public address applies. Owners need `allowed_refs`.
-   */
+  /** File written by `gateway tools lock`, instead of `tools`, reloaded when it changes. Owners need `allowed_refs`. */
   readonly file?: string;
   /**
-   * Behavior for tools that are not locked or differ from the lock. `warn`: recorded and counted. `hide`: also removed
-   * from lists, and calls denied. `deny`: calls denied, but listed.
+   * Tools that are not locked or differ: recorded, also hidden and denied, or denied but listed.
    * @default hide
    */
   readonly onDrift?: "warn" | "hide" | "deny";
   /**
-   * Behavior for calls of locked tools that no list has shown yet, so that their definition is unknown. `pass`:
-   * allowed. `deny`: denied until a process has listed the tool as locked. Other processes follow within 2 seconds.
+   * Whether calls of locked tools pass before a list has shown them.
    * @default pass
    */
   readonly onUnlisted?: "pass" | "deny";
@@ -1211,15 +1074,9 @@ export interface ToolLock {
 export interface RecordArguments {
   /** Arguments recorded in plain text: tool name, or "*" for all tools, to JSON pointers; `""` is all arguments. */
   readonly plain?: Readonly<Record<string, readonly string[]>>;
-  /**
-   * Arguments recorded as keyed digests: tool name, or "*" for all tools, to JSON pointers. Equal values have equal
-   * digests. A list or object is one digest; with `""` each argument is one, with its name.
-   */
+  /** Arguments recorded as keyed digests, as in `plain`. Equal values have equal digests. */
   readonly digest?: Readonly<Record<string, readonly string[]>>;
-  /**
-   * Arguments that are not recorded: tool name, or "*" for all tools, to JSON pointers. `gateway replay` cannot
-   * evaluate rules on them.
-   */
+  /** Arguments that are not recorded, as in `plain`. */
   readonly omit?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -1230,39 +1087,30 @@ export interface UpstreamOauth2Options {
    * @default - those in the upstream's metadata
    */
   readonly scopes?: readonly string[];
-  /**
-   * Additional query parameters of the authorization URL, such as `access_type: "offline"` and `prompt: "consent"` for
-   * refresh tokens of Google.
-   */
+  /** Additional query parameters of the authorization URL, such as `access_type: "offline"`. */
   readonly authorizationUrlParams?: Readonly<Record<string, string>>;
   /**
-   * Resource identifier of the upstream (`resource`, RFC 8707) in token requests with `workload` and
-   * `clientCredentials`.
+   * Resource identifier (RFC 8707) in token requests with `workload` and `clientCredentials`.
    * @default - that of the upstream's metadata; with `endpoint` the upstream's address
    */
   readonly resource?: string;
   /**
    * Send `resource` (RFC 8707) to the upstream's authorization server. Disable it for servers that reject it, such as
-   * Microsoft Entra ID (`AADSTS9010010`); the scopes then select the audience. Requests of `idJag` to the identity
-   * provider always have it.
+   * Microsoft Entra ID.
    * @default true
    */
   readonly sendResource?: boolean | IResolvable;
   /**
    * Enterprise-managed authorization: the identity provider decides who can use the upstream, without account
-   * connections. The gateway, as `clientId`, exchanges the user's ID token for an assertion (ID-JAG) at the identity
-   * provider, and presents it to the upstream's authorization server. That server and the resource are always
-   * discovered. Service accounts and users known only from an assertion have no ID token and get 403.
+   * connections.
    */
   readonly idJag?: UpstreamIdJag;
   /**
-   * Workload identity: the gateway presents a token of its platform to the upstream's authorization server. All users
-   * of the route share the resulting access; only the policy distinguishes them.
+   * Workload identity: the gateway presents a token of its platform. All users of the route share the resulting access.
    */
   readonly workload?: UpstreamWorkload;
   /**
-   * Client credentials: the gateway gets tokens as `clientId`. All users of the route share this access; only the
-   * policy distinguishes them.
+   * Client credentials: the gateway gets tokens as `clientId`. All users of the route share this access.
    * @default false
    */
   readonly clientCredentials?: boolean | IResolvable;
@@ -1280,9 +1128,8 @@ export interface UpstreamIdJag {
 /** Access with a token of the gateway's platform. */
 export interface UpstreamWorkload {
   /**
-   * Platform token (JWT) of the gateway, whose audience is the upstream's authorization server (issuer or token
-   * endpoint; not checked with `endpoint`). Usually a file that the platform renews, reloaded when it changes, such as
-   * a projected Kubernetes service account token: `assertion_ref: file:/var/run/secrets/tokens/upstream`.
+   * Platform token (JWT) of the gateway for the upstream's authorization server. Usually a file that the platform
+   * renews.
    * @default - required, in one of its forms
    */
   readonly assertion?: Secret;
@@ -1293,13 +1140,12 @@ export interface UpstreamOauth2Credentials extends UpstreamOauth2Options {
   /** OAuth client ID at the upstream. */
   readonly clientId: string;
   /**
-   * OAuth client secret, read from the route at each token refresh.
+   * OAuth client secret.
    * @default - none (public client)
    */
   readonly clientSecret?: Secret;
   /**
-   * Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256,
-   * P-384), RSA or Ed25519. Register the public key at the upstream's authorization server.
+   * Private key (PKCS #8 in PEM) for `private_key_jwt`, instead of a client secret: EC (P-256, P-384), RSA or Ed25519.
    * @default - `clientSecret`, or none (public client)
    */
   readonly clientKey?: Secret;
@@ -1318,7 +1164,7 @@ export interface UpstreamOauth2Endpoint {
   /** Upstream token endpoint. */
   readonly tokenUrl: string;
   /**
-   * Client authentication at the token endpoint: `header` (HTTP Basic) or `params` (form fields).
+   * Client authentication at the token endpoint: HTTP Basic or form fields.
    * @default - `header`, or according to the upstream's metadata
    */
   readonly authStyle?: "header" | "params";

@@ -5,7 +5,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 import { configReference } from "../config/surfaces/reference.ts";
-import { guideParts } from "./pages/guide.ts";
+import { endpointParts } from "./pages/endpoints.ts";
+import { guideParts, webhookParts } from "./pages/guide.ts";
 import { fillParts } from "./pages/parts.ts";
 import { errorParts, logParts } from "./pages/reference.ts";
 import { argumentParts, terraformParts } from "./pages/terraform.ts";
@@ -21,6 +22,8 @@ export function madePages(): ReadonlyMap<string, string> {
   return new Map([
     ["runtime/REFERENCE.md", `${configReference()}\n`],
     ...Object.entries(guideParts()).map(([page, parts]) => filled(`runtime/guide/${page}.md`, parts)),
+    filled("runtime/reference/endpoints.md", endpointParts()),
+    filled("runtime/operations/webhook.md", webhookParts()),
     filled("runtime/reference/errors.md", errorParts()),
     filled("runtime/reference/log-messages.md", logParts()),
     filled("runtime/reference/terraform-arguments.md", argumentParts()),

@@ -34,20 +34,19 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
   {
     path: "/.gateway/backchannel_logout",
     methods: ["POST"],
-    about:
-      "OIDC back-channel logout for issuers with the use `logout`, on the host of `authenticate_service_url`. Register it at the provider. 200: revoked, or nothing to revoke; 400: invalid logout token; 503: retry.",
+    about: "OIDC back-channel logout for issuers with the use `logout`, on the host of `authenticate_service_url`.",
   },
   {
     path: "/.gateway/global_token_revocation",
     methods: ["POST"],
     about:
-      "Global token revocation (Okta Universal Logout), same host and issuers: revokes all access of a user until the next sign-in. Body: JSON `sub_id` with `format` `iss_sub` or `email`. Bearer: a JWT of type `global-token-revocation+jwt` with this URL as audience. 204: revoked; 400: invalid body; 401: invalid bearer; 403: not a user of this issuer or of its `email_domains`; 404: unknown user; 422: unknown format; 503: retry.",
+      "Global token revocation (Okta Universal Logout), same host and issuers: revokes all access of a user until the next sign-in.",
   },
   {
     path: "/.gateway/scim/v2",
     methods: ["GET", "POST", "PUT", "PATCH", "DELETE"],
     about:
-      "SCIM 2.0 (RFC 7643, 7644) for the provider of a directory, below `/<name in directories>`, on the host of `authenticate_service_url`: `/Users`, `/Groups`, `/ServiceProviderConfig`, `/ResourceTypes`, `/Schemas`. Bearer: the directory's token. Filters: `eq` and `and`, at least one by `id`, `userName`, `externalId` or `emails`; for groups by `id`, `displayName` or `externalId`. Lists omit group members. 401: invalid token; 409: name in use; 413: user above 128 KiB or group above 8 MiB; 429, 503: retry after `Retry-After`.",
+      "SCIM 2.0 for the provider of a directory, below `/<name in directories>`, on the host of `authenticate_service_url`.",
   },
   { path: "/.gateway/sign_out", methods: ["GET", "POST"], about: "Confirmation page, then sign-out." },
   {

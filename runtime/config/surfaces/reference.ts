@@ -6,13 +6,7 @@ import { LIST_OPERATORS, STRING_OPERATORS } from "../../policy/match.ts";
 import { OPERATORS } from "../../policy/parse.ts";
 import { fallbackText, type Field, type FieldKind } from "../../settings/field.ts";
 import { shapeOf } from "../../settings/shapes.ts";
-import {
-  ADMIN_ENDPOINTS,
-  EXIT_CODES,
-  MCP_ENDPOINTS,
-  PUBLIC_ENDPOINTS,
-  type ReferenceEndpoint,
-} from "./reference-endpoints.ts";
+import { EXIT_CODES } from "./reference-endpoints.ts";
 import { routeFields, routeParts } from "../route.ts";
 import { settingsFields } from "../settings.ts";
 
@@ -56,10 +50,10 @@ routes:
 
 A slice is the configuration that one owner publishes: \`{ version: 1, owner, settings, routes }\`, with routes by name.
 Write a secret \`x\` in exactly one of three forms: \`x\`, its value; \`x_ref\`, a reference (\`env:NAME\`, \`file:/path\` or \`vault:<mount>/<path>#<field>\`); \`x_sealed\`, its value encrypted to the gateway's public key.
-A duration is a number with a unit: \`30s\`, \`5m\`, \`1h30m\`, \`90d\`.`;
+A duration is a number with a unit: \`30s\`, \`5m\`, \`1h30m\`, \`90d\`. A domain pattern is a host, or \`*.example.com\` for all hosts below it.`;
 
 export function configReference(): string {
-  const printed: Printed = new Map();
+  const printed: Printed = { docs: new Map(), fields: new Map(), blocks: new Map() };
   const [fixed, dynamic] = [settingsFields.filter(isStatic), settingsFields.filter((field) => !isStatic(field))];
   const sections: readonly (readonly [title: string, ...parts: string[]])[] = [
     ["Static settings", "Main configuration file only. Changes require a restart.", table(fixed, printed)],
@@ -68,13 +62,12 @@ export function configReference(): string {
       "Main configuration file and published slices. Changes take effect without a restart.",
       table(dynamic, printed),
     ],
-    ["Routes", SURFACES, MATCHING, MESSAGES, GRPC, ...routeTables(printed)],
+    ["Routes", SURFACES, MATCHING, MESSAGES, ...routeTables(printed)],
     [
       "Policy",
       POLICY,
       ["| Criterion | Description | Reasons |", "|---|---|---|", ...CRITERIA.map(criterionRow)].join("\n"),
     ],
-    ["Endpoints", ...ENDPOINTS],
     [
       "Exit codes of commands",
       pageTable(
@@ -86,12 +79,12 @@ export function configReference(): string {
   const contents = sections.flatMap(([title]) => [
     `- [${title}](#${anchorOf(title)})`,
     ...(title === "Routes"
-      ? ["Route matching", "gRPC", ...Object.keys(routeParts)].map((part) => `  - [${part}](#${anchorOf(part)})`)
+      ? ["Route matching", ...Object.keys(routeParts)].map((part) => `  - [${part}](#${anchorOf(part)})`)
       : []),
   ]);
   return [
     "# Reference",
-    "All settings, endpoints and exit codes. Tasks: [guide](guide/README.md). Terms: [glossary](guide/glossary.md).",
+    "All settings, with policy and exit codes. Tasks and details: [guide](guide/README.md), [operations](operations/README.md). Terms: [glossary](guide/glossary.md). [Endpoints](reference/endpoints.md) and [errors](reference/errors.md) have their own pages.",
     contents.join("\n"),
     INTRODUCTION,
     ...sections.flatMap(([title, ...parts]) => [`## ${title}`, ...parts]),
@@ -122,20 +115,6 @@ function pageTable(head: readonly string[], rows: readonly (readonly string[])[]
   return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 
-function endpointTable(endpoints: readonly ReferenceEndpoint[]): string {
-  const rows = endpoints.map(({ path, methods, about }) => [`\`${path}\``, methods.join(", "), about]);
-  return pageTable(["Path", "Methods", "Description"], rows);
-}
-
-const ENDPOINTS = [
-  "Public listener, on every host with a route and on that of `authenticate_service_url`. Not forwarded to upstreams.",
-  endpointTable(PUBLIC_ENDPOINTS),
-  "With `runtime_flags.mcp`. An MCP server route with a base path also serves its metadata at these paths followed by that path.",
-  endpointTable(MCP_ENDPOINTS),
-  "Admin listener (`admin_address`), with `admin_token` or an owner's `publish_token`: [Admin listener](operations/admin-listener.md).",
-  endpointTable(ADMIN_ENDPOINTS),
-];
-
 const SURFACES = `*K8s* marks settings that are also Kubernetes annotations, \`ingress.gateway.io/<setting>\` with \`_\` instead of dots, unless another
 name is given. Lists, maps and blocks are YAML text there. *Terraform* names the block of the setting in \`route\`. The argument
 \`routes\` accepts the same settings as a map of objects, for modules. Details:
@@ -162,30 +141,6 @@ increase \`mcp.server.max_request_bytes\`.
 
 Interim responses of upstreams are not forwarded: Early Hints (103) are dropped, and 100 Continue is sent by the gateway itself.`;
 
-const GRPC = `### gRPC
-
-A route with \`http2: true\` forwards all four kinds of calls from clients that use HTTP/2.
-
-- The path is \`/package.Service/Method\`. Routes, patterns and policies can name services and methods.
-- Metadata are headers. Header settings apply, and \`authorization: Bearer …\` is read as on every route.
-- \`idle_timeout\` applies as to event streams. \`timeout\` limits the time until the response starts, counted from the end of the
-  request. A server that first responds after an hour needs \`timeout: 0s\`. The client's \`grpc-timeout\` can only shorten it.
-  A client that opens a call must send a message within one minute.
-- gRPC-Web works over HTTP/1.1 and HTTP/2, with the same idle times and with HTTP statuses. Pages of other origins require
-  \`cors_allow_preflight\` and an upstream that responds to preflight requests.
-
-Responses of the gateway itself (content type \`application/grpc\`) have a gRPC status, with the error code and request ID in the
-message. Records and metrics contain the HTTP status.
-
-| gRPC status | Cause |
-|---|---|
-| UNAUTHENTICATED | not signed in |
-| PERMISSION_DENIED | denied by policy |
-| UNIMPLEMENTED | no matching route |
-| RESOURCE_EXHAUSTED | limit exceeded |
-| UNAVAILABLE, DEADLINE_EXCEEDED | upstream unavailable, or too slow |
-| INTERNAL | invalid call |`;
-
 const POLICY = `A policy is a list of rules. Each has \`allow\`, \`deny\` or \`approve\` blocks, made of ${named(OPERATORS)}: lists of criteria of
 which all match, at least one matches, **none** matches, **at least one does not** match (as in Pomerium; not the usual NOR).
 One operator of a rule is enough. Truth tables: [guide](guide/policy.md#operators).
@@ -206,32 +161,56 @@ function named(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
 }
 
-/** Already printed texts: doc → setting, and member docs → the block that has them. */
-type Printed = Map<string, string>;
+/** Where fields and texts are printed: doc → setting, field → setting, and member → the block that has it. */
+interface Printed {
+  readonly docs: Map<string, string>;
+  readonly fields: Map<string, string>;
+  readonly blocks: Map<string, string>;
+}
 
 function table(fields: readonly Field[], printed: Printed): string {
   return pageTable(["Setting", "Type", "Default", "Description"], rowsOf(fields, "", printed));
 }
 
-/** A row for each setting, outer before inner; a block with members that were already printed has only its own row. */
+/**
+ * A row for each setting, outer before inner. A block with members that were already printed has only its own row, as
+ * have members that are also settings with a prefix.
+ */
 function rowsOf(fields: readonly Field[], above: string, printed: Printed): readonly (readonly string[])[] {
   return fields.flatMap((field) => {
     const path = above === "" ? field.name : `${above}.${field.name}`;
     const { doc, fields: members = [] } = field;
-    const known = doc.length < LONG_DOC ? undefined : printed.get(doc);
-    if (known === undefined) printed.set(doc, path);
-    printed.set(identityOf(field), above);
+    const known = doc.length < LONG_DOC ? undefined : printed.docs.get(doc);
+    if (known === undefined) printed.docs.set(doc, path);
+    printed.fields.set(identityOf({ ...field, name: "" }), path);
+    printed.blocks.set(identityOf(field), above);
     const inside = `${path}${INSIDE[shapeOf(field)] ?? ""}`;
-    const blocks = new Set(members.map((member) => printed.get(identityOf(member))));
+    const blocks = new Set(members.map((member) => printed.blocks.get(identityOf(member))));
     const [block] = members.length > 1 && blocks.size === 1 ? blocks : [];
+    const shared = new Map(members.map((member) => [member, prefixedSetting(member, printed)]));
+    const own = members.filter((member) => shared.get(member) === undefined);
     const texts = [
       known === undefined ? doc : `See \`${known}\`.`,
       ...(block === undefined ? [] : [`Members: see \`${block}\`.`]),
+      ...(own.length === members.length || block !== undefined ? [] : [sharedText(shared)]),
       ...surfacesOf(field, path),
     ];
     const row = [`\`${path}\``, typeOf(field), needOf(field), texts.join(" ")];
-    return [row, ...(block === undefined ? rowsOf(members, inside, printed) : [])];
+    return [row, ...(block === undefined ? rowsOf(own, inside, printed) : [])];
   });
+}
+
+/** The global setting that a member repeats: `idp_client_auth` for `client_auth`. */
+function prefixedSetting(member: Field, printed: Printed): string | undefined {
+  const path = printed.fields.get(identityOf({ ...member, name: "" }));
+  return path?.endsWith(`_${member.name}`) === true ? path : undefined;
+}
+
+function sharedText(shared: ReadonlyMap<Field, string | undefined>): string {
+  const same = [...shared].filter(([, path]) => path !== undefined);
+  const [[field, path = ""] = []] = same;
+  const prefix = path.slice(0, -(field?.name.length ?? 0));
+  return `As the settings with the prefix \`${prefix}\`: ${same.map(([{ name }]) => `\`${name}\``).join(", ")}.`;
 }
 
 /** Shorter docs are repeated: reading them is faster than following a link. */

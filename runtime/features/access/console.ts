@@ -16,15 +16,15 @@ export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
 
 const rolesShape = {
   viewer: policy({
-    doc: "Policy for the viewer role: sees everything except arguments and payload. Evaluated for the user in the browser.",
+    doc: "Policy for the viewer role: sees everything except arguments and payload.",
     unset: "none",
   }),
   operator: policy({
-    doc: "Policy for the operator role: revokes sessions, grants and connections, blocks, and rolls back. Includes the viewer role.",
+    doc: "Policy for the operator role: viewer, and revokes access, blocks and rolls back.",
     unset: "none",
   }),
   approver: policy({
-    doc: "Policy for the approver role: decides about changed tools and pending calls. Includes the viewer role. For a call, the `approvers` of its rule must also name the user.",
+    doc: "Policy for the approver role: viewer, and decides about changed tools and pending calls.",
     unset: "none",
   }),
   auditor: policy({ doc: "Policy for the auditor role: also sees recorded arguments, as stored.", unset: "none" }),
@@ -35,7 +35,7 @@ export const consoleShape = {
     {
       ...rolesShape,
       name: text({
-        doc: "Name of the environment, on each page of the console, so that administrators of several gateways see which one it is.",
+        doc: "Name of the environment, on each page of the console.",
         unset: "none",
         check: displayNameProblem,
       }),
@@ -46,7 +46,7 @@ export const consoleShape = {
       }),
     },
     {
-      doc: "Administrator console at `/.gateway/console/`. Requires `authenticate_service_url`, whose host serves it. Each role is a policy. Users without a role cannot open the console.",
+      doc: "Administrator console at `/.gateway/console/`, on the host of `authenticate_service_url`, which is required.",
       unset: "none",
     },
   ),

@@ -16,39 +16,39 @@ export const BEARER_TOKEN_FORMATS = ["default", "idp_access_token", "idp_identit
 /** Setting for all ordinary routes. */
 export const bearerShape = {
   bearer_token_format: choice(BEARER_TOKEN_FORMATS, {
-    doc: "Tokens accepted in `Authorization: Bearer` on ordinary routes, in addition to the gateway's own. `default`: none; the header is forwarded unchanged. `idp_access_token`, `idp_identity_token`: tokens of the identity provider; each authenticates its user for that request. `jwt`: workload tokens of `identity_issuers` with the use `workload`. Accepted tokens are not forwarded; an invalid one gets 401.",
+    doc: "Tokens accepted in `Authorization: Bearer` besides the gateway's own: none, tokens of the identity provider, or of workloads (`jwt`).",
     default: "default",
   }),
   idp_access_token_allowed_audiences: textList({
-    doc: "Accepted audiences of the identity provider's access tokens on ordinary routes. One must match.",
+    doc: "Accepted audiences of the identity provider's access tokens. One must match.",
     unset: "`idp_client_id`",
     check: (value) => (value === "" ? "is empty, must be an audience" : undefined),
   }),
   programmatic_redirect_domain_whitelist: domainPatternList({
-    doc: "Hosts that may receive the token of a programmatic login. HTTPS is required, except on loopback. `*.example.com` matches subdomains, not `example.com`.",
+    doc: "Hosts that may receive the token of a programmatic login. HTTPS is required, except on loopback.",
     unset: "localhost, 127.0.0.1 and [::1]",
   }),
 };
 
 export const accessShape = {
   allow_public_unauthenticated_access: flag({
-    doc: "Allow all requests, also without sign-in. Deny rules of the policy still apply.",
+    doc: "Allow all requests, also without sign-in. Deny rules still apply.",
     default: false,
     annotation: "allow_public_unauthenticated_access",
   }),
   allow_any_authenticated_user: flag({
-    doc: "Allow all signed-in users. Deny rules of the policy still apply.",
+    doc: "Allow all signed-in users. Deny rules still apply.",
     default: false,
     annotation: "allow_any_authenticated_user",
   }),
   ...grouped(ACCESS, {
     shadow_policy: policy({
-      doc: "Shadow policy: its result instead of `policy`, with the same access settings, is recorded and counted, and never enforced.",
+      doc: "Policy whose result instead of `policy` is recorded and counted, and never enforced.",
       unset: "none",
       annotation: "shadow_policy",
     }),
     allowed_users: textList({
-      doc: "Email addresses or user IDs to allow, in addition to the policy. A value without @, or with the prefix `issuer:` or `service-account:`, is a user ID.",
+      doc: "Email addresses or user IDs to allow, in addition to the policy.",
       unset: "none",
       annotation: "allowed_users",
       check: (value) => (value === "" ? "is empty, must be an email address or a user ID" : undefined),
@@ -69,13 +69,13 @@ export const accessShape = {
       annotation: "allowed_idp_claims",
     }),
     cors_allow_preflight: flag({
-      doc: "Forward CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) without sign-in. Not on MCP server routes, where the gateway responds to them.",
+      doc: "Forward CORS preflight requests without sign-in. Not on MCP server routes, where the gateway responds to them.",
       default: false,
       annotation: "cors_allow_preflight",
     }),
     ...routeBearerShape(),
     show_error_details: flag({
-      doc: "Show the rules that denied access, and which user attributes they found, in error pages and responses. Expected values are not shown. Not on MCP server routes.",
+      doc: "Show the rules that denied access, and which user attributes they found, in responses. Not on MCP server routes.",
       default: false,
       annotation: "show_error_details",
     }),
@@ -101,7 +101,7 @@ function routeBearerShape() {
 
 export const policyShape = {
   policy: policy({
-    doc: "Access rules: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny takes precedence. Without a matching allow rule, requests are denied. An `approve` block requires approval of tool calls by their user or, with `approvers` (a list of groups), by another user in one of these groups. It requires `authenticate_service_url`. Rules with `shadow: true` are recorded, not enforced.",
+    doc: "Access rules: `allow`, `deny` and `approve` blocks of criteria. Without a matching allow rule, requests are denied.",
     unset: "none",
     annotation: "policy",
   }),

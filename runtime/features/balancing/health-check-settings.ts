@@ -17,7 +17,7 @@ const hostHeader = (value: string): string | undefined =>
 const httpHealthCheck = block(
   {
     path: text({
-      doc: "Path of the GET request, from the root of the upstream. The path of `to` is not used.",
+      doc: "Path of the GET request, from the root of the upstream.",
       required: true,
       check: readable(parseRoutePath),
     }),
@@ -56,14 +56,14 @@ const payloadSchema = block(payload, {
   unset: "none",
 });
 const payloadList = blockList(payload, {
-  doc: "Bytes to expect, in this order, with any bytes between them. Only the first 65,536 bytes are read.",
+  doc: "Bytes to expect, in this order, within the first 65,536 bytes.",
   unset: "none",
 });
 
 const tcpHealthCheck = block(
   { send: payloadSchema, receive: payloadList },
   {
-    doc: "TCP check: healthy if a connection opens (with TLS if `to` is https) and the expected bytes arrive.",
+    doc: "TCP check: healthy if a connection opens and the expected bytes arrive.",
     unset: "required unless another check is set",
   },
 );
@@ -78,7 +78,7 @@ const grpcHealthCheck = block(
     authority: text({ doc: "The `:authority` header.", unset: "the host of `to`", check: hostHeader }),
   },
   {
-    doc: "Check with gRPC: healthy if `grpc.health.v1.Health/Check` returns SERVING, always over HTTP/2.",
+    doc: "Check with gRPC: healthy if `grpc.health.v1.Health/Check` returns SERVING.",
     unset: "required unless another check is set",
   },
 );
@@ -104,7 +104,7 @@ export const healthCheckShape = {
 };
 
 export const healthChecks = blockList(healthCheckShape, {
-  doc: "Active health checks. All must pass. The first result takes effect immediately.",
+  doc: "Active health checks. All must pass.",
   unset: "none",
   annotation: "health_checks",
 });

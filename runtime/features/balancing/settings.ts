@@ -10,7 +10,7 @@ export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ri
 
 export const balancingShape = {
   load_balancing_policy: choice(BALANCING_POLICIES, {
-    doc: "Algorithm that selects the upstream: `round_robin` (weighted), `random`, `least_request` (fewest active requests) or `ring_hash` (same upstream for the same user, or client address without a user). `maglev` is an alias of `ring_hash`.",
+    doc: "Selection of the upstream: weighted turns, random, fewest active requests, or the same one for the same user or client address (`ring_hash`, alias `maglev`).",
     default: "round_robin",
     annotation: "load_balancing_policy",
   }),
@@ -68,7 +68,7 @@ export const balancingShape = {
     },
   ),
   healthy_panic_threshold: count({
-    doc: "Percentage of healthy upstreams below which all are used. 0: never; without a healthy upstream, requests get 503.",
+    doc: "Percentage of healthy upstreams below which all are used. 0: never, so that requests get 503.",
     unset: "all upstreams are used if none is healthy",
     annotation: "healthy_panic_threshold",
     min: 0,

@@ -18,7 +18,7 @@ export const toShape = {
 
 export const websocketShape = {
   allow_websockets: flag({
-    doc: "Forward WebSocket connections. Browsers can open them from the same origin only. Not on MCP server routes.",
+    doc: "Forward WebSocket connections; browsers can open them from the same origin only. Not on MCP server routes.",
     default: false,
     annotation: "allow_websockets",
   }),
@@ -43,7 +43,7 @@ export const protocolShape = {
       quotedProblem(value, canonicalHost(value) === value ? undefined : "must be a host name in lower case"),
   }),
   ...secret("tls_custom_ca", {
-    doc: "CA certificates (PEM) for the upstream, instead of the defaults: at most 524,288 characters, and 4,194,304 in all different ones of a slice.",
+    doc: "CA certificates (PEM) for the upstream, instead of the defaults: at most 524,288 characters, 4,194,304 in a slice.",
     unset: "CAs trusted by Node.js",
   }),
   ...secret("tls_client_cert", {
@@ -58,7 +58,7 @@ export const protocolShape = {
 
 export const timeoutShape = {
   timeout: duration({
-    doc: 'Maximum time until the upstream\'s response starts; for gRPC, counted from the end of the request. "0s" disables it.',
+    doc: 'Maximum time until the upstream\'s response starts. "0s" disables it.',
     unset: "`default_upstream_timeout`; on MCP server routes none",
     annotation: "timeout",
   }),
@@ -76,7 +76,7 @@ export const limitsShape = {
   circuit_breaker_thresholds: block(
     {
       max_connections: count({
-        doc: "Maximum connections to each upstream. Further requests wait for one. WebSocket connections count as requests only.",
+        doc: "Maximum connections to each upstream. Further requests wait for one.",
         unset: "none",
         min: 1,
         max: 1_000_000,
@@ -88,7 +88,7 @@ export const limitsShape = {
         max: 1_000_000,
       }),
       max_requests: count({
-        doc: "Maximum active requests to each upstream, including open streams and WebSockets. Further requests get 503.",
+        doc: "Maximum active requests to each upstream. Further requests get 503.",
         default: 10_000,
         min: 1,
         max: 1_000_000,

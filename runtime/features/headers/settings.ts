@@ -45,13 +45,13 @@ export const headerShape = {
   }),
   ...grouped(HEADERS, {
     host_rewrite_header: text({
-      doc: "Request header whose value is sent as Host header. If it is missing, empty or not a valid host, the host of `to` is sent.",
+      doc: "Request header whose value is sent as Host header.",
       unset: "the host of `to`",
       annotation: "host_rewrite_header",
       check: (value) => quotedProblem(value, hostSourceProblem(value)),
     }),
     host_path_regex_rewrite_pattern: text({
-      doc: "RE2 regular expression on the request path (without query) that derives the Host header. The first match is replaced. Requires `host_path_regex_rewrite_substitution`.",
+      doc: "RE2 regular expression on the request path that derives the Host header. Requires `host_path_regex_rewrite_substitution`.",
       unset: "the host of `to`",
       annotation: "host_path_regex_rewrite_pattern",
       check: (value) =>
@@ -61,7 +61,7 @@ export const headerShape = {
         ),
     }),
     host_path_regex_rewrite_substitution: text({
-      doc: "Replacement for the match of `host_path_regex_rewrite_pattern`. Capture groups are `\\1` to `\\9`.",
+      doc: "Replacement for the first match of `host_path_regex_rewrite_pattern`. Capture groups are `\\1` to `\\9`.",
       unset: "the host of `to`",
       annotation: "host_path_regex_rewrite_substitution",
       check: (value) =>
@@ -72,7 +72,7 @@ export const headerShape = {
     }),
   }),
   set_request_headers: templateMap({
-    doc: 'Request headers to set for the upstream. They replace the client\'s. Values can contain `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`. Write `$$` for a literal `$`.',
+    doc: 'Request headers to set for the upstream, with `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`. Write `$$` for a literal `$`.',
     unset: "none",
     annotation: "set_request_headers",
     checkName: setRequestHeaderProblem,
@@ -87,7 +87,7 @@ export const headerShape = {
         }),
       },
       {
-        doc: "Request headers with secret values, by header name, like `set_request_headers`. By reference or sealed.",
+        doc: "Request headers with secret values, by header name. By reference or sealed.",
         unset: "none",
         checkName: setRequestHeaderProblem,
       },
@@ -100,7 +100,7 @@ export const headerShape = {
     check: quotingName(removeRequestHeaderProblem),
   }),
   set_response_headers: textMap({
-    doc: "Static response headers. They replace those of the upstream and of the global `set_response_headers`. Write `$$` for a literal `$`; `${` is rejected.",
+    doc: "Static response headers, instead of those of the upstream. Write `$$` for a literal `$`.",
     unset: "none",
     annotation: "set_response_headers",
     ...responseHeaderMap,
@@ -114,7 +114,7 @@ export const headerShape = {
           check: quotingName(responseHeaderProblem),
         }),
         prefix: text({
-          doc: "Literal prefix to match. An empty prefix matches every value.",
+          doc: "Literal prefix to match. Empty matches every value.",
           required: true,
           check: headerValueProblem,
         }),
@@ -125,7 +125,7 @@ export const headerShape = {
         }),
       },
       {
-        doc: "Rules that replace prefixes of response header values, in list order, after `set_response_headers`.",
+        doc: "Rules that replace prefixes of response header values, in list order.",
         unset: "none",
         annotation: "rewrite_response_headers",
       },
@@ -154,13 +154,13 @@ export const headerSettingsShape = {
     default: true,
   }),
   jwt_claims_headers: textMap({
-    doc: "Additional identity headers: header name to claim. Empty if the user does not have the claim; omitted if the provider withheld it. Lists are joined by commas; elements with a comma are dropped. `sub`, `user`, `email`, `name`, `groups` and `sid` are those of the signed identity header. It also contains the other claims (4 KiB in total). User names of `identity_issuers` (`preferred_username`, `upn` and similar) are written `issuer:<name>/<value>`.",
+    doc: "Additional identity headers: header name to claim. Lists are joined by commas.",
     unset: "none",
     checkName: setRequestHeaderProblem,
     checkValue: (claim) => (claim === "" ? "is empty, must be the name of a claim" : undefined),
   }),
   set_response_headers: textMap({
-    doc: "Static response headers of all routes. `set_response_headers` of a route takes precedence.",
+    doc: "Static response headers of all routes. Those of a route take precedence.",
     unset: "none",
     ...responseHeaderMap,
   }),

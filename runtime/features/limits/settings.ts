@@ -20,7 +20,7 @@ export const rateLimitShape = {
       quotedProblem(value, NAME.test(value) ? undefined : 'must be at most 64 letters, digits, "-" and "_"'),
   }),
   per: textList({
-    doc: "Keys counted separately: each `user`, OAuth `client`, `tool` of `tools`, or combination. Callers without a user or client share one count.",
+    doc: "Keys counted separately: each `user`, OAuth `client`, `tool` of `tools`, or combination.",
     unset: "one count for all requests of the route",
     itemValues: LIMIT_KEYS,
     check: (value) =>
@@ -49,14 +49,14 @@ export const rateLimitShape = {
       quotedProblem(value, value === "" || value.length > 128 ? "must be a name of 1 to 128 characters" : undefined),
   }),
   without_store: choice(WITHOUT_STORE, {
-    doc: "Behavior while the store is unavailable. `share`: each process enforces its share of the limit. `refuse`: requests get 503.",
+    doc: "While the store is unavailable, each process enforces its share of the limit, or requests get 503.",
     default: "share",
   }),
 };
 
 export const limitsShape = grouped(ACCESS, {
   rate_limits: blockList(rateLimitShape, {
-    doc: "Rate limits of allowed requests, shared by all processes with the same store. Every limit must allow a request. Rejected requests (429) are not counted.",
+    doc: "Rate limits of allowed requests, shared by all processes with the same store. Every limit must allow a request.",
     unset: "none",
     annotation: "rate_limits",
   }),

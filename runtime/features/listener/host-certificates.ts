@@ -38,7 +38,7 @@ export const hostCertificateFields = fieldsOf(shape, "live");
 
 export const hostCertificateShape = {
   [HOST_CERTIFICATES]: labelled(shape, {
-    doc: "Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label. They take precedence over wildcards in `certificates`, not over the same name. A wildcard is not used for hosts of other owners. Requires `certificates`. Does not need `allowed_settings`.",
+    doc: "Certificates of the public listener for hosts of the owner's own routes, by host as in `from`. Requires `certificates`.",
     unset: "none",
     checkName: hostNameProblem,
   }),

@@ -10,13 +10,13 @@ import type { ShapeDoc } from "../../settings/types/registry.ts";
 
 export const streamShape = {
   max_streams_per_user: count({
-    doc: "Maximum open streams per user and process: WebSocket connections, and event streams of GET requests and `subscriptions/listen`. Further ones get 429.",
+    doc: "Maximum open WebSocket connections and event streams per user and process. Further ones get 429.",
     default: 250,
     min: 1,
     max: 1_000_000,
   }),
   expiry_grace: duration({
-    doc: 'Maximum time for which an accepted request continues after its access token or session expires. Revocation and blocks end it sooner. WebSockets, gRPC streams without a deadline, and event streams of GET requests and `subscriptions/listen` end at expiry, since clients reopen them. "0s" ends all requests at expiry.',
+    doc: 'Maximum time for which an accepted request continues after its access token or session expires. "0s" ends all requests at expiry.',
     default: "1h",
   }),
 };
@@ -28,7 +28,7 @@ export const listenerShape = {
     check: readable(parseListener),
   }),
   insecure_server: flag({
-    doc: "Serve plain HTTP on the public listener, for development or if a load balancer terminates TLS. HTTP/1.1, and HTTP/2 with prior knowledge; `Upgrade: h2c` is ignored.",
+    doc: "Serve plain HTTP on the public listener, for development or behind a load balancer that terminates TLS.",
     default: false,
   }),
   certificates: blockList(
@@ -41,7 +41,7 @@ export const listenerShape = {
       certificate_key_file: text({ doc: "Private key file (PEM).", required: true, check: filePathProblem }),
     },
     {
-      doc: "Certificates of the public listener, selected by SNI. The first is the default. Files are reloaded when they change.",
+      doc: "Certificates of the public listener, selected by SNI; the first is the default. Files are reloaded when they change.",
       unset: "required unless `insecure_server` is set",
     },
   ),
@@ -53,7 +53,7 @@ export const listenerShape = {
         check: filePathProblem,
       }),
       enforcement: choice(["policy_with_default_deny", "policy", "reject_connection"], {
-        doc: "Behavior without a valid certificate: 495 on every route, evaluate the policy, or refuse the connection.",
+        doc: "Without a valid certificate: 495 on every route, evaluate the policy, or refuse the connection.",
         default: "policy_with_default_deny",
       }),
     },
@@ -68,21 +68,21 @@ export const listenerShape = {
     check: readable(parseListener),
   }),
   use_proxy_protocol: flag({
-    doc: "Require a PROXY protocol header (version 1 or 2) with the client address on the public listener and `http_redirect_address`. Other connections are closed. Use only behind a load balancer that writes the header and that clients cannot bypass.",
+    doc: "Require a PROXY protocol header (version 1 or 2) with the client address. Only behind a load balancer that clients cannot bypass.",
     default: false,
   }),
   xff_num_trusted_hops: count({
-    doc: "Number of trusted proxies that append to X-Forwarded-For. The client address is that entry from the right, or the connection's address if there are fewer. Clients must not be able to bypass these proxies.",
+    doc: "Number of trusted proxies that append to X-Forwarded-For. Clients must not be able to bypass them.",
     default: 0,
     min: 0,
     max: 16,
   }),
   skip_xff_append: flag({
-    doc: "Forward the X-Forwarded-For of the trusted proxies without the connection's address. Without `xff_num_trusted_hops` the header is removed.",
+    doc: "Forward the trusted proxies' X-Forwarded-For without the connection's address.",
     default: false,
   }),
   trusted_proxy_headers: textList({
-    doc: "Proxy headers with client identity to forward unchanged: `CF-Connecting-IP`, `True-Client-IP`, `X-Real-IP`, `X-Envoy-External-Address`, `X-SSL-Client-Cert`, `X-Remote-User` and similar. All others of this kind are removed. Requires `xff_num_trusted_hops` or `use_proxy_protocol`. The proxies must set or remove these headers, and clients must not be able to bypass them. `${gateway.request.headers[…]}` and `host_rewrite_header` read them in any case.",
+    doc: "Proxy headers with client identity to forward, such as `CF-Connecting-IP`; others of this kind are removed. Requires `xff_num_trusted_hops` or `use_proxy_protocol`.",
     unset: "none",
     check: (value) =>
       isProxyClaimName(value.toLowerCase())
@@ -90,17 +90,17 @@ export const listenerShape = {
         : quotedProblem(value, "must be a header in which proxies say who their client is, like CF-Connecting-IP"),
   }),
   max_connections: count({
-    doc: "Maximum open connections of the public listener per process (of each of `--workers`). Further ones are closed immediately. One client address (IPv6: /64 network) can hold at most as many as are free, so half of them if it is the only one; not with `xff_num_trusted_hops`. A proxy that hides client addresses counts as one client. Each connection can need another one to an upstream.",
+    doc: "Maximum open connections of the public listener per process. Further ones are closed; client addresses share the free ones.",
     unset: "two fifths of the open file limit (`ulimit -n`) on Linux, none elsewhere",
     min: 1,
     max: 1_000_000,
   }),
   queue_timeout: duration({
-    doc: 'Maximum time a request waits in the queue of a busy process. Then it gets 503 with `Retry-After`, before any other processing. Bursts are served within this time. If the queue does not shrink (overload), the maximum is 500 ms. Client addresses (IPv6: /64 networks) take turns. Must be shorter than the clients\' timeout. "0s" disables it.',
+    doc: 'Maximum wait of a request in a busy process, then 503. Must be shorter than the clients\' timeout; "0s" disables it.',
     default: "30s",
   }),
   send_timeout: duration({
-    doc: 'Maximum time in which a client reads no data that is sent to it. Then its connection (HTTP/2: stream) is closed and the upstream request is aborted. Idle event streams and WebSockets are not affected. "0s" disables it.',
+    doc: 'Maximum time in which a client reads no data that is sent to it; then its connection is closed. "0s" disables it.',
     default: "5m",
   }),
 };
@@ -114,7 +114,7 @@ export const adminListenerShape = {
     check: readable(parseListener),
   }),
   admin_hosts: textList({
-    doc: "Additional host names of the admin listener, without port: the Service, load balancer or host in front of it. IP addresses, `localhost` and the host of `admin_address` are always accepted. Other names get 421, which prevents DNS rebinding.",
+    doc: "Additional host names of the admin listener, without port. Other names get 421, which prevents DNS rebinding.",
     unset: "none",
     check: (value) =>
       canonicalHost(value) === undefined || /[:[\]]/.test(value)
@@ -130,7 +130,7 @@ export const adminListenerShape = {
       }),
       certificate_key_file: text({ doc: "Private key file (PEM).", required: true, check: filePathProblem }),
       client_ca_file: text({
-        doc: "CA file (PEM) for client certificates. If set, all paths except `/healthz` and `/readyz` require one in addition to the token.",
+        doc: "CA file (PEM) for client certificates, then required in addition to the token, except on `/healthz` and `/readyz`.",
         unset: "none",
         check: filePathProblem,
       }),

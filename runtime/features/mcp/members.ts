@@ -11,7 +11,7 @@ const PREFIX = /^[a-z0-9](?:[a-z0-9-]{0,14}[a-z0-9])?$/;
 const MAX_MEMBERS = 50;
 
 export const membersSetting = textMap({
-  doc: "MCP server routes offered together at this address: prefix to route name, or to `owner/name` for another owner's route. Tools and prompts are called `prefix__name`. Each request is also decided by the member's own policy, tool lock and limits, and uses its credentials. Such a route has no `to`.",
+  doc: "MCP server routes offered together at this address: prefix to route name, or to `owner/name`. Such a route has no `to`.",
   unset: "none",
   checkName: (prefix) =>
     PREFIX.test(prefix)

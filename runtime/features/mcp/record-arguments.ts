@@ -26,13 +26,13 @@ const recordArgumentsShape = {
     ...toolPointers,
   }),
   digest: textListMap({
-    doc: 'Arguments recorded as keyed digests: tool name, or "*" for all tools, to JSON pointers. Equal values have equal digests. A list or object is one digest; with `""` each argument is one, with its name.',
+    doc: "Arguments recorded as keyed digests, as in `plain`. Equal values have equal digests.",
     unset: "none",
     annotation: "mcp_server_record_arguments_digest",
     ...toolPointers,
   }),
   omit: textListMap({
-    doc: 'Arguments that are not recorded: tool name, or "*" for all tools, to JSON pointers. `gateway replay` cannot evaluate rules on them.',
+    doc: "Arguments that are not recorded, as in `plain`.",
     unset: "none",
     annotation: "mcp_server_record_arguments_omit",
     ...toolPointers,
@@ -42,7 +42,7 @@ const recordArgumentsShape = {
 export type RecordArgumentsDoc = ShapeDoc<typeof recordArgumentsShape>;
 
 export const recordArgumentsBlock = block(recordArgumentsShape, {
-  doc: 'Recording of tool arguments in `mcp-tool-parameters`, `replay` and copies of records. Pointers include all values below them. The longest pointer wins; of equal ones the tool\'s own. `*` wins below a tool\'s own pointer only if it is stricter. `digest` and `omit` also match names that differ in case or punctuation, up to four names joined ("user.password" for "/user/password"), and equivalent forms: lists of such objects, objects with members `0`, `1`, …, and a single object instead of a list. Text where an object or list is declared is hidden whole. Changed arguments are listed in `mcp-tool-parameters-redacted`. The digest key is `authorize_log_key`, or else derived from `shared_secret`.',
+  doc: "Which tool arguments records contain, by JSON pointer. The longest matching pointer applies.",
   unset: "plain text in the log; digests in copies and `replay`",
 });
 

@@ -30,24 +30,24 @@ export const DEFAULT_MAX_REQUEST_BYTES = 4096;
 const serverShape = {
   members: membersSetting,
   upstream_oauth2: block(upstreamOAuthShape, {
-    doc: "OAuth with the upstream. `client_id` and `endpoint` are discovered or registered if not set. Users connect their accounts, unless `id_jag`, `workload` or `client_credentials` is set.",
+    doc: "OAuth with the upstream. Users connect their accounts, unless `id_jag`, `workload` or `client_credentials` is set.",
     unset: "discovered if the upstream requires it",
   }),
   max_request_bytes: count({
-    doc: "Maximum request body in bytes, including arguments of tool calls. Larger ones get 413. Messages are held in memory during evaluation.",
+    doc: "Maximum request body in bytes, including arguments of tool calls. Larger ones get 413.",
     default: DEFAULT_MAX_REQUEST_BYTES,
     annotation: "mcp_server_max_request_bytes",
     min: 1,
     max: 64 * 1024 * 1024,
   }),
   filter_lists: flag({
-    doc: "Remove items that the policy always denies for the user from lists (tools, prompts, resources, resource templates), if the policy has `mcp_` criteria. Access to removed items is denied in any case.",
+    doc: "Remove items that the policy always denies for the user from lists, if the policy has `mcp_` criteria.",
     default: true,
     annotation: "mcp_server_filter_lists",
   }),
   tool_lock: toolLockBlock,
   tool_scopes: textListMap({
-    doc: "OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with a trailing `*`, to scopes. All matching entries apply. Users consent to them. A call without one gets 403 `insufficient_scope` with the required scopes, and clients request them. Tools remain listed. Does not apply to tokens of MCP client routes and of `gateway service-account`.",
+    doc: "OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with a trailing `*`, to scopes.",
     unset: "none",
     annotation: "mcp_server_tool_scopes",
     checkName: (pattern) => quotedProblem(pattern, toolPatternProblem(pattern)),
@@ -61,19 +61,19 @@ const serverShape = {
     check: readable(parseRoutePath),
   }),
   extra_paths: textList({
-    doc: "Paths below the route's base to forward in addition to the MCP endpoint: `/sse` exactly, `/files/*` with all paths below. Others get 404. `mcp_tool` applies to messages only: GET and DELETE requests are allowed by user.",
+    doc: "Paths below the route's base to forward in addition to the MCP endpoint: `/sse` exactly, `/files/*` with all paths below.",
     unset: "none",
     annotation: "mcp_server_extra_paths",
     check: extraPathProblem,
   }),
   allowed_applications: textList({
-    doc: 'Other owners whose applications (MCP client routes) can call this server: names such as "team-a", prefixes such as "kubernetes.*", or "*" for all. Without `owners` in the main configuration file all can.',
+    doc: 'Other owners whose applications (MCP client routes) can call this server: "team-a", "kubernetes.*", or "*" for all.',
     unset: "the same owner and the main configuration file",
     annotation: "mcp_server_allowed_applications",
     check: (value) => (value === "*" ? undefined : quotedProblem(value, ownerPatternProblem(value))),
   }),
   introspection_accounts: textList({
-    doc: "Service accounts whose clients can introspect all tokens for this server (RFC 7662, `/.gateway/mcp/introspect`): whether a token is valid, its user with email address, and its client. Other clients can introspect their own tokens only.",
+    doc: "Service accounts whose clients can introspect all tokens for this server (RFC 7662).",
     unset: "none",
     annotation: "mcp_server_introspection_accounts",
     check: (value) =>
@@ -82,7 +82,7 @@ const serverShape = {
         : `is ${quote(value)}, must be the name of a service account: letters, digits, ".", "_" and "-", at most 63`,
   }),
   authorization_server_url: url({
-    doc: "Authorization server issuer if discovery fails. With `client_id` or `workload` in `upstream_oauth2`, the only issuer that receives the credentials; by default the first one used. Its endpoints can have other origins. HTTPS only.",
+    doc: "Authorization server issuer if discovery fails. With a configured client or `workload`, the only issuer that receives the credentials.",
     unset: "none",
     annotation: "mcp_server_authorization_server_url",
     read: httpsOnly,
@@ -100,7 +100,7 @@ export const mcpShape = {
       client: block(
         {},
         {
-          doc: "Marks the route as an MCP client; always empty. The application receives External Tokens and can send users to `/.gateway/mcp/connect?redirect_url=…` of an MCP server's host. If an upstream is not connected, they return with `connect_error=<code>`: `unavailable` or `not-set-up` before they left, otherwise the error code shown.",
+          doc: "Marks the route as an MCP client, whose application receives External Tokens. Always empty.",
           unset: "none",
           annotation: "mcp_client",
         },
@@ -123,11 +123,11 @@ export const mcpSettingsShape = {
     { doc: "Experimental features.", unset: "none" },
   ),
   mcp_allowed_client_id_domains: domainPatternList({
-    doc: "Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`. `known-clients` includes Claude, Claude Code, ChatGPT, Codex, VS Code, Copilot CLI and opencode. If set, such products do not fall back on dynamic registration: those not listed (such as Claude Code and Codex) cannot connect. Without it, URL-based client IDs are rejected.",
+    doc: "Domains allowed for URL-based MCP client IDs; `known-clients` includes Claude, ChatGPT, VS Code and others. Without it, URL-based client IDs are rejected.",
     unset: "none",
   }),
   mcp_allowed_as_metadata_domains: domainPatternList({
-    doc: "Domains allowed for upstream OAuth discovery, including the hosts of `to`. `*.example.com` matches subdomains, not `example.com`. Without it, discovery is disabled.",
+    doc: "Domains allowed for upstream OAuth discovery, including the hosts of `to`. Without it, discovery is disabled.",
     unset: "none",
   }),
   mcp_allowed_origins: textList({
@@ -136,24 +136,24 @@ export const mcpSettingsShape = {
     check: readable(parseOrigin),
   }),
   mcp_allowed_private_redirect_uris: textList({
-    doc: 'Exact redirect URIs with private-use schemes for MCP clients, such as "com.example.app:/callback". https and loopback redirect URIs are always allowed.',
+    doc: 'Exact redirect URIs with private-use schemes for MCP clients, such as "com.example.app:/callback".',
     unset: "none",
     check: privateRedirectUri,
   }),
   mcp_dynamic_registration: flag({
-    doc: "Dynamic registration of MCP clients (RFC 7591). If disabled, the endpoint returns 403 and is not in the metadata. Clients then use a client ID metadata document or are created by an administrator. Registered clients stay valid.",
+    doc: "Dynamic registration of MCP clients (RFC 7591). If disabled, clients use a client ID metadata document or are created by an administrator.",
     default: true,
   }),
 };
 
 export const lifetimeShape = {
   access_token_lifetime: duration({
-    doc: "Lifetime of External Tokens for MCP clients. Clients with a refresh token see an expiry up to 10 seconds earlier.",
+    doc: "Lifetime of External Tokens for MCP clients.",
     default: "15m",
     minMs: 60_000,
   }),
   client_route_token_lifetime: duration({
-    doc: "Lifetime of External Tokens for applications of MCP client routes. At least 5 minutes: each is issued with 4 minutes or more left.",
+    doc: "Lifetime of External Tokens for applications of MCP client routes. At least 5 minutes.",
     default: "5m",
     minMs: 300_000,
   }),
@@ -163,7 +163,7 @@ export const lifetimeShape = {
     minMs: 60_000,
   }),
   refresh_token_absolute_lifetime: duration({
-    doc: "Maximum lifetime of an MCP authorization, including all refreshes. Then the client must ask the user again. Older authorizations end at their next refresh.",
+    doc: "Maximum lifetime of an MCP authorization, including all refreshes. Then the client must ask the user again.",
     unset: "none",
     minMs: 60_000,
   }),

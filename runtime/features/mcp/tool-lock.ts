@@ -17,46 +17,46 @@ const checkDigest = (value: string): string | undefined =>
 
 export const toolLockShape = {
   tools: textListMap({
-    doc: "Digests of the reviewed tools, by tool name: `sha256:…`, as written by `gateway tools lock`. Several if users see different definitions.",
+    doc: "Digests of the reviewed tools, by tool name. Several if users see different definitions.",
     unset: "those in `file`",
     annotation: "mcp_server_tool_lock_tools",
     checkValue: checkDigest,
   }),
   prompts: textListMap({
-    doc: "Digests of reviewed prompts, by name. Using or completing a different prompt is denied.",
+    doc: "Digests of reviewed prompts, by name.",
     unset: "those in `file`; otherwise not checked",
     annotation: "mcp_server_tool_lock_prompts",
     checkValue: checkDigest,
   }),
   resource_templates: textListMap({
-    doc: "Digests of reviewed resource templates, by `uriTemplate`. Completing a different template is denied. Resource reads depend on the policy only.",
+    doc: "Digests of reviewed resource templates, by `uriTemplate`.",
     unset: "those in `file`; otherwise not checked",
     annotation: "mcp_server_tool_lock_resource_templates",
     checkValue: checkDigest,
   }),
   skills: textListMap({
-    doc: "Digests of reviewed skills, by the URI of their `SKILL.md`. Getting a different skill and reading its files is denied, and so is reading `skill:` resources of no locked skill.",
+    doc: "Digests of reviewed skills, by the URI of their `SKILL.md`.",
     unset: "those in `file`; otherwise not checked",
     annotation: "mcp_server_tool_lock_skills",
     checkValue: checkDigest,
   }),
   instructions: textList({
-    doc: "Digests of the server's reviewed `instructions`. Others are removed from the response, unless `on_drift` is `warn`. An empty list allows none.",
+    doc: "Digests of the server's reviewed `instructions`. An empty list allows none.",
     unset: "those in `file`; otherwise not checked",
     annotation: "mcp_server_tool_lock_instructions",
     check: checkDigest,
   }),
   file: file({
-    doc: "Path of a file written by `gateway tools lock`, instead of `tools`, reloaded when it changes. The entry for this server's public address applies. Owners need `allowed_refs`.",
+    doc: "File written by `gateway tools lock`, instead of `tools`, reloaded when it changes. Owners need `allowed_refs`.",
     unset: "none",
   }),
   on_drift: choice(["warn", "hide", "deny"], {
-    doc: "Behavior for tools that are not locked or differ from the lock. `warn`: recorded and counted. `hide`: also removed from lists, and calls denied. `deny`: calls denied, but listed.",
+    doc: "Tools that are not locked or differ: recorded, also hidden and denied, or denied but listed.",
     default: "hide",
     annotation: "mcp_server_tool_lock_on_drift",
   }),
   on_unlisted: choice(["pass", "deny"], {
-    doc: "Behavior for calls of locked tools that no list has shown yet, so that their definition is unknown. `pass`: allowed. `deny`: denied until a process has listed the tool as locked. Other processes follow within 2 seconds.",
+    doc: "Whether calls of locked tools pass before a list has shown them.",
     default: "pass",
     annotation: "mcp_server_tool_lock_on_unlisted",
   }),
@@ -65,7 +65,7 @@ export const toolLockShape = {
 export type ToolLockDoc = ShapeDoc<typeof toolLockShape>;
 
 export const toolLockBlock = block(toolLockShape, {
-  doc: "Lock of the reviewed tools of this server and, if included, its prompts, resource templates, skills and `instructions`. Lists are compared with it. A missing item is not a difference, since lists can differ by user.",
+  doc: "Digests of the reviewed tools of this server and, if included, its prompts, resource templates, skills and `instructions`.",
   unset: "none",
 });
 

@@ -32,7 +32,7 @@ const endpointShape = {
     annotation: "mcp_server_upstream_oauth2_token_url",
   }),
   auth_style: choice(["header", "params"], {
-    doc: "Client authentication at the token endpoint: `header` (HTTP Basic) or `params` (form fields).",
+    doc: "Client authentication at the token endpoint: HTTP Basic or form fields.",
     unset: "`header`, or according to the upstream's metadata",
     annotation: "mcp_server_upstream_oauth2_auth_style",
   }),
@@ -49,7 +49,7 @@ const idJagShape = {
 
 const workloadShape = {
   ...secret("assertion", {
-    doc: "Platform token (JWT) of the gateway, whose audience is the upstream's authorization server (issuer or token endpoint; not checked with `endpoint`). Usually a file that the platform renews, reloaded when it changes, such as a projected Kubernetes service account token: `assertion_ref: file:/var/run/secrets/tokens/upstream`.",
+    doc: "Platform token (JWT) of the gateway for the upstream's authorization server. Usually a file that the platform renews.",
     unset: "required, in one of its forms",
   }),
 };
@@ -61,11 +61,11 @@ export const upstreamOAuthShape = {
     check: notEmpty("a client identifier"),
   }),
   ...secret("client_secret", {
-    doc: "OAuth client secret, read from the route at each token refresh.",
+    doc: "OAuth client secret.",
     unset: "none (public client)",
   }),
   ...secret("client_key", {
-    doc: "Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256, P-384), RSA or Ed25519. Register the public key at the upstream's authorization server.",
+    doc: "Private key (PKCS #8 in PEM) for `private_key_jwt`, instead of a client secret: EC (P-256, P-384), RSA or Ed25519.",
     unset: "`client_secret`, or none (public client)",
   }),
   endpoint: block(endpointShape, {
@@ -79,33 +79,33 @@ export const upstreamOAuthShape = {
     check: checkScope,
   }),
   authorization_url_params: textMap({
-    doc: "Additional query parameters of the authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google.",
+    doc: "Additional query parameters of the authorization URL, such as `access_type: offline`.",
     unset: "none",
     annotation: "mcp_server_upstream_oauth2_authorization_url_params",
     checkName: (name) => (PROTOCOL_PARAMETERS.has(name) ? "is set by the gateway itself" : undefined),
   }),
   resource: text({
-    doc: "Resource identifier of the upstream (`resource`, RFC 8707) in token requests with `workload` and `client_credentials`.",
+    doc: "Resource identifier (RFC 8707) in token requests with `workload` and `client_credentials`.",
     unset: "that of the upstream's metadata; with `endpoint` the upstream's address",
     annotation: "mcp_server_upstream_oauth2_resource",
     check: notEmpty("a resource identifier"),
   }),
   send_resource: flag({
-    doc: "Send `resource` (RFC 8707) to the upstream's authorization server. Disable it for servers that reject it, such as Microsoft Entra ID (`AADSTS9010010`); the scopes then select the audience. Requests of `id_jag` to the identity provider always have it.",
+    doc: "Send `resource` (RFC 8707) to the upstream's authorization server. Disable it for servers that reject it, such as Microsoft Entra ID.",
     default: true,
     annotation: "mcp_server_upstream_oauth2_send_resource",
   }),
   id_jag: block(idJagShape, {
-    doc: "Enterprise-managed authorization: the identity provider decides who can use the upstream, without account connections. The gateway, as `client_id`, exchanges the user's ID token for an assertion (ID-JAG) at the identity provider, and presents it to the upstream's authorization server. That server and the resource are always discovered. Service accounts and users known only from an assertion have no ID token and get 403.",
+    doc: "Enterprise-managed authorization: the identity provider decides who can use the upstream, without account connections.",
     unset: "none",
     annotation: "mcp_server_upstream_oauth2_id_jag",
   }),
   workload: block(workloadShape, {
-    doc: "Workload identity: the gateway presents a token of its platform to the upstream's authorization server. All users of the route share the resulting access; only the policy distinguishes them.",
+    doc: "Workload identity: the gateway presents a token of its platform. All users of the route share the resulting access.",
     unset: "none",
   }),
   client_credentials: flag({
-    doc: "Client credentials: the gateway gets tokens as `client_id`. All users of the route share this access; only the policy distinguishes them.",
+    doc: "Client credentials: the gateway gets tokens as `client_id`. All users of the route share this access.",
     default: false,
     annotation: "mcp_server_upstream_oauth2_client_credentials",
   }),

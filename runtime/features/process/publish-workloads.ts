@@ -23,7 +23,7 @@ import { SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
 
 const shape = {
   issuer: text({
-    doc: "Issuer identifier of the platform, exactly as in `iss`, or `kubernetes:///`, as in `identity_issuers`.",
+    doc: "Issuer identifier of the platform, exactly as in `iss`, or `kubernetes:///`.",
     required: true,
     check: issuerProblem,
   }),
@@ -38,18 +38,18 @@ const shape = {
     check: keysProblem,
   }),
   audience: text({
-    doc: "Required audience (`aud`) of the token, without any other. Use a name only for publishing to this gateway.",
+    doc: "The only audience (`aud`) of the token. Use a name only for publishing to this gateway.",
     required: true,
     check: (value) => (value === "" || value.length > 2048 ? "is empty or too long, must be an audience" : undefined),
   }),
   claims: claimTable({
-    doc: "Required claims of the token, written as in `workload_rules`.",
+    doc: "Required claims of the token, as in `workload_rules`.",
     required: true,
   }),
 };
 
 export const publishWorkloadsShape = labelled(shape, {
-  doc: "Jobs that get short-lived publish tokens for this owner at `POST /publish-tokens`, by any name. They present the token of their platform (GitHub Actions, GitLab, Kubernetes …) instead of a stored secret. That token is not accepted elsewhere on the admin listener.",
+  doc: "Jobs that exchange the token of their platform (GitHub Actions, GitLab, Kubernetes …) for a short-lived publish token, by any name.",
   unset: "none",
 });
 

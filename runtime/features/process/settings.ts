@@ -26,11 +26,11 @@ export const developmentShape = {
 
 export const keysShape = {
   ...secret("admin_token", {
-    doc: "Bearer token of the admin listener, required on all paths except `/healthz` and `/readyz`. Without it, only these two are served.",
+    doc: "Bearer token of the admin listener. Without it, only `/healthz` and `/readyz` are served.",
     unset: "none",
   }),
   ...secret("shared_secret", {
-    doc: "Secret from which all keys are derived: base64 of at least 32 random bytes, the same on all replicas. Generate one with `openssl rand -base64 32`.",
+    doc: "Secret from which all keys are derived, the same on all replicas: base64 of at least 32 random bytes (`openssl rand -base64 32`).",
     unset: "random at each start, which invalidates all sign-ins",
   }),
   ...secret("previous_shared_secret", {
@@ -45,7 +45,7 @@ export const keysShape = {
   }),
   // A database URL contains a password, so it has the three forms of a secret.
   ...secret("storage_url", {
-    doc: 'Database URL: "memory:", "sqlite:PATH" (relative to the working directory, or absolute) or "postgres://USER:PASSWORD@HOST/DATABASE".',
+    doc: 'Database URL: "memory:", "sqlite:PATH" or "postgres://USER:PASSWORD@HOST/DATABASE".',
     default: DEFAULT_STORAGE_URL,
   }),
   drain_timeout: duration({ doc: "Maximum wait for open requests on shutdown.", default: "30s" }),
@@ -63,7 +63,7 @@ export const logShape = {
   tracing: block(
     {
       endpoint: url({
-        doc: "OTLP/HTTP endpoint for spans, with its path: `http://127.0.0.1:4318/v1/traces`. Without it, trace IDs are generated and forwarded, and no spans are exported.",
+        doc: "OTLP/HTTP endpoint for spans, with its path: `http://127.0.0.1:4318/v1/traces`.",
         unset: "none",
         read: parseHttpUrl,
       }),
@@ -81,18 +81,18 @@ export const logShape = {
         check: (value) => (value === "" || value.length > 255 ? "must be a name of at most 255 characters" : undefined),
       }),
       sample_one_in: count({
-        doc: "Sampling: one of N new traces is recorded. 1 records all.",
+        doc: "One of N new traces is recorded. 1 records all.",
         default: 1,
         min: 1,
         max: 1_000_000,
       }),
       continue_traces: flag({
-        doc: "Continue the client's trace and sampling flag: `traceparent`, or else `_meta` of the MCP message. Only if clients are trusted. Otherwise each request starts a trace.",
+        doc: "Continue the client's trace and sampling flag. Only if clients are trusted.",
         default: false,
       }),
     },
     {
-      doc: "W3C trace context for upstreams, and OpenTelemetry spans. An empty block enables the trace context. Without it, the clients' `traceparent` and `tracestate` are forwarded unchanged.",
+      doc: "W3C trace context for upstreams, and OpenTelemetry spans. Without it, the clients' `traceparent` and `tracestate` are forwarded.",
       unset: "none",
     },
   ),
@@ -103,14 +103,14 @@ export const ownersShape = (liveNames: readonly string[]) => ({
   owners: labelled(
     {
       ...secret("publish_token", {
-        doc: "Tokens to read and publish this owner's slice, and to read its part of `/status`, on the admin listener. At least 20 characters; several for rotation. For a name such as `kubernetes.*` they are valid for all owners with that prefix. Without it, only `admin_token` can publish.",
+        doc: "Tokens to read and publish this owner's slice: at least 20 characters, several for rotation. Without it, only `admin_token` can publish.",
         unset: "none",
         many: true,
       }),
       publish_workloads: publishWorkloadsShape,
       allowed_from: domainPatternList({ doc: "Hosts allowed in `from`.", unset: "all hosts" }),
       allow_local_upstreams: flag({
-        doc: "Allow upstreams on the gateway's own host. Link-local and cloud metadata addresses are never allowed. The address of the connection is checked.",
+        doc: "Allow upstreams on the gateway's own host. Link-local and cloud metadata addresses are never allowed.",
         default: false,
       }),
       allowed_settings: textList({
@@ -123,14 +123,14 @@ export const ownersShape = (liveNames: readonly string[]) => ({
             : quotedProblem(value, "must be the name of a dynamic setting"),
       }),
       allowed_tokens: textList({
-        doc: "Tokens that routes can pass on. `external`: External Tokens for applications (MCP client routes). `provider`: `${gateway.access_token}` and `${gateway.id_token}`. `id_jag`: upstream tokens by `upstream_oauth2.id_jag`, without the user's consent.",
+        doc: "Tokens that its routes can pass on: of applications (`external`), of the identity provider (`provider`), or by `upstream_oauth2.id_jag` (`id_jag`).",
         unset: "none",
         itemValues: OWNER_TOKENS,
         check: (value) =>
           OWNER_TOKENS.includes(value) ? undefined : quotedProblem(value, 'must be "external", "provider" or "id_jag"'),
       }),
       allowed_refs: textList({
-        doc: 'Secret references allowed in this owner\'s slice. A trailing "*" matches any rest: "env:TEAM_A_*", "vault:kv/team-a/*".',
+        doc: 'Secret references allowed in this owner\'s slice. A trailing "*" matches any rest: "env:TEAM_A_*".',
         unset: "none",
         check: (value) =>
           isVaultReferencePattern(value) ||
@@ -140,7 +140,7 @@ export const ownersShape = (liveNames: readonly string[]) => ({
       }),
     },
     {
-      doc: "Permissions of each owner's slice. A name such as `kubernetes.*` matches all owners with that prefix and without their own entry; the longest applies. If set, slices of other owners are rejected. Without it, any owner can use all hosts, dynamic settings and tokens, and no secret references.",
+      doc: "Permissions of each owner's slice; `kubernetes.*` matches all owners with that prefix. If set, slices of other owners are rejected.",
       unset: "none",
       checkName: ownerPatternProblem,
     },

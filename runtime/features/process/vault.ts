@@ -25,7 +25,7 @@ const authMount = (name: string) =>
   text({ doc: "Mount path of the authentication method, below `auth/`.", default: name, check: pathProblem });
 
 const role = text({
-  doc: "Role to log in with. Its policies must allow `read` on the referenced secrets.",
+  doc: "Role to log in with.",
   required: true,
   check: (value) => (value === "" ? "is empty, must be the name of a role" : undefined),
 });
@@ -61,7 +61,7 @@ const loginShape = {
         check: (value) => (value === "" ? "is empty, must be a RoleID" : undefined),
       }),
       ...secret("secret_id", {
-        doc: "SecretID of the AppRole, read at each login. Cannot be a `vault:` reference.",
+        doc: "SecretID of the AppRole. Cannot be a `vault:` reference.",
         unset: "none (role without SecretID)",
       }),
       mount: authMount("approle"),
@@ -69,7 +69,7 @@ const loginShape = {
     { doc: "Logs in with an AppRole.", unset: "none" },
   ),
   token_file: file({
-    doc: "File with a token that another process renews, such as an agent's sink. Read at each request.",
+    doc: "File with a token that another process renews, such as an agent's sink.",
     unset: "none",
   }),
 };
@@ -78,7 +78,7 @@ export const vaultShape = {
   vault: block(
     {
       address: url({
-        doc: "Origin of the server, such as `https://vault.example.com:8200`. `http://` on loopback only, for example for an agent.",
+        doc: "Origin of the server, such as `https://vault.example.com:8200`. `http://` on loopback only.",
         required: true,
         read: (value) => overTlsOrLoopback(parseOrigin(value)),
       }),
@@ -95,7 +95,7 @@ export const vaultShape = {
       }),
       login: block(loginShape, { doc: "Authentication method. Set exactly one.", required: true }),
       mounts: textList({
-        doc: "KV version 2 mounts with several path segments, such as `team/kv`. The mount of a reference is the longest entry that it starts with; without one, its first segment.",
+        doc: "KV version 2 mounts with several path segments, such as `team/kv`.",
         unset: "none",
         check: (value) =>
           pathProblem(value) === undefined ? undefined : quotedProblem(value, 'must be like "team/kv"'),
@@ -106,13 +106,13 @@ export const vaultShape = {
         minMs: 10_000,
       }),
       keep: duration({
-        doc: "Maximum time for which the last value of a secret is used if it cannot be read: server unavailable, entry deleted or forbidden. Then the slice that uses it is omitted. Secrets and settings of the main configuration file keep their last values. At least `1m` and `refresh`.",
+        doc: "Maximum age of a secret that cannot be read; then its slice is omitted. At least `1m` and `refresh`.",
         unset: "unlimited",
         minMs: 60_000,
       }),
     },
     {
-      doc: "Vault or OpenBao server (KV version 2) for references `vault:<mount>/<path>#<field>`, optionally with `@<version>`. Secrets are read on load and every `refresh`. If the server is unavailable, the last values stay valid; `/status` and metrics report it.",
+      doc: "Vault or OpenBao server (KV version 2) for references `vault:<mount>/<path>#<field>`.",
       unset: "none",
     },
   ),

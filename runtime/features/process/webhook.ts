@@ -1,5 +1,5 @@
 /** `webhook`: destination of event notifications, and the secrets that sign them. */
-import { EVENT_TYPES, EVENTS, type EventType } from "../../audit/events.ts";
+import { EVENT_TYPES, type EventType } from "../../audit/events.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { hasSecret, type SecretSource, secretNames, secretValues } from "../../settings/secret-forms.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
@@ -11,23 +11,21 @@ import { url } from "../../settings/types/scalar.ts";
 import { secret } from "../../settings/types/secret.ts";
 import { decodeBase64, parseHttpUrl } from "../../settings/values.ts";
 
-const meanings = EVENT_TYPES.map((type) => `\`${type}\` (${EVENTS[type].doc})`).join(", ");
-
 export const webhookShape = {
   webhook: block(
     {
       url: url({
-        doc: "Destination of events, sent as POST requests with JSON. Link-local and cloud metadata addresses are rejected. Redirects are not followed.",
+        doc: "Destination of events, sent as POST requests with JSON.",
         required: true,
         read: parseHttpUrl,
       }),
       ...secret("secret", {
-        doc: "Signing key according to Standard Webhooks: base64 of 24 to 64 random bytes, optionally with the prefix `whsec_`. Several for rotation: each signs. Generate one with `openssl rand -base64 32`.",
+        doc: "Signing key according to Standard Webhooks: base64 of 24 to 64 random bytes. Several for rotation: each signs.",
         unset: "required, in one of its forms",
         many: true,
       }),
       events: textList({
-        doc: `Events to send: ${meanings}.`,
+        doc: `Events to send: ${EVENT_TYPES.map((type) => `\`${type}\``).join(", ")}.`,
         default: EVENT_TYPES,
         itemValues: EVENT_TYPES,
         check: (value) =>

@@ -11,7 +11,7 @@ import type { RecordStoreSettings } from "./compiled.ts";
 const members = {
   max_age: duration({ doc: "Retention period. Older records are deleted.", default: "7d", minMs: 3600_000 }),
   max_records: count({
-    doc: "Maximum number of records, about 1.2 kB each. The oldest are deleted first.",
+    doc: "Maximum number of records. The oldest are deleted first.",
     default: 1_000_000,
     min: 1_000,
     max: 100_000_000,
@@ -26,7 +26,7 @@ const members = {
 
 export const recordStoreShape = {
   record_store: block(members, {
-    doc: "Copies of recent records and request outcomes, for `gateway records` and the console. Written after the response, without delaying it. Tool arguments are stored according to `record_arguments`.",
+    doc: "Copies of recent records and request outcomes, for `gateway records` and the console.",
     unset: "none",
   }),
 };

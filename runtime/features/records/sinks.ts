@@ -14,11 +14,11 @@ const filePath = (path: string): string | undefined =>
 
 const shape = {
   kind: choice(["otlp", "http", "syslog"], {
-    doc: "Protocol. `otlp`: OpenTelemetry logs over HTTP, as JSON. `http`: POST requests with one record per line. `syslog`: RFC 5424 over TLS (RFC 5425), with one connection per batch, delivered once the destination closes its side.",
+    doc: "OpenTelemetry logs over HTTP, POST requests with one record per line, or syslog over TLS (RFC 5425).",
     required: true,
   }),
   url: url({
-    doc: "Destination for `otlp` and `http`, with its path: `https://otlp.example.com/v1/logs`. http is accepted on loopback only. Link-local and cloud metadata addresses are rejected. Redirects are not followed.",
+    doc: "Destination for `otlp` and `http`, with its path. http on loopback only.",
     unset: "required for `otlp` and `http`",
     read: (value) => overTlsOrLoopback(parseHttpUrl(value)),
   }),
@@ -28,7 +28,7 @@ const shape = {
     check: (value) => (/^:|:0+$/.test(value) ? 'must be "host:port"' : readable(parseListener)(value)),
   }),
   format: choice(["ndjson", "ocsf", "json", "structured_data"], {
-    doc: "Record format. `http`: `ndjson` (unchanged) or `ocsf` (Open Cybersecurity Schema Framework 1.5: API Activity 6003, Entity Management 3004, otherwise Base Event 0). `syslog`: `json` (the message) or `structured_data`.",
+    doc: "Record format: `ndjson` or `ocsf` for `http`, `json` or `structured_data` for `syslog`.",
     unset: "`ndjson` for `http`, `json` for `syslog`",
   }),
   structured_data_id: text({
@@ -48,7 +48,7 @@ const shape = {
     },
   ),
   ca_file: text({
-    doc: "CA file (PEM) for the destination's certificate. Like the client certificate, read for each connection.",
+    doc: "CA file (PEM) for the destination's certificate.",
     unset: "CAs trusted by Node.js",
     check: filePath,
   }),
@@ -68,12 +68,12 @@ const shape = {
     check: (value) => (/^[A-Za-z0-9._-]{1,253}$/.test(value) ? undefined : `is ${quote(value)}, must be a host name`),
   }),
   timeout: duration({
-    doc: "Maximum time to deliver a batch: up to 512 records and 1 MiB, for `syslog` 8,192 and 4 MiB.",
+    doc: "Maximum time to deliver a batch.",
     default: "10s",
     minMs: 100,
   }),
   spool_max_bytes: count({
-    doc: "Maximum size of the spool in bytes, per worker. If it is full, records are dropped, and a `record gap` is logged and delivered; with `audit_required`, requests are rejected instead.",
+    doc: "Maximum size of the spool in bytes, per worker. If it is full, records are dropped; with `audit_required`, requests are rejected instead.",
     default: 256 << 20,
     min: 64 << 20,
     max: 2 ** 40,
@@ -87,7 +87,7 @@ export type SinkDoc = ShapeDoc<typeof shape>;
 
 export const recordSinksShape = {
   record_sinks: labelled(shape, {
-    doc: "Destinations for all records, delivered at least once and in order from a spool on disk. An unavailable destination delays no others. Names: lower-case letters, digits, `-` and `_`.",
+    doc: "Destinations for all records, delivered at least once and in order. Names: lower-case letters, digits, `-` and `_`.",
     unset: "none",
     checkName: (name) =>
       /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)
@@ -95,12 +95,12 @@ export const recordSinksShape = {
         : 'must be at most 63 lower-case letters, digits, "-" and "_", starting with a letter or digit',
   }),
   record_spool: text({
-    doc: "Spool directory of `record_sinks` and `record_store`, absolute or relative to the working directory, on a persistent disk and not shared between gateways. Created with mode 700. Without `record_sinks` the spool is in memory if this is not set.",
+    doc: "Spool directory of `record_sinks` and `record_store`, on a persistent disk and not shared between gateways.",
     default: "record-spool",
     check: (value) => (value === "" || value.includes("\0") ? "must be the path of a directory" : undefined),
   }),
   audit_required: flag({
-    doc: "Reject requests that cannot be recorded: while the log, a sink or the record store cannot accept records, routes return 503 (`records.unavailable`) and `/readyz` reports it. Requires a file in `authorize_log`, `record_sinks` or `record_store`.",
+    doc: "Reject requests that cannot be recorded with 503. Requires a file in `authorize_log`, `record_sinks` or `record_store`.",
     default: false,
   }),
 };

@@ -34,7 +34,7 @@ function redirectPathProblem(value: string): string | undefined {
 
 export const routingShape = {
   regex: text({
-    doc: "RE2 regular expression that matches the whole path. Takes precedence over every `prefix`. Not with `prefix` or `path`, and not on MCP routes.",
+    doc: "RE2 regular expression for the whole path, before every `prefix`. Not with `prefix` or `path`, and not on MCP routes.",
     unset: "every path",
     check: (value) =>
       quotedProblem(
@@ -43,7 +43,7 @@ export const routingShape = {
       ),
   }),
   regex_priority_order: count({
-    doc: "Priority between matching `regex` routes of a host: the highest number, then the longest literal prefix.",
+    doc: "Priority between matching `regex` routes of a host: the highest number wins.",
     default: 0,
     min: 0,
     max: 1_000_000,
@@ -55,7 +55,7 @@ export const routingShape = {
     check: sentPathProblem,
   }),
   regex_rewrite_pattern: text({
-    doc: "RE2 regular expression on the path (without query); every match is replaced for the upstream. Requires `regex_rewrite_substitution`.",
+    doc: "RE2 regular expression on the path (without query); every match is replaced. Requires `regex_rewrite_substitution`.",
     unset: "none",
     annotation: "regex_rewrite_pattern",
     check: (value) =>
@@ -65,7 +65,7 @@ export const routingShape = {
       ),
   }),
   regex_rewrite_substitution: text({
-    doc: "Replacement for matches of `regex_rewrite_pattern`. Capture groups are `\\1` to `\\9`. An invalid resulting path gets 400.",
+    doc: "Replacement for matches of `regex_rewrite_pattern`. Capture groups are `\\1` to `\\9`.",
     unset: "none",
     annotation: "regex_rewrite_substitution",
     check: (value) =>
@@ -102,12 +102,12 @@ export const routingShape = {
         max: 65_535,
       }),
       path_redirect: text({
-        doc: "Path of the target. A query in it replaces the request's. Not with `prefix_rewrite`.",
+        doc: "Path of the target. A query in it replaces the request's.",
         unset: "path of the request",
         check: redirectPathProblem,
       }),
       prefix_rewrite: text({
-        doc: "Replacement for the route's `prefix`, by whole segments; with `path` or `regex`, for the whole path.",
+        doc: "Replacement for the route's `prefix`, by whole segments.",
         unset: "none",
         check: sentPathProblem,
       }),
@@ -161,7 +161,7 @@ export const addressShape = {
     check: routeNameProblem,
   }),
   from: url({
-    doc: "Public URL: scheme, host and optional port. Must be https unless `insecure_server` or `development` is set. `https://*.example.com` matches every host below example.com without a more specific route; not on MCP routes.",
+    doc: "Public URL: scheme, host and optional port. `https://*.example.com` matches hosts below example.com without a more specific route.",
     required: true,
     read: parseFrom,
   }),

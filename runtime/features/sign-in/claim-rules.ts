@@ -16,10 +16,6 @@ const WILDCARD = "*";
 /** Separates the segments of subjects (`repo:acme/app:ref:refs/heads/main`) and of references. */
 const SEPARATOR = /[:/]/;
 
-/** Text about every such table for the reference. */
-export const CLAIMS_DOC =
-  "A name is a claim name or a JSON Pointer (RFC 6901) to a nested claim: `/kubernetes.io/serviceaccount/name`. All claims must be present with one of their listed values; of a list claim, one element must match. Values are compared exactly, except that `*` matches one whole segment between `:` and `/` (`repo:acme/*:ref:refs/heads/main`). Write numbers and booleans as JSON: `json:true`, `json:42`.";
-
 /** A setting with such a table. */
 export function claimTable<const A extends About>(about: A): ReturnType<typeof textListMap<A>> {
   return textListMap({ ...about, checkName: nameProblem, checkValue: valueProblem });

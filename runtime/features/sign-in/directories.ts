@@ -17,11 +17,11 @@ const MOST = 10_000_000;
 
 const shape = {
   provider: text({
-    doc: `Identity provider of its users: \`${FIRST_PROVIDER}\` for \`idp_provider_url\`, or a name in \`identity_issuers\`. At most one directory per provider.`,
+    doc: `Identity provider of its users: \`${FIRST_PROVIDER}\` for \`idp_provider_url\`, or a name in \`identity_issuers\`.`,
     default: FIRST_PROVIDER,
   }),
   ...secret("token", {
-    doc: "Bearer token of the provider's SCIM client for `/.gateway/scim/v2` and the directory's name, on the host of the sign-in pages. At least 20 characters.",
+    doc: "Bearer token of the provider's SCIM client. At least 20 characters.",
     unset: "required, in one of its forms",
   }),
   ...secret("previous_token", {
@@ -33,11 +33,11 @@ const shape = {
     default: "externalId",
   }),
   subject_claim: choice(["sub", "oid"], {
-    doc: "Claim that `subject_attribute` must equal exactly. For Entra use `oid` and map `objectId` to `externalId`: its `sub` differs per application. With `oid`, users are matched after their first sign-in.",
+    doc: "Claim that `subject_attribute` must equal exactly. For Entra use `oid` and map `objectId` to `externalId`.",
     default: "sub",
   }),
   groups: choice(["directory", "both", "claims"], {
-    doc: "Source of user groups. `directory`: this directory; for users not in it, groups are unknown. `both`: also groups of the sign-in. `claims`: only those; the directory only activates and deactivates users.",
+    doc: "Source of user groups: this directory, also the sign-in, or only the sign-in.",
     default: "directory",
   }),
   group_attribute: choice(["displayName", "externalId"], {
@@ -49,17 +49,17 @@ const shape = {
     default: "allowed",
   }),
   max_users: count({
-    doc: "Maximum number of users, as counted periodically by each process. Further ones are rejected.",
+    doc: "Maximum number of users. Further ones are rejected.",
     default: 250_000,
     min: 1,
     max: MOST,
   }),
-  max_groups: count({ doc: "Maximum number of groups, likewise.", default: 50_000, min: 1, max: MOST }),
+  max_groups: count({ doc: "Maximum number of groups.", default: 50_000, min: 1, max: MOST }),
 };
 
 export const directoriesShape = {
   [DIRECTORIES]: labelled(shape, {
-    doc: "Company directories (SCIM 2.0), by a name of lower-case letters, digits and dashes. Deactivated and deleted users lose sessions, grants and open streams on all processes within 2 seconds. Deactivated users cannot sign in. Deleted users are treated according to `unlisted_users`.",
+    doc: "Company directories (SCIM 2.0), by a name of lower-case letters, digits and dashes.",
     unset: "none",
     checkName: (name) =>
       isIssuerName(name) ? undefined : `is ${quote(name)}, must be 1 to 32 lower-case letters, digits and dashes`,

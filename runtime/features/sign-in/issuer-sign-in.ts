@@ -2,65 +2,41 @@
 import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
 import { secret } from "../../settings/types/secret.ts";
 import { block } from "../../settings/types/block.ts";
-import { checkScope } from "../../settings/types/checks.ts";
-import { textList } from "../../settings/types/list.ts";
 import { textMap } from "../../settings/types/map.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
-import { flag, text } from "../../settings/types/scalar.ts";
+import { text } from "../../settings/types/scalar.ts";
 import { FIRST_PROVIDER } from "../../shared/user-id.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { clientProofProblems, entraProblems } from "./rules.ts";
-import {
-  CLIENT_KEY,
-  clientAuth,
-  KEY_ID,
-  notEmpty,
-  proofAudience,
-  PUSH_REQUESTS,
-  resolverShape,
-  type SignInDoc,
-} from "./settings.ts";
+import { CLIENT_KEY, CLIENT_SECRET, notEmpty, type SignInDoc, signInShape } from "./settings.ts";
 
 export const SIGN_IN_USE = "sign_in";
 
-/** Members of the block. */
+/** Members of the block: mostly those of `idp_…`. */
 export const providerShape = {
   client_id: text({
     doc: "Client ID at this provider.",
     required: true,
     check: notEmpty("a client identifier"),
   }),
-  ...secret("client_secret", { doc: "Client secret at this provider.", unset: "none (public client)" }),
+  ...secret("client_secret", CLIENT_SECRET),
   ...secret("client_key", CLIENT_KEY),
-  client_key_id: text({ ...KEY_ID, check: notEmpty("a key ID") }),
-  client_auth: clientAuth(),
-  client_proof_audience: proofAudience(),
-  push_requests: flag(PUSH_REQUESTS),
+  client_key_id: signInShape.idp_client_key_id,
+  client_auth: signInShape.idp_client_auth,
+  client_proof_audience: signInShape.idp_client_proof_audience,
+  push_requests: signInShape.idp_push_requests,
   label: text({
     doc: "Name on the page where users select a provider.",
     unset: "name of the entry",
     check: notEmpty("a name for people"),
   }),
-  scopes: textList({
-    doc: "Exact scopes to request at sign-in.",
-    unset: "as for `idp_scopes`",
-    check: checkScope,
-  }),
-  groups_claim: text({ doc: "Claim with the user's groups.", default: "groups" }),
-  groups_resolver: block(resolverShape, {
-    doc: "Source for groups that the provider omits, as `idp_groups_resolver`.",
-    unset: "none",
-  }),
-  require_email_verified: flag({
-    doc: "Use an email address only if the provider verified it.",
-    default: false,
-  }),
-  request_params: textMap({
-    doc: "Additional query parameters of the provider's authorization URL.",
-    unset: "none",
-  }),
+  scopes: signInShape.idp_scopes,
+  groups_claim: signInShape.idp_groups_claim,
+  groups_resolver: signInShape.idp_groups_resolver,
+  require_email_verified: signInShape.idp_require_email_verified,
+  request_params: signInShape.idp_request_params,
   required_claims: textMap({
-    doc: "Required claims of the ID token and their exact values: `hd: example.com` for Google, `tid` for Entra. Users without them cannot sign in, or are signed out at the next refresh.",
+    doc: "Required claims of the ID token and their exact values, such as `hd: example.com` for Google or `tid` for Entra.",
     unset: "none",
   }),
 };
@@ -68,7 +44,7 @@ export const providerShape = {
 /** Member of an entry in `identity_issuers`. */
 export const issuerSignInShape = {
   [SIGN_IN_USE]: block(providerShape, {
-    doc: "Sign-in of its users. Requires the use `sign_in`. Register `https://<host of the sign-in pages>/.gateway/callback/<name>` as redirect URI. Endpoints are discovered from `issuer`.",
+    doc: "Sign-in of its users. Register the redirect URI `/.gateway/callback/<name>` on the host of the sign-in pages.",
     unset: "none",
   }),
 };

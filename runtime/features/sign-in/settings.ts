@@ -30,12 +30,12 @@ export const notEmpty =
 
 export const entraShape = {
   tenant: text({
-    doc: "Directory (tenant) ID. Users of other tenants are not queried.",
+    doc: "Directory (tenant) ID.",
     required: true,
     check: (value) => (isEntraId(value) ? undefined : `is ${quote(value)}, must be the tenant's id, a GUID`),
   }),
   client_id: text({
-    doc: "Application (client) ID with the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph and admin consent.",
+    doc: "Application (client) ID with the permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph and admin consent.",
     required: true,
     check: notEmpty("a client identifier"),
   }),
@@ -48,55 +48,35 @@ export const entraShape = {
     default: true,
   }),
   login_url: url({
-    doc: "Token service origin of a sovereign cloud, such as `https://login.microsoftonline.us`. Requires `graph_url`.",
+    doc: "Token service origin of a sovereign cloud. Requires `graph_url`.",
     default: "https://login.microsoftonline.com",
     read: safeOrigin,
   }),
   graph_url: url({
-    doc: "Microsoft Graph origin of a sovereign cloud, such as `https://graph.microsoft.us`. Requires `login_url`.",
+    doc: "Microsoft Graph origin of a sovereign cloud. Requires `login_url`.",
     default: "https://graph.microsoft.com",
     read: safeOrigin,
   }),
 };
 
 /** Source for groups that a provider omits. */
-export const resolverShape = {
+const resolverShape = {
   entra: block(entraShape, {
-    doc: "Microsoft Graph (`getMemberObjects`), queried at sign-in and each refresh. The URL in the token is never used.",
+    doc: "Microsoft Graph (`getMemberObjects`), queried at sign-in and each refresh.",
     required: true,
   }),
 };
 
 /** Authentication of the gateway at an identity provider. */
 export const CLIENT_KEY = {
-  doc: "Private key (PKCS #8 in PEM) for `private_key_jwt` client authentication, instead of a client secret: EC (P-256, P-384), RSA of at least 2048 bits, or Ed25519. Register the public key at the provider.",
+  doc: "Private key (PKCS #8 in PEM) for `private_key_jwt`, instead of a client secret: EC (P-256, P-384), RSA of at least 2048 bits, or Ed25519.",
   unset: "client secret, or none (public client)",
 };
-export const PUSH_REQUESTS = {
-  doc: 'Push authorization requests (RFC 9126), even if the provider\'s metadata does not require it. Required if the provider requires it for this client (Keycloak: "Pushed authorization request required").',
-  default: false,
-} as const;
-export const clientAuth = () =>
-  choice(["client_secret_basic", "client_secret_post", "client_secret_jwt"], {
-    doc: "Client secret authentication method. With `client_secret_jwt` the secret signs an assertion and is never sent. Required if the provider lists several methods and accepts only one for this client (Keycloak: the credential type of the client).",
-    unset: "first supported method in the provider's metadata",
-  });
-
-/** The `kid` of the client assertion. */
-export const KEY_ID = {
-  doc: "Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway, for example during rotation: Keycloak and Ory Hydra otherwise try only the first.",
-  unset: "none",
-} as const;
-/** The `aud` of the client assertion. */
-export const proofAudience = () =>
-  choice(["issuer", "token_endpoint"], {
-    doc: "Audience of the signed client assertion: the provider's issuer or its token endpoint, which must have the issuer's origin. Ory Hydra and Canaille require `token_endpoint`.",
-    default: "issuer",
-  });
+export const CLIENT_SECRET = { doc: "Client secret at the identity provider.", unset: "none (public client)" } as const;
 
 export const signInShape = {
   authenticate_service_url: url({
-    doc: "Origin of the sign-in, consent and user pages. Its host serves no routes. Without it, these pages share an origin with upstream content, whose scripts (for example a service worker) could consent for users.",
+    doc: "Origin of the sign-in, consent and user pages; its host serves no routes. Without it, scripts of upstreams could consent for users.",
     unset: "each route's own host",
     read: parseOrigin,
   }),
@@ -106,12 +86,12 @@ export const signInShape = {
     read: parseHttpUrl,
   }),
   support_url: url({
-    doc: "Help page (`https://`) or address (`mailto:`), linked on error pages next to the request ID.",
+    doc: "Help page (`https://`) or address (`mailto:`), linked on error pages.",
     unset: "none",
     read: parseSupportUrl,
   }),
   idp_provider_url: url({
-    doc: "Issuer URL of the OpenID Connect identity provider. Its claim `sub` is the user ID. Values with the prefix `issuer:` or `service-account:` are rejected. Without it, users sign in with `identity_issuers` only.",
+    doc: "Issuer URL of the OpenID Connect identity provider; its claim `sub` is the user ID. Without it, users sign in with `identity_issuers` only.",
     unset: "none",
     read: parseHttpUrl,
   }),
@@ -121,14 +101,27 @@ export const signInShape = {
     check: notEmpty("a name for people"),
   }),
   idp_client_id: text({ doc: "Client ID at the identity provider.", unset: "required with `idp_provider_url`" }),
-  ...secret("idp_client_secret", { doc: "Client secret at the identity provider.", unset: "none (public client)" }),
+  ...secret("idp_client_secret", CLIENT_SECRET),
   ...secret("idp_client_key", CLIENT_KEY),
-  idp_client_key_id: text({ ...KEY_ID, check: notEmpty("a key ID") }),
-  idp_client_auth: clientAuth(),
-  idp_client_proof_audience: proofAudience(),
-  idp_push_requests: flag(PUSH_REQUESTS),
+  idp_client_key_id: text({
+    doc: "Key ID (`kid`) of the private key. Required if the provider has several public keys of the gateway.",
+    unset: "none",
+    check: notEmpty("a key ID"),
+  }),
+  idp_client_auth: choice(["client_secret_basic", "client_secret_post", "client_secret_jwt"], {
+    doc: "Client secret authentication method. Required if the provider accepts only one for this client.",
+    unset: "first supported method in the provider's metadata",
+  }),
+  idp_client_proof_audience: choice(["issuer", "token_endpoint"], {
+    doc: "Audience of the signed client assertion: the provider's issuer or its token endpoint.",
+    default: "issuer",
+  }),
+  idp_push_requests: flag({
+    doc: "Push authorization requests (RFC 9126), even if the provider's metadata does not require it.",
+    default: false,
+  }),
   idp_scopes: textList({
-    doc: "Exact scopes to request at sign-in. Without `offline_access` most providers issue no refresh token. Google rejects it: use `access_type: offline` and `prompt: consent` in `idp_request_params`. Settings for common providers: examples/identity-providers.",
+    doc: "Exact scopes to request at sign-in. Without `offline_access` most providers issue no refresh token.",
     unset: "`openid, profile, email`, and `offline_access` unless the provider's metadata lists scopes without it",
     check: checkScope,
   }),
@@ -137,15 +130,15 @@ export const signInShape = {
     default: "groups",
   }),
   idp_groups_resolver: block(resolverShape, {
-    doc: "Source for groups that the provider omits because there are too many (Entra: more than 200). Without a response they are unknown: rules on groups do not match, routes with such rules deny access, and upstreams get no groups. The query is repeated about every minute of use. Resolved groups apply to the criterion `groups`, not to `claim/groups`. The signed identity header contains them up to 8 KiB.",
+    doc: "Source for groups that the provider omits because there are too many (Entra: more than 200).",
     unset: "none",
   }),
   idp_require_email_verified: flag({
-    doc: "Use an email address only if the provider verified it (`email_verified: true`). Otherwise only addresses marked as unverified are ignored.",
+    doc: "Use an email address only if the provider verified it. Otherwise only addresses marked as unverified are ignored.",
     default: false,
   }),
   idp_request_params: textMap({
-    doc: "Additional query parameters of the provider's authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google.",
+    doc: "Additional query parameters of the provider's authorization URL, such as `access_type: offline`.",
     unset: "none",
   }),
 };
@@ -161,7 +154,7 @@ export const cookieShape = {
   }),
   cookie_expiration: duration({ doc: "Maximum lifetime of a browser session.", default: "14h", minMs: 60_000 }),
   unconfirmed_user_limit: duration({
-    doc: "Maximum time for which a user keeps access if the identity provider does not confirm the user but confirms others. Then sessions and grants are revoked. If the provider confirms no user, it does not apply.",
+    doc: "Maximum time for which a user keeps access if the identity provider does not confirm the user but confirms others.",
     default: "1h",
     minMs: 60_000,
   }),

@@ -66,23 +66,23 @@ const IDENTITY_ISSUERS = "identity_issuers";
 
 const shape = {
   issuer: text({
-    doc: "Issuer identifier, exactly as in `iss`, including a trailing slash: `https://`, or `http://` on loopback. If equal to `idp_provider_url`, its users are those of that provider, with their groups. Users of other issuers are `issuer:<name>/<sub>`. With `workload`, `kubernetes:///` is the gateway's own cluster, whose keys are read with the role `system:service-account-issuer-discovery`; `kubernetes://host:port` uses that API server.",
+    doc: "Issuer identifier, exactly as in `iss`. Its users are `issuer:<name>/<sub>`, unless it equals `idp_provider_url`.",
     required: true,
     check: issuerProblem,
   }),
   uses: textList({
-    doc: "Accepted uses of its tokens. `id_jag`: MCP clients exchange an identity assertion (ID-JAG) for an access token without sign-in and consent (enterprise-managed authorization). `workload`: workloads exchange the token of their platform for an access token, or use it on ordinary routes with `bearer_token_format: jwt`, according to `workload_rules`; the user ID is `workload:<name>/<sub>`. `logout`: the issuer can revoke access of its users by OIDC back-channel logout and global token revocation. `sign_in`: users sign in there.",
+    doc: "What its tokens are accepted for: identity assertions of MCP clients, tokens of workloads, revoking access, or sign-in.",
     required: true,
     itemValues: ISSUER_USES,
     check: oneOf(ISSUER_USES, "a use"),
   }),
   jwks_url: text({
-    doc: "URL of its public keys: `https://`, or `http://` on loopback. Private networks are allowed.",
+    doc: "URL of its public keys: `https://`, or `http://` on loopback.",
     unset: "discovered from `issuer`, on its own origin or a public address",
     check: addressProblem,
   }),
   jwks: text({
-    doc: "Public keys as JSON (JWK set), instead of `jwks_url` and discovery. Otherwise keys are read at most every 30 seconds per process, cached for 5 minutes, and used for up to a day if they cannot be read again.",
+    doc: "Public keys as JSON (JWK set), instead of `jwks_url` and discovery.",
     unset: "none",
     check: keysProblem,
   }),
@@ -93,31 +93,31 @@ const shape = {
     check: oneOf(SIGNING_ALGORITHMS, "an algorithm"),
   }),
   hosts: textList({
-    doc: "Hosts on which its assertions and tokens are accepted (`id_jag`, `workload`). Each host with MCP servers is a separate authorization server and audience.",
+    doc: "Hosts on which its assertions and tokens are accepted (`id_jag`, `workload`).",
     unset: "all hosts",
     check: hostProblem,
   }),
   allowed_clients: textList({
-    doc: "Client IDs that can present its assertions, as registered or as URL of a client ID metadata document.",
+    doc: "Client IDs that can present its assertions.",
     unset: "every client named in an assertion",
     check: clientIdProblem,
   }),
   allow_public_clients: flag({
-    doc: "Accept clients without authentication (`token_endpoint_auth_method: none`). Anyone who has an assertion can then use it once, as its client.",
+    doc: "Accept clients without authentication. Anyone who has an assertion can then use it once, as its client.",
     default: false,
   }),
   max_assertion_age: duration({
-    doc: "Maximum lifetime of an assertion: up to `1h` with `id_jag`, else `24h`. With `logout`, maximum age of a logout token.",
+    doc: "Maximum lifetime of an assertion (up to `1h` with `id_jag`, else `24h`), or age of a logout token.",
     unset: "`5m` with `id_jag` and `logout`, `1h` with `workload`",
     minMs: 30_000,
   }),
   max_token_lifetime: duration({
-    doc: "Maximum lifetime of tokens issued for its assertions. They never outlive the assertion of a workload.",
+    doc: "Maximum lifetime of tokens issued for its assertions.",
     unset: "`access_token_lifetime`",
     minMs: 60_000,
   }),
   email_domains: textList({
-    doc: "Email domains for which it is trusted. Other addresses, and those marked as unverified, are ignored. With `sign_in`, users who enter such an address on the selection page continue at this provider. Global token revocation can name users by these addresses.",
+    doc: "Email domains for which it is trusted. Other addresses, and those marked as unverified, are ignored.",
     unset: "none",
     check: hostProblem,
   }),
@@ -127,21 +127,21 @@ const shape = {
     check: (value) => (value === "" || value.length > 2048 ? "is empty or too long, must be an audience" : undefined),
   }),
   replay: choice(["once", "allowed"], {
-    doc: "With `workload`: whether a token can be exchanged once or repeatedly. `allowed` is for platforms that reuse tokens for a time, such as Kubernetes projected tokens. Ordinary routes always accept repeated use.",
+    doc: "With `workload`: whether a token can be exchanged once or repeatedly.",
     default: "once",
   }),
   ignore_client_id: flag({
-    doc: "With `workload`: ignore a `client_id` sent without authentication. Otherwise it must name a public client.",
+    doc: "With `workload`: ignore a `client_id` sent without authentication.",
     default: false,
   }),
   workload_rules: workloadRules,
   logout_audiences: textList({
-    doc: "Additional client IDs accepted as audience of back-channel logout tokens, next to the client of the sign-in.",
+    doc: "Additional client IDs accepted as audience of back-channel logout tokens.",
     unset: "none",
     check: clientIdProblem,
   }),
   logout_ends_grants: flag({
-    doc: "Back-channel logout also revokes grants of MCP clients and earlier assertions, not only browser sessions and their tokens. Global token revocation always revokes all access.",
+    doc: "Back-channel logout also revokes grants of MCP clients and earlier assertions.",
     default: false,
   }),
   ...issuerSignInShape,
@@ -149,7 +149,7 @@ const shape = {
 
 export const trustedIssuersShape = {
   [IDENTITY_ISSUERS]: labelled(shape, {
-    doc: "Issuers whose signed tokens about users and workloads are accepted, by name (lower-case letters, digits and dashes), which becomes part of user IDs. Users known only from an assertion have unknown groups and claims, and no provider tokens. Rules on them do not match, and routes with such rules deny access. `${gateway.access_token}` and `${gateway.id_token}` are empty. Servers that need a connected account or `upstream_oauth2.id_jag` return 403; `workload` and `client_credentials` work. Removing an entry or a use revokes its access immediately.",
+    doc: "Issuers whose signed tokens about users and workloads are accepted, by name (lower-case letters, digits and dashes), which becomes part of user IDs.",
     unset: "none",
     checkName: nameProblem,
   }),

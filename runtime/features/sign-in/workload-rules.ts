@@ -11,27 +11,27 @@ import { overTlsOrLoopback, parseHttpUrl } from "../../settings/values.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { claimProblems } from "./claim-problems.ts";
-import { type ClaimCriterion, CLAIMS_DOC, claimTable, compileClaims } from "./claim-rules.ts";
+import { type ClaimCriterion, claimTable, compileClaims } from "./claim-rules.ts";
 
 const shape = {
   claims: claimTable({
-    doc: `Required claims of the token. ${CLAIMS_DOC}`,
+    doc: "Required claims of the token: name, or JSON Pointer to a nested claim, to values. Every claim must have one of its values.",
     required: true,
   }),
   resources: textList({
-    doc: "Resources it can access: URLs of MCP servers as clients use them; for ordinary routes with `bearer_token_format: jwt`, the origin, or origin and prefix.",
+    doc: "URLs of MCP servers as clients use them; for routes with `bearer_token_format: jwt`, the origin, or origin and prefix.",
     required: true,
     check: resourceProblem,
   }),
   groups: textList({
-    doc: "Groups of its workloads, for policies. They have no email address and no claims.",
+    doc: "Groups of its workloads, for policies.",
     unset: "none",
     check: (value) => (value === "" || /\p{Cc}/u.test(value) ? "is not a valid group name" : undefined),
   }),
 };
 
 export const workloadRules = labelled(shape, {
-  doc: "Workloads to accept, by rule name. Requires the use `workload`. All matching rules apply. Changing or removing a rule revokes its access immediately.",
+  doc: "Workloads to accept, by rule name. All matching rules apply.",
   unset: "required with `workload`",
   checkName: (name) =>
     /^[a-z0-9][a-z0-9._-]{0,62}$/i.test(name)

@@ -1,6 +1,7 @@
 /** Parts of runtime/guide/: clients, providers and policy operators, from the gateway's own data. */
 import { readdirSync, readFileSync } from "node:fs";
 
+import { EVENTS } from "../../audit/events.ts";
 import { clientRecipes, KNOWN_CLIENTS } from "../../features/mcp/known-clients.ts";
 import type { Facts } from "../../policy/facts.ts";
 import { compilePolicy, evaluate } from "../../policy/evaluate.ts";
@@ -38,6 +39,12 @@ export function guideParts(): Readonly<Record<string, Readonly<Record<string, st
     },
     policy: { truth: truthTable() },
   };
+}
+
+/** Events, for runtime/operations/webhook.md. */
+export function webhookParts(): Readonly<Record<string, string>> {
+  const rows = Object.entries(EVENTS).map(([type, { doc }]) => [code(type), doc]);
+  return { events: table(["Event", "Sent when"], rows) };
 }
 
 function providers(): string {

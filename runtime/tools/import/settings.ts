@@ -173,8 +173,7 @@ function headerCase(claim: string): string {
 
 function logFields(value: unknown, report: ImportReport): unknown {
   if (!Array.isArray(value)) return value;
-  const doc = settingsFields.find(({ name }) => name === "authorize_log_fields")?.doc ?? "";
-  const known = new Set(doc.slice(doc.indexOf(":") + 1).match(/[a-z-]+/g));
+  const known = new Set(settingsFields.find(({ name }) => name === "authorize_log_fields")?.itemValues);
   const [kept, lost] = [
     value.filter((name) => known.has(String(name))),
     value.filter((name) => !known.has(String(name))),

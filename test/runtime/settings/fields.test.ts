@@ -64,9 +64,11 @@ describe("settingsFields and routeFields", () => {
     expect(all.find(({ path }) => path.endsWith("auth_style"))?.field.values).toEqual(["header", "params"]);
   });
 
-  test("describe every setting in a sentence, with the effect of omitting it", () => {
+  test("describe every setting in one or two sentences, with the effect of omitting it", () => {
     for (const { path, field } of all) {
       expect(field.doc, path).toMatch(/^[A-Z"].*[.)]$/s);
+      // Details are in the guide.
+      expect(field.doc.match(/[.)](?= [A-Z"`]|$)/g)?.length ?? 0, path).toBeLessThanOrEqual(2);
       expect(field.required || (field.default === undefined) !== (field.unset === undefined), path).toBe(true);
       expect(field.name, path).toMatch(/^[a-z][a-z0-9_]*$/);
     }
@@ -171,6 +173,10 @@ describe("configReference()", () => {
 
   test("states that interim responses such as Early Hints are dropped", () => {
     expect(configReference()).toContain("Early Hints");
+  });
+
+  test("has at most 60 KB", () => {
+    expect(Buffer.byteLength(configReference())).toBeLessThanOrEqual(60_000);
   });
 
   test("has a row for every setting", () => {
