@@ -137,7 +137,7 @@ and so are rewrites that result in them.`;
 const MESSAGES = `### Message sizes and interim responses
 
 A message to an MCP server route can have 4 KiB by default. A tool call with a file of 6 KB gets 413:
-increase \`mcp.server.max_request_bytes\`.
+increase \`mcp.server.max_request_bytes\`. Messages are held in memory during evaluation.
 
 Interim responses of upstreams are not forwarded: Early Hints (103) are dropped, and 100 Continue is sent by the gateway itself.`;
 
