@@ -116,8 +116,8 @@ function pageTable(head: readonly string[], rows: readonly (readonly string[])[]
 }
 
 const SURFACES = `*K8s* marks settings that are also Kubernetes annotations, \`ingress.gateway.io/<setting>\` with \`_\` instead of dots, unless another
-name is given. Lists, maps and blocks are YAML text there. *Terraform* names the block of the setting in \`route\`. The argument
-\`routes\` accepts the same settings as a map of objects, for modules. Details:
+name is given. Lists, maps and blocks are YAML text there. Terraform has some settings in blocks of \`route\`:
+[arguments](reference/terraform-arguments.md#block-route). The argument \`routes\` accepts all as a map of objects, for modules. Details:
 [terraform/README.md](terraform/README.md), [cdktf/README.md](../cdktf/README.md),
 [examples/kubernetes-ingress](../examples/kubernetes-ingress/README.md).`;
 
@@ -228,12 +228,9 @@ function needOf(field: Field): string {
   return isAll ? "all" : (fallbackText(field) ?? "");
 }
 
-function surfacesOf({ annotation, group }: Field, path: string): readonly string[] {
-  const isSame = annotation === path.replaceAll(".", "_");
-  return [
-    ...(annotation === undefined ? [] : [isSame ? "*K8s.*" : `*K8s:* \`${annotation}\`.`]),
-    ...(group === undefined ? [] : [`*Terraform:* \`${group.name}\`.`]),
-  ];
+function surfacesOf({ annotation }: Field, path: string): readonly string[] {
+  if (annotation === undefined) return [];
+  return [annotation === path.replaceAll(".", "_") ? "*K8s.*" : `*K8s:* \`${annotation}\`.`];
 }
 
 function typeOf(field: Field): string {

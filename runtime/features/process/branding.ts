@@ -13,12 +13,12 @@ export const brandingShape = {
     {
       name: text({ doc: "Name at the top of each page.", default: DEFAULT_PAGES_NAME, check: displayNameProblem }),
       logo_file: text({
-        doc: "Logo next to the name: PNG, WebP or SVG, at most 64 KiB. Read at start. Pages load it from the gateway, never from elsewhere.",
+        doc: "Logo next to the name: PNG, WebP or SVG, at most 64 KiB. Read at start.",
         unset: "the gateway's icon",
         check: filePathProblem,
       }),
       color: text({
-        doc: 'Color of links and primary buttons, such as "#1a5fb4". Text in this color, and white text on it, must have a contrast of at least 4.5:1 on light pages. Dark pages use a lighter shade of it.',
+        doc: 'Color of links and primary buttons, such as "#1a5fb4". Text in this color, and white text on it, must have a contrast of at least 4.5:1.',
         unset: "blue",
         check: colorProblem,
       }),
