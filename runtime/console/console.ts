@@ -3,7 +3,7 @@
  *
  * Untrusted input: the request, and all that screens show. Promises: only on the host of sign-in pages, which no
  * application shares; only windows get pages, and only scripts of these pages get streams; who has no role learns nothing
- * but that; looking changes nothing.
+ * but that, and leaves a record; looking changes nothing.
  */
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Endpoint } from "../http/endpoint.ts";
@@ -11,6 +11,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { redirect, respondError } from "../http/respond.ts";
 import { isFromOwnOrigin, refuseScript } from "../identity/csrf.ts";
 import { findSite, type Site } from "../identity/sites.ts";
+import { SIGN_IN_PATH, signIn } from "./session-ended.ts";
 import { parseQuery } from "../shared/http/query.ts";
 import { GatewayError } from "../shared/errors.ts";
 import { createForms, type FormDeps } from "./forms.ts";
@@ -44,11 +45,12 @@ export function consoleEndpoints(deps: ConsoleDeps): readonly Endpoint[] {
     const site = findOwnSite(exchange, snapshot);
     if (!site) return respondNothing(exchange);
     if (respondAsset(exchange)) return undefined;
+    if (exchange.path === SIGN_IN_PATH) return signIn(exchange, snapshot, site, deps.browser);
     const { screen, path } = findScreen(screens, exchange);
     if (screen?.isForScripts?.(path) === true) {
       if (!isFromOwnOrigin(exchange, site.origin)) return respondNothing(exchange);
     } else if (refuseScript(exchange)) return undefined;
-    const visitor = await visits.admit(exchange, snapshot);
+    const visitor = await visits.admit(exchange, snapshot, site);
     if (!visitor) return undefined;
     if (path.length === 0 && !screen && screens[0])
       return redirect(exchange, 302, site.origin + screenPath(screens[0]));

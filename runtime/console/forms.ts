@@ -126,7 +126,7 @@ export function createForms(deps: FormDeps): Forms {
         if (sender) note(exchange, sender, `console/${screen.path}`, "refused", "the form came from elsewhere");
         return refuseForm(exchange);
       }
-      const visitor = await visits.admit(exchange, snapshot);
+      const visitor = await visits.admit(exchange, snapshot, site);
       if (!visitor) return undefined;
       const form = await readForm(exchange, screen.maxFormBytes ?? MAX_FORM_BYTES);
       const visit = visits.visit(exchange, snapshot, visitor, screen, path);

@@ -1,8 +1,8 @@
 /**
  * Streams of new decisions (Server-Sent Events) to pages that are open.
  *
- * Promises: bounded in number, of all and of one person; a stream ends with the session, with its rights, and with the
- * process; a reader who is slow gets less, and nothing waits for them.
+ * Promises: bounded in number, of all and of one person; a stream ends with the session and with its rights, and says so,
+ * and with the process; a reader who is slow gets less, and nothing waits for them.
  */
 import type { Exchange } from "../../http/exchange.ts";
 import { respondError } from "../../http/respond.ts";
@@ -76,8 +76,9 @@ const HEADERS = [
   "no",
 ];
 
-/** Stops the browser from connecting again, which would end another stream. */
+/** Both stop the browser from connecting again. The first would end another stream, the second cannot get one. */
 const REPLACED = "event: replaced\ndata: {}\n\n";
+const ENDED = "event: ended\ndata: {}\n\n";
 const SAMPLED = "High volume: allowed decisions are sampled.";
 
 export function createTails(deps: TailDeps): Tails {
@@ -92,7 +93,7 @@ export function createTails(deps: TailDeps): Tails {
   };
   const leaves = [
     revocations.subscribe((key) => {
-      for (const tail of tails) if (tail.revocationKeys.includes(key)) tail.end();
+      for (const tail of tails) if (tail.revocationKeys.includes(key)) tail.end(ENDED);
     }),
     blocks.subscribe(checkAll),
     // Owners come and go with routes.
@@ -163,10 +164,10 @@ export function createTails(deps: TailDeps): Tails {
         userId: principal.user.id,
         revocationKeys: principal.revocationKeys,
         check() {
-          // A failed check ends the stream.
           again(visit)
-            .catch(() => undefined)
-            .then((now) => (now && sameOwners(now, rights) ? undefined : tail.end()))
+            // The browser connects again for other owners, and where the check failed.
+            .then((now) => (now && sameOwners(now, rights) ? undefined : tail.end(now ? undefined : ENDED)))
+            .catch(() => tail.end())
             .catch(onError);
         },
         end(last) {

@@ -2,6 +2,11 @@
 import type { CodeEntry } from "./entry.ts";
 
 export const CONSOLE_CODES = {
+  "console.session-ended": {
+    status: 401,
+    cause: "The session expired, was revoked, or ended in another window, while the user was in the console",
+    fix: "Sign in again. A form that was sent changed nothing",
+  },
   "console.too-many": {
     status: 429,
     cause: "Too many console requests from this user",

@@ -17,6 +17,13 @@ let lastId = new URL(bar.dataset.stream, location.href).searchParams.get("after"
 let disconnect;
 let saidAt = 0;
 let noteEnds;
+/** Without a session, another stream is also rejected. */
+let hasEnded = false;
+const OVER = {
+  stopped: "Live updates stopped. Reload the page.",
+  replaced: "Live updates moved to a newer window. Click here to show them in this one.",
+  ended: "Live updates stopped: your session or your role has ended. Reload the page to sign in.",
+};
 const bodyOf = (group) =>
   document.querySelector("#decisions-" + group + " tbody") ?? document.querySelector("#decisions-all tbody");
 const timeOf = (row) => row.querySelector("time").dateTime;
@@ -103,7 +110,7 @@ function connect() {
   }
   if (lastId) searchParams.set("after", lastId);
   const source = new EventSource(pathname + "?" + searchParams.toString());
-  for (const event of ["open", "row", "note", "replaced"])
+  for (const event of ["open", "row", "note", "replaced", "ended"])
     source.addEventListener(event, ({ data }) => heard(event, data && JSON.parse(data)));
   source.addEventListener("error", () => heard(source.readyState === EventSource.CLOSED ? "stopped" : "lost"));
   return () => source.close();
@@ -126,16 +133,16 @@ function heard(event, data) {
     clearTimeout(noteEnds);
     say("Reconnecting\\u2026", true);
   }
-  if (event === "stopped" || event === "replaced") {
+  if (OVER[event]) {
     clearTimeout(noteEnds);
     close();
-    const isMoved = event === "replaced";
-    say(isMoved ? "Live updates moved to a newer window. Click here to show them in this one." : "Live updates stopped. Reload the page.", true);
+    hasEnded = event === "ended";
+    say(OVER[event], true);
   }
 }
 
 function open() {
-  if (!disconnect && !document.hidden) disconnect = connect();
+  if (!disconnect && !hasEnded && !document.hidden) disconnect = connect();
 }
 
 /** A window that is not visible needs no connection. */

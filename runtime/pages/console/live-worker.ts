@@ -45,11 +45,12 @@ function open() {
     const data = JSON.parse(event.data);
     send("note", data, of(data).map(({ port }) => port));
   });
-  opened.addEventListener("replaced", () => {
-    opened.close();
-    send("replaced");
-    windows.clear();
-  });
+  for (const event of ["replaced", "ended"])
+    opened.addEventListener(event, () => {
+      opened.close();
+      send(event);
+      windows.clear();
+    });
   opened.addEventListener("error", () => {
     const isOver = opened.readyState === EventSource.CLOSED;
     send(isOver ? "stopped" : "lost");

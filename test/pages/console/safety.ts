@@ -135,5 +135,38 @@ routes:
       expect(consoleErrors).toEqual([]);
       await context.close();
     });
+
+    test("a session that ends is told to a live page and to a form, which lead back", async () => {
+      // A session of its own: the others go on.
+      const visitor = await world().visit("alice", "/decisions", {
+        ...WIDE,
+        storageState: { cookies: [], origins: [] },
+      });
+      const { page, context } = visitor;
+      await page.getByText("Live.").waitFor();
+      const other = await context.newPage();
+      await other.goto(`${world().home}/blocks`);
+      await other.getByRole("link", { name: "New block" }).click();
+      await other.getByLabel(/^Name/).waitFor();
+      const address = other.url();
+      const leaving = await context.newPage();
+      await leaving.goto(new URL("/.gateway/sign_out", world().home).href);
+      await leaving.getByRole("button", { name: "Sign out", exact: true }).click();
+      await leaving.getByRole("heading", { name: /identity provider too/ }).waitFor();
+      await page.getByText("your session or your role has ended").waitFor();
+
+      await other.getByLabel("What").selectOption("tool");
+      await other.getByLabel(/^Name/).fill("drop");
+      await other.getByLabel(/^Reason/).fill("it drops tables");
+      await other.getByRole("button", { name: "Block", exact: true }).click();
+      await other.getByRole("heading", { name: "Your session has ended" }).waitFor();
+      expect(await other.locator("main").innerText()).toContain("No changes were made.");
+      // The provider still knows the user.
+      await other.getByRole("link", { name: "Sign in" }).click();
+      await other.waitForURL(address);
+      await other.goto(`${world().home}/blocks`);
+      expect(await other.locator("main").innerText()).toContain("No blocks");
+      await context.close();
+    });
   });
 }

@@ -78,14 +78,14 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
   const states = new Map<Person, Awaited<ReturnType<Visitor["context"]["storageState"]>>>();
 
   const visit = async (person: Person, path: string, options: VisitorOptions = {}): Promise<Visitor> => {
-    const storageState = states.get(person);
+    const storageState = options.storageState ?? states.get(person);
     const visitor = await newVisitor(browser, { ...options, ...(storageState && { storageState }) });
     const { page, context } = visitor;
     await page.goto(home + path);
     if (new URL(page.url()).origin !== new URL(home).origin) {
       await page.getByRole("link", { name: EMAILS[person] }).click();
       await page.waitForURL(`${new URL(home).origin}/**`);
-      states.set(person, await context.storageState());
+      if (!options.storageState) states.set(person, await context.storageState());
     }
     return visitor;
   };

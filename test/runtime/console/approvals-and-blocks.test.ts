@@ -47,8 +47,9 @@ beforeAll(async () => {
   bench = await startSessionBench({
     store,
     endpoints: ({ session, keys, clock, log }) => {
-      const deps = { ...session, settings, keys, clock, log, deviceProofs: { addressOf: () => undefined } };
       const recordAction = (action: AdminAction): void => void actions.push(action);
+      const deviceProofs = { addressOf: () => undefined };
+      const deps = { ...session, settings, keys, clock, log, recordAction, deviceProofs };
       approvals = createApprovals({ store, keys, revocations: session.revocations, log, clock, recordAction });
       const publishTokens = createMintedTokens({ store, clock });
       const objects = { store, clock, log, revocations: session.revocations, publishTokens, recordAction };
@@ -56,7 +57,7 @@ beforeAll(async () => {
         approvalsScreen({ approvals, records, identities: session.identities }),
         ...objectScreens(objects),
       ];
-      return consoleEndpoints({ ...deps, recordAction, visits: createConsoleRequests(deps), screens });
+      return consoleEndpoints({ ...deps, visits: createConsoleRequests(deps), screens });
     },
   });
 });

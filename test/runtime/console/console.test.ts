@@ -77,9 +77,17 @@ let bench: SessionBench;
 beforeAll(async () => {
   bench = await startSessionBench({
     endpoints: ({ session, keys, clock, log }) => {
-      const deps = { ...session, settings, keys, clock, log, deviceProofs: { addressOf: () => undefined } };
       const recordAction = (action: AdminAction): void => void records.push(action);
-      return consoleEndpoints({ ...deps, recordAction, visits: createConsoleRequests(deps), screens: [things] });
+      const deps = {
+        ...session,
+        settings,
+        keys,
+        clock,
+        log,
+        recordAction,
+        deviceProofs: { addressOf: () => undefined },
+      };
+      return consoleEndpoints({ ...deps, visits: createConsoleRequests(deps), screens: [things] });
     },
   });
 });
@@ -145,6 +153,37 @@ describe("who gets in", () => {
     expect(page.text).not.toMatch(/console|Things/i);
   });
 
+  it("records what a user without a role asks for, and forms of theirs that come from elsewhere", async () => {
+    const { browser } = await signedIn(CAROL);
+    await browser.open(`${AUTH}/.gateway/console/people/alice?secret=1`);
+    await post(browser, {});
+    await post(browser, {}, { from: `${APP}/` });
+    const denied = { action: "console", by: "u-carol", outcome: "refused" };
+    expect(records).toEqual([
+      // Of the sign-in.
+      { ...denied, target: "console/things", reason: "no role" },
+      { ...denied, target: "console/people/alice", reason: "no role" },
+      { ...denied, target: "console/things", reason: "no role" },
+      { ...denied, target: "console/things", reason: "the form came from elsewhere" },
+    ]);
+    // Who is not signed in leaves none: anyone can send any number of such requests.
+    records = [];
+    await bench.browser().open(HOME, { follow: false });
+    expect(records).toEqual([]);
+  });
+
+  it("tells a user whose role has ended that it did, and leads back", async () => {
+    const { browser } = await signedIn(CAROL);
+    const headers = { referer: `${HOME}?user=x` };
+    const page = await browser.open(`${HOME}/a`, { headers });
+    expect([page.status, page.text.includes("no longer has access here")]).toEqual([403, true]);
+    expect(page.text).toContain(`href="/.gateway/console/things?user=x"`);
+    const form = await post(browser, {}, { headers });
+    expect(form.text).toContain("No changes were made. Your account no longer has access here");
+    const stranger = await browser.open(`${HOME}/a`, { headers: { referer: `${APP}/.gateway/console/things` } });
+    expect(stranger.text).toContain("has no access here");
+  });
+
   it("is on the host of sign-in pages alone, and on none without it", async () => {
     const { browser } = await signedIn(ALICE);
     expect((await browser.open(`${APP}/.gateway/console/things`)).status).toBe(404);
@@ -197,6 +236,54 @@ describe("who gets in", () => {
     expect((await signedIn(ALICE)).page.status).toBe(200);
     bench.clock.advance(1_000);
     expect((await browser.open(HOME)).status).toBe(200);
+  });
+});
+
+describe("a session that ended", () => {
+  const ended = "Your session has ended";
+  /** Signed in days ago, with the cookie that a browser would not have dropped yet. */
+  const longGone = async (user: string): Promise<Browser> => {
+    const now = bench.clock.now();
+    bench.clock.set(now - 30 * 86_400_000);
+    const { browser } = await signedIn(user);
+    bench.clock.set(now);
+    return browser;
+  };
+
+  it("is told, and the sign-in leads back to the same address", async () => {
+    const browser = await longGone(ALICE);
+    const page = await browser.open(`${HOME}/a?user=x&outcome=denied`, { headers: { referer: HOME } });
+    expect([page.status, page.text.includes(ended)]).toEqual([401, true]);
+    const back = await browser.click(page, "Sign in");
+    // The provider still knows the user.
+    expect([back.url, seen(back)]).toEqual([`${HOME}/a?user=x&outcome=denied`, "a user,x outcome,denied"]);
+  });
+
+  it("is told of a form that changed nothing, with the way back to the page that had it", async () => {
+    const browser = await longGone(ALICE);
+    const form = { action: "rename", thing: "lamp", csrf_token: "of the page from before" };
+    const answer = await post(browser, form, { headers: { referer: `${HOME}/a?b=c` } });
+    expect([answer.status, done]).toEqual([401, []]);
+    expect(answer.text).toContain("No changes were made. Sign in and send the form again.");
+    expect((await browser.click(answer, "Sign in")).url).toBe(`${HOME}/a?b=c`);
+    expect(done).toEqual([]);
+  });
+
+  it("is no news to a browser that had none", async () => {
+    const page = await bench.browser().open(HOME, { follow: false });
+    expect([page.status, page.text.includes(ended)]).toEqual([302, false]);
+  });
+
+  it.each([
+    "https://evil.example/",
+    "//evil.example/.gateway/console/",
+    "/.gateway/sign_out",
+    "/.gateway/console/../user",
+    "",
+  ])("leads to no other page than those of the console: %j", async (to) => {
+    const { browser } = await signedIn(ALICE);
+    const page = await browser.open(`${AUTH}/.gateway/console/sign-in?${new URLSearchParams({ to }).toString()}`);
+    expect([page.status, page.url]).toEqual([200, HOME]);
   });
 });
 

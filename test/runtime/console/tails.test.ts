@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { readFilters } from "../../../runtime/console/decisions/filters.ts";
 import { createTails } from "../../../runtime/console/decisions/tails.ts";
-import type { ConsoleRequest } from "../../../runtime/console/screen.ts";
+import type { ConsoleRequest, ConsoleRights } from "../../../runtime/console/screen.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createFakeExchange } from "../../support/fake-exchange.ts";
@@ -65,6 +65,50 @@ test("a reader who stopped for a while, and for another one, is told what they m
     for (const drained of drains.splice(0)) drained();
     expect(await come()).toContain("1 not shown");
   }
+  await tails.close();
+});
+
+test("a stream says that its session has ended, and connects again where nothing is known of it", async () => {
+  const never = { subscribe: () => () => {} };
+  let revoked: (key: string) => void = () => {};
+  let blocked = (): void => {};
+  let right: () => Promise<ConsoleRights | undefined> = () => Promise.resolve(undefined);
+  const tails = createTails({
+    reader: createMemoryReader(),
+    clock: createTestClock(),
+    log: silentLog(),
+    revocations: { subscribe: (listener) => ((revoked = listener), () => {}) },
+    blocks: { subscribe: (listener) => ((blocked = listener), () => {}) },
+    snapshots: never,
+    policies: { find: () => undefined },
+    again: () => right(),
+    every: () => () => {},
+  });
+  const rights: ConsoleRights = { roles: new Set(), byOwner: new Map(), owners: undefined, may: () => true };
+  const endedBy = async (how: () => void): Promise<string> => {
+    let text = "";
+    const isOver = Promise.withResolvers<void>();
+    const exchange = {
+      ...createFakeExchange(),
+      start: () => {},
+      write: (chunk: Buffer | string) => (text += String(chunk)) !== "",
+      onClose: () => {},
+      end: () => isOver.resolve(),
+    };
+    const principal = { user: { id: "u-alice" }, revocationKeys: ["session:1"] };
+    await tails.open({ exchange, rights, principal, query: new Map() } as unknown as ConsoleRequest, [
+      { query: {}, filters: readFilters(new Map()), after: undefined },
+    ]);
+    how();
+    await isOver.promise;
+    return text;
+  };
+  expect(await endedBy(() => revoked("session:1"))).toContain("event: ended");
+  expect(await endedBy(() => blocked())).toContain("event: ended");
+  right = () => Promise.resolve({ ...rights, owners: ["team-a"] });
+  expect(await endedBy(() => blocked())).not.toContain("event:");
+  right = () => Promise.reject(new Error("away"));
+  expect(await endedBy(() => blocked())).not.toContain("event:");
   await tails.close();
 });
 
