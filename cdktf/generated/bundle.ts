@@ -4747,7 +4747,7 @@ export interface BundleRouteRouting {
   */
   readonly description?: string;
   /**
-  * Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Served by the gateway itself to everyone who has its address. Shown on the portal. Default: two letters of the name.
+  * Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Shown on the portal. Default: two letters of the name.
   *
   */
   readonly icon?: string;

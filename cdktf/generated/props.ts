@@ -835,8 +835,7 @@ export interface RouteSettings {
   /** What the route is for, in one line of up to 300 characters. Shown on the portal. */
   readonly description?: string;
   /**
-   * Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Served by the gateway itself to
-   * everyone who has its address. Shown on the portal.
+   * Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Shown on the portal.
    * @default - two letters of the name
    */
   readonly icon?: string;

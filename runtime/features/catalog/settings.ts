@@ -24,7 +24,7 @@ export const aboutShape = {
     check: descriptionProblem,
   }),
   icon: text({
-    doc: "Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Served by the gateway itself to everyone who has its address. Shown on the portal.",
+    doc: "Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Shown on the portal.",
     unset: "two letters of the name",
     annotation: "icon",
     // The value is too long for a message.
