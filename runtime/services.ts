@@ -125,6 +125,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
       challenge: (...of) => issuer.challenge(...of),
       showAddress: (...of) => issuer.showAddress(...of),
       upstream,
+      answerStore: store,
       records: ground.records,
       auditRequired: boot.auditRequired,
       notify,

@@ -34,6 +34,7 @@ import { createEndpointFinder } from "./endpoints.ts";
 import { firstChecks, type ClientCertificateDeps } from "./first-checks.ts";
 import { forward } from "./forwarding/forward.ts";
 import type { ForwardDeps } from "./forwarding/forwarding.ts";
+import type { AnswerStore } from "./federation/answers.ts";
 import { federatedSteps } from "./federation/steps.ts";
 import { createHopCounter } from "./forwarding/hop-count.ts";
 import { fetchProviderTokens } from "./forwarding/provider-tokens.ts";
@@ -101,6 +102,8 @@ export interface ProxyDeps
   readonly blocks?: Blocks;
   /** For sealing upstream session IDs. */
   readonly keys: Keys;
+  /** Where answers of clients wait for the process that asked; absent: there is one process. */
+  readonly answerStore?: AnswerStore | undefined;
   /** Open connections to all upstreams together; absent: no limit. */
   readonly maxUpstreamConnections?: number | undefined;
   /** Absent: the gateway does not trace requests. */
@@ -273,7 +276,7 @@ function mcpSteps(
 ): (route: PreparedRoute) => readonly Step[] {
   const calls = callSteps(deps, forwarding, own);
   const direct = [...firstChecks(deps), checkOrigin(deps), answerPreflight, authenticateToken(deps), ...calls];
-  const federated = federatedSteps(deps, own, calls);
+  const federated = federatedSteps(deps, { ...forwarding, ...own }, calls);
   return ({ isFederated }) => (isFederated ? federated : direct);
 }
 

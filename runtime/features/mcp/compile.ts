@@ -26,6 +26,7 @@ export function compileMcp(
   return {
     kind: "server",
     members: compileMembers(server, owner),
+    resourcePrefixes: Object.entries(server.resource_prefixes ?? {}),
     path,
     extraPaths: (server.extra_paths ?? []).map(parseExtraPath),
     maxRequestBytes: server.max_request_bytes ?? DEFAULT_MAX_REQUEST_BYTES,

@@ -45,6 +45,8 @@ export interface McpServer {
   readonly kind: "server";
   /** A federated route: keys of its member routes by prefix, sorted; undefined: an upstream serves it. */
   readonly members: ReadonlyMap<string, string> | undefined;
+  /** A federated route: starts of URIs, none of them the start of another, each with the prefix of its member. */
+  readonly resourcePrefixes: readonly (readonly [string, string])[];
   /** "" or "/sub/path" without trailing slash. */
   readonly path: string;
   /** Below the base, see extra-paths.ts. */

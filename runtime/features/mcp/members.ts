@@ -4,7 +4,7 @@
  *
  * Prefixes have no "_", so `prefix__name` has one reading: the split at the first "__".
  */
-import { errorAt, type Report } from "../../settings/problem.ts";
+import { errorAt, quote, type Report } from "../../settings/problem.ts";
 import { textMap } from "../../settings/types/map.ts";
 
 const PREFIX = /^[a-z0-9](?:[a-z0-9-]{0,14}[a-z0-9])?$/;
@@ -18,6 +18,16 @@ export const membersSetting = textMap({
       ? undefined
       : 'is not a prefix, must be 1 to 16 lower-case letters, digits and "-", not starting or ending with "-"',
   checkValue: (route) => (route === "" ? 'is "", must be the name of an MCP server route' : undefined),
+});
+
+/** Hosts show an app by its URI alone: those of a member always get its prefix. */
+const CLAIM = /^(?!ui:)[a-z][a-z0-9+.-]*:[\x21-\x7e]*$/;
+
+export const resourcePrefixesSetting = textMap({
+  doc: "Resources that belong to one member: start of the URI to the member's prefix. Other members' resources and templates with that start are not listed. Other URIs belong to the first member that lists them.",
+  unset: "none",
+  checkName: (start) =>
+    CLAIM.test(start) ? undefined : 'is not the start of a URI like "file:///repo/", must not be "ui:"',
 });
 
 /** Settings that need an upstream, or that only the members have. */
@@ -34,17 +44,36 @@ const OF_MEMBERS = [
 /** The block `mcp.server`, as far as it matters here. */
 export type FederatedDoc = Partial<Readonly<Record<(typeof OF_MEMBERS)[number], unknown>>> & {
   readonly members?: Readonly<Record<string, string>> | undefined;
+  readonly resource_prefixes?: Readonly<Record<string, string>> | undefined;
 };
 
 /** @param report paths are below `mcp.server` */
 export function memberRules(server: FederatedDoc, report: Report): void {
-  if (server.members === undefined) return;
+  if (server.members === undefined) {
+    if (server.resource_prefixes) report(errorAt(["resource_prefixes"], 'has no effect without "members"'));
+    return;
+  }
+  resourcePrefixRules(server.members, server.resource_prefixes ?? {}, report);
   const count = Object.keys(server.members).length;
   if (count === 0) report(errorAt(["members"], "is empty, must have at least one member"));
   if (count > MAX_MEMBERS) report(errorAt(["members"], `has ${count} members, must have at most ${MAX_MEMBERS}`));
   for (const name of OF_MEMBERS)
     if (server[name] !== undefined)
       report(errorAt([name], 'cannot be combined with "members", whose own routes have this setting'));
+}
+
+function resourcePrefixRules(
+  members: Readonly<Record<string, string>>,
+  claims: Readonly<Record<string, string>>,
+  report: Report,
+): void {
+  const starts = Object.keys(claims);
+  for (const [start, prefix] of Object.entries(claims)) {
+    const place = ["resource_prefixes", start];
+    if (!Object.hasOwn(members, prefix)) report(errorAt(place, `is ${quote(prefix)}, must be a prefix of "members"`));
+    const wider = starts.find((other) => other !== start && start.startsWith(other));
+    if (wider !== undefined) report(errorAt(place, `overlaps with ${quote(wider)}, must belong to one member alone`));
+  }
 }
 
 /** Keys of the member routes by prefix, in order of the prefixes. @param owner of the federated route */

@@ -57,5 +57,14 @@ function ownMembers(meta: MessageJson): Record<string, unknown> {
   return Object.fromEntries(entries);
 }
 
+/** @returns a notification of a member without what belongs to its own hop */
+export function withoutHopMeta(message: MessageJson): MessageJson {
+  const params = recordOf(message["params"]);
+  if (params["_meta"] === undefined) return message;
+  const { _meta, ...rest } = params;
+  const meta = ownMembers(recordOf(_meta));
+  return { ...message, params: { ...rest, ...(Object.keys(meta).length > 0 && { _meta: meta }) } };
+}
+
 /** Members with that prefix that belong to the message. */
 const OF_MESSAGE: ReadonlySet<string> = new Set([`${OF_HOP}related-task`]);

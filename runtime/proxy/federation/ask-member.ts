@@ -8,6 +8,7 @@ import { EventBlocks, type EventBlock } from "../../mcp/lists/event-blocks.ts";
 import { encodeMirror, isJsonMediaType } from "../../mcp/message-headers.ts";
 import { MODERN } from "../../mcp/federation/eras.ts";
 import { idText, readMessage, recordOf, writeMessage, type MessageJson } from "../../mcp/federation/json.ts";
+import { isAboutTask } from "../../mcp/tasks/task-requests.ts";
 import { guard } from "../../shared/faults/guard.ts";
 import { allHeaders } from "../../shared/http/header-lookup.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
@@ -32,6 +33,8 @@ export interface Outgoing {
   readonly session?: string | undefined;
   /** Name or URI in the client's message, for the record. */
   readonly calledAs?: string | undefined;
+  /** Of a stream that is resumed. */
+  readonly lastEventId?: string | undefined;
 }
 
 export interface MemberAnswer {
@@ -39,6 +42,8 @@ export interface MemberAnswer {
   readonly session: string | undefined;
   /** Every message of the response; [] for none. */
   readonly messages: readonly MessageJson[];
+  /** Bytes of the response. */
+  readonly size: number;
 }
 
 /** Why there is no answer, for the log. */
@@ -50,7 +55,7 @@ export function openMember(
   run: RunMember,
   caller: RequestContext,
   member: RouteMember,
-  { method, message, version, session, calledAs = "" }: Outgoing,
+  { method, message, version, session, calledAs = "", lastEventId }: Outgoing,
   receiver: MemberReceiver,
 ): MemberExchange {
   const { route } = member.prepared;
@@ -68,6 +73,7 @@ export function openMember(
         version,
         ...(body ? ["content-type", "application/json", "content-length", String(body.length)] : []),
         ...(session === undefined ? [] : ["mcp-session-id", session]),
+        ...(lastEventId === undefined ? [] : ["last-event-id", lastEventId]),
         ...(message && version >= MODERN ? mirrors(message) : []),
         ...(method === "POST" ? paramsOf(caller, message) : []),
         ...traceOf(caller),
@@ -106,13 +112,10 @@ function endpointPath({ prepared: { route } }: RouteMember): string {
 }
 
 function mirrors(message: MessageJson): readonly string[] {
-  const { name, uri } = recordOf(message["params"]);
-  const named = message["method"] === "resources/read" ? uri : name;
-  return [
-    "mcp-method",
-    String(message["method"]),
-    ...(typeof named === "string" ? ["mcp-name", encodeMirror(named)] : []),
-  ];
+  const { name, uri, taskId } = recordOf(message["params"]);
+  const method = String(message["method"]);
+  const named = method === "resources/read" ? uri : isAboutTask(method) ? taskId : name;
+  return ["mcp-method", method, ...(typeof named === "string" ? ["mcp-name", encodeMirror(named)] : [])];
 }
 
 export function askMember(
@@ -155,7 +158,7 @@ export function askMember(
         if (!complete) return settle("aborted");
         const messages = readAnswer(headers, Buffer.concat(chunks));
         const [session] = allHeaders(headers, "mcp-session-id");
-        settle(messages === undefined ? "unreadable" : { status, session, messages });
+        settle(messages === undefined ? "unreadable" : { status, session, messages, size });
       },
     });
   });
@@ -165,17 +168,38 @@ function readAnswer(headers: readonly string[], body: Buffer): readonly MessageJ
   const [type = ""] = allHeaders(headers, "content-type");
   if (body.length === 0) return [];
   if (isEventStream(type)) {
-    const messages = [...messagesIn(new EventBlocks(MAX_BYTES).push(body) ?? [])];
-    return messages.every((each) => each !== undefined) ? messages : undefined;
+    const messages = [...eventsIn(new EventBlocks(MAX_BYTES).push(body) ?? [])].map(({ message }) => message);
+    return messages.every((each) => each !== undefined) ? messages.filter((each) => each !== "none") : undefined;
   }
   if (!isJsonMediaType(type)) return [];
   const message = readMessage(body);
   return message && [message];
 }
 
-/** The message of each event; undefined for one that is not a message. */
-export function* messagesIn(blocks: readonly EventBlock[]): Iterable<MessageJson | undefined> {
-  for (const block of blocks) if (block.kind === "event" && block.data.length > 0) yield readMessage(block.data);
+export interface MemberEvent {
+  /** Undefined: it is not a message; "none": the event only has an ID. */
+  readonly message: MessageJson | "none" | undefined;
+  readonly id: string | undefined;
+  /** Time after which the member wants to be asked again, in milliseconds. */
+  readonly retryMs: number | undefined;
+}
+
+export function* eventsIn(blocks: readonly EventBlock[]): Iterable<MemberEvent> {
+  for (const block of blocks) {
+    if (block.kind === "filler") continue;
+    const { data, others } = block;
+    const retry = Number(fieldOf(others, "retry:") ?? Number.NaN);
+    const message = data.length === 0 ? "none" : readMessage(data);
+    yield { message, id: fieldOf(others, "id:"), retryMs: Number.isFinite(retry) ? retry : undefined };
+  }
+}
+
+function fieldOf(lines: readonly string[], name: string): string | undefined {
+  const value = lines
+    .findLast((line) => line.startsWith(name))
+    ?.slice(name.length)
+    .trim();
+  return value === "" ? undefined : value;
 }
 
 /** The response to this request among the messages. */

@@ -1,26 +1,45 @@
-/** A request that goes to one member, and its cancellation. */
+/** A request that goes to one member, in as many rounds as it needs, and its cancellation. */
+import { inward } from "../../mcp/federation/carry.ts";
 import { requestFor } from "../../mcp/federation/eras.ts";
-import type { MessageJson } from "../../mcp/federation/json.ts";
+import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import { ACCESS_DENIED_CODE } from "../../mcp/refuse.ts";
 import { bindingOf } from "../announced-address.ts";
 import type { RequestContext } from "../request-context.ts";
+import type { Answers } from "./answers.ts";
 import { askMember, type RouteMember, type RunMember } from "./ask-member.ts";
 import type { AskingClient } from "./collect.ts";
 import type { GapReason, Gaps } from "./gaps.ts";
+import { askForInput } from "./input.ts";
 import type { Link, Links } from "./links.ts";
-import type { Questions } from "./questions.ts";
-import { notConnected, relay, type RelayEnd } from "./relay.ts";
+import { notConnected } from "./refusals.ts";
+import { relay, type RelayEnd } from "./relay.ts";
 import type { ClientReply } from "./reply.ts";
+import type { Seals } from "./seals.ts";
 
 export interface CallDeps {
   readonly run: RunMember;
   readonly links: Links;
   readonly gaps: Gaps;
-  readonly questions: Questions;
+  readonly seals: Seals;
+  readonly answers: Answers;
+}
+
+/** One request of a client, for one member. */
+export interface MemberCall {
+  readonly context: RequestContext;
+  readonly client: AskingClient;
+  readonly member: RouteMember;
+  /** As the member gets it, but for what its revision needs. */
+  readonly body: MessageJson;
+  /** Name or URI in the client's message. */
+  readonly calledAs: string;
+  readonly reply: ClientReply;
 }
 
 /** For messages without an awaited response. */
 export const TELL_MS = 5_000;
+/** Rounds in which a member asks a client with a session. */
+const MAX_ROUNDS = 10;
 
 export async function tellMember(
   run: RunMember,
@@ -40,59 +59,85 @@ export class MemberCalls {
     this.#deps = deps;
   }
 
-  /** Clients with sessions send this; others close the response. */
-  cancel(context: RequestContext, requestId: unknown): void {
-    this.#running.get(runningKey(context, requestId))?.();
+  /** Clients with sessions send this; others close the response. @returns false: another process may have it */
+  cancel(context: RequestContext, requestId: unknown): boolean {
+    const cancel = this.#running.get(runningKey(context, requestId));
+    cancel?.();
+    return cancel !== undefined;
   }
 
-  /** @param body as the member gets it, but for what its revision needs */
-  async make(
-    context: RequestContext,
-    client: AskingClient,
-    member: RouteMember,
-    body: MessageJson,
-    calledAs: string,
-    reply: ClientReply,
-  ): Promise<void> {
+  async make(call: MemberCall): Promise<void> {
+    const { context, client, member, reply } = call;
+    const own = this.#own(call);
+    if (typeof own === "string") return reply.error(-32602, own);
+    let body = own;
     let { sessions } = client;
-    for (;;) {
+    for (let round = 1; ;) {
       const link = await this.#deps.links.open(context, member, sessions, client.legacyCapabilities);
       if (typeof link === "string") return this.#unavailable(context, member, link, reply);
-      const end = await this.#exchange(context, client, link, body, calledAs, reply);
+      const end = await this.#exchange({ ...call, body }, link, sessions !== undefined);
       link.close();
-      if (end !== "gone") return;
-      // The member has lost the session and done nothing: another one, for this request alone.
-      if (sessions === undefined) return reply.error(-32603, `${member.prepared.route.name} knows no session`);
-      sessions = undefined;
+      if (end === "answered") return;
+      if (end === "gone") {
+        // The member has lost the session and done nothing: another one, for this request alone.
+        if (sessions === undefined) return reply.error(-32603, `${member.prepared.route.name} knows no session`);
+        sessions = undefined;
+        continue;
+      }
+      if (round === MAX_ROUNDS) return reply.error(-32603, `${member.prepared.route.name} asks without end`);
+      round += 1;
+      const responses = await askForInput(this.#deps, call, end);
+      if (typeof responses === "string") return reply.error(-32603, responses);
+      const params = { ...recordOf(own["params"]), ...responses };
+      body = { ...own, params };
     }
   }
 
-  #exchange(
-    context: RequestContext,
-    client: AskingClient,
-    link: Link,
-    body: MessageJson,
-    calledAs: string,
-    reply: ClientReply,
-  ): Promise<RelayEnd> {
-    const { member } = link;
+  /** @returns the client's message with the member's own IDs and state; a text: why it cannot be sent */
+  #own({ context, client, member, body }: MemberCall): MessageJson | string {
+    const { prefix } = member;
+    const own = inward(prefix, body);
+    if (own === undefined) return "Unknown task";
+    const { requestState, ...params } = recordOf(own["params"]);
+    if (requestState === undefined) return own;
+    const opened = client.isModern ? this.#deps.seals.states.open(context, requestState) : undefined;
+    return opened?.prefix === prefix
+      ? { ...own, params: { ...params, requestState: opened.state } }
+      : "Unknown request state";
+  }
+
+  #exchange({ context, client, body, calledAs, reply }: MemberCall, link: Link, isKept: boolean): Promise<RelayEnd> {
+    const { run, seals, links, gaps } = this.#deps;
+    const { member, version, session } = link;
+    const { prefix } = member;
     const key = client.isModern ? undefined : runningKey(context, body["id"]);
+    const call =
+      isKept && session !== undefined ? { prefix, version, session, method: String(body["method"]) } : undefined;
     return new Promise((resolve) => {
-      const message = requestFor(body, link.isModern, client.side);
-      const sealId = (id: string): string => this.#deps.questions.seal(context, link, id);
-      const options = { run: this.#deps.run, caller: context, link, message, calledAs, sealId } as const;
-      const exchange = relay({ ...options, clientIsModern: client.isModern }, reply, (end, isFault) => {
+      const options = {
+        run,
+        caller: context,
+        link,
+        message: requestFor(body, link.isModern, client.side),
+        calledAs,
+        clientIsModern: client.isModern,
+        canAsk: client.sessions !== undefined && reply.takesMessages,
+        sealId: (id: string) => seals.questions.seal(context, { prefix, version, session, id }),
+        sealState: (state: string) => seals.states.seal(context, { prefix, state }),
+        sealPosition: call && ((id: string) => seals.positions.seal(context, { call, ids: [[prefix, id]] })),
+      };
+      const relaying = relay(options, reply, (end, isFault) => {
         if (key !== undefined) this.#running.delete(key);
         if (isFault) {
-          this.#deps.links.forget(member);
-          this.#deps.gaps.tell(context, { member, reason: "invalid" });
+          links.forget(member);
+          gaps.tell(context, { member, reason: "invalid" });
         }
         resolve(end);
       });
-      if (key === undefined || !exchange.isOpen) return;
+      if (key === undefined || relaying.isOver) return;
       this.#running.set(key, () => {
-        if (link.isModern) exchange.abort();
-        else void tellMember(this.#deps.run, context, link, cancelled(body["id"]));
+        if (link.isModern) relaying.abort();
+        else void tellMember(run, context, link, cancelled(body["id"]));
       });
     });
   }

@@ -7,30 +7,23 @@ import type { AskingClient } from "./collect.ts";
 export const SELF = "";
 
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
-const TASKS = "io.modelcontextprotocol/tasks";
 
 export function clientOf({ message, memberSessions }: RequestContext, body: MessageJson): AskingClient {
   const params = recordOf(body["params"]);
   if (message?.isModern === true) {
-    const capabilities = withoutTasks(recordOf(recordOf(params["_meta"])[CAPABILITIES]));
+    const capabilities = recordOf(recordOf(params["_meta"])[CAPABILITIES]);
     return { isModern: true, side: { isModern: true, capabilities }, legacyCapabilities: {}, sessions: undefined };
   }
   const kept = memberSessions?.get(SELF);
   const declared = kept === undefined ? recordOf(params["capabilities"]) : (JSON.parse(kept) as MessageJson);
+  const legacyCapabilities = onlyKnown(declared);
   return {
     isModern: false,
-    // A member of the later revision must ask nothing of a client that cannot understand it.
-    side: { isModern: false, capabilities: {} },
-    legacyCapabilities: onlyKnown(declared),
+    // Only a session can be asked something during a call (input.ts).
+    side: { isModern: false, capabilities: memberSessions ? askable(legacyCapabilities) : {} },
+    legacyCapabilities,
     sessions: memberSessions,
   };
-}
-
-/** Tasks are not served here. */
-function withoutTasks(capabilities: MessageJson): MessageJson {
-  const { tasks: _, extensions, ...rest } = capabilities;
-  const others = Object.entries(recordOf(extensions)).filter(([name]) => name !== TASKS);
-  return extensions === undefined ? rest : { ...rest, extensions: Object.fromEntries(others) };
 }
 
 /** Bounded: they are part of the session ID. */
@@ -41,3 +34,12 @@ function onlyKnown(declared: MessageJson): MessageJson {
 }
 
 const MAX_CAPABILITIES = 1_024;
+
+/** Capabilities for members of the later revision: the mode of elicitation that both revisions have alike, and no changes of roots. */
+function askable({ roots, sampling, elicitation }: MessageJson): MessageJson {
+  return {
+    ...(roots !== undefined && { roots: {} }),
+    ...(sampling !== undefined && { sampling }),
+    ...(elicitation !== undefined && { elicitation: { form: {} } }),
+  };
+}

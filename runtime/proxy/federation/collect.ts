@@ -6,6 +6,7 @@ import type { RequestContext } from "../request-context.ts";
 import type { RouteMember, RunMember } from "./ask-member.ts";
 import type { Gap } from "./gaps.ts";
 import type { Link, LinkFailure, Links } from "./links.ts";
+import type { ListCache } from "./list-cache.ts";
 import { listOf, type MemberList, type MergedMethod } from "./lists.ts";
 import { membersOf } from "./members.ts";
 
@@ -61,17 +62,27 @@ export interface Collected {
   readonly gaps: readonly Gap[];
 }
 
+export interface CollectDeps {
+  readonly run: RunMember;
+  readonly links: Links;
+  readonly cache: ListCache;
+}
+
 export async function collect(
-  deps: { readonly run: RunMember; readonly links: Links },
+  deps: CollectDeps,
   caller: RequestContext,
   method: MergedMethod,
   client: AskingClient,
 ): Promise<Collected> {
   const { answers, gaps } = await askAll(membersOf(caller), async (member) => {
+    const kept = await deps.cache.get(caller, member, method);
+    if (kept !== undefined) return kept;
+    const credential = await deps.cache.credentialOf(caller, member);
     const link = await deps.links.open(caller, member, client.sessions, client.legacyCapabilities);
     if (typeof link === "string") return link;
     const list = await listOf(deps.run, caller, link, method, client.side);
     link.close();
+    deps.cache.keep(caller, member, method, credential, list);
     return list;
   });
   const partial = answers.flatMap(({ member, answer: { failure: reason } }) =>

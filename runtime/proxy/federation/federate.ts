@@ -5,32 +5,46 @@
  * request goes to one member at most, under its own name for it; a member that fails takes only its part away.
  */
 import type { Keys } from "../../shared/keys.ts";
+import { inward } from "../../mcp/federation/carry.ts";
 import { recordOf, readMessage, type MessageJson } from "../../mcp/federation/json.ts";
-import { readAdvertised } from "../../mcp/federation/names.ts";
+import { readAdvertised, readAppUri, readTask } from "../../mcp/federation/names.ts";
 import type { FederatedSessions } from "../../mcp/federation/sessions.ts";
 import { bindingOf } from "../announced-address.ts";
 import { answerWire } from "../answers/answer-wire.ts";
-import { keepsFor, type ListDeps } from "../lists/list-rules.ts";
+import { upstreamEventId } from "../answers/stream-end-id.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Step, StepOutcome } from "../steps.ts";
+import { answerList } from "./answer-list.ts";
+import { Answers, type AnswersDeps } from "./answers.ts";
 import { askMember, type RunMember } from "./ask-member.ts";
 import { clientOf, SELF } from "./client.ts";
+import type { ClientStreamDeps } from "./client-stream.ts";
 import { askAll, collect, openAll, type AskingClient } from "./collect.ts";
 import { MemberCalls, tellMember, TELL_MS } from "./calls.ts";
 import { Gaps, type GapDeps } from "./gaps.ts";
 import { discoverResult, initializeResult } from "./greet.ts";
-import { Links, type Link } from "./links.ts";
-import { MERGED, mergeLists, type MergedMethod } from "./lists.ts";
+import { legacyLink, Links, type Link } from "./links.ts";
+import { ListCache, type ListCacheDeps } from "./list-cache.ts";
+import { listen } from "./listen.ts";
 import { memberOf, membersOf } from "./members.ts";
 import { Owners } from "./owners.ts";
-import { createQuestions, type Questions } from "./questions.ts";
 import { ClientReply } from "./reply.ts";
-import { mergeStreams } from "./stream.ts";
+import { createSeals, type Seals } from "./seals.ts";
+import { mergeStreams, resumeCall } from "./stream.ts";
 
-export interface FederateDeps extends ListDeps, GapDeps {
+export interface FederateDeps extends ListCacheDeps, GapDeps, ClientStreamDeps, AnswersDeps {
   readonly run: RunMember;
   readonly keys: Keys;
   readonly federatedSessions: FederatedSessions;
+}
+
+/** Shared by all that is asked of members. */
+interface Parts extends FederateDeps {
+  readonly links: Links;
+  readonly gaps: Gaps;
+  readonly seals: Seals;
+  readonly answers: Answers;
+  readonly cache: ListCache;
 }
 
 /** Answering `initialize` and `server/discover` never waits for a member longer. */
@@ -45,20 +59,21 @@ export function federate(deps: FederateDeps): Step {
 }
 
 class FederatedEndpoint {
-  readonly #deps: FederateDeps;
-  readonly #links: Links;
-  readonly #gaps: Gaps;
+  readonly #parts: Parts;
   readonly #owners: Owners;
-  readonly #questions: Questions;
   readonly #calls: MemberCalls;
 
   constructor(deps: FederateDeps) {
-    this.#deps = deps;
-    this.#links = new Links(deps);
-    this.#gaps = new Gaps(deps);
+    this.#parts = {
+      ...deps,
+      links: new Links(deps),
+      gaps: new Gaps(deps),
+      seals: createSeals(deps.keys),
+      answers: new Answers(deps),
+      cache: new ListCache(deps),
+    };
     this.#owners = new Owners(deps.clock);
-    this.#questions = createQuestions(deps.keys);
-    this.#calls = new MemberCalls({ ...deps, links: this.#links, gaps: this.#gaps, questions: this.#questions });
+    this.#calls = new MemberCalls(this.#parts);
   }
 
   answer(context: RequestContext): Promise<void> | void {
@@ -91,7 +106,7 @@ class FederatedEndpoint {
       case "resources/list":
       case "resources/templates/list":
       case "skills/list":
-        return this.#list(context, client, method, body, reply);
+        return answerList(this.#parts, context, client, method, body, reply);
       case "tools/call":
       case "prompts/get":
         return this.#named(context, client, body, reply);
@@ -101,6 +116,14 @@ class FederatedEndpoint {
       case "resources/directory/read":
       case "skills/get":
         return this.#owned(context, client, body, reply);
+      case "tasks/get":
+      case "tasks/update":
+      case "tasks/cancel":
+      case "tasks/result":
+        return this.#task(context, client, body, reply);
+      case "subscriptions/listen":
+        if (isModern) return this.#subscribe(context, client, body, reply);
+        return reply.error(-32601, "Method not found");
       case "resources/subscribe":
       case "resources/unsubscribe":
         // The updates come in the stream of a session.
@@ -113,57 +136,34 @@ class FederatedEndpoint {
 
   async #discover(context: RequestContext, reply: ClientReply): Promise<void> {
     const { answers, gaps } = await askAll(membersOf(context), (member) =>
-      this.#links.greet(context, member, GREET_MS),
+      this.#parts.links.greet(context, member, GREET_MS),
     );
     const links = answers.map(({ member, answer: greeting }) => ({ member, greeting }));
-    this.#gaps.tellAll(context, gaps);
+    this.#parts.gaps.tellAll(context, gaps);
     reply.result(discoverResult(context, { links, gaps }));
   }
 
   async #initialize(context: RequestContext, client: AskingClient, body: MessageJson): Promise<void> {
     const params = recordOf(body["params"]);
     const fresh = { ...client, sessions: undefined };
-    const opened = await openAll(this.#links, context, membersOf(context), fresh, GREET_MS);
+    const opened = await openAll(this.#parts.links, context, membersOf(context), fresh, GREET_MS);
     const { links } = opened;
     const gaps = [...opened.gaps];
     const greetings = await Promise.all(
       links.map(async ({ member, greeting, session }) => {
-        const known = greeting ?? (await this.#links.greet(context, member, GREET_MS));
+        const known = greeting ?? (await this.#parts.links.greet(context, member, GREET_MS));
         if (typeof known === "string") gaps.push({ member, reason: known });
         return { member, session, greeting: typeof known === "string" ? undefined : known };
       }),
     );
-    this.#gaps.tellAll(context, gaps);
+    this.#parts.gaps.tellAll(context, gaps);
     const sessions = new Map([[SELF, JSON.stringify(client.legacyCapabilities)]]);
     // Members without sessions are found by their revision, which is known.
     for (const { member, isModern, version, session } of links)
       if (!isModern && session !== undefined) sessions.set(member.prefix, `${version} ${session}`);
-    const sealed = this.#deps.federatedSessions.seal(sessions, bindingOf(context));
+    const sealed = this.#parts.federatedSessions.seal(sessions, bindingOf(context));
     const result = initializeResult(context, { links: greetings, gaps }, params["protocolVersion"]);
     new ClientReply(context, ["mcp-session-id", sealed]).result(result);
-  }
-
-  async #list(
-    context: RequestContext,
-    client: AskingClient,
-    method: MergedMethod,
-    body: MessageJson,
-    reply: ClientReply,
-  ): Promise<void> {
-    if (recordOf(body["params"])["cursor"] !== undefined) return reply.error(-32602, "Unknown cursor");
-    const { lists, gaps } = await collect({ run: this.#deps.run, links: this.#links }, context, method, client);
-    this.#gaps.tellAll(context, gaps);
-    const keeps = context.prepared.filtersLists ? keepsFor(this.#deps, context)() : () => true;
-    const { items, dropped } = mergeLists(method, lists, keeps);
-    this.#gaps.tellDropped(context, dropped);
-    const shown = gaps.filter(({ reason }) => reason !== "denied");
-    const missing = shown.map(({ member, reason }) => ({ member: member.prefix, reason }));
-    const ttlMs = missing.length > 0 ? 0 : Math.min(...lists.map((list) => list.ttlMs ?? 0), Number.MAX_SAFE_INTEGER);
-    reply.result({
-      [MERGED[method].member]: items,
-      ...(missing.length > 0 && { _meta: { [UNAVAILABLE_META]: missing } }),
-      ...(client.isModern && { resultType: "complete", ttlMs: lists.length === 0 ? 0 : ttlMs, cacheScope: "private" }),
-    });
   }
 
   /** A tool or a prompt. */
@@ -174,7 +174,7 @@ class FederatedEndpoint {
     const member = found && memberOf(context, found.prefix);
     if (!found || !member) return reply.error(-32602, `Unknown name: ${calledAs.slice(0, 128)}`);
     const own = { ...body, params: { ...params, name: found.name } };
-    return this.#calls.make(context, client, member, own, calledAs, reply);
+    return this.#calls.make({ context, client, member, body: own, calledAs, reply });
   }
 
   async #complete(context: RequestContext, client: AskingClient, body: MessageJson, reply: ClientReply): Promise<void> {
@@ -186,10 +186,21 @@ class FederatedEndpoint {
     const member = found && memberOf(context, found.prefix);
     if (!found || !member) return reply.error(-32602, `Unknown name: ${name.slice(0, 128)}`);
     const own = { ...body, params: { ...params, ref: { ...ref, name: found.name } } };
-    return this.#calls.make(context, client, member, own, name, reply);
+    return this.#calls.make({ context, client, member, body: own, calledAs: name, reply });
   }
 
-  /** Something with a URI, which is the same for all members. */
+  /** A task of some member, which its ID names. */
+  #task(context: RequestContext, client: AskingClient, body: MessageJson, reply: ClientReply): Promise<void> | void {
+    const params = recordOf(body["params"]);
+    const calledAs = String(params["taskId"]);
+    const found = readTask(calledAs);
+    const member = found && memberOf(context, found.prefix);
+    if (!found || !member) return reply.error(-32602, "Unknown task");
+    const own = { ...body, params: { ...params, taskId: found.name } };
+    return this.#calls.make({ context, client, member, body: own, calledAs: "", reply });
+  }
+
+  /** Something with a URI, which is the same for all members, except for apps. */
   async #owned(
     context: RequestContext,
     client: AskingClient,
@@ -198,30 +209,45 @@ class FederatedEndpoint {
     uri: unknown = recordOf(body["params"])["uri"],
   ): Promise<void> {
     if (typeof uri !== "string") return reply.error(-32602, "The URI is missing");
-    const deps = { run: this.#deps.run, links: this.#links };
-    const prefix = await this.#owners.find(context, uri, (caller, method) => collect(deps, caller, method, client));
+    const app = readAppUri(uri);
+    const prefix = app ? app.prefix : await this.#ownerOf(context, client, uri);
     const member = prefix === undefined ? undefined : memberOf(context, prefix);
     if (member === undefined) {
       const code = client.isModern || body["method"] === "skills/get" ? -32602 : -32002;
       return reply.error(code, body["method"] === "skills/get" ? "Skill not found" : "Resource not found", { uri });
     }
-    return this.#calls.make(context, client, member, body, uri, reply);
+    const own = app ? withUri(body, app.name) : body;
+    return this.#calls.make({ context, client, member, body: own, calledAs: uri, reply });
   }
 
-  /** A client's response to a member's question. */
+  #ownerOf(context: RequestContext, client: AskingClient, uri: string): Promise<string | undefined> {
+    return this.#owners.find(context, uri, (caller, method) => collect(this.#parts, caller, method, client));
+  }
+
+  #subscribe(context: RequestContext, client: AskingClient, body: MessageJson, reply: ClientReply): Promise<void> {
+    const ownerOf = (caller: RequestContext, asking: AskingClient, uri: string) => this.#ownerOf(caller, asking, uri);
+    return listen({ ...this.#parts, ownerOf }, context, client, body, reply);
+  }
+
+  /** A client's response to a question of a member, or of the gateway for one. */
   async #respond(context: RequestContext, body: MessageJson): Promise<void> {
-    const asked = this.#questions.open(context, body["id"]);
+    const { seals, answers, run } = this.#parts;
+    const asked = seals.questions.open(context, body["id"]);
+    if (asked?.prefix === SELF) return accepted(context, (await answers.deliver(asked.id, body)) ? 202 : 413);
     const member = asked && memberOf(context, asked.prefix);
     if (!asked || !member) return accepted(context, 404);
-    const { version, session, id } = asked;
-    await tellMember(this.#deps.run, context, { member, version, session }, { ...body, id: JSON.parse(id) as unknown });
+    const { version, session, id, prefix } = asked;
+    const own = inward(prefix, { ...body, id: JSON.parse(id) as unknown }) ?? body;
+    await tellMember(run, context, { member, version, session }, own);
     accepted(context);
   }
 
   async #notify(context: RequestContext, client: AskingClient, body: MessageJson): Promise<void> {
     const { method } = body;
     if (method === "notifications/cancelled") {
-      this.#calls.cancel(context, recordOf(body["params"])["requestId"]);
+      const isHere = this.#calls.cancel(context, recordOf(body["params"])["requestId"]);
+      // Members ignore IDs that they do not know.
+      if (!isHere && !client.isModern) await this.#tellSessions(context, body);
     } else if (method === "notifications/roots/list_changed" && !client.isModern)
       await this.#tellSessions(context, body);
     accepted(context);
@@ -229,36 +255,61 @@ class FederatedEndpoint {
 
   async #tellSessions(context: RequestContext, body: MessageJson): Promise<void> {
     const { links } = await this.#withSessions(context);
-    await Promise.all(links.map((link) => tellMember(this.#deps.run, context, link, body)));
+    await Promise.all(links.map((link) => tellMember(this.#parts.run, context, link, body)));
   }
 
   #withSessions(context: RequestContext): ReturnType<typeof openAll> {
     const { memberSessions } = context;
     const members = membersOf(context).filter(({ prefix }) => memberSessions?.has(prefix) === true);
-    return openAll(this.#links, context, members, clientOf(context, {}));
+    return openAll(this.#parts.links, context, members, clientOf(context, {}));
   }
 
   async #listen(context: RequestContext): Promise<void> {
     const { memberSessions, exchange } = context;
-    const { links } = memberSessions === undefined ? { links: [] } : await this.#withSessions(context);
     const isAsked = exchange.method === "GET" && exchange.header("accept")?.includes("text/event-stream") === true;
     // Clients expect this of servers without such a stream (MCP 2025-11-25, Listening for Messages).
-    if (!isAsked || links.length === 0)
+    if (!isAsked || memberSessions === undefined)
       return answerWire(context, { status: 405, headers: ["allow", "POST, DELETE"], body: "" });
-    mergeStreams({ run: this.#deps.run, questions: this.#questions }, context, links);
+    const sent = exchange.header("last-event-id");
+    const position = sent === undefined ? undefined : this.#parts.seals.positions.open(context, upstreamEventId(sent));
+    const call = position?.call;
+    const resumed = call && memberOf(context, call.prefix);
+    if (position && call && resumed) {
+      const link = legacyLink(resumed, call.version, call.session);
+      return resumeCall(this.#parts, context, link, { ...position, call });
+    }
+    const { links } = await this.#withStreams(context);
+    mergeStreams(this.#parts, context, links, position);
+  }
+
+  /** Members that can tell of changes: those with a session of this client, and those of the later revision. */
+  async #withStreams(context: RequestContext): Promise<{ readonly links: readonly Link[] }> {
+    const known = membersOf(context).map((member) => {
+      if (context.memberSessions?.has(member.prefix) === true) return member;
+      return this.#parts.links.isModern(member) ? member : undefined;
+    });
+    return openAll(
+      this.#parts.links,
+      context,
+      known.filter((member) => member !== undefined),
+      clientOf(context, {}),
+    );
   }
 
   async #endSessions(context: RequestContext): Promise<void> {
     if (context.memberSessions === undefined) return accepted(context, 400);
     const { links } = await this.#withSessions(context);
     const outgoing = ({ version, session }: Link) => ({ method: "DELETE", version, session }) as const;
-    await Promise.all(links.map((link) => askMember(this.#deps.run, context, link.member, outgoing(link), TELL_MS)));
+    await Promise.all(links.map((link) => askMember(this.#parts.run, context, link.member, outgoing(link), TELL_MS)));
     accepted(context, 200);
   }
 }
 
-/** `_meta` of a list without the items of some members. */
-const UNAVAILABLE_META = "gateform/unavailable";
+function withUri(body: MessageJson, uri: string): MessageJson {
+  const params = recordOf(body["params"]);
+  const { ref } = params;
+  return { ...body, params: ref === undefined ? { ...params, uri } : { ...params, ref: { ...recordOf(ref), uri } } };
+}
 
 function accepted(context: RequestContext, status = 202): void {
   answerWire(context, { status, headers: [], body: "" });

@@ -1,6 +1,7 @@
 /** The greeting of a federated endpoint: both revisions, independent of those of its members. */
 import { LEGACY, LEGACY_VERSIONS, MODERN } from "../../mcp/federation/eras.ts";
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import { TASKS_EXTENSION_NAME } from "../../mcp/tasks/task-requests.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Gap } from "./gaps.ts";
@@ -22,25 +23,38 @@ export function initializeResult(caller: RequestContext, greeted: Greeted, asked
   return { protocolVersion, ...common(caller, greeted, withStream(greeted)), serverInfo: serverInfo(caller) };
 }
 
-/** Capabilities that need the stream of a session. */
+/** Of revisions with sessions. The stream of a session also tells of the gateway's own changes. */
 function withStream({ links }: Greeted): MessageJson {
   const own = links
     .filter(({ session }) => session !== undefined)
     .map(({ greeting }) => recordOf(greeting?.["capabilities"]));
-  const says = (kind: string, name: string): MessageJson =>
-    own.some((capabilities) => recordOf(capabilities[kind])[name] === true) ? { [name]: true } : {};
+  const subscribe = own.some((capabilities) => recordOf(capabilities["resources"])["subscribe"] === true);
+  const tasks = own
+    .map((capabilities) => recordOf(capabilities["tasks"]))
+    .filter((each) => each["requests"] !== undefined);
   return {
     logging: {},
-    tools: says("tools", "listChanged"),
-    prompts: says("prompts", "listChanged"),
-    resources: { ...says("resources", "listChanged"), ...says("resources", "subscribe") },
+    ...LISTS_CHANGE,
+    resources: { listChanged: true, ...(subscribe && { subscribe }) },
+    ...(tasks.length > 0 && {
+      tasks: {
+        ...(tasks.some((each) => each["cancel"] !== undefined) && { cancel: {} }),
+        requests: { tools: { call: {} } },
+      },
+    }),
   };
 }
+
+const LISTS_CHANGE = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { listChanged: true },
+};
 
 export function discoverResult(caller: RequestContext, greeted: Greeted): MessageJson {
   return {
     supportedVersions: [MODERN],
-    ...common(caller, greeted, {}),
+    ...common(caller, greeted, { ...LISTS_CHANGE, resources: { listChanged: true, subscribe: true } }),
     resultType: "complete",
     // What is missing now may be there at the next request.
     ttlMs: greeted.gaps.length > 0 ? 0 : 60_000,
@@ -49,15 +63,17 @@ export function discoverResult(caller: RequestContext, greeted: Greeted): Messag
   };
 }
 
-/** Fixed, except for skills: what a member cannot do is an empty list, or an error of the call. */
+/** Fixed, except for extensions: what a member cannot do is an empty list, or an error of the call. */
 function common(caller: RequestContext, { links, gaps }: Greeted, more: MessageJson): MessageJson {
-  const hasSkills = links.some(({ greeting }) => {
-    const { extensions } = recordOf(greeting?.["capabilities"]);
-    return recordOf(extensions)[SKILLS] !== undefined;
-  });
-  const capabilities = { tools: {}, prompts: {}, resources: {}, completions: {}, ...more };
+  const own = links.map(({ greeting }) => recordOf(recordOf(greeting?.["capabilities"])["extensions"]));
+  const extensions = {
+    ...(own.some((each) => each[SKILLS] !== undefined) && { [SKILLS]: { directoryRead: true } }),
+    ...(own.some((each) => each[TASKS_EXTENSION_NAME] !== undefined) && { [TASKS_EXTENSION_NAME]: {} }),
+  };
+  const capabilities = { completions: {}, ...more };
+  const isEmpty = Object.keys(extensions).length === 0;
   return {
-    capabilities: hasSkills ? { ...capabilities, extensions: { [SKILLS]: { directoryRead: true } } } : capabilities,
+    capabilities: isEmpty ? capabilities : { ...capabilities, extensions },
     instructions: instructionsOf(caller, links, gaps),
   };
 }

@@ -107,6 +107,11 @@ export class Links {
     return result === "invalid" ? undefined : result;
   }
 
+  /** False also if its revision is not known yet. */
+  isModern(member: RouteMember): boolean {
+    return this.#eraOf(member)?.isModern === true;
+  }
+
   /** Its revision proved wrong: it is asked again. */
   forget({ prepared }: RouteMember): void {
     this.#eras.delete(prepared.route);
@@ -191,7 +196,7 @@ function modernLink(member: RouteMember, greeting: MessageJson | undefined): Lin
   return { member, isModern: true, version: MODERN, session: undefined, greeting, close: NONE };
 }
 
-function legacyLink(member: RouteMember, version: string, session: string | undefined): Link {
+export function legacyLink(member: RouteMember, version: string, session: string | undefined): Link {
   return { member, isModern: false, version, session, greeting: undefined, close: NONE };
 }
 

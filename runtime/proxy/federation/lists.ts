@@ -4,7 +4,8 @@
  * Untrusted input: the members' lists. Promises: bounded in pages, items and time; a member that fails takes only its own
  * items away; of items with one name the first member's counts.
  */
-import { advertise } from "../../mcp/federation/names.ts";
+import { outwardTool } from "../../mcp/federation/carry.ts";
+import { advertise, advertiseUri } from "../../mcp/federation/names.ts";
 import { requestFor, type ClientSide } from "../../mcp/federation/eras.ts";
 import { numberOf, recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import type { ListedItem } from "../../policy/reach.ts";
@@ -41,6 +42,8 @@ export interface MemberList {
   readonly ttlMs: number | undefined;
   /** Set if items are missing. */
   readonly failure: GapReason | undefined;
+  /** Of the responses. */
+  readonly bytes: number;
 }
 
 /** All pages of one member. */
@@ -57,22 +60,26 @@ export async function listOf(
   const items: MessageJson[] = [];
   const cursors = new Set<unknown>();
   let ttlMs: number | undefined;
+  let bytes = 0;
   const endMs = performance.now() + LIST_MS;
-  const ended = (failure: MemberList["failure"]): MemberList => ({ prefix, items, ttlMs, failure });
+  const ended = (failure: MemberList["failure"]): MemberList => ({ prefix, items, ttlMs, failure, bytes });
   for (let cursor: unknown; ;) {
     const params = cursor === undefined ? {} : { cursor };
-    const message = requestFor({ jsonrpc: "2.0", id: cursors.size, method, params }, link.isModern, client);
+    // Not an ID of the client's own requests in the same session.
+    const id = `gateform-${cursors.size}`;
+    const message = requestFor({ jsonrpc: "2.0", id, method, params }, link.isModern, client);
     const { version, session } = link;
     const leftMs = endMs - performance.now();
     if (leftMs <= 0) return ended("unavailable");
     const answer = await askMember(run, caller, member, { method: "POST", message, version, session }, leftMs);
     if (typeof answer === "string") return ended("unavailable");
-    const reply = answerTo(answer, cursors.size);
+    const reply = answerTo(answer, id);
     if (reply?.["result"] === undefined) {
       const code = recordOf(reply?.["error"])["code"];
       // A server without this kind of items.
       return ended(numberOf(code) === -32601 ? undefined : failureOf(answer));
     }
+    bytes += answer.size;
     const result = recordOf(reply["result"]);
     const page = result[key];
     if (!Array.isArray(page)) return ended("invalid");
@@ -95,6 +102,14 @@ function leastOf(known: number | undefined, given: unknown): number | undefined 
   return known === undefined ? value : Math.min(known, value);
 }
 
+/** Starts of URIs that belong to one member. */
+export type Claims = readonly (readonly [string, string])[];
+
+/** @returns the member that a URI or the text before a template's first expression belongs to by configuration */
+export function claimantOf(claims: Claims, uri: string): string | undefined {
+  return claims.find(([start]) => uri.startsWith(start))?.[1];
+}
+
 /**
  * @param lists in order of the prefixes
  * @param keeps what the federated route's own policy lets the caller use
@@ -103,25 +118,44 @@ function leastOf(known: number | undefined, given: unknown): number | undefined 
 export function mergeLists(
   method: MergedMethod,
   lists: readonly MemberList[],
+  claims: Claims,
   keeps: (item: ListedItem) => boolean,
 ): { readonly items: readonly MessageJson[]; readonly dropped: readonly string[] } {
-  const { name: naming, kind, isPrefixed } = MERGED[method];
+  const { name: naming, isPrefixed } = MERGED[method];
   const items = new Map<string, MessageJson>();
   const dropped: string[] = [];
   for (const { prefix, items: own } of lists) {
     for (const item of own) {
       const name = item[naming];
       if (typeof name !== "string") continue;
-      const advertised = isPrefixed ? advertise(prefix, name) : name;
-      if (advertised === undefined) dropped.push(`${prefix}: ${name}`);
-      else if (!items.has(advertised) && keeps(listed(kind, advertised)))
-        items.set(advertised, isPrefixed ? { ...item, [naming]: advertised } : item);
+      const advertised = isPrefixed ? advertise(prefix, name) : ownUri(claims, prefix, name);
+      if (advertised === undefined) {
+        if (isPrefixed) dropped.push(`${prefix}: ${name}`);
+        continue;
+      }
+      const listed = listedAs(method, advertised);
+      if (items.has(advertised) || !keeps(listed)) continue;
+      const named = advertised === name ? item : { ...item, [naming]: advertised };
+      items.set(advertised, method === "tools/list" ? outwardTool(prefix, named) : named);
     }
   }
   return { items: [...items.values()], dropped };
 }
 
-function listed(kind: (typeof MERGED)[MergedMethod]["kind"], name: string): ListedItem {
+/** @returns undefined if it belongs to another member */
+function ownUri(claims: Claims, prefix: string, uri: string): string | undefined {
+  const claimant = claims.length === 0 ? undefined : claimantOf(claims, uri);
+  return claimant === undefined || claimant === prefix ? advertiseUri(prefix, uri) : undefined;
+}
+
+/** @returns the item of a member's list for its policy; undefined for one without a name */
+export function listedOf(method: MergedMethod, item: MessageJson): ListedItem | undefined {
+  const name = item[MERGED[method].name];
+  return typeof name === "string" ? listedAs(method, name) : undefined;
+}
+
+function listedAs(method: MergedMethod, name: string): ListedItem {
+  const { kind } = MERGED[method];
   if (kind === "tool" || kind === "prompt") return { kind, name };
   return kind === "template" ? { kind, uriTemplate: name } : { kind, uri: name };
 }

@@ -1,6 +1,6 @@
 /**
- * The member that a resource belongs to: the first that lists its URI, else the one whose template fits best, else the one
- * that lists the skill above it. A URI goes to no member that does not claim it.
+ * The member that a resource belongs to: the one of `resource_prefixes`, else the first that lists its URI, else the one whose
+ * template fits best, else the one that lists the skill above it. A URI goes to no member that does not claim it.
  *
  * Untrusted input: the members' lists. Promise: what is known of one caller is used for that caller only.
  */
@@ -13,7 +13,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { bindingOf } from "../announced-address.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Collected } from "./collect.ts";
-import { MERGED, type MergedMethod } from "./lists.ts";
+import { claimantOf, MERGED, type MergedMethod } from "./lists.ts";
 
 interface Claims extends Visited {
   readonly route: CompiledRoute;
@@ -44,6 +44,8 @@ export class Owners {
   async find(caller: RequestContext, uri: string, collect: Collect): Promise<string | undefined> {
     const key = bindingText(bindingOf(caller));
     const { route } = caller.prepared;
+    const configured = route.mcp?.kind === "server" ? claimantOf(route.mcp.resourcePrefixes, uri) : undefined;
+    if (configured !== undefined) return configured;
     const nowMs = this.#clock.now();
     const known = this.#known.get(key);
     const isFresh = known !== undefined && known.route === route && nowMs < known.madeMs + KEEP_MS;

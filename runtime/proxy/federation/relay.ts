@@ -4,17 +4,19 @@
  * Untrusted input: the member's response. Promises: the client gets exactly one response to its request; requests of the
  * member reach the client under an ID that only this caller can answer.
  */
+import { outwardMessage, outwardResult } from "../../mcp/federation/carry.ts";
 import { resultFor } from "../../mcp/federation/eras.ts";
 import { idText, numberOf, readMessage, recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
 import { isJsonMediaType } from "../../mcp/message-headers.ts";
-import type { CompiledRoute } from "../../config/compiled.ts";
+import { guard } from "../../shared/faults/guard.ts";
 import { allHeaders } from "../../shared/http/header-lookup.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
 import type { RequestContext } from "../request-context.ts";
-import { messagesIn, openMember, type RunMember } from "./ask-member.ts";
+import { eventsIn, openMember, type MemberEvent, type Outgoing, type RunMember } from "./ask-member.ts";
 import type { Link } from "./links.ts";
 import type { MemberExchange, MemberReceiver } from "./member-exchange.ts";
+import { notConnected, undeclared } from "./refusals.ts";
 
 /** The response to the client. */
 export interface Reply {
@@ -22,12 +24,17 @@ export interface Reply {
   result(result: MessageJson): void;
   /** @param data default: the request ID */
   error(code: number, message: string, data?: unknown): void;
-  /** A message before it. @returns false: wait for `exchange.onDrain` */
-  before(message: MessageJson): boolean;
+  /** A message before it; "none": only its ID. @param id of the event @returns false: wait for `exchange.onDrain` */
+  before(message: MessageJson | "none", id?: string): boolean;
 }
 
 /** Limit of one JSON response or one event; streams can be longer. */
 const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Members may end a stream before the response, which is then in the next one. */
+const MAX_RESUMED = 100;
+const RESUME_MS = 1_000;
+const [MIN_RESUME_MS, MAX_RESUME_MS] = [100, 30_000];
 
 export interface RelayOptions {
   readonly run: RunMember;
@@ -38,53 +45,77 @@ export interface RelayOptions {
   /** Name or URI in the client's message, for the record. */
   readonly calledAs: string | undefined;
   readonly clientIsModern: boolean;
+  /** The gateway can ask the client for input, for a member of the later revision. */
+  readonly canAsk: boolean;
   /** Makes an ID of a member's request one that only this caller can answer. */
   readonly sealId: (idText: string) => string;
+  /** Makes a state of the member one that only this caller can send back, to that member. */
+  readonly sealState: (state: string) => string;
+  /** ID of an event as the client sees it; undefined: it cannot resume. */
+  readonly sealPosition: ((id: string) => string) | undefined;
 }
 
-/** "gone": the member does not know the session, and has done nothing. */
-export type RelayEnd = "answered" | "gone";
+/** "gone": the member does not know the session, and has done nothing. A result: it needs input. */
+export type RelayEnd = "answered" | "gone" | MessageJson;
 
 /** @param isFault the response was none that a member may give */
 export type RelayDone = (end: RelayEnd, isFault: boolean) => void;
 
-/** @returns the member's exchange, to abort it */
-export function relay(options: RelayOptions, reply: Reply, done: RelayDone): MemberExchange {
-  const { run, caller, link, message, calledAs } = options;
-  const { version, session, member } = link;
-  const receiver = new Relay(options, reply, done);
-  const outgoing = { method: "POST", message, version, session, calledAs } as const;
-  const exchange = openMember(run, caller, member, outgoing, receiver);
-  receiver.exchange = exchange;
-  return exchange;
+export interface Relaying {
+  readonly isOver: boolean;
+  abort(): void;
 }
 
-class Relay implements MemberReceiver {
-  exchange: MemberExchange | undefined;
+export function relay(options: RelayOptions, reply: Reply, done: RelayDone): Relaying {
+  const { link, message, calledAs } = options;
+  const { version, session } = link;
+  const relaying = new Relay(options, reply, done);
+  relaying.open({ method: "POST", message, version, session, calledAs });
+  return relaying;
+}
+
+class Relay implements MemberReceiver, Relaying {
+  isOver = false;
   readonly #options: RelayOptions;
   readonly #reply: Reply;
   readonly #done: RelayDone;
+  #exchange: MemberExchange | undefined;
   #status = 0;
   #mode: "json" | "events" | "other" = "other";
   #isGone = false;
   #isFault = false;
+  #input: MessageJson | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
-  readonly #events = new EventBlocks(MAX_BYTES);
+  #events = new EventBlocks(MAX_BYTES);
   #isAnswered = false;
+  #isAborted = false;
+  #lastId: string | undefined;
+  #retryMs = RESUME_MS;
+  #resumed = 0;
 
   constructor(options: RelayOptions, reply: Reply, done: RelayDone) {
     this.#options = options;
     this.#reply = reply;
     this.#done = done;
+    options.caller.exchange.onClose(() => (this.#isAborted = true));
+  }
+
+  open(outgoing: Outgoing): void {
+    const { run, caller, link } = this.#options;
+    this.#exchange = openMember(run, caller, link.member, outgoing, this);
+  }
+
+  abort(): void {
+    this.#isAborted = true;
+    this.#exchange?.abort();
   }
 
   onHead(status: number, headers: readonly string[]): void {
     this.#status = status;
     const [type = ""] = allHeaders(headers, "content-type");
-    if (isEventStream(type)) this.#mode = "events";
-    else if (isJsonMediaType(type)) this.#mode = "json";
-    this.#isGone = status === 404 && this.#options.link.session !== undefined;
+    this.#mode = isEventStream(type) ? "events" : isJsonMediaType(type) ? "json" : "other";
+    this.#isGone = status === 404 && this.#options.link.session !== undefined && this.#resumed === 0;
   }
 
   onData(chunk: Buffer): boolean {
@@ -97,10 +128,38 @@ class Relay implements MemberReceiver {
   }
 
   onEnd(complete: boolean): void {
-    if (this.#isGone && !this.#isAnswered) return this.#done("gone", false);
-    if (!this.#isAnswered && complete && this.#mode !== "events") this.#readBody();
+    if (this.#isGone && !this.#isAnswered) return this.#finish("gone");
+    // The client has disconnected or cancelled, which is no fault of the member.
+    if (!this.#isAnswered && this.#isAborted) return this.#finish("answered");
+    if (!this.#isAnswered && complete && this.#mode === "json") this.#readBody();
+    if (!this.#isAnswered && complete && this.#mode === "other") this.#refused({});
+    if (!this.#isAnswered && this.#resume()) return;
     if (!this.#isAnswered) this.#fail(complete ? "it gave no response" : "its response was aborted");
-    this.#done("answered", this.#isFault);
+    this.#finish(this.#input ?? "answered");
+  }
+
+  #finish(end: RelayEnd): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#done(end, this.#isFault);
+  }
+
+  /** @returns false: the member cannot continue its response in another stream */
+  #resume(): boolean {
+    const { link, caller } = this.#options;
+    const { version, session } = link;
+    const lastEventId = this.#lastId;
+    const canResume = this.#mode === "events" && lastEventId !== undefined && session !== undefined;
+    if (!canResume || this.#isAborted || this.#resumed === MAX_RESUMED) return false;
+    this.#resumed += 1;
+    this.#events = new EventBlocks(MAX_BYTES);
+    const open = guard(caller.exchange, () => this.open({ method: "GET", version, session, lastEventId }));
+    const timer = setTimeout(open, Math.min(MAX_RESUME_MS, Math.max(MIN_RESUME_MS, this.#retryMs)));
+    caller.exchange.onClose(() => {
+      clearTimeout(timer);
+      this.#finish("answered");
+    });
+    return true;
   }
 
   #readEvents(chunk: Buffer): boolean {
@@ -110,24 +169,29 @@ class Relay implements MemberReceiver {
       return true;
     }
     let goesOn = true;
-    for (const message of messagesIn(blocks)) {
+    for (const event of eventsIn(blocks)) {
       if (this.#isAnswered) break;
-      if (message === undefined) this.#fail("an event is not a message");
-      else goesOn = this.#take(message) && goesOn;
+      goesOn = this.#readEvent(event) && goesOn;
     }
     return goesOn;
   }
 
+  #readEvent({ message, id, retryMs }: MemberEvent): boolean {
+    this.#lastId = id ?? this.#lastId;
+    this.#retryMs = retryMs ?? this.#retryMs;
+    const position = id === undefined ? undefined : this.#options.sealPosition?.(id);
+    if (message === "none") return position === undefined || this.#reply.before("none", position);
+    if (message !== undefined) return this.#take(message, false, position);
+    this.#fail("an event is not a message");
+    return true;
+  }
+
   #readBody(): void {
     const message = readMessage(Buffer.concat(this.#chunks));
-    if (
-      message !== undefined &&
-      (message["result"] !== undefined || recordOf(message["error"])["code"] !== undefined)
-    ) {
-      this.#take(message, true);
-      return;
-    }
-    this.#refused(recordOf(message));
+    const isResponse =
+      message !== undefined && (message["result"] !== undefined || recordOf(message["error"])["code"] !== undefined);
+    if (isResponse) this.#take(message, true);
+    else this.#refused(recordOf(message));
   }
 
   /** The member's route or the member gave a status instead of a response. */
@@ -142,43 +206,64 @@ class Relay implements MemberReceiver {
     }
   }
 
-  /** @param isAlone the whole response: an error without ID is then the response, too */
-  #take(message: MessageJson, isAlone = false): boolean {
-    const { message: request, clientIsModern, sealId } = this.#options;
+  /** @param isAlone the whole response: an error without ID is then the response, too @param position of its event */
+  #take(message: MessageJson, isAlone = false, position?: string): boolean {
+    const { message: request, link } = this.#options;
     const { method, id, result, error } = message;
-    if (typeof method === "string") {
-      if (id === undefined) return this.#reply.before(message);
-      const text = idText(id);
-      if (clientIsModern) this.#fail("it asks the client something, which clients of this revision cannot be asked");
-      return text === undefined || clientIsModern || this.#reply.before({ ...message, id: sealId(text) });
-    }
+    if (typeof method === "string") return this.#pass(method, message, position);
     const isOwn = idText(id) === idText(request["id"]) || (isAlone && id === undefined) || (isAlone && id === null);
     // A response that this caller did not ask for.
     if (!isOwn) return true;
-    if (result !== undefined) {
-      const whole = recordOf(result);
-      if (!clientIsModern && whole["resultType"] === "input_required")
-        this.#fail("it needs a client of a later revision, which can be asked for input");
-      else this.#answer(() => this.#reply.result(resultFor(request["method"], whole, clientIsModern)));
-      return true;
+    if (result !== undefined) this.#takeResult(recordOf(result));
+    else {
+      const { code, message: text, data } = recordOf(error);
+      const number = numberOf(code);
+      this.#answer(() =>
+        this.#reply.error(
+          number !== undefined && Number.isSafeInteger(number) ? number : -32603,
+          typeof text === "string" ? text : `Error of ${link.member.prepared.route.name} without a message`,
+          data,
+        ),
+      );
     }
-    const { code, message: text, data } = recordOf(error);
-    const number = numberOf(code);
-    this.#answer(() =>
-      this.#reply.error(
-        number !== undefined && Number.isSafeInteger(number) ? number : -32603,
-        typeof text === "string" ? text : "Error without a message",
-        data,
-      ),
-    );
     return true;
+  }
+
+  /** A notification or a request of the member. */
+  #pass(method: string, message: MessageJson, position: string | undefined): boolean {
+    const { clientIsModern, sealId, link } = this.#options;
+    const outward = outwardMessage(link.member.prefix, message);
+    const text = idText(message["id"]);
+    if (text === undefined) return this.#reply.before(outward, position);
+    if (!clientIsModern) return this.#reply.before({ ...outward, id: sealId(text) }, position);
+    // Its clients answer by sending the call again, for which the member's call would have to wait.
+    const { code, message: why, data } = undeclared(method, link.member.prepared.route.name);
+    this.#answer(() => this.#reply.error(code, why, data));
+    this.abort();
+    return true;
+  }
+
+  #takeResult(result: MessageJson): void {
+    const { message: request, clientIsModern, canAsk, sealState, link } = this.#options;
+    const needsInput = result["resultType"] === "input_required";
+    if (needsInput && !clientIsModern) {
+      if (!canAsk) return this.#fail("it needs input, for which the client must open a session and read event streams");
+      this.#isAnswered = true;
+      this.#input = result;
+      return;
+    }
+    const own = outwardResult(link.member.prefix, request["method"], result);
+    const { requestState } = result;
+    const sealed =
+      needsInput && typeof requestState === "string" ? { ...own, requestState: sealState(requestState) } : own;
+    this.#answer(() => this.#reply.result(resultFor(request["method"], sealed, clientIsModern)));
   }
 
   #fail(why: string): void {
     this.#isFault = true;
     const { prepared } = this.#options.link.member;
     this.#answer(() => this.#reply.error(-32603, `${prepared.route.name} gave no valid response: ${why}`));
-    this.exchange?.abort();
+    this.abort();
   }
 
   #answer(write: () => void): void {
@@ -186,17 +271,4 @@ class Relay implements MemberReceiver {
     this.#isAnswered = true;
     write();
   }
-}
-
-/** Outside of the codes that JSON-RPC and MCP reserve; the digits are those of HTTP. */
-const NOT_CONNECTED = -31401;
-
-/** The error of a call that needs an account of its user. */
-export function notConnected(
-  prefix: string,
-  { name, origin }: CompiledRoute,
-): { code: number; message: string; data: MessageJson } {
-  const url = `${origin}/.gateway/`;
-  const message = `${name} is not connected. Connect it at ${url}, then repeat the call`;
-  return { code: NOT_CONNECTED, message, data: { reason: "not-connected", member: prefix, url } };
 }

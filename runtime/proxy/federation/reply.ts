@@ -10,7 +10,7 @@ import { JSON_ANSWER } from "../../mcp/refuse.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Reply } from "./relay.ts";
-import { EVENT, startStream } from "./stream.ts";
+import { EVENT, startStream } from "./client-stream.ts";
 
 export class ClientReply implements Reply {
   readonly #context: RequestContext;
@@ -35,11 +35,17 @@ export class ClientReply implements Reply {
     this.#end(`"error":${writeJson({ code, message, data })}`);
   }
 
-  before(message: MessageJson): boolean {
+  /** Messages before the response can reach the client. */
+  get takesMessages(): boolean {
+    return !this.#isOver && this.#context.exchange.header("accept")?.includes("text/event-stream") === true;
+  }
+
+  before(message: MessageJson | "none", id?: string): boolean {
     const { exchange } = this.#context;
-    if (this.#isOver || exchange.header("accept")?.includes("text/event-stream") !== true) return true;
+    if (!this.takesMessages) return true;
     if (!exchange.started) startStream(this.#context, this.#headers);
-    return exchange.write(renderEvent(EVENT, writeJson(message)));
+    const fields = id === undefined ? EVENT : [...EVENT, `id: ${id}`];
+    return exchange.write(renderEvent(fields, message === "none" ? "" : writeJson(message)));
   }
 
   #end(outcome: string): void {

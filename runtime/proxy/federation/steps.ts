@@ -17,9 +17,11 @@ import {
   takeMessage,
   type MessageDeps,
 } from "../mcp-route.ts";
+import { narrowListen } from "../narrow-listen.ts";
 import { createRequestContext } from "../request-context.ts";
 import { runSteps, type Step } from "../steps.ts";
 import type { RunMember } from "./ask-member.ts";
+import type { ClientStreamDeps } from "./client-stream.ts";
 import { federate, type FederateDeps } from "./federate.ts";
 import { openFederatedSession } from "./sessions.ts";
 
@@ -28,7 +30,7 @@ export interface FederationDeps
     ChallengeDeps,
     Omit<DecideMcpDeps, "approvalStates" | "scopeChallenges">,
     ClientCertificateDeps,
-    Omit<FederateDeps, "run" | "federatedSessions"> {
+    Omit<FederateDeps, "run" | "federatedSessions" | keyof ClientStreamDeps> {
   readonly authenticator: Authenticator;
   readonly revocations: Revocations;
   readonly keys: Keys;
@@ -40,7 +42,7 @@ export interface FederationDeps
 /** @param calls the steps of a member's route once the caller is known */
 export function federatedSteps(
   deps: FederationDeps,
-  own: Pick<DecideMcpDeps, "approvalStates">,
+  own: Pick<DecideMcpDeps, "approvalStates"> & ClientStreamDeps,
   calls: readonly Step[],
 ): readonly Step[] {
   const bound = { ...deps, ...own, federatedSessions: createFederatedSessions(deps) };
@@ -55,6 +57,7 @@ export function federatedSteps(
     openFederatedSession(bound),
     // Its policy has no rules with approvals: those are the members'.
     decideMcp({ ...bound, scopeChallenges: createScopeChallenges(deps) }),
+    narrowListen(deps),
     federate({ ...bound, run: runMember(deps, [...firstChecks(deps), ...calls]) }),
   ];
 }

@@ -1,126 +1,121 @@
 /**
- * The stream of a client with a session (GET): the streams of its members' sessions as one.
+ * The stream of a client with a session (GET): the streams of its members as one, or the rest of a response that it has not
+ * got.
  *
  * Untrusted input: the members' streams. Promises: requests of members reach the client under an ID that only this caller can
- * answer; a member's stream that ends is opened again, later each time, and ends no other.
+ * answer; a member's stream that ends ends no other.
  */
-import { withAddedHeaders } from "../../features/headers/apply-added.ts";
-import { idText, writeJson } from "../../mcp/federation/json.ts";
-import { EventBlocks, renderEvent } from "../../mcp/lists/event-blocks.ts";
-import { pauseAfter, type Pauses } from "../../shared/backoff.ts";
-import { guard } from "../../shared/faults/guard.ts";
-import { allHeaders } from "../../shared/http/header-lookup.ts";
-import { routeCorsHeaders } from "../cors.ts";
-import { isEventStream } from "../forwarding/response-headers.ts";
+import { outwardMessage, outwardResult } from "../../mcp/federation/carry.ts";
+import { resultFor, withoutHopMeta } from "../../mcp/federation/eras.ts";
+import { idText, recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import { UPDATED, mayHearOf } from "../lists/stream-reader.ts";
 import type { RequestContext } from "../request-context.ts";
-import { messagesIn, openMember, type RunMember } from "./ask-member.ts";
+import type { RunMember } from "./ask-member.ts";
+import { changedList, forgetList } from "./changed-lists.ts";
+import { ClientStream, type ClientStreamDeps } from "./client-stream.ts";
 import type { Link } from "./links.ts";
-import type { Questions } from "./questions.ts";
+import type { ListCache } from "./list-cache.ts";
+import { MemberStream } from "./member-stream.ts";
+import type { Seals, StreamPosition } from "./seals.ts";
 
-const PAUSES: Pauses = { firstMs: 1_000, mostMs: 60_000 };
-const MAX_BYTES = 16 * 1024 * 1024;
-
-export interface MergedStreamDeps {
+export interface MergedStreamDeps extends ClientStreamDeps {
   readonly run: RunMember;
-  readonly questions: Questions;
+  readonly seals: Seals;
+  readonly cache: ListCache;
 }
 
-export const STREAM_HEADERS: readonly string[] = [
-  "content-type",
-  "text/event-stream",
-  "cache-control",
-  "no-cache, no-transform",
-  "x-content-type-options",
-  "nosniff",
-];
-export const EVENT: readonly string[] = ["event: message"];
+const ALL_LISTS = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+/** Of revision 2026-07-28 alone. */
+const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
-/** Begins an event stream to the client. @param more headers, flat */
-export function startStream({ exchange, corsOrigin }: RequestContext, more: readonly string[] = []): void {
-  const own = ["x-request-id", exchange.id, ...STREAM_HEADERS, ...more, ...routeCorsHeaders(corsOrigin)];
-  exchange.start(200, exchange.addedHeaders ? withAddedHeaders(own, exchange.addedHeaders) : own);
-}
-
-/** Opens the streams of these members; the response lasts until the client ends it, or the last of them is over. */
-export function mergeStreams(deps: MergedStreamDeps, context: RequestContext, links: readonly Link[]): void {
-  const { exchange } = context;
-  startStream(context);
-  let left = links.length;
-  for (const link of links)
-    new MemberStream(deps, context, link, () => {
-      left -= 1;
-      if (left === 0) exchange.end();
-    }).open();
-}
-
-class MemberStream {
-  readonly #deps: MergedStreamDeps;
-  readonly #context: RequestContext;
-  readonly #link: Link;
-  readonly #over: () => void;
-  #isClosed = false;
-  #timer: NodeJS.Timeout | undefined;
-  #ends = 0;
-
-  constructor(deps: MergedStreamDeps, context: RequestContext, link: Link, over: () => void) {
-    this.#deps = deps;
-    this.#context = context;
-    this.#link = link;
-    this.#over = over;
-    context.exchange.onClose(() => {
-      this.#isClosed = true;
-      clearTimeout(this.#timer);
-    });
-  }
-
-  open(): void {
-    const { member, version, session } = this.#link;
-    const events = new EventBlocks(MAX_BYTES);
-    let isStream = false;
-    const exchange = openMember(
-      this.#deps.run,
-      this.#context,
-      member,
-      { method: "GET", version, session },
-      {
-        onHead: (status, headers) => {
-          isStream = status === 200 && isEventStream(allHeaders(headers, "content-type")[0] ?? "");
-        },
-        onData: (chunk) => {
-          if (!isStream) return true;
-          this.#ends = 0;
-          const goesOn = this.#pass(events.push(chunk));
-          if (goesOn === undefined) exchange.abort();
-          return goesOn ?? true;
-        },
-        onEnd: () => this.#ended(isStream),
+/** @param position where the client's earlier stream was */
+export function mergeStreams(
+  deps: MergedStreamDeps,
+  context: RequestContext,
+  links: readonly Link[],
+  position: StreamPosition | undefined,
+): void {
+  const stream = ClientStream.open(deps, context);
+  if (stream === undefined) return;
+  context.lastEventId = "";
+  const ids = new Map(position?.ids);
+  stream.follow(deps, context.prepared.route.key, (list) =>
+    stream.write({ jsonrpc: "2.0", method: `notifications/${list}/list_changed` }),
+  );
+  for (const link of links) {
+    const { member } = link;
+    const { prefix } = member;
+    const options = { run: deps.run, context, link, notifications: ALL_LISTS, lastEventId: ids.get(prefix) };
+    const reader = new MemberStream(options, {
+      take(message, id) {
+        if (id !== undefined) ids.set(prefix, id);
+        const sealed = id === undefined ? undefined : deps.seals.positions.seal(context, { ids: [...ids] });
+        const own = message === "none" ? message : passed(deps, context, link, message);
+        return own === undefined || stream.write(own, sealed);
       },
-    );
+      alive: () => stream.keepAlive(),
+      none: () =>
+        stream.follow(deps, member.prepared.route.key, (list) =>
+          stream.write({ jsonrpc: "2.0", method: `notifications/${list}/list_changed` }),
+        ),
+    });
+    reader.open();
   }
+}
 
-  /** @param isStream false: the member has none */
-  #ended(isStream: boolean): void {
-    if (this.#isClosed) return;
-    if (!isStream) return this.#over();
-    const open = guard(this.#context.exchange, () => this.open());
-    this.#timer = setTimeout(open, pauseAfter(this.#ends, PAUSES));
-    this.#ends += 1;
-  }
+/** @returns undefined for a message that is not for the client */
+function passed(
+  deps: MergedStreamDeps,
+  context: RequestContext,
+  link: Link,
+  message: MessageJson,
+): MessageJson | undefined {
+  const { method } = message;
+  // A response of another stream of the member.
+  if (typeof method !== "string" || method === ACKNOWLEDGED) return undefined;
+  const list = changedList(method);
+  if (list !== undefined) forgetList(deps.cache, context, link.member, list);
+  const own = withoutHopMeta(outwardMessage(link.member.prefix, message));
+  if (method === UPDATED && !mayHearOf(context, String(recordOf(own["params"])["uri"]))) return undefined;
+  return asked(deps, context, link, own);
+}
 
-  /** @returns false: wait for `onDrain`; undefined: the stream cannot be read */
-  #pass(blocks: ReturnType<EventBlocks["push"]>): boolean | undefined {
-    const { exchange } = this.#context;
-    if (blocks === undefined) return undefined;
-    let goesOn = true;
-    for (const message of messagesIn(blocks)) {
-      if (message === undefined) return undefined;
-      // A response of another stream of the member.
-      if (typeof message["method"] !== "string") continue;
-      const id = idText(message["id"]);
-      const sealed =
-        id === undefined ? message : { ...message, id: this.#deps.questions.seal(this.#context, this.#link, id) };
-      if (!this.#isClosed) goesOn = exchange.write(renderEvent(EVENT, writeJson(sealed))) && goesOn;
-    }
-    return goesOn;
-  }
+function asked({ seals }: MergedStreamDeps, context: RequestContext, link: Link, message: MessageJson): MessageJson {
+  const id = idText(message["id"]);
+  if (id === undefined) return message;
+  const { member, version, session } = link;
+  return { ...message, id: seals.questions.seal(context, { prefix: member.prefix, version, session, id }) };
+}
+
+/** The rest of a response, whose beginning the client has. */
+export function resumeCall(
+  deps: MergedStreamDeps,
+  context: RequestContext,
+  link: Link,
+  { call, ids }: StreamPosition & { readonly call: NonNullable<StreamPosition["call"]> },
+): void {
+  const stream = ClientStream.open(deps, context);
+  if (stream === undefined) return;
+  context.lastEventId = "";
+  const { prefix, method } = call;
+  const options = { run: deps.run, context, link, notifications: {}, lastEventId: ids[0]?.[1] };
+  new MemberStream(options, {
+    take(message, id) {
+      const sealed = id === undefined ? undefined : deps.seals.positions.seal(context, { call, ids: [[prefix, id]] });
+      if (message === "none") return stream.write(message, sealed);
+      if (typeof message["method"] === "string")
+        return stream.write(asked(deps, context, link, outwardMessage(prefix, message)), sealed);
+      const { result } = message;
+      const own = result === undefined ? message : { ...message, result: carried(prefix, method, recordOf(result)) };
+      stream.write(own, sealed);
+      context.exchange.end();
+      return true;
+    },
+    alive: () => stream.keepAlive(),
+    none: () => context.exchange.end(),
+  }).open();
+}
+
+function carried(prefix: string, method: string, result: MessageJson): MessageJson {
+  return resultFor(method, outwardResult(prefix, method, result), false);
 }

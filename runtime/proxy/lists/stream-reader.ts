@@ -25,7 +25,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
  * second.
  */
 const MAX_UPDATE_BYTES = 65_536;
-const UPDATED = "notifications/resources/updated";
+export const UPDATED = "notifications/resources/updated";
 
 /** @param refuse ends a rejected response @param owner receives errors, which end only its exchange */
 export function streamReaderFor(
@@ -120,16 +120,14 @@ class StreamReader implements UpstreamReceiver {
 
   #mayHear({ data }: Extract<EventBlock, { kind: "event" }>): boolean {
     const { facts, prepared } = this.#context;
-    const { policy } = prepared.route;
-    if (!policy.needsMessage || facts === undefined) return true;
+    if (!prepared.route.policy.needsMessage || facts === undefined) return true;
     if (data.length > MAX_UPDATE_BYTES) return isSurelyOther(data);
     const message = parsed(data);
     // Clients of MCP 2025-03-26 read batches. One forbidden member drops its batch.
     return (Array.isArray(message) ? message : [message]).every((each: unknown) => {
       if (!isRecord(each) || each["method"] !== UPDATED) return true;
       const uri = isRecord(each["params"]) ? each["params"]["uri"] : undefined;
-      if (typeof uri !== "string") return false;
-      return evaluate(policy, { ...facts, mcp: { method: "resources/read", resource: uri } }).allowed;
+      return typeof uri === "string" && mayHearOf(this.#context, uri);
     });
   }
 
@@ -145,6 +143,12 @@ class StreamReader implements UpstreamReceiver {
   }
 }
 
+/** Whether the policy lets the caller know that a resource has changed. */
+export function mayHearOf({ facts, prepared: { route } }: RequestContext, uri: string): boolean {
+  if (!route.policy.needsMessage || facts === undefined) return true;
+  return evaluate(route.policy, { ...facts, mcp: { method: "resources/read", resource: uri } }).allowed;
+}
+
 /** @returns false also for ambiguous input */
 function isSurelyOther(bytes: Buffer): boolean {
   const envelope = readEnvelope(bytes);
@@ -152,7 +156,8 @@ function isSurelyOther(bytes: Buffer): boolean {
   return envelope.method === undefined || spanText(bytes, envelope.method) !== UPDATED;
 }
 
-const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
+/** Member of `_meta` of every message in a response to `subscriptions/listen`. */
+export const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 
 /** Lists for which a `subscriptions/listen` message requests changes. */
 function requestedLists(bytes: Buffer): ReadonlySet<ChangedList> {

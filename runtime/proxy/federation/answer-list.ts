@@ -1,0 +1,38 @@
+/** The response to a request for a list: the lists of all members as one. */
+import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import { keepsFor, type ListDeps } from "../lists/list-rules.ts";
+import type { RequestContext } from "../request-context.ts";
+import { collect, type AskingClient, type CollectDeps } from "./collect.ts";
+import type { Gaps } from "./gaps.ts";
+import { MERGED, mergeLists, type MergedMethod } from "./lists.ts";
+import type { ClientReply } from "./reply.ts";
+
+/** `_meta` of a list without the items of some members. */
+const UNAVAILABLE_META = "gateform/unavailable";
+
+export async function answerList(
+  deps: ListDeps & CollectDeps & { readonly gaps: Gaps },
+  context: RequestContext,
+  client: AskingClient,
+  method: MergedMethod,
+  body: MessageJson,
+  reply: ClientReply,
+): Promise<void> {
+  if (recordOf(body["params"])["cursor"] !== undefined) return reply.error(-32602, "Unknown cursor");
+  const { lists, gaps } = await collect(deps, context, method, client);
+  deps.gaps.tellAll(context, gaps);
+  const { prepared } = context;
+  const keeps = prepared.filtersLists ? keepsFor(deps, context)() : () => true;
+  const { mcp } = prepared.route;
+  const claims = mcp?.kind === "server" ? mcp.resourcePrefixes : [];
+  const { items, dropped } = mergeLists(method, lists, claims, keeps);
+  deps.gaps.tellDropped(context, dropped);
+  const shown = gaps.filter(({ reason }) => reason !== "denied");
+  const missing = shown.map(({ member, reason }) => ({ member: member.prefix, reason }));
+  const ttlMs = missing.length > 0 ? 0 : Math.min(...lists.map((list) => list.ttlMs ?? 0), Number.MAX_SAFE_INTEGER);
+  reply.result({
+    [MERGED[method].member]: items,
+    ...(missing.length > 0 && { _meta: { [UNAVAILABLE_META]: missing } }),
+    ...(client.isModern && { resultType: "complete", ttlMs: lists.length === 0 ? 0 : ttlMs, cacheScope: "private" }),
+  });
+}

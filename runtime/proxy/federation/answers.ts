@@ -1,0 +1,84 @@
+/**
+ * Responses of clients with sessions to what the gateway asks them for a member without sessions (MCP 2026-07-28, multi-round
+ * requests). The call waits in one process, and the response may come to any other: it is then left in the store.
+ */
+import { randomBytes } from "node:crypto";
+
+import type { MessageJson } from "../../mcp/federation/json.ts";
+import type { Keys } from "../../shared/keys.ts";
+
+/** The shared store, as far as it matters here. */
+export interface AnswerStore {
+  put(key: string, value: unknown, options: { readonly expiresAt: number }): Promise<unknown>;
+  take<T>(key: string): Promise<{ readonly value: T } | undefined>;
+}
+
+export interface AnswersDeps {
+  readonly keys: Keys;
+  /** Absent: there is one process. */
+  readonly answerStore?: AnswerStore | undefined;
+}
+
+/** Time that a user may take. */
+export const ANSWER_MS = 300_000;
+const LOOK_MS = 500;
+const MAX_WAITING = 1_000;
+const MAX_BYTES = 65_536;
+
+export class Answers {
+  readonly #deps: AnswersDeps;
+  readonly #waiting = new Map<string, (answer: MessageJson) => void>();
+
+  constructor(deps: AnswersDeps) {
+    this.#deps = deps;
+  }
+
+  /** A new question. @returns undefined: too many are open; its answer is undefined if it does not come in time */
+  begin(signal: AbortSignal): { readonly key: string; readonly answer: Promise<MessageJson | undefined> } | undefined {
+    if (this.#waiting.size >= MAX_WAITING) return undefined;
+    const key = randomBytes(16).toString("base64url");
+    const answer = new Promise<MessageJson | undefined>((resolve) => {
+      const settle = (given: MessageJson | undefined): void => {
+        clearInterval(looks);
+        clearTimeout(end);
+        this.#waiting.delete(key);
+        resolve(given);
+      };
+      const looks = setInterval(() => {
+        this.#look(key).then((found) => found && settle(found), ignore);
+      }, LOOK_MS);
+      const end = setTimeout(settle, ANSWER_MS, undefined);
+      this.#waiting.set(key, settle);
+      if (signal.aborted) settle(undefined);
+      else signal.addEventListener("abort", () => settle(undefined), { once: true });
+    });
+    return { key, answer };
+  }
+
+  /** @param answer the client's response @returns false if it is too large */
+  async deliver(key: string, answer: MessageJson): Promise<boolean> {
+    const text = JSON.stringify(answer);
+    if (text.length > MAX_BYTES) return false;
+    const waiting = this.#waiting.get(key);
+    if (waiting) waiting(answer);
+    else {
+      const expiresAt = Math.ceil((Date.now() + ANSWER_MS) / 1_000);
+      const value = this.#deps.keys.sealer("mcp-session").seal(text, `answer ${key}`);
+      await this.#deps.answerStore?.put(storeKey(key), value, { expiresAt });
+    }
+    return true;
+  }
+
+  async #look(key: string): Promise<MessageJson | undefined> {
+    const found = await this.#deps.answerStore?.take<string>(storeKey(key));
+    const opened = found && this.#deps.keys.sealer("mcp-session").open(found.value, `answer ${key}`);
+    return opened && (JSON.parse(opened.toString()) as MessageJson);
+  }
+}
+
+function storeKey(key: string): string {
+  return `mcp-answer:${key}`;
+}
+
+/** The next look may succeed. */
+function ignore(): void {}

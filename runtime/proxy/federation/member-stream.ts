@@ -1,0 +1,108 @@
+/**
+ * One member's stream of messages outside of calls: of its session (GET), or its response to `subscriptions/listen`.
+ *
+ * Untrusted input: the member's stream. Promise: one that ends is opened again, later each time, and continues where it was.
+ */
+import { requestFor } from "../../mcp/federation/eras.ts";
+import type { MessageJson } from "../../mcp/federation/json.ts";
+import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
+import { pauseAfter, type Pauses } from "../../shared/backoff.ts";
+import { guard } from "../../shared/faults/guard.ts";
+import { allHeaders } from "../../shared/http/header-lookup.ts";
+import { isEventStream } from "../forwarding/response-headers.ts";
+import type { RequestContext } from "../request-context.ts";
+import { eventsIn, openMember, type Outgoing, type RunMember } from "./ask-member.ts";
+import type { Link } from "./links.ts";
+
+const PAUSES: Pauses = { firstMs: 1_000, mostMs: 60_000 };
+const MAX_BYTES = 16 * 1024 * 1024;
+const LISTEN_ID = "gateform-listen";
+
+export interface MemberStreamOptions {
+  readonly run: RunMember;
+  readonly context: RequestContext;
+  readonly link: Link;
+  /** What a member of the later revision is asked to tell. */
+  readonly notifications: MessageJson;
+  /** Where the client's stream was. */
+  readonly lastEventId: string | undefined;
+}
+
+export interface MemberStreamReader {
+  /** @param id of the event @returns false: wait for `exchange.onDrain` */
+  take(message: MessageJson | "none", id: string | undefined): boolean;
+  /** The member keeps its connection open. */
+  alive(): void;
+  /** The member has no such stream. */
+  none(): void;
+}
+
+export class MemberStream {
+  readonly #options: MemberStreamOptions;
+  readonly #reader: MemberStreamReader;
+  #lastEventId: string | undefined;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+  #ends = 0;
+
+  constructor(options: MemberStreamOptions, reader: MemberStreamReader) {
+    this.#options = options;
+    this.#reader = reader;
+    this.#lastEventId = options.lastEventId;
+    options.context.exchange.onClose(() => {
+      this.#isClosed = true;
+      clearTimeout(this.#timer);
+    });
+  }
+
+  open(): void {
+    const { run, context, link } = this.#options;
+    const events = new EventBlocks(MAX_BYTES);
+    let isStream = false;
+    const exchange = openMember(run, context, link.member, this.#outgoing(), {
+      onHead: (status, headers) => {
+        isStream = status === 200 && isEventStream(allHeaders(headers, "content-type")[0] ?? "");
+      },
+      onData: (chunk) => {
+        if (!isStream) return true;
+        this.#ends = 0;
+        const goesOn = this.#pass(events.push(chunk));
+        if (goesOn === undefined) exchange.abort();
+        return goesOn ?? true;
+      },
+      onEnd: () => this.#ended(isStream),
+    });
+    // A client that ends its stream completely does not abort those of the members.
+    context.exchange.onClose(() => exchange.abort());
+  }
+
+  #outgoing(): Outgoing {
+    const { link, notifications } = this.#options;
+    const { version, session, isModern } = link;
+    if (!isModern) return { method: "GET", version, session, lastEventId: this.#lastEventId };
+    const listen = { jsonrpc: "2.0", id: LISTEN_ID, method: "subscriptions/listen", params: { notifications } };
+    return { method: "POST", message: requestFor(listen, true, { isModern: true, capabilities: {} }), version };
+  }
+
+  /** @param wasStream false: the member has none */
+  #ended(wasStream: boolean): void {
+    if (this.#isClosed) return;
+    if (!wasStream) return this.#reader.none();
+    const open = guard(this.#options.context.exchange, () => this.open());
+    this.#timer = setTimeout(open, pauseAfter(this.#ends, PAUSES));
+    this.#ends += 1;
+  }
+
+  /** @returns false: wait for `onDrain`; undefined: the stream cannot be read */
+  #pass(blocks: ReturnType<EventBlocks["push"]>): boolean | undefined {
+    if (blocks === undefined) return undefined;
+    if (blocks.some(({ kind, raw }) => kind === "filler" && raw.length > 1)) this.#reader.alive();
+    let goesOn = true;
+    for (const { message, id } of eventsIn(blocks)) {
+      if (message === undefined) return undefined;
+      this.#lastEventId = id ?? this.#lastEventId;
+      if (!this.#isClosed) goesOn = this.#reader.take(message, id) && goesOn;
+    }
+    return goesOn;
+  }
+}
