@@ -49,6 +49,7 @@ export class McpServerRoute extends Route {
       toolScopes,
       recordArguments,
       members,
+      resourcePrefixes,
       ...route
     } = props;
     const server = {
@@ -64,6 +65,7 @@ export class McpServerRoute extends Route {
       toolScopes,
       recordArguments,
       members,
+      resourcePrefixes,
     } satisfies Record<keyof McpServerSettings | "path" | "upstreamOauth2", unknown>;
     super(scope, id, route, { server });
   }

@@ -7616,6 +7616,11 @@ export interface BundleRouteMcpServer {
   */
   readonly members?: { [key: string]: string };
   /**
+  * Resources that belong to one member: start of the URI to the member's prefix. Other members' resources and templates with that start are not listed. Other URIs belong to the first member that lists them.
+  *
+  */
+  readonly resourcePrefixes?: { [key: string]: string };
+  /**
   * Maximum request body in bytes, including arguments of tool calls. Larger ones get 413. Default: `4096`.
   *
   */
@@ -7679,6 +7684,7 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
   }
   return {
     members: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.members),
+    resource_prefixes: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.resourcePrefixes),
     max_request_bytes: cdktf.numberToTerraform(struct!.maxRequestBytes),
     filter_lists: cdktf.booleanToTerraform(struct!.filterLists),
     tool_scopes: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.toolScopes),
@@ -7702,6 +7708,12 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
   const attrs = {
     members: {
       value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.members),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    resource_prefixes: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.resourcePrefixes),
       isBlock: false,
       type: "map",
       storageClassType: "stringMap",
@@ -7800,6 +7812,10 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.members = this._members;
     }
+    if (this._resourcePrefixes !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.resourcePrefixes = this._resourcePrefixes;
+    }
     if (this._maxRequestBytes !== undefined) {
       hasAnyValues = true;
       internalValueResult.maxRequestBytes = this._maxRequestBytes;
@@ -7852,6 +7868,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
       this._members = undefined;
+      this._resourcePrefixes = undefined;
       this._maxRequestBytes = undefined;
       this._filterLists = undefined;
       this._toolScopes = undefined;
@@ -7872,6 +7889,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
       this._members = value.members;
+      this._resourcePrefixes = value.resourcePrefixes;
       this._maxRequestBytes = value.maxRequestBytes;
       this._filterLists = value.filterLists;
       this._toolScopes = value.toolScopes;
@@ -7900,6 +7918,22 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get membersInput() {
     return this._members;
+  }
+
+  // resource_prefixes - computed: false, optional: true, required: false
+  private _resourcePrefixes?: { [key: string]: string }; 
+  public get resourcePrefixes() {
+    return this.getStringMapAttribute('resource_prefixes');
+  }
+  public set resourcePrefixes(value: { [key: string]: string }) {
+    this._resourcePrefixes = value;
+  }
+  public resetResourcePrefixes() {
+    this._resourcePrefixes = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get resourcePrefixesInput() {
+    return this._resourcePrefixes;
   }
 
   // max_request_bytes - computed: false, optional: true, required: false

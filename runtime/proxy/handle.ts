@@ -18,7 +18,6 @@ import { createApprovalStates } from "../mcp/approval/request-state.ts";
 import { createMcpSessions, type McpSessions } from "../mcp/mcp-sessions.ts";
 import { createTaskIds } from "../mcp/tasks/task-ids.ts";
 import { createToolLocks } from "../mcp/tool-locks/tool-locks.ts";
-import type { Keys } from "../shared/keys.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { createHealthChecks } from "../upstreams/health/health-checks.ts";
 import { createNamedPools } from "../upstreams/named-pools.ts";
@@ -34,7 +33,7 @@ import { createEndpointFinder } from "./endpoints.ts";
 import { firstChecks, type ClientCertificateDeps } from "./first-checks.ts";
 import { forward } from "./forwarding/forward.ts";
 import type { ForwardDeps } from "./forwarding/forwarding.ts";
-import type { AnswerStore } from "./federation/answers.ts";
+import type { PendingAnswersDeps } from "./federation/pending-answers.ts";
 import { federatedSteps } from "./federation/steps.ts";
 import { createHopCounter } from "./forwarding/hop-count.ts";
 import { fetchProviderTokens } from "./forwarding/provider-tokens.ts";
@@ -90,6 +89,7 @@ export interface ProxyDeps
     LimitDeps,
     Pick<HoldDeps, "approvalHoldMs">,
     Omit<RequestHeaderDeps, "hopCounter" | "cookieSeals">,
+    PendingAnswersDeps,
     ToolLockDeps {
   readonly snapshots: Snapshots;
   /** Endpoints of the gateway itself, of all modules. */
@@ -100,10 +100,6 @@ export interface ProxyDeps
   readonly revocations: Revocations;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Blocks;
-  /** For sealing upstream session IDs. */
-  readonly keys: Keys;
-  /** Where answers of clients wait for the process that asked; absent: there is one process. */
-  readonly answerStore?: AnswerStore | undefined;
   /** Open connections to all upstreams together; absent: no limit. */
   readonly maxUpstreamConnections?: number | undefined;
   /** Absent: the gateway does not trace requests. */

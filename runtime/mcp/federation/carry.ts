@@ -1,5 +1,5 @@
 /**
- * What belongs to one member inside messages: IDs of tasks and addresses of apps. Clients see them with the member's prefix, so
+ * Parts of messages that belong to one member: IDs of tasks and addresses of apps. Clients see them with the member's prefix, so
  * that they come back to it. Pure.
  */
 import { isRecord } from "../../shared/is-record.ts";

@@ -29,7 +29,9 @@ export function requestFor(request: MessageJson, memberIsModern: boolean, client
     meta[`${OF_HOP}clientInfo`] = CLIENT_INFO;
     meta[`${OF_HOP}clientCapabilities`] = client.capabilities;
   }
-  const { _meta: _, ...rest } = params;
+  // Members of the later revision make tasks unasked, for clients that declare it.
+  const { _meta: _, task, ...others } = params;
+  const rest = task === undefined || (memberIsModern && !client.isModern) ? others : { ...others, task };
   const isEmpty = Object.keys(meta).length === 0;
   const hasParams = request["params"] !== undefined || !isEmpty;
   return { ...request, ...(hasParams && { params: { ...rest, ...(isEmpty ? {} : { _meta: meta }) } }) };

@@ -33,7 +33,7 @@ export interface Outgoing {
   readonly session?: string | undefined;
   /** Name or URI in the client's message, for the record. */
   readonly calledAs?: string | undefined;
-  /** Of a stream that is resumed. */
+  /** The last event that a resumed stream had. */
   readonly lastEventId?: string | undefined;
 }
 

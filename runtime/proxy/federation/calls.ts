@@ -5,35 +5,23 @@ import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import { ACCESS_DENIED_CODE } from "../../mcp/refuse.ts";
 import { bindingOf } from "../announced-address.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { Answers } from "./answers.ts";
+import type { PendingAnswers } from "./pending-answers.ts";
 import { askMember, type RouteMember, type RunMember } from "./ask-member.ts";
-import type { AskingClient } from "./collect.ts";
 import type { GapReason, Gaps } from "./gaps.ts";
 import { askForInput } from "./input.ts";
 import type { Link, Links } from "./links.ts";
+import type { MemberCall } from "./member-call.ts";
 import { notConnected } from "./refusals.ts";
 import { relay, type RelayEnd } from "./relay.ts";
 import type { ClientReply } from "./reply.ts";
-import type { Seals } from "./seals.ts";
+import type { MemberSeals } from "./member-seals.ts";
 
 export interface CallDeps {
   readonly run: RunMember;
   readonly links: Links;
   readonly gaps: Gaps;
-  readonly seals: Seals;
-  readonly answers: Answers;
-}
-
-/** One request of a client, for one member. */
-export interface MemberCall {
-  readonly context: RequestContext;
-  readonly client: AskingClient;
-  readonly member: RouteMember;
-  /** As the member gets it, but for what its revision needs. */
-  readonly body: MessageJson;
-  /** Name or URI in the client's message. */
-  readonly calledAs: string;
-  readonly reply: ClientReply;
+  readonly seals: MemberSeals;
+  readonly answers: PendingAnswers;
 }
 
 /** For messages without an awaited response. */

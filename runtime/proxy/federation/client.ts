@@ -1,7 +1,7 @@
 /** Facts about the client of one message. */
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { AskingClient } from "./collect.ts";
+import type { AskingClient } from "./lists/collect.ts";
 
 /** Key of the client's own capabilities among its members' sessions; no prefix is empty. */
 export const SELF = "";

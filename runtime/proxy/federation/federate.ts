@@ -9,30 +9,29 @@ import { inward } from "../../mcp/federation/carry.ts";
 import { recordOf, readMessage, type MessageJson } from "../../mcp/federation/json.ts";
 import { readAdvertised, readAppUri, readTask } from "../../mcp/federation/names.ts";
 import type { FederatedSessions } from "../../mcp/federation/sessions.ts";
-import { bindingOf } from "../announced-address.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import { upstreamEventId } from "../answers/stream-end-id.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Step, StepOutcome } from "../steps.ts";
-import { answerList } from "./answer-list.ts";
-import { Answers, type AnswersDeps } from "./answers.ts";
+import { answerList } from "./lists/answer-list.ts";
+import { PendingAnswers, type PendingAnswersDeps } from "./pending-answers.ts";
 import { askMember, type RunMember } from "./ask-member.ts";
 import { clientOf, SELF } from "./client.ts";
-import type { ClientStreamDeps } from "./client-stream.ts";
-import { askAll, collect, openAll, type AskingClient } from "./collect.ts";
+import type { ClientStreamDeps } from "./streams/client-stream.ts";
+import { collect, openAll, type AskingClient } from "./lists/collect.ts";
 import { MemberCalls, tellMember, TELL_MS } from "./calls.ts";
 import { Gaps, type GapDeps } from "./gaps.ts";
-import { discoverResult, initializeResult } from "./greet.ts";
+import { discover, initialize } from "./greet.ts";
 import { legacyLink, Links, type Link } from "./links.ts";
-import { ListCache, type ListCacheDeps } from "./list-cache.ts";
-import { listen } from "./listen.ts";
+import { ListCache, type ListCacheDeps } from "./lists/list-cache.ts";
+import { listen } from "./streams/listen.ts";
 import { memberOf, membersOf } from "./members.ts";
-import { Owners } from "./owners.ts";
+import { Owners } from "./lists/owners.ts";
 import { ClientReply } from "./reply.ts";
-import { createSeals, type Seals } from "./seals.ts";
-import { mergeStreams, resumeCall } from "./stream.ts";
+import { createMemberSeals, type MemberSeals } from "./member-seals.ts";
+import { mergeStreams, resumeCall } from "./streams/stream.ts";
 
-export interface FederateDeps extends ListCacheDeps, GapDeps, ClientStreamDeps, AnswersDeps {
+export interface FederateDeps extends ListCacheDeps, GapDeps, ClientStreamDeps, PendingAnswersDeps {
   readonly run: RunMember;
   readonly keys: Keys;
   readonly federatedSessions: FederatedSessions;
@@ -42,13 +41,10 @@ export interface FederateDeps extends ListCacheDeps, GapDeps, ClientStreamDeps, 
 interface Parts extends FederateDeps {
   readonly links: Links;
   readonly gaps: Gaps;
-  readonly seals: Seals;
-  readonly answers: Answers;
+  readonly seals: MemberSeals;
+  readonly answers: PendingAnswers;
   readonly cache: ListCache;
 }
-
-/** Answering `initialize` and `server/discover` never waits for a member longer. */
-const GREET_MS = 2_000;
 
 export function federate(deps: FederateDeps): Step {
   const endpoint = new FederatedEndpoint(deps);
@@ -68,8 +64,8 @@ class FederatedEndpoint {
       ...deps,
       links: new Links(deps),
       gaps: new Gaps(deps),
-      seals: createSeals(deps.keys),
-      answers: new Answers(deps),
+      seals: createMemberSeals(deps.keys),
+      answers: new PendingAnswers(deps),
       cache: new ListCache(deps),
     };
     this.#owners = new Owners(deps.clock);
@@ -93,9 +89,9 @@ class FederatedEndpoint {
     const isModern = client.isModern;
     switch (method) {
       case "server/discover":
-        return isModern ? this.#discover(context, reply) : reply.error(-32601, "Method not found");
+        return isModern ? discover(this.#parts, context, reply) : reply.error(-32601, "Method not found");
       case "initialize":
-        return isModern ? reply.error(-32601, "Method not found") : this.#initialize(context, client, body);
+        return isModern ? reply.error(-32601, "Method not found") : initialize(this.#parts, context, client, body);
       case "ping":
         return reply.result(isModern ? { resultType: "complete" } : {});
       case "logging/setLevel":
@@ -132,38 +128,6 @@ class FederatedEndpoint {
       default:
         return reply.error(-32601, "Method not found");
     }
-  }
-
-  async #discover(context: RequestContext, reply: ClientReply): Promise<void> {
-    const { answers, gaps } = await askAll(membersOf(context), (member) =>
-      this.#parts.links.greet(context, member, GREET_MS),
-    );
-    const links = answers.map(({ member, answer: greeting }) => ({ member, greeting }));
-    this.#parts.gaps.tellAll(context, gaps);
-    reply.result(discoverResult(context, { links, gaps }));
-  }
-
-  async #initialize(context: RequestContext, client: AskingClient, body: MessageJson): Promise<void> {
-    const params = recordOf(body["params"]);
-    const fresh = { ...client, sessions: undefined };
-    const opened = await openAll(this.#parts.links, context, membersOf(context), fresh, GREET_MS);
-    const { links } = opened;
-    const gaps = [...opened.gaps];
-    const greetings = await Promise.all(
-      links.map(async ({ member, greeting, session }) => {
-        const known = greeting ?? (await this.#parts.links.greet(context, member, GREET_MS));
-        if (typeof known === "string") gaps.push({ member, reason: known });
-        return { member, session, greeting: typeof known === "string" ? undefined : known };
-      }),
-    );
-    this.#parts.gaps.tellAll(context, gaps);
-    const sessions = new Map([[SELF, JSON.stringify(client.legacyCapabilities)]]);
-    // Members without sessions are found by their revision, which is known.
-    for (const { member, isModern, version, session } of links)
-      if (!isModern && session !== undefined) sessions.set(member.prefix, `${version} ${session}`);
-    const sealed = this.#parts.federatedSessions.seal(sessions, bindingOf(context));
-    const result = initializeResult(context, { links: greetings, gaps }, params["protocolVersion"]);
-    new ClientReply(context, ["mcp-session-id", sealed]).result(result);
   }
 
   /** A tool or a prompt. */
@@ -282,7 +246,7 @@ class FederatedEndpoint {
     mergeStreams(this.#parts, context, links, position);
   }
 
-  /** Members that can tell of changes: those with a session of this client, and those of the later revision. */
+  /** Members with a stream: those with a session of this client, and those of the later revision. */
   async #withStreams(context: RequestContext): Promise<{ readonly links: readonly Link[] }> {
     const known = membersOf(context).map((member) => {
       if (context.memberSessions?.has(member.prefix) === true) return member;

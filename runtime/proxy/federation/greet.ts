@@ -3,27 +3,81 @@ import { LEGACY, LEGACY_VERSIONS, MODERN } from "../../mcp/federation/eras.ts";
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import { TASKS_EXTENSION_NAME } from "../../mcp/tasks/task-requests.ts";
 import { VERSION } from "../../shared/version.ts";
+import type { FederatedSessions } from "../../mcp/federation/sessions.ts";
+import { bindingOf } from "../announced-address.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { Gap } from "./gaps.ts";
-import type { Link } from "./links.ts";
+import { SELF } from "./client.ts";
+import type { Gap, Gaps } from "./gaps.ts";
+import type { Link, Links } from "./links.ts";
+import { askAll, openAll, type AskingClient } from "./lists/collect.ts";
+import { membersOf } from "./members.ts";
+import { ClientReply } from "./reply.ts";
 
 /** Bound of the instructions of all members together, in UTF-16 units. */
 const MAX_INSTRUCTIONS = 4_096;
 const MAX_OF_MEMBER = 1_024;
 const SKILLS = "io.modelcontextprotocol/skills";
 
-export interface Greeted {
+/** Never waits for a member longer. */
+const GREET_MS = 2_000;
+
+export interface GreetDeps {
+  readonly links: Links;
+  readonly gaps: Gaps;
+  readonly federatedSessions: FederatedSessions;
+}
+
+export async function discover(
+  { links, gaps: told }: GreetDeps,
+  context: RequestContext,
+  reply: ClientReply,
+): Promise<void> {
+  const { answers, gaps } = await askAll(membersOf(context), (member) => links.greet(context, member, GREET_MS));
+  told.tellAll(context, gaps);
+  reply.result(
+    discoverResult(context, { links: answers.map(({ member, answer: greeting }) => ({ member, greeting })), gaps }),
+  );
+}
+
+export async function initialize(
+  { links, gaps: told, federatedSessions }: GreetDeps,
+  context: RequestContext,
+  client: AskingClient,
+  body: MessageJson,
+): Promise<void> {
+  const params = recordOf(body["params"]);
+  const fresh = { ...client, sessions: undefined };
+  const opened = await openAll(links, context, membersOf(context), fresh, GREET_MS);
+  const gaps = [...opened.gaps];
+  const greetings = await Promise.all(
+    opened.links.map(async ({ member, greeting, session }) => {
+      const known = greeting ?? (await links.greet(context, member, GREET_MS));
+      if (typeof known === "string") gaps.push({ member, reason: known });
+      return { member, session, greeting: typeof known === "string" ? undefined : known };
+    }),
+  );
+  told.tellAll(context, gaps);
+  const sessions = new Map([[SELF, JSON.stringify(client.legacyCapabilities)]]);
+  // Members without sessions are found by their revision, which is known.
+  for (const { member, isModern, version, session } of opened.links)
+    if (!isModern && session !== undefined) sessions.set(member.prefix, `${version} ${session}`);
+  const sealed = federatedSessions.seal(sessions, bindingOf(context));
+  const result = initializeResult(context, { links: greetings, gaps }, params["protocolVersion"]);
+  new ClientReply(context, ["mcp-session-id", sealed]).result(result);
+}
+
+interface Greeted {
   readonly links: readonly (Pick<Link, "member" | "greeting"> & { readonly session?: string | undefined })[];
   readonly gaps: readonly Gap[];
 }
 
 /** @param asked revision that the client asks for */
-export function initializeResult(caller: RequestContext, greeted: Greeted, asked: unknown): MessageJson {
+function initializeResult(caller: RequestContext, greeted: Greeted, asked: unknown): MessageJson {
   const protocolVersion = typeof asked === "string" && LEGACY_VERSIONS.includes(asked) ? asked : LEGACY;
   return { protocolVersion, ...common(caller, greeted, withStream(greeted)), serverInfo: serverInfo(caller) };
 }
 
-/** Of revisions with sessions. The stream of a session also tells of the gateway's own changes. */
+/** For revisions with sessions. The stream of a session also has the gateway's own changes. */
 function withStream({ links }: Greeted): MessageJson {
   const own = links
     .filter(({ session }) => session !== undefined)
@@ -51,7 +105,7 @@ const LISTS_CHANGE = {
   resources: { listChanged: true },
 };
 
-export function discoverResult(caller: RequestContext, greeted: Greeted): MessageJson {
+function discoverResult(caller: RequestContext, greeted: Greeted): MessageJson {
   return {
     supportedVersions: [MODERN],
     ...common(caller, greeted, { ...LISTS_CHANGE, resources: { listChanged: true, subscribe: true } }),

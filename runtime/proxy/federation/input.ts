@@ -7,10 +7,10 @@
  */
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import { isRecord } from "../../shared/is-record.ts";
-import type { Answers } from "./answers.ts";
-import type { MemberCall } from "./calls.ts";
+import type { PendingAnswers } from "./pending-answers.ts";
+import type { MemberCall } from "./member-call.ts";
 import { SELF } from "./client.ts";
-import type { Seals } from "./seals.ts";
+import type { MemberSeals } from "./member-seals.ts";
 
 const MAX_QUESTIONS = 16;
 /** The member has nothing to ask, and wants to be asked again. */
@@ -25,7 +25,7 @@ const CAPABILITY_OF: ReadonlyMap<unknown, string> = new Map([
 
 /** @returns members of the repeated request; a text: why there is none */
 export async function askForInput(
-  { answers, seals }: { readonly answers: Answers; readonly seals: Seals },
+  { answers, seals }: { readonly answers: PendingAnswers; readonly seals: MemberSeals },
   { context, client, member, reply }: MemberCall,
   result: MessageJson,
 ): Promise<MessageJson | string> {

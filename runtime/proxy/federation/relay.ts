@@ -129,7 +129,7 @@ class Relay implements MemberReceiver, Relaying {
 
   onEnd(complete: boolean): void {
     if (this.#isGone && !this.#isAnswered) return this.#finish("gone");
-    // The client has disconnected or cancelled, which is no fault of the member.
+    // The client has disconnected or cancelled: the member did nothing wrong.
     if (!this.#isAnswered && this.#isAborted) return this.#finish("answered");
     if (!this.#isAnswered && complete && this.#mode === "json") this.#readBody();
     if (!this.#isAnswered && complete && this.#mode === "other") this.#refused({});

@@ -10,7 +10,7 @@ import { JSON_ANSWER } from "../../mcp/refuse.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Reply } from "./relay.ts";
-import { EVENT, startStream } from "./client-stream.ts";
+import { EVENT, startStream } from "./streams/client-stream.ts";
 
 export class ClientReply implements Reply {
   readonly #context: RequestContext;

@@ -21,7 +21,7 @@ import { narrowListen } from "../narrow-listen.ts";
 import { createRequestContext } from "../request-context.ts";
 import { runSteps, type Step } from "../steps.ts";
 import type { RunMember } from "./ask-member.ts";
-import type { ClientStreamDeps } from "./client-stream.ts";
+import type { ClientStreamDeps } from "./streams/client-stream.ts";
 import { federate, type FederateDeps } from "./federate.ts";
 import { openFederatedSession } from "./sessions.ts";
 

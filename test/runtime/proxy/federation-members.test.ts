@@ -1,71 +1,33 @@
 /** Members of a federated route that lie, and that deny: whatever they send, and whatever their policies say. */
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { snapshotFrom } from "../../support/config.ts";
 import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
 import { createRandom } from "../../support/random.ts";
+import {
+  honestly,
+  startScriptedMembers,
+  type Scripted,
+  type ScriptedMembers,
+  type ScriptedMessage,
+} from "../../support/scripted-members.ts";
 
-interface Message {
-  readonly id?: unknown;
-  readonly method?: string;
-  readonly params?: { readonly name?: string; readonly uri?: string; readonly cursor?: string };
-}
+type Answer = (message: ScriptedMessage) => Scripted;
 
-type Answer = (message: Message) => object | readonly object[] | undefined;
-
-/** Messages that reached a server, by its path. */
-const seen: { readonly path: string; readonly message: Message }[] = [];
-const answers = new Map<string, Answer>();
-let server: Server;
-let origin: string;
+let servers: ScriptedMembers;
 let pipeline: Pipeline;
 
-const honest: Answer = ({ id, method, params }) => {
-  const tools = ["t0", "t1", "t2", "t3"].map((name) => ({ name, inputSchema: { type: "object" } }));
-  const result = {
-    initialize: { protocolVersion: "2025-11-25", capabilities: {}, serverInfo: { name: "s", version: "1" } },
-    "tools/list": { tools },
-    "resources/list": { resources: [] },
-    "resources/templates/list": { resourceTemplates: [] },
-    "tools/call": { content: [{ type: "text", text: `called ${params?.name}` }] },
-    "resources/read": { contents: [{ uri: params?.uri, text: "read" }] },
-  }[method ?? ""];
-  return result ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error: { code: -32601, message: "No" } };
-};
-
 beforeAll(async () => {
-  server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const path = String(request.url);
-      const message = JSON.parse(Buffer.concat(chunks).toString() || "{}") as Message;
-      seen.push({ path, message });
-      const answer = message.id === undefined ? undefined : (answers.get(path) ?? honest)(message);
-      if (answer === undefined) response.writeHead(202).end();
-      else if (Array.isArray(answer)) {
-        response.writeHead(200, { "content-type": "text/event-stream" });
-        response.end(answer.map((each) => `data: ${JSON.stringify(each)}\n\n`).join(""));
-      } else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  servers = await startScriptedMembers();
 });
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+afterAll(() => servers.close());
 beforeEach(async () => {
   pipeline = await startPipeline("routes: []");
 });
 afterEach(async () => {
   await pipeline.close();
-  answers.clear();
-  seen.length = 0;
+  servers.scripts.clear();
+  servers.seen.length = 0;
 });
 
 const ALLOW = "{ allow: { and: [{ domain: example.com }] } }";
@@ -79,13 +41,13 @@ function serve(members: Readonly<Record<string, string>>, all = ALLOW): void {
 runtime_flags: { mcp: true }
 routes:
 ${route("all", `mcp: { server: { members: { ${names.map((name) => `${name}: ${name}`).join(", ")} } } }, policy: [${all}]`)}
-${names.map((name) => route(name, `to: "${origin}", mcp: { server: { path: /${name} } }, policy: [${members[name]}]`)).join("\n")}
+${names.map((name) => route(name, `to: "${servers.origin}", mcp: { server: { path: /${name} } }, policy: [${members[name]}]`)).join("\n")}
 `);
 }
 
 /** Rules that can never match are errors. */
 function isLoadable(policy: string): boolean {
-  const route = `{ from: "https://a.example", to: "${origin}", mcp: { server: {} }, policy: [${policy}] }`;
+  const route = `{ from: "https://a.example", to: "${servers.origin}", mcp: { server: {} }, policy: [${policy}] }`;
   try {
     snapshotFrom(`runtime_flags: { mcp: true }\nroutes: [${route}]`);
     return true;
@@ -158,14 +120,18 @@ test("what a member's policy denies directly is denied here, and the reverse, fo
 describe("a member that lies", () => {
   beforeEach(() => serve({ bad: ALLOW, good: ALLOW }));
   const lie = (method: string, answer: Answer): void => {
-    answers.set("/bad", (message) => (message.method === method ? answer(message) : honest(message)));
+    servers.scripts.set("/bad", (asked) => (asked.message.method === method ? answer(asked.message) : honestly(asked)));
   };
   const GOOD = ["good__t0", "good__t1", "good__t2", "good__t3"];
 
   test.each<[string, Answer]>([
     [
       "pages without end",
-      ({ id, params }) => ({ jsonrpc: "2.0", id, result: { tools: [], nextCursor: `${params?.cursor ?? ""}x` } }),
+      ({ id, params }) => ({
+        jsonrpc: "2.0",
+        id,
+        result: { tools: [], nextCursor: `${(params?.["cursor"] as string | undefined) ?? ""}x` },
+      }),
     ],
     ["the same cursor again", ({ id }) => ({ jsonrpc: "2.0", id, result: { tools: [], nextCursor: "x" } })],
     ["a list of another type", ({ id }) => ({ jsonrpc: "2.0", id, result: { tools: { t0: {} } } })],
@@ -176,9 +142,9 @@ describe("a member that lies", () => {
   ])("lists: %s: the other member's tools are all there, and none of its own", async (_, answer) => {
     lie("tools/list", answer);
     expect(namesIn(await ask("/all", "tools/list"))).toEqual(GOOD);
-    expect(seen.filter(({ path, message }) => path === "/bad" && message.method === "tools/list").length).toBeLessThan(
-      20,
-    );
+    expect(
+      servers.seen.filter(({ path, message }) => path === "/bad" && message.method === "tools/list").length,
+    ).toBeLessThan(20);
   });
 
   test("a list of millions is bounded, and names of another member's prefix stay behind its own", async () => {
@@ -189,7 +155,7 @@ describe("a member that lies", () => {
     expect(names.slice(-4)).toEqual(GOOD);
     const { result } = await ask("/all", "tools/call", { name: "bad__good__t0" });
     expect(result?.["content"]).toEqual([{ type: "text", text: "called good__t0" }]);
-    expect(seen.at(-1)?.path).toBe("/bad");
+    expect(servers.seen.at(-1)?.path).toBe("/bad");
   });
 
   test.each<[string, Answer]>([
@@ -220,13 +186,13 @@ describe("a member that lies", () => {
       }));
       return { jsonrpc: "2.0", id, result: { resourceTemplates } };
     });
-    answers.set("/good", (message) =>
-      message.method === "resources/list"
-        ? { jsonrpc: "2.0", id: message.id, result: { resources: [{ name: "r", uri: "x://mine" }] } }
-        : honest(message),
+    servers.scripts.set("/good", (asked) =>
+      asked.message.method === "resources/list"
+        ? { jsonrpc: "2.0", id: asked.message.id, result: { resources: [{ name: "r", uri: "x://mine" }] } }
+        : honestly(asked),
     );
     const pathsOf = (): readonly string[] =>
-      seen.filter(({ message }) => message.method === "resources/read").map(({ path }) => path);
+      servers.seen.filter(({ message }) => message.method === "resources/read").map(({ path }) => path);
     expect((await ask("/all", "resources/read", { uri: "x://mine" })).result).toBeDefined();
     expect((await ask("/all", "resources/read", { uri: "x://other" })).error?.code).toBe(-32002);
     expect(pathsOf()).toEqual(["/good"]);

@@ -181,9 +181,8 @@ describe("names and values", () => {
   });
 
   test("methods that are not served, other revisions and the wrong HTTP method say so", async () => {
-    expect((await post({ jsonrpc: "2.0", id: 1, method: "tasks/get", params: { taskId: "1" } })).body.error?.code).toBe(
-      -32601,
-    );
+    const list = await post({ jsonrpc: "2.0", id: 1, method: "tasks/list", params: {} });
+    expect(list.body.error?.code).toBe(-32601);
     const version = await post({ jsonrpc: "2.0", id: 1, method: "ping" }, { version: "2024-01-01" });
     expect([version.status, version.body.error?.code]).toEqual([400, -32022]);
     expect((await send("GET", undefined, {})).status).toBe(405);

@@ -1,14 +1,14 @@
 /** Asks all members of a route at the same time, each for itself: none waits for, or fails with, another. */
-import type { ClientSide } from "../../mcp/federation/eras.ts";
-import type { MessageJson } from "../../mcp/federation/json.ts";
-import type { MemberSessions } from "../../mcp/federation/sessions.ts";
-import type { RequestContext } from "../request-context.ts";
-import type { RouteMember, RunMember } from "./ask-member.ts";
-import type { Gap } from "./gaps.ts";
-import type { Link, LinkFailure, Links } from "./links.ts";
+import type { ClientSide } from "../../../mcp/federation/eras.ts";
+import type { MessageJson } from "../../../mcp/federation/json.ts";
+import type { MemberSessions } from "../../../mcp/federation/sessions.ts";
+import type { RequestContext } from "../../request-context.ts";
+import type { RouteMember, RunMember } from "../ask-member.ts";
+import type { Gap } from "../gaps.ts";
+import type { Link, LinkFailure, Links } from "../links.ts";
 import type { ListCache } from "./list-cache.ts";
 import { listOf, type MemberList, type MergedMethod } from "./lists.ts";
-import { membersOf } from "./members.ts";
+import { membersOf } from "../members.ts";
 
 /** Facts about the client of one request. */
 export interface AskingClient {

@@ -5,27 +5,27 @@
  * Untrusted input: the members' streams. Promises: requests of members reach the client under an ID that only this caller can
  * answer; a member's stream that ends ends no other.
  */
-import { outwardMessage, outwardResult } from "../../mcp/federation/carry.ts";
-import { resultFor, withoutHopMeta } from "../../mcp/federation/eras.ts";
-import { idText, recordOf, type MessageJson } from "../../mcp/federation/json.ts";
-import { UPDATED, mayHearOf } from "../lists/stream-reader.ts";
-import type { RequestContext } from "../request-context.ts";
-import type { RunMember } from "./ask-member.ts";
-import { changedList, forgetList } from "./changed-lists.ts";
+import { outwardMessage, outwardResult } from "../../../mcp/federation/carry.ts";
+import { resultFor, withoutHopMeta } from "../../../mcp/federation/eras.ts";
+import { idText, recordOf, type MessageJson } from "../../../mcp/federation/json.ts";
+import { UPDATED, mayHearOf } from "../../lists/stream-reader.ts";
+import type { RequestContext } from "../../request-context.ts";
+import type { RunMember } from "../ask-member.ts";
+import { changedList, forgetList } from "../lists/changed-lists.ts";
 import { ClientStream, type ClientStreamDeps } from "./client-stream.ts";
-import type { Link } from "./links.ts";
-import type { ListCache } from "./list-cache.ts";
+import type { Link } from "../links.ts";
+import type { ListCache } from "../lists/list-cache.ts";
 import { MemberStream } from "./member-stream.ts";
-import type { Seals, StreamPosition } from "./seals.ts";
+import type { MemberSeals, StreamPosition } from "../member-seals.ts";
 
 export interface MergedStreamDeps extends ClientStreamDeps {
   readonly run: RunMember;
-  readonly seals: Seals;
+  readonly seals: MemberSeals;
   readonly cache: ListCache;
 }
 
 const ALL_LISTS = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
-/** Of revision 2026-07-28 alone. */
+/** Only in revision 2026-07-28. */
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
 /** @param position where the client's earlier stream was */

@@ -4,15 +4,15 @@
  * Untrusted input: the members' lists. Promises: bounded in pages, items and time; a member that fails takes only its own
  * items away; of items with one name the first member's counts.
  */
-import { outwardTool } from "../../mcp/federation/carry.ts";
-import { advertise, advertiseUri } from "../../mcp/federation/names.ts";
-import { requestFor, type ClientSide } from "../../mcp/federation/eras.ts";
-import { numberOf, recordOf, type MessageJson } from "../../mcp/federation/json.ts";
-import type { ListedItem } from "../../policy/reach.ts";
-import type { RequestContext } from "../request-context.ts";
-import { answerTo, askMember, type RunMember } from "./ask-member.ts";
-import type { GapReason } from "./gaps.ts";
-import { failureOf, type Link } from "./links.ts";
+import { outwardTool } from "../../../mcp/federation/carry.ts";
+import { advertise, advertiseUri } from "../../../mcp/federation/names.ts";
+import { requestFor, type ClientSide } from "../../../mcp/federation/eras.ts";
+import { numberOf, recordOf, type MessageJson } from "../../../mcp/federation/json.ts";
+import type { ListedItem } from "../../../policy/reach.ts";
+import type { RequestContext } from "../../request-context.ts";
+import { answerTo, askMember, type RunMember } from "../ask-member.ts";
+import type { GapReason } from "../gaps.ts";
+import { failureOf, type Link } from "../links.ts";
 
 /** Lists that are merged: where the items are, what names one, and whether names get the member's prefix. */
 export const MERGED = {
@@ -42,7 +42,7 @@ export interface MemberList {
   readonly ttlMs: number | undefined;
   /** Set if items are missing. */
   readonly failure: GapReason | undefined;
-  /** Of the responses. */
+  /** Size of the responses. */
   readonly bytes: number;
 }
 

@@ -4,22 +4,22 @@
  * Untrusted input: the client's message, the members' streams. Promises: the acknowledgement names only what some member
  * really tells; a member that cannot tell anything ends nothing; every message has the client's own subscription ID.
  */
-import { isTaskNotification, outwardMessage } from "../../mcp/federation/carry.ts";
-import { withoutHopMeta } from "../../mcp/federation/eras.ts";
-import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
-import { advertiseTask, advertiseUri, readAppUri, readTask } from "../../mcp/federation/names.ts";
-import { SUBSCRIPTION, UPDATED, mayHearOf } from "../lists/stream-reader.ts";
-import type { ChangedList } from "../lists/list-changes.ts";
-import type { RequestContext } from "../request-context.ts";
-import { answerTo, askMember } from "./ask-member.ts";
-import { changedList, forgetList } from "./changed-lists.ts";
+import { isTaskNotification, outwardMessage } from "../../../mcp/federation/carry.ts";
+import { withoutHopMeta } from "../../../mcp/federation/eras.ts";
+import { recordOf, type MessageJson } from "../../../mcp/federation/json.ts";
+import { advertiseTask, advertiseUri, readAppUri, readTask } from "../../../mcp/federation/names.ts";
+import { SUBSCRIPTION, UPDATED, mayHearOf } from "../../lists/stream-reader.ts";
+import type { ChangedList } from "../../lists/list-changes.ts";
+import type { RequestContext } from "../../request-context.ts";
+import { answerTo, askMember } from "../ask-member.ts";
+import { changedList, forgetList } from "../lists/changed-lists.ts";
 import { ClientStream } from "./client-stream.ts";
-import { openAll, type AskingClient } from "./collect.ts";
-import type { Gaps } from "./gaps.ts";
-import type { Link, Links } from "./links.ts";
-import { membersOf } from "./members.ts";
+import { openAll, type AskingClient } from "../lists/collect.ts";
+import type { Gaps } from "../gaps.ts";
+import type { Link, Links } from "../links.ts";
+import { membersOf } from "../members.ts";
 import { MemberStream } from "./member-stream.ts";
-import type { ClientReply } from "./reply.ts";
+import type { ClientReply } from "../reply.ts";
 import type { MergedStreamDeps } from "./stream.ts";
 
 const LISTS: readonly ChangedList[] = ["tools", "prompts", "resources"];
@@ -37,7 +37,7 @@ export interface ListenDeps extends MergedStreamDeps {
   readonly ownerOf: (caller: RequestContext, client: AskingClient, uri: string) => Promise<string | undefined>;
 }
 
-/** What the client wants to know of one member, in the member's own words. */
+/** Subscriptions of the client at one member, in the member's own words. */
 interface Wanted {
   readonly uris: string[];
   readonly tasks: string[];

@@ -1,5 +1,5 @@
 /**
- * What members give to clients and get back, sealed for the caller: IDs of their requests, states of multi-round requests,
+ * Texts that members give to clients and get back, sealed for the caller: IDs of their requests, states of multi-round requests,
  * positions in their streams. A client can use what it got itself, at the member that it came from, and at any replica.
  */
 import { writeJson } from "../../mcp/federation/json.ts";
@@ -32,16 +32,16 @@ export interface StreamPosition {
   readonly ids: readonly (readonly [string, string])[];
 }
 
-export interface Seal<T> {
+export interface MemberSeal<T> {
   seal(caller: RequestContext, value: T): string;
   /** @returns undefined for anything that this caller did not get */
   open(caller: RequestContext, sealed: unknown): T | undefined;
 }
 
-export interface Seals {
-  readonly questions: Seal<MemberQuestion>;
-  readonly states: Seal<MemberState>;
-  readonly positions: Seal<StreamPosition>;
+export interface MemberSeals {
+  readonly questions: MemberSeal<MemberQuestion>;
+  readonly states: MemberSeal<MemberState>;
+  readonly positions: MemberSeal<StreamPosition>;
 }
 
 /** A session ID of 2 KiB and an ID, sealed. */
@@ -51,7 +51,7 @@ const MAX_POSITION = 8_192;
 /** Above the limit of any request. */
 const MAX_STATE = 1024 * 1024;
 
-export function createSeals(keys: Keys): Seals {
+export function createMemberSeals(keys: Keys): MemberSeals {
   const sealer = keys.sealer("mcp-session");
   return {
     questions: sealOf(sealer, "question", MAX_ID),
@@ -60,7 +60,7 @@ export function createSeals(keys: Keys): Seals {
   };
 }
 
-function sealOf<T>(sealer: Sealer, kind: string, maxLength: number): Seal<T> {
+function sealOf<T>(sealer: Sealer, kind: string, maxLength: number): MemberSeal<T> {
   const contextOf = (caller: RequestContext): string => `${kind} ${bindingText(bindingOf(caller))}`;
   return {
     seal: (caller, value) => sealer.seal(writeJson(value), contextOf(caller)),

@@ -1,11 +1,11 @@
 /** The response to a request for a list: the lists of all members as one. */
-import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
-import { keepsFor, type ListDeps } from "../lists/list-rules.ts";
-import type { RequestContext } from "../request-context.ts";
+import { recordOf, type MessageJson } from "../../../mcp/federation/json.ts";
+import { keepsFor, type ListDeps } from "../../lists/list-rules.ts";
+import type { RequestContext } from "../../request-context.ts";
 import { collect, type AskingClient, type CollectDeps } from "./collect.ts";
-import type { Gaps } from "./gaps.ts";
+import type { Gaps } from "../gaps.ts";
 import { MERGED, mergeLists, type MergedMethod } from "./lists.ts";
-import type { ClientReply } from "./reply.ts";
+import type { ClientReply } from "../reply.ts";
 
 /** `_meta` of a list without the items of some members. */
 const UNAVAILABLE_META = "gateform/unavailable";

@@ -4,14 +4,14 @@
  *
  * Untrusted input: the members' lists. Promise: what is known of one caller is used for that caller only.
  */
-import type { CompiledRoute } from "../../config/compiled.ts";
-import type { MessageJson } from "../../mcp/federation/json.ts";
-import { fitsTemplate } from "../../mcp/federation/templates.ts";
-import { bindingText } from "../../mcp/mcp-sessions.ts";
-import { BoundedCache, type Visited } from "../../shared/cache.ts";
-import type { Clock } from "../../shared/clock.ts";
-import { bindingOf } from "../announced-address.ts";
-import type { RequestContext } from "../request-context.ts";
+import type { CompiledRoute } from "../../../config/compiled.ts";
+import type { MessageJson } from "../../../mcp/federation/json.ts";
+import { fitsTemplate } from "../../../mcp/federation/templates.ts";
+import { bindingText } from "../../../mcp/mcp-sessions.ts";
+import { BoundedCache, type Visited } from "../../../shared/cache.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import { bindingOf } from "../../announced-address.ts";
+import type { RequestContext } from "../../request-context.ts";
 import type { Collected } from "./collect.ts";
 import { claimantOf, MERGED, type MergedMethod } from "./lists.ts";
 

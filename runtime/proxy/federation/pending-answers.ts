@@ -5,15 +5,17 @@
 import { randomBytes } from "node:crypto";
 
 import type { MessageJson } from "../../mcp/federation/json.ts";
+import { task } from "../../shared/faults/guard.ts";
+import { ignore } from "../../shared/ignore.ts";
 import type { Keys } from "../../shared/keys.ts";
 
 /** The shared store, as far as it matters here. */
 export interface AnswerStore {
   put(key: string, value: unknown, options: { readonly expiresAt: number }): Promise<unknown>;
-  take<T>(key: string): Promise<{ readonly value: T } | undefined>;
+  take(key: string): Promise<{ readonly value: unknown } | undefined>;
 }
 
-export interface AnswersDeps {
+export interface PendingAnswersDeps {
   readonly keys: Keys;
   /** Absent: there is one process. */
   readonly answerStore?: AnswerStore | undefined;
@@ -25,11 +27,11 @@ const LOOK_MS = 500;
 const MAX_WAITING = 1_000;
 const MAX_BYTES = 65_536;
 
-export class Answers {
-  readonly #deps: AnswersDeps;
+export class PendingAnswers {
+  readonly #deps: PendingAnswersDeps;
   readonly #waiting = new Map<string, (answer: MessageJson) => void>();
 
-  constructor(deps: AnswersDeps) {
+  constructor(deps: PendingAnswersDeps) {
     this.#deps = deps;
   }
 
@@ -44,10 +46,12 @@ export class Answers {
         this.#waiting.delete(key);
         resolve(given);
       };
-      const looks = setInterval(() => {
-        this.#look(key).then((found) => found && settle(found), ignore);
-      }, LOOK_MS);
-      const end = setTimeout(settle, ANSWER_MS, undefined);
+      const look = (): void => void this.#look(key).then((found) => found && settle(found), ignore);
+      const looks = setInterval(task("look for the answer of a client", look), LOOK_MS);
+      const end = setTimeout(
+        task("end of a wait for a client", () => settle(undefined)),
+        ANSWER_MS,
+      );
       this.#waiting.set(key, settle);
       if (signal.aborted) settle(undefined);
       else signal.addEventListener("abort", () => settle(undefined), { once: true });
@@ -70,8 +74,9 @@ export class Answers {
   }
 
   async #look(key: string): Promise<MessageJson | undefined> {
-    const found = await this.#deps.answerStore?.take<string>(storeKey(key));
-    const opened = found && this.#deps.keys.sealer("mcp-session").open(found.value, `answer ${key}`);
+    const { value } = (await this.#deps.answerStore?.take(storeKey(key))) ?? {};
+    const opened =
+      typeof value !== "string" ? undefined : this.#deps.keys.sealer("mcp-session").open(value, `answer ${key}`);
     return opened && (JSON.parse(opened.toString()) as MessageJson);
   }
 }
@@ -79,6 +84,3 @@ export class Answers {
 function storeKey(key: string): string {
   return `mcp-answer:${key}`;
 }
-
-/** The next look may succeed. */
-function ignore(): void {}

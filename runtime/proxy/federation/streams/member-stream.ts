@@ -3,16 +3,16 @@
  *
  * Untrusted input: the member's stream. Promise: one that ends is opened again, later each time, and continues where it was.
  */
-import { requestFor } from "../../mcp/federation/eras.ts";
-import type { MessageJson } from "../../mcp/federation/json.ts";
-import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
-import { pauseAfter, type Pauses } from "../../shared/backoff.ts";
-import { guard } from "../../shared/faults/guard.ts";
-import { allHeaders } from "../../shared/http/header-lookup.ts";
-import { isEventStream } from "../forwarding/response-headers.ts";
-import type { RequestContext } from "../request-context.ts";
-import { eventsIn, openMember, type Outgoing, type RunMember } from "./ask-member.ts";
-import type { Link } from "./links.ts";
+import { requestFor } from "../../../mcp/federation/eras.ts";
+import type { MessageJson } from "../../../mcp/federation/json.ts";
+import { EventBlocks } from "../../../mcp/lists/event-blocks.ts";
+import { pauseAfter, type Pauses } from "../../../shared/backoff.ts";
+import { guard } from "../../../shared/faults/guard.ts";
+import { allHeaders } from "../../../shared/http/header-lookup.ts";
+import { isEventStream } from "../../forwarding/response-headers.ts";
+import type { RequestContext } from "../../request-context.ts";
+import { eventsIn, openMember, type Outgoing, type RunMember } from "../ask-member.ts";
+import type { Link } from "../links.ts";
 
 const PAUSES: Pauses = { firstMs: 1_000, mostMs: 60_000 };
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -22,7 +22,7 @@ export interface MemberStreamOptions {
   readonly run: RunMember;
   readonly context: RequestContext;
   readonly link: Link;
-  /** What a member of the later revision is asked to tell. */
+  /** Asked of a member of the later revision. */
   readonly notifications: MessageJson;
   /** Where the client's stream was. */
   readonly lastEventId: string | undefined;

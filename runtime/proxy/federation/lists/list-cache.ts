@@ -4,21 +4,21 @@
  * Promise: a list is used for the same user, client, member and credential of the user at the member. What the policy lets the
  * caller see is decided at each use.
  */
-import type { CompiledRoute } from "../../config/compiled.ts";
-import { bindingText } from "../../mcp/mcp-sessions.ts";
-import { mayReachSomething } from "../../policy/reach.ts";
-import { BoundedCache, type Visited } from "../../shared/cache.ts";
-import type { Clock } from "../../shared/clock.ts";
-import { bindingOf } from "../announced-address.ts";
-import { keepsFor, type ListDeps } from "../lists/list-rules.ts";
-import type { RequestContext } from "../request-context.ts";
-import type { UpstreamTokens } from "../upstream-tokens.ts";
-import type { RouteMember } from "./ask-member.ts";
+import type { CompiledRoute } from "../../../config/compiled.ts";
+import { bindingText } from "../../../mcp/mcp-sessions.ts";
+import { mayReachSomething } from "../../../policy/reach.ts";
+import { BoundedCache, type Visited } from "../../../shared/cache.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import { bindingOf } from "../../announced-address.ts";
+import { keepsFor, type ListDeps } from "../../lists/list-rules.ts";
+import type { RequestContext } from "../../request-context.ts";
+import type { UpstreamTokens } from "../../upstream-tokens.ts";
+import type { RouteMember } from "../ask-member.ts";
 import { listedOf, type MemberList, type MergedMethod } from "./lists.ts";
 
 interface Kept extends Visited {
   readonly route: CompiledRoute;
-  /** What the user's connected account was. */
+  /** See `credentialOf`. */
   readonly credential: string;
   readonly list: MemberList;
   readonly untilMs: number;

@@ -1,17 +1,17 @@
 /**
- * The stream to a client in which a federated endpoint tells of changes: it counts as one of its user, and ends with the right
+ * The stream to a client in which a federated endpoint reports changes: it counts as one of its user, and ends with the right
  * to it.
  */
-import { withAddedHeaders } from "../../features/headers/apply-added.ts";
-import { writeJson, type MessageJson } from "../../mcp/federation/json.ts";
-import { renderEvent } from "../../mcp/lists/event-blocks.ts";
-import { guard } from "../../shared/faults/guard.ts";
-import { answerEnded, lastEvent, type StreamEnd } from "../answers/answer-ended.ts";
-import { routeCorsHeaders } from "../cors.ts";
-import { refuseStream } from "../forwarding/stream-admission.ts";
-import type { OpenStream, Streams } from "../forwarding/streams.ts";
-import type { ChangedList, ListChanges } from "../lists/list-changes.ts";
-import type { RequestContext } from "../request-context.ts";
+import { withAddedHeaders } from "../../../features/headers/apply-added.ts";
+import { writeJson, type MessageJson } from "../../../mcp/federation/json.ts";
+import { renderEvent } from "../../../mcp/lists/event-blocks.ts";
+import { guard } from "../../../shared/faults/guard.ts";
+import { answerEnded, lastEvent, type StreamEnd } from "../../answers/answer-ended.ts";
+import { routeCorsHeaders } from "../../cors.ts";
+import { refuseStream } from "../../forwarding/stream-admission.ts";
+import type { OpenStream, Streams } from "../../forwarding/streams.ts";
+import type { ChangedList, ListChanges } from "../../lists/list-changes.ts";
+import type { RequestContext } from "../../request-context.ts";
 
 export const STREAM_HEADERS: readonly string[] = [
   "content-type",

@@ -1,7 +1,7 @@
 /** Notifications of members that their lists have changed. */
-import type { ChangedList } from "../lists/list-changes.ts";
-import type { RequestContext } from "../request-context.ts";
-import type { RouteMember } from "./ask-member.ts";
+import type { ChangedList } from "../../lists/list-changes.ts";
+import type { RequestContext } from "../../request-context.ts";
+import type { RouteMember } from "../ask-member.ts";
 import type { ListCache } from "./list-cache.ts";
 import type { MergedMethod } from "./lists.ts";
 

@@ -1,0 +1,614 @@
+/** What a federated route carries between its clients and members beside calls: streams, rounds, tasks, apps, kept lists. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import type { UpstreamTokens } from "../../../runtime/proxy/upstream-tokens.ts";
+import { modernHeaders, modernMeta } from "../../support/mcp.ts";
+import { startPipeline, type Pipeline, type PipelineOptions } from "../../support/pipeline.ts";
+import {
+  events,
+  modern,
+  resultOf,
+  startScriptedMembers,
+  withSession,
+  type Asked,
+  type Script,
+  type ScriptedMembers,
+  type ScriptedMessage,
+} from "../../support/scripted-members.ts";
+
+let servers: ScriptedMembers;
+const pipelines: Pipeline[] = [];
+
+beforeAll(async () => {
+  servers = await startScriptedMembers();
+});
+afterAll(() => servers.close());
+let ending = new AbortController();
+beforeEach(() => {
+  ending = new AbortController();
+});
+afterEach(async () => {
+  ending.abort();
+  await Promise.all(pipelines.splice(0).map((each) => each.close()));
+  servers.scripts.clear();
+  servers.seen.length = 0;
+});
+
+const ALLOW = "{ allow: { and: [{ domain: example.com }] } }";
+
+interface Setup extends PipelineOptions {
+  /** More settings of the federated route's `mcp.server`. */
+  readonly server?: string;
+  /** More rules. */
+  readonly all?: string;
+  readonly member?: string;
+}
+
+/** A federated route over members "one" and "two". */
+async function serve(scripts: Readonly<Record<string, Script>>, setup: Setup = {}): Promise<Pipeline> {
+  for (const [name, script] of Object.entries(scripts)) servers.scripts.set(`/${name}`, script);
+  const pipeline = await startPipeline("routes: []", setup);
+  pipelines.push(pipeline);
+  configure(pipeline, Object.keys(scripts), setup);
+  return pipeline;
+}
+
+function configure(pipeline: Pipeline, names: readonly string[], { server = "", all = "", member = "" }: Setup): void {
+  const route = (name: string, rest: string): string =>
+    `  - { name: ${name}, from: "http://localhost:${pipeline.port}", prefix: /${name}, ${rest} }`;
+  const members = names.map((name) => `${name}: ${name}`).join(", ");
+  pipeline.swap(`
+runtime_flags: { mcp: true }
+routes:
+${route("all", `mcp: { server: { members: { ${members} }${server} } }, policy: [${ALLOW}${all}]`)}
+${names.map((name) => route(name, `to: "${servers.origin}", mcp: { server: { path: /${name} } }, policy: [${ALLOW}${member}]`)).join("\n")}
+`);
+}
+
+interface Body {
+  readonly id?: unknown;
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+interface Sending {
+  readonly user?: string;
+  /** Of the earlier revisions; "" has none yet. Absent: 2026-07-28. */
+  readonly session?: string;
+  readonly id?: unknown;
+  readonly capabilities?: object;
+}
+
+function fetchAll(port: number, init: RequestInit, user = "alice", more: readonly string[] = []): Promise<Response> {
+  const headers: [string, string][] = [["authorization", `Bearer gwt_${user}`]];
+  for (let at = 0; at < more.length; at += 2) headers.push([more[at] as string, more[at + 1] as string]);
+  return fetch(`http://localhost:${port}/all`, { ...init, headers, signal: ending.signal });
+}
+
+function send(
+  { port }: Pipeline,
+  method: string,
+  params: Readonly<Record<string, unknown>> = {},
+  { user, session, id = "mine", capabilities = {} }: Sending = {},
+): Promise<Response> {
+  const accept = ["accept", "application/json, text/event-stream"];
+  if (session !== undefined) {
+    const headers = [
+      ...accept,
+      "content-type",
+      "application/json",
+      ...(session === "" ? [] : ["mcp-session-id", session]),
+    ];
+    return fetchAll(
+      port,
+      { method: "POST", body: JSON.stringify({ jsonrpc: "2.0", id, method, params }) },
+      user,
+      headers,
+    );
+  }
+  const named = method.startsWith("tasks/")
+    ? params["taskId"]
+    : method === "resources/read"
+      ? params["uri"]
+      : params["name"];
+  const _meta = { ...modernMeta(), "io.modelcontextprotocol/clientCapabilities": capabilities };
+  const body = JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta } });
+  return fetchAll(port, { method: "POST", body }, user, [
+    ...accept,
+    ...modernHeaders(method, named as string | undefined),
+  ]);
+}
+
+async function ask(...of: Parameters<typeof send>): Promise<Body> {
+  return (await (await send(...of)).json()) as Body;
+}
+
+/** A session of a client with these capabilities. */
+async function initialize(pipeline: Pipeline, capabilities: object = {}, user?: string): Promise<string> {
+  const params = { protocolVersion: "2025-11-25", capabilities, clientInfo: { name: "c", version: "1" } };
+  const response = await send(pipeline, "initialize", params, { session: "", ...(user !== undefined && { user }) });
+  expect(response.status).toBe(200);
+  return String(response.headers.get("mcp-session-id"));
+}
+
+interface Event {
+  readonly id: string | undefined;
+  readonly message: ScriptedMessage & Body;
+}
+
+/** Events of a stream, one by one; comments are skipped. */
+async function* eventsOf(response: Response): AsyncGenerator<Event, undefined> {
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk as Uint8Array).toString();
+    for (let at = text.indexOf("\n\n"); at !== -1; at = text.indexOf("\n\n")) {
+      const block = text.slice(0, at);
+      text = text.slice(at + 2);
+      const data = /^data: ?(.*)$/m.exec(block)?.[1];
+      if (data === undefined) continue;
+      const message = (data === "" ? {} : JSON.parse(data)) as Event["message"];
+      yield { id: /^id: ?(.*)$/m.exec(block)?.[1], message };
+    }
+  }
+}
+
+async function next(stream: AsyncGenerator<Event, undefined>): Promise<Event> {
+  const { value } = await stream.next();
+  if (value === undefined) throw new Error("the stream has ended");
+  return value;
+}
+
+const asksOf = (path: string, method: string): readonly Asked[] =>
+  servers.seen.filter((asked) => asked.path === path && asked.message.method === method);
+const namesIn = ({ result }: Body): readonly string[] =>
+  ((result?.["tools"] ?? []) as { name: string }[]).map(({ name }) => name);
+
+describe("kept lists", () => {
+  const listing = (ttlMs: number): Script =>
+    modern(({ message }) =>
+      message.method === "tools/list"
+        ? resultOf(message, {
+            resultType: "complete",
+            tools: [{ name: "a" }, { name: "b" }],
+            ttlMs,
+            cacheScope: "private",
+          })
+        : undefined,
+    );
+
+  test("a list is kept for its user and client as long as the member's hint allows, and no longer", async () => {
+    let now = 1_000_000_000_000;
+    const pipeline = await serve({ one: listing(60_000), two: listing(0) }, { clock: { now: () => now } });
+    const first = await ask(pipeline, "tools/list");
+    expect(namesIn(first)).toEqual(["one__a", "one__b", "two__a", "two__b"]);
+    expect([first.result?.["ttlMs"], first.result?.["cacheScope"]]).toEqual([0, "private"]);
+    now += 59_000;
+    await ask(pipeline, "tools/list");
+    expect([asksOf("/one", "tools/list").length, asksOf("/two", "tools/list").length]).toEqual([1, 2]);
+    await ask(pipeline, "tools/list", {}, { user: "bob" });
+    expect(asksOf("/one", "tools/list")).toHaveLength(2);
+    now += 2_000;
+    await ask(pipeline, "tools/list");
+    expect(asksOf("/one", "tools/list")).toHaveLength(3);
+  });
+
+  test("the rest of its time is the client's hint, and policy decides at each use", async () => {
+    let now = 1_000_000_000_000;
+    const pipeline = await serve({ one: listing(60_000) }, { clock: { now: () => now } });
+    expect((await ask(pipeline, "tools/list")).result?.["ttlMs"]).toBe(60_000);
+    now += 20_000;
+    expect((await ask(pipeline, "tools/list")).result?.["ttlMs"]).toBe(40_000);
+    configure(pipeline, ["one"], { member: ", { deny: { and: [{ mcp_tool: a }] } }" });
+    expect(namesIn(await ask(pipeline, "tools/list"))).toEqual(["one__b"]);
+  });
+
+  test("a list of another connected account is not used", async () => {
+    let account = "first";
+    const attach = () => ({ kind: "token", accessToken: account, authorization: `Bearer ${account}` }) as const;
+    const refusals = { concerns: () => false, passed: () => {}, handle: () => Promise.reject(new Error("never")) };
+    const upstream: UpstreamTokens = { tokens: { attach }, refusals };
+    const pipeline = await serve({ one: listing(60_000) }, { upstream });
+    await ask(pipeline, "tools/list");
+    await ask(pipeline, "tools/list");
+    account = "second";
+    await ask(pipeline, "tools/list");
+    expect(asksOf("/one", "tools/list").map(({ headers }) => headers.authorization)).toEqual([
+      "Bearer first",
+      "Bearer second",
+    ]);
+  });
+});
+
+describe("changes", () => {
+  /** Tells its changes in the response to `subscriptions/listen`, or in the stream of its session. */
+  const telling = (streams: Map<string, Asked>): Script => {
+    const own: Script = (asked) => {
+      const { message, path, httpMethod, response } = asked;
+      if (httpMethod === "GET") {
+        streams.set(path, asked);
+        events(response).flushHeaders();
+        return "taken";
+      }
+      if (message.method === "resources/subscribe") return resultOf(message, {});
+      if (message.method === "resources/list") {
+        const name = path.slice(1);
+        return resultOf(message, { resources: [{ name: "r", uri: `${name}://r` }] });
+      }
+      if (message.method !== "subscriptions/listen") return undefined;
+      streams.set(path, asked);
+      const { notifications } = message.params ?? {};
+      events(response, {
+        jsonrpc: "2.0",
+        method: "notifications/subscriptions/acknowledged",
+        params: { notifications, _meta: { "io.modelcontextprotocol/subscriptionId": message.id } },
+      });
+      return "taken";
+    };
+    return own;
+  };
+  const tell = (streams: Map<string, Asked>, path: string, method: string, params?: object): void => {
+    const asked = streams.get(path);
+    const _meta = { "io.modelcontextprotocol/subscriptionId": asked?.message.id };
+    const isListen = asked?.message.method === "subscriptions/listen";
+    if (asked) events(asked.response, { jsonrpc: "2.0", method, params: { ...params, ...(isListen && { _meta }) } });
+  };
+  const CHANGES = { tools: { listChanged: true }, resources: { subscribe: true, listChanged: true } };
+
+  test("a client of 2026-07-28 hears of members of both revisions, under its own subscription ID", async () => {
+    const streams = new Map<string, Asked>();
+    const scripts = { one: modern(telling(streams)), two: withSession(telling(streams), CHANGES) };
+    const pipeline = await serve(scripts, { all: ', { deny: { and: [{ mcp_resource: "one://hidden" }] } }' });
+    const notifications = {
+      toolsListChanged: true,
+      resourceSubscriptions: ["one://r", "two://r", "one://hidden", "none://r"],
+    };
+    const stream = eventsOf(await send(pipeline, "subscriptions/listen", { notifications }, { id: 7 }));
+    const { message } = await next(stream);
+    expect(message.params).toEqual({
+      notifications: { toolsListChanged: true, resourceSubscriptions: ["one://r", "two://r"] },
+      _meta: { "io.modelcontextprotocol/subscriptionId": 7 },
+    });
+    expect(asksOf("/two", "resources/subscribe").map((asked) => asked.message.params)).toEqual([{ uri: "two://r" }]);
+    for (const path of ["/one", "/two"]) {
+      tell(streams, path, "notifications/prompts/list_changed");
+      tell(streams, path, "notifications/resources/updated", { uri: "one://hidden" });
+      tell(streams, path, "notifications/resources/updated", { uri: `${path.slice(1)}://r` });
+      const { params } = (await next(stream)).message;
+      expect(params).toEqual({
+        uri: `${path.slice(1)}://r`,
+        _meta: { "io.modelcontextprotocol/subscriptionId": 7 },
+      });
+      tell(streams, path, "notifications/tools/list_changed");
+      expect((await next(stream)).message.method).toBe("notifications/tools/list_changed");
+    }
+    await stream.return(undefined);
+    // The session that was opened for the stream ends with it.
+    await expect.poll(() => servers.seen.some(({ httpMethod }) => httpMethod === "DELETE")).toBe(true);
+  });
+
+  test("a client with a session hears of members of both revisions, and of changes of the policy", async () => {
+    const streams = new Map<string, Asked>();
+    const scripts = { one: modern(telling(streams)), two: withSession(telling(streams), CHANGES) };
+    const pipeline = await serve(scripts);
+    const session = await initialize(pipeline);
+    const get = ["accept", "text/event-stream", "mcp-session-id", session];
+    const stream = eventsOf(await fetchAll(pipeline.port, { method: "GET" }, "alice", get));
+    await expect.poll(() => [...streams.keys()].toSorted()).toEqual(["/one", "/two"]);
+    for (const path of ["/one", "/two"]) {
+      tell(streams, path, "notifications/tools/list_changed");
+      const { method, params } = (await next(stream)).message;
+      expect([method, params]).toEqual(["notifications/tools/list_changed", {}]);
+    }
+    configure(pipeline, Object.keys(scripts), { all: ", { deny: { and: [{ mcp_tool: one__t0 }] } }" });
+    expect((await next(stream)).message.method).toBe("notifications/tools/list_changed");
+    pipeline.revocations.revokeNow("session:session-alice");
+    // The lists that changed as well, then the end.
+    for await (const { message } of stream) expect(message.method).toMatch(/list_changed$/);
+  });
+
+  test("a kept list of a member that tells of a change is asked for again", async () => {
+    const streams = new Map<string, Asked>();
+    let name = "before";
+    const one = modern((asked) => {
+      const list = { resultType: "complete", tools: [{ name }], ttlMs: 60_000 };
+      return asked.message.method === "tools/list" ? resultOf(asked.message, list) : telling(streams)(asked);
+    });
+    const pipeline = await serve({ one });
+    const notifications = { toolsListChanged: true };
+    const stream = eventsOf(await send(pipeline, "subscriptions/listen", { notifications }));
+    await next(stream);
+    expect(namesIn(await ask(pipeline, "tools/list"))).toEqual(["one__before"]);
+    name = "after";
+    tell(streams, "/one", "notifications/tools/list_changed");
+    await next(stream);
+    expect(namesIn(await ask(pipeline, "tools/list"))).toEqual(["one__after"]);
+  });
+
+  test("a member that cannot listen takes nothing from the others, and the acknowledgement says what is left", async () => {
+    const streams = new Map<string, Asked>();
+    const scripts = { one: modern(telling(streams)), two: modern(() => undefined), dead: () => "taken" as const };
+    const pipeline = await serve(scripts);
+    const notifications = { toolsListChanged: true, resourceSubscriptions: ["one://r", "two://r"] };
+    servers.scripts.set("/dead", ({ response }) => {
+      response.destroy();
+      return "taken";
+    });
+    const stream = eventsOf(await send(pipeline, "subscriptions/listen", { notifications }));
+    expect((await next(stream)).message.params?.["notifications"]).toEqual({
+      toolsListChanged: true,
+      resourceSubscriptions: ["one://r"],
+    });
+    tell(streams, "/one", "notifications/tools/list_changed");
+    expect((await next(stream)).message.method).toBe("notifications/tools/list_changed");
+  });
+});
+
+describe("rounds", () => {
+  const question = { method: "elicitation/create", params: { message: "Sure?", requestedSchema: { type: "object" } } };
+  /** Asks once, then repeats what it was told. */
+  const asking: Script = modern(({ message }) => {
+    if (message.method !== "tools/call") return undefined;
+    const { inputResponses, requestState } = message.params ?? {};
+    if (inputResponses === undefined)
+      return resultOf(message, { resultType: "input_required", inputRequests: { q: question }, requestState: "s" });
+    const content = [{ type: "text", text: JSON.stringify([inputResponses, requestState]) }];
+    return resultOf(message, { resultType: "complete", content });
+  });
+  const answer = { action: "accept", content: { ok: true } };
+  const told = JSON.stringify([{ q: answer }, "s"]);
+  const textOf = ({ result }: Body): unknown => (result?.["content"] as { text: string }[] | undefined)?.[0]?.text;
+
+  test("the state of a member is of use to the caller who got it, at that member alone", async () => {
+    const pipeline = await serve({ one: asking, two: asking });
+    const capabilities = { elicitation: {} };
+    const first = await ask(pipeline, "tools/call", { name: "one__t0" }, { capabilities });
+    expect(first.result).toMatchObject({ resultType: "input_required", inputRequests: { q: question } });
+    const requestState = first.result?.["requestState"];
+    expect(requestState).not.toBe("s");
+    const inputResponses = { q: answer };
+    for (const [name, state, user] of [
+      ["two__t0", requestState, "alice"],
+      ["one__t0", requestState, "bob"],
+      ["one__t0", "s", "alice"],
+      ["one__t0", "", "alice"],
+      ["one__t0", 1, "alice"],
+    ] as const) {
+      const refused = await ask(pipeline, "tools/call", { name, inputResponses, requestState: state }, { user });
+      expect(refused.error).toMatchObject({ code: -32602, message: "Unknown request state" });
+    }
+    expect(asksOf("/two", "tools/call")).toEqual([]);
+    const last = await ask(pipeline, "tools/call", { name: "one__t0", inputResponses, requestState });
+    expect(textOf(last)).toBe(told);
+  });
+
+  test.each(["the same process", "another process"])(
+    "a client with a session is asked while its call is open, and %s takes the answer",
+    async (process) => {
+      const left = new Map<string, unknown>();
+      const answerStore = {
+        put: (key: string, value: unknown) => Promise.resolve(left.set(key, value)),
+        take: (key: string) => {
+          const value = left.get(key);
+          return Promise.resolve(left.delete(key) ? { value } : undefined);
+        },
+      };
+      const pipeline = await serve({ one: asking }, { answerStore });
+      const other = process === "another process" ? await serve({ one: asking }, { answerStore }) : pipeline;
+      const session = await initialize(pipeline, { elicitation: {} });
+      const stream = eventsOf(await send(pipeline, "tools/call", { name: "one__t0" }, { session }));
+      const { message } = await next(stream);
+      expect(message).toMatchObject(question);
+      const respond = (user: string) =>
+        fetchAll(
+          other.port,
+          { method: "POST", body: JSON.stringify({ jsonrpc: "2.0", id: message.id, result: answer }) },
+          user,
+          ["accept", "application/json, text/event-stream", "content-type", "application/json"],
+        );
+      expect((await respond("bob")).status).toBe(404);
+      expect((await respond("alice")).status).toBe(202);
+      const { message: last } = await next(stream);
+      expect([last.id, textOf(last)]).toEqual(["mine", told]);
+      expect(left.size).toBe(0);
+      expect(asksOf("/one", "tools/call")[0]?.message.params?.["_meta"]).toMatchObject({
+        "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } },
+      });
+    },
+  );
+
+  test("what the client did not declare is not asked, and a member that asks without end is stopped", async () => {
+    const pipeline = await serve({ one: asking });
+    const bare = await initialize(pipeline);
+    const error = (response: Body): string | undefined => response.error?.message;
+    expect(error(await ask(pipeline, "tools/call", { name: "one__t0" }, { session: bare }))).toBe(
+      "one asks the client something that it cannot be asked",
+    );
+    const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`q${index}`, question]));
+    servers.scripts.set(
+      "/one",
+      modern(({ message }) =>
+        message.method === "tools/call"
+          ? resultOf(message, { resultType: "input_required", inputRequests: many })
+          : undefined,
+      ),
+    );
+    const able = await initialize(pipeline, { elicitation: {} });
+    expect(error(await ask(pipeline, "tools/call", { name: "one__t0" }, { session: able }))).toBe(
+      "one asks more than 16 questions at once",
+    );
+    expect(error(await ask(pipeline, "tools/call", { name: "one__t0" }, { session: "" }))).toContain(
+      "must open a session",
+    );
+  });
+
+  test("a member with sessions that asks a client of 2026-07-28 gets no answer, and the client learns what it lacks", async () => {
+    const two = withSession(({ message }) =>
+      message.method === "tools/call" ? [{ jsonrpc: "2.0", id: 1, ...question }] : undefined,
+    );
+    const pipeline = await serve({ two });
+    const { error } = await ask(pipeline, "tools/call", { name: "two__t0" });
+    expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { elicitation: {} } } });
+  });
+});
+
+describe("tasks", () => {
+  const TASKS = { "io.modelcontextprotocol/tasks": {} };
+  const task = { resultType: "task", taskId: "1", status: "working" };
+  const working: Script = modern(
+    ({ message }) => {
+      if (message.method === "tools/call") return resultOf(message, task);
+      return message.method?.startsWith("tasks/") === true
+        ? resultOf(message, { ...message.params, resultType: "complete", status: "completed" })
+        : undefined;
+    },
+    { extensions: TASKS },
+  );
+  const capabilities = { extensions: TASKS };
+
+  test("of 2026-07-28: their IDs lead to their member, for the caller who made them", async () => {
+    const pipeline = await serve({ one: working, two: working });
+    const { result: discovered } = await ask(pipeline, "server/discover");
+    expect(discovered?.["capabilities"]).toMatchObject({ extensions: TASKS });
+    const made = await ask(pipeline, "tools/call", { name: "one__t0" }, { capabilities });
+    const taskId = String(made.result?.["taskId"]);
+    expect([made.result?.["resultType"], taskId.startsWith("one.")]).toEqual(["task", true]);
+    const got = await ask(pipeline, "tasks/get", { taskId }, { capabilities });
+    expect([got.result?.["status"], got.result?.["taskId"]]).toEqual(["completed", taskId]);
+    expect(asksOf("/one", "tasks/get")[0]?.headers["mcp-name"]).toBe("1");
+    for (const [id, user] of [
+      [taskId, "bob"],
+      [taskId.replace("one", "two"), "alice"],
+      ["one.1", "alice"],
+      ["1", "alice"],
+    ] as const)
+      expect((await ask(pipeline, "tasks/cancel", { taskId: id }, { capabilities, user })).error?.code).toBe(-32602);
+    expect([...asksOf("/one", "tasks/cancel"), ...asksOf("/two", "tasks/cancel")]).toEqual([]);
+  });
+
+  test("of revisions with sessions: made, queried and fetched at their member", async () => {
+    const two = withSession(
+      ({ message }) => {
+        if (message.method === "tools/call" && message.params?.["task"] !== undefined)
+          return resultOf(message, { task: { taskId: "1", status: "working" } });
+        if (message.method === "tasks/get") return resultOf(message, { taskId: "1", status: "completed" });
+        const related = { "io.modelcontextprotocol/related-task": { taskId: "1" } };
+        return message.method === "tasks/result" ? resultOf(message, { content: [], _meta: related }) : undefined;
+      },
+      { tasks: { cancel: {}, requests: { tools: { call: {} } } } },
+    );
+    const pipeline = await serve({ one: working, two });
+    const session = await initialize(pipeline);
+    const made = await ask(pipeline, "tools/call", { name: "two__t0", task: {} }, { session });
+    const { taskId } = (made.result?.["task"] ?? {}) as { taskId: string };
+    expect(taskId.startsWith("two.")).toBe(true);
+    const got = await ask(pipeline, "tasks/get", { taskId }, { session });
+    expect(got.result).toMatchObject({ taskId, status: "completed" });
+    const fetched = await ask(pipeline, "tasks/result", { taskId }, { session });
+    expect(fetched.result?.["_meta"]).toEqual({ "io.modelcontextprotocol/related-task": { taskId } });
+    // The other one has no tasks for this revision, and answers at once or says so.
+    const plain = await ask(pipeline, "tools/call", { name: "one__t0", task: {} }, { session });
+    expect(asksOf("/one", "tools/call")[0]?.message.params).not.toHaveProperty("task");
+    expect(plain.error ?? plain.result).toBeDefined();
+  });
+});
+
+describe("resumption", () => {
+  /** Ends its stream before the response, as servers may from 2025-11-25 on. */
+  const polling: Script = withSession(({ message, httpMethod, headers, response }) => {
+    const rest = { jsonrpc: "2.0", id: "mine", result: { content: [{ type: "text", text: "done" }] } };
+    if (httpMethod === "GET") {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      if (headers["last-event-id"] === "e1") response.end(`id: e2\ndata: ${JSON.stringify(rest)}\n\n`);
+      else response.write(": open\n\n");
+      return "taken";
+    }
+    if (message.method !== "tools/call") return undefined;
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write("id: e0\nretry: 1\ndata: \n\n");
+    const progress = { jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: "1" } };
+    response.write(`id: e1\ndata: ${JSON.stringify(progress)}\n\n`);
+    if (message.params?.["name"] === "t0") response.end();
+    return "taken";
+  });
+
+  test("a response that its member continues in another stream arrives, for clients of both revisions", async () => {
+    const pipeline = await serve({ one: polling });
+    const session = await initialize(pipeline);
+    for (const sending of [{ session }, {}]) {
+      const stream = eventsOf(await send(pipeline, "tools/call", { name: "one__t0" }, sending));
+      const last: Event[] = [];
+      for await (const event of stream) last.push(event);
+      expect(last.at(-1)?.message).toMatchObject({ id: "mine", result: { content: [{ text: "done" }] } });
+      expect(last[0]?.id === undefined).toBe(sending.session === undefined);
+    }
+  });
+
+  test("a client that lost its connection gets the rest, and nobody else does", async () => {
+    const pipeline = await serve({ one: polling });
+    const session = await initialize(pipeline);
+    const stream = eventsOf(await send(pipeline, "tools/call", { name: "one__t1" }, { session }));
+    expect((await next(stream)).message).toEqual({});
+    const { id } = await next(stream);
+    await stream.return(undefined);
+    const resume = async (user: string, own: string): Promise<AsyncGenerator<Event, undefined>> => {
+      const headers = ["accept", "text/event-stream", "mcp-session-id", own, "last-event-id", String(id)];
+      return eventsOf(await fetchAll(pipeline.port, { method: "GET" }, user, headers));
+    };
+    const { message } = await next(await resume("alice", session));
+    expect(message).toMatchObject({ id: "mine", result: { content: [{ text: "done" }] } });
+    const others = await initialize(pipeline, {}, "bob");
+    const before = servers.seen.filter(({ headers }) => headers["last-event-id"] !== undefined).length;
+    await resume("bob", others);
+    await expect.poll(() => servers.seen.filter(({ httpMethod }) => httpMethod === "GET").length).toBeGreaterThan(1);
+    expect(servers.seen.filter(({ headers }) => headers["last-event-id"] !== undefined)).toHaveLength(before);
+  });
+});
+
+describe("addresses", () => {
+  const app = modern(({ message }) => {
+    const { method, params } = message;
+    if (method === "tools/list")
+      return resultOf(message, { tools: [{ name: "t0", _meta: { ui: { resourceUri: "ui://x/app" }, other: 1 } }] });
+    if (method === "resources/list")
+      return resultOf(message, {
+        resources: [
+          { name: "a", uri: "ui://x/app" },
+          { name: "f", uri: "file:///repo/f" },
+        ],
+      });
+    if (method === "resources/read") return resultOf(message, { contents: [{ uri: params?.["uri"], text: "read" }] });
+    return method === "tools/call"
+      ? resultOf(message, { content: [{ type: "resource_link", name: "a", uri: "ui://x/app" }] })
+      : undefined;
+  });
+
+  test("apps of two members with one address stay apart, in lists, results and reads", async () => {
+    const pipeline = await serve({ one: app, two: app });
+    const { result } = await ask(pipeline, "tools/list");
+    expect(((result?.["tools"] ?? []) as { _meta: object }[]).map(({ _meta }) => _meta)).toEqual([
+      { ui: { resourceUri: "ui://one/x/app" }, other: 1 },
+      { ui: { resourceUri: "ui://two/x/app" }, other: 1 },
+    ]);
+    const { result: listed } = await ask(pipeline, "resources/list");
+    expect(((listed?.["resources"] ?? []) as { uri: string }[]).map(({ uri }) => uri)).toEqual([
+      "ui://one/x/app",
+      "file:///repo/f",
+      "ui://two/x/app",
+    ]);
+    const read = await ask(pipeline, "resources/read", { uri: "ui://two/x/app" });
+    expect(read.result?.["contents"]).toEqual([{ uri: "ui://two/x/app", text: "read" }]);
+    expect(asksOf("/two", "resources/read")[0]?.message.params?.["uri"]).toBe("ui://x/app");
+    const called = await ask(pipeline, "tools/call", { name: "two__t0" });
+    expect(called.result?.["content"]).toEqual([{ type: "resource_link", name: "a", uri: "ui://two/x/app" }]);
+    expect((await ask(pipeline, "resources/read", { uri: "ui://x/app" })).error?.code).toBe(-32602);
+  });
+
+  test("a URI with a configured start belongs to its member, whatever others list", async () => {
+    const server = ', resource_prefixes: { "file:///repo/": two }';
+    const pipeline = await serve({ one: app, two: modern(() => undefined) }, { server });
+    const { result } = await ask(pipeline, "resources/list");
+    expect(((result?.["resources"] ?? []) as { uri: string }[]).map(({ uri }) => uri)).toEqual(["ui://one/x/app"]);
+    expect((await ask(pipeline, "resources/read", { uri: "file:///repo/f" })).result).toBeDefined();
+    expect([asksOf("/one", "resources/read").length, asksOf("/two", "resources/read").length]).toEqual([0, 1]);
+  });
+});
