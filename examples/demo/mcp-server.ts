@@ -31,19 +31,39 @@ export interface RunningMcpServer {
 
 const MCP_PATH = "/mcp";
 
-/** Starts the server on loopback; without `port` on a free one. */
-export async function startMcpServer(options: { readonly port?: number } = {}): Promise<RunningMcpServer> {
+/** A tool of an invented server: it answers "done". Parameters that end with "#" are numbers. */
+export interface InventedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: readonly string[];
+}
+
+export interface McpServerOptions {
+  /** Default: any free one. */
+  readonly port?: number;
+  /** Further MCP endpoints by path, such as "/desk/mcp". */
+  readonly invented?: Readonly<Record<string, readonly InventedTool[]>>;
+}
+
+/** Starts the server on loopback. */
+export async function startMcpServer(options: McpServerOptions = {}): Promise<RunningMcpServer> {
   const calls: SeenCall[] = [];
   const notes: string[] = [];
   const repositories = new Set(["gateway", "website", "playground"]);
-  const handler = createMcpHandler((context) => createTools(context, { calls, notes, repositories }));
-  const serveMcp = toNodeHandler(handler);
+  const handlers = new Map([
+    [MCP_PATH, createMcpHandler((context) => createTools(context, { calls, notes, repositories }))],
+    ...Object.entries(options.invented ?? {}).map(
+      ([path, tools]) => [path, createMcpHandler(() => createInvented(tools, calls))] as const,
+    ),
+  ]);
+  const endpoints = new Map([...handlers].map(([path, handler]) => [path, toNodeHandler(handler)]));
   // A page in the user's browser must not reach this server by a DNS name that points to loopback.
   const hasLocalHost = localhostHostValidation();
 
   const server = createServer((request, response) => {
     if (!hasLocalHost(request, response)) return;
-    if (new URL(request.url ?? "/", "http://localhost").pathname !== MCP_PATH) {
+    const serveMcp = endpoints.get(new URL(request.url ?? "/", "http://localhost").pathname);
+    if (!serveMcp) {
       response.writeHead(404, { "content-type": "text/plain" }).end(`No such page; the MCP endpoint is ${MCP_PATH}\n`);
       return;
     }
@@ -61,7 +81,7 @@ export async function startMcpServer(options: { readonly port?: number } = {}): 
     url: origin + MCP_PATH,
     calls,
     async close() {
-      await handler.close();
+      await Promise.all([...handlers.values()].map((handler) => handler.close()));
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
@@ -103,14 +123,27 @@ function createTools(context: McpRequestContext, state: State): McpServer {
   return server;
 }
 
+function createInvented(tools: readonly InventedTool[], calls: SeenCall[]): McpServer {
+  const server = new McpServer({ name: "invented", version: "1.0.0" });
+  for (const { name, description, parameters } of tools)
+    server.registerTool(name, { description, inputSchema: textParameters(parameters) }, (input) => {
+      calls.push({ tool: name, arguments: input });
+      return { content: [{ type: "text" as const, text: "done" }] };
+    });
+  return server;
+}
+
 type Input = Readonly<Record<string, string>>;
 
-/** An input schema of required texts. */
+/** An input schema of required texts, and numbers whose names end with "#". */
 function textParameters(names: readonly string[]) {
+  const plain = names.map((name) => name.replace("#", ""));
   return fromJsonSchema<Input>({
     type: "object",
-    properties: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
-    required: [...names],
+    properties: Object.fromEntries(
+      plain.map((name, at) => [name, { type: names[at]?.endsWith("#") ? "number" : "string" }]),
+    ),
+    required: plain,
   });
 }
 

@@ -13,11 +13,12 @@ import { LONG_MS } from "../../test/support/limits.ts";
 import { startGateway, type Gateway } from "../../runtime/gateway.ts";
 import { createLog } from "../../runtime/shared/log.ts";
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
-import { type DemoUser, type IdentityProvider, startIdentityProvider } from "./identity-provider.ts";
+import { DEMO_USERS, type DemoUser, type IdentityProvider, startIdentityProvider } from "./identity-provider.ts";
 import { createOwned } from "./owned.ts";
 import { CLIENT } from "./services.ts";
 import { type RunningMcpServer, startMcpServer } from "./mcp-server.ts";
-import { trafficSlices } from "./traffic/slices.ts";
+import { TRAFFIC_USERS } from "./traffic/people.ts";
+import { INVENTED, publishedSlices, trafficSlices } from "./traffic/slices.ts";
 import { type RunningWebApp, startWebApp } from "./web-app.ts";
 
 export interface StageOptions {
@@ -67,7 +68,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     const identityProvider = own(
       await startIdentityProvider({
         port: options.identityPort ?? 0,
-        ...(options.users && { users: options.users }),
+        users: [...(options.users ?? DEMO_USERS), ...(options.withTraffic === true ? TRAFFIC_USERS : [])],
         clients: [
           {
             ...CLIENT,
@@ -77,13 +78,19 @@ export async function startStage(options: StageOptions): Promise<Stage> {
         ],
       }),
     );
-    const mcpServer = own(await startMcpServer());
+    const mcpServer = own(await startMcpServer(options.withTraffic === true ? { invented: INVENTED } : {}));
     const webApp = own(await startWebApp({ gateway: origin }));
 
+    const adminToken = randomBytes(24).toString("base64url");
+    const versions = publishedSlices(origin, mcpServer.origin);
     const bootFile = join(configDirectory, "gateway.yaml");
-    await writeFile(bootFile, bootSettings(options, { issuer: identityProvider.issuer, pagesOrigin, directory }), {
-      mode: 0o600,
-    });
+    await writeFile(
+      bootFile,
+      bootSettings(options, { issuer: identityProvider.issuer, pagesOrigin, directory, adminToken }),
+      {
+        mode: 0o600,
+      },
+    );
     const environment = {
       DEMO_PORT: String(options.port),
       DEMO_MCP_PORT: new URL(mcpServer.url).port,
@@ -118,10 +125,19 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       for (const [name, slice] of Object.entries(trafficSlices(origin, mcpServer.origin)))
         await writeFile(join(configDirectory, name), slice);
       const { addTraffic } = await import("./traffic/add-traffic.ts");
-      await addTraffic({ storageUrl: storageIn(directory), configDirectory, issuer: identityProvider.issuer });
+      await addTraffic({
+        storageUrl: storageIn(directory),
+        configDirectory,
+        published: versions.at(-1) ?? {},
+        issuer: identityProvider.issuer,
+      });
     }
     // Warnings only: the terminal belongs to the story.
     const gateway = own(await startGateway({ config: configDirectory, log: createLog({ level: "warn" }) }));
+    if (options.withTraffic === true) {
+      const { addLiveTraffic } = await import("./traffic/live-traffic.ts");
+      await addLiveTraffic({ origin, adminOrigin: gateway.adminOrigin, versions, adminToken });
+    }
     return {
       origin,
       pagesOrigin,
@@ -153,7 +169,14 @@ function bootSettings(
     issuer,
     pagesOrigin,
     directory,
-  }: { readonly issuer: string; readonly pagesOrigin: string; readonly directory: string },
+    adminToken,
+  }: {
+    readonly issuer: string;
+    readonly pagesOrigin: string;
+    readonly directory: string;
+    /** For the team that publishes over the admin address, where there is traffic. */
+    readonly adminToken: string;
+  },
 ): string {
   return `# Boot settings of the demo; the program's slice lies beside this file.
 address: 127.0.0.1:${options.port}
@@ -164,7 +187,7 @@ shared_secret: ${randomBytes(32).toString("base64")}
 storage_url: ${storageIn(directory)}
 authorize_log: ${options.authorizeLog === undefined || options.authorizeLog === "stdout" ? "stdout" : join(directory, options.authorizeLog)}
 record_store: {}
-console:${options.withTraffic === true ? "\n  name: Demo traffic" : ""}
+${options.withTraffic === true ? `admin_token: ${adminToken}\n` : ""}console:${options.withTraffic === true ? "\n  name: Demo traffic" : ""}
   operator: { allow: { and: [{ groups: { has: admins } }] } }
   approver: { allow: { and: [{ groups: { has: admins } }] } }
   auditor: { allow: { and: [{ groups: { has: admins } }] } }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { addTraffic } from "../../examples/demo/traffic/add-traffic.ts";
-import { trafficSlices } from "../../examples/demo/traffic/slices.ts";
+import { publishedSlices, trafficSlices } from "../../examples/demo/traffic/slices.ts";
 import { readTraffic } from "../../runtime/health/read-traffic.ts";
 import { ALL, numberOf } from "../../runtime/health/rollup.ts";
 import { TIERS } from "../../runtime/health/tiers.ts";
@@ -56,7 +56,13 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 
 test("has several users, tools and outcomes, in records and in charts alike", async () => {
   const storageUrl = `sqlite:${join(directory, "gateway.db")}`;
-  const count = await addTraffic({ storageUrl, configDirectory: directory, issuer: "http://127.0.0.1:9", hours: 1 });
+  const count = await addTraffic({
+    storageUrl,
+    configDirectory: directory,
+    published: publishedSlices(ORIGIN, "http://127.0.0.1:9").at(-1) ?? {},
+    issuer: "http://127.0.0.1:9",
+    hours: 1,
+  });
   expect(count).toBeGreaterThan(800);
   const day = 86_400_000;
   const reader = openRecordReader({ place: recordPlace(undefined, storageUrl), maxAgeMs: day }, { maxMs: 60_000 });

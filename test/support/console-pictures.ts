@@ -1,5 +1,5 @@
 /**
- * `npm run docs:pictures`: pictures of the console's screens, with the traffic of `npm start -- --demo-traffic`, as small WebP files.
+ * `npm run docs:pictures`: pictures of the console and the portal, with the traffic of `npm start -- --demo-traffic`, as small WebP files.
  *
  * `npm run docs:pictures -- DIRECTORY` writes them there; default: `.pictures` of the working directory.
  */
@@ -9,25 +9,54 @@ import { join } from "node:path";
 import { findPort, startStage } from "../../examples/demo/stage.ts";
 import { launchChromium, newVisitor } from "./chromium.ts";
 
-const SCREENS = [
-  "overview",
-  "decisions",
-  "approvals",
-  "health",
-  "servers",
-  "people",
-  "clients",
-  "simulator",
-  "changes",
+/** Address below the origin of the sign-in host; `open` selects a link on that page to follow. */
+interface Shot {
+  readonly name: string;
+  readonly path: string;
+  readonly open?: string;
+}
+const CONSOLE = "/.gateway/console";
+const SHOTS: readonly Shot[] = [
+  { name: "overview", path: `${CONSOLE}/overview` },
+  { name: "decisions", path: `${CONSOLE}/decisions?outcome=denied` },
+  {
+    name: "decision",
+    path: `${CONSOLE}/decisions?outcome=denied&tool=refund`,
+    open: "main tbody a[href*='open=']:visible",
+  },
+  { name: "approvals", path: `${CONSOLE}/approvals` },
+  { name: "health", path: `${CONSOLE}/health` },
+  { name: "servers", path: `${CONSOLE}/servers` },
+  { name: "server", path: `${CONSOLE}/servers`, open: "main tbody a:has-text('github')" },
+  { name: "users", path: `${CONSOLE}/people` },
+  { name: "user", path: `${CONSOLE}/people`, open: "main tbody a:has-text('Bob Okafor')" },
+  { name: "clients", path: `${CONSOLE}/clients` },
+  {
+    name: "simulator",
+    path: `${CONSOLE}/simulator?${new URLSearchParams({
+      route: "payments/desk",
+      who: "imagined",
+      groups: "support",
+      message: "tool",
+      name: "refund",
+      arguments: '{"amount":620}',
+    }).toString()}`,
+  },
+  { name: "changes", path: `${CONSOLE}/changes` },
+  { name: "tool-lock", path: `${CONSOLE}/tools` },
+  { name: "blocks", path: `${CONSOLE}/blocks` },
+  { name: "portal", path: "/.gateway/" },
+  { name: "error", path: `${CONSOLE}/no-such-page` },
 ];
-/** All screens wide and light; the first ones also dark, and on a phone. */
+/** All screens wide and light; the first ones and the portal also dark, and on a phone. */
+const FEW = SHOTS.filter(({ name }) => ["overview", "decisions", "portal"].includes(name));
 const LOOKS = [
-  { name: "light", width: 1440, colorScheme: "light", screens: SCREENS },
-  { name: "dark", width: 1440, colorScheme: "dark", screens: SCREENS.slice(0, 2) },
-  { name: "phone", width: 390, colorScheme: "light", screens: SCREENS.slice(0, 2) },
+  { name: "light", width: 1280, colorScheme: "light", shots: SHOTS },
+  { name: "dark", width: 1280, colorScheme: "dark", shots: FEW },
+  { name: "phone", width: 390, colorScheme: "light", shots: FEW },
 ] as const;
 const HEIGHT = 900;
-const QUALITY = 60;
+const QUALITY = 50;
 
 const directory = process.argv[2] ?? ".pictures";
 await mkdir(directory, { recursive: true });
@@ -40,19 +69,21 @@ const stage = await startStage({
 const browser = await launchChromium();
 try {
   const { page, context } = await newVisitor(browser, { timezoneId: "Europe/Berlin" });
-  const home = `${stage.pagesOrigin}/.gateway/console`;
-  await page.goto(`${home}/overview`);
+  const home = stage.pagesOrigin;
+  await page.goto(home + CONSOLE);
   await page.getByRole("link", { name: "alice@example.com" }).click();
-  await page.waitForURL(`${home}/**`);
+  await page.waitForURL(`${home}${CONSOLE}/**`);
   const devtools = await context.newCDPSession(page);
-  for (const { name, width, colorScheme, screens } of LOOKS) {
+  for (const { name: look, width, colorScheme, shots } of LOOKS) {
     await page.setViewportSize({ width, height: HEIGHT });
     await page.emulateMedia({ colorScheme });
-    for (const screen of screens) {
-      await page.goto(`${home}/${screen}`);
+    for (const { name, path, open } of shots) {
+      await page.goto(home + path);
+      if (open) await page.locator(open).first().click();
+      await page.waitForLoadState();
       // Playwright writes no WebP.
       const { data } = await devtools.send("Page.captureScreenshot", { format: "webp", quality: QUALITY });
-      const file = join(directory, `${screen}-${name}.webp`);
+      const file = join(directory, `${name}-${look}.webp`);
       await writeFile(file, Buffer.from(data, "base64"));
       console.log(file);
     }

@@ -12,6 +12,7 @@ import { keepTraffic } from "../../../runtime/health/keep-traffic.ts";
 import { createTraffic } from "../../../runtime/health/traffic.ts";
 import { createRecords, identityTags } from "../../../runtime/identity/identity-records.ts";
 import { evaluate } from "../../../runtime/policy/evaluate.ts";
+import { findDecidingRule } from "../../../runtime/policy/recorded/deciding-rule.ts";
 import { asksToSignIn } from "../../../runtime/audit/sign-in-reasons.ts";
 import { openRecords } from "../../../runtime/record-kinds.ts";
 import { recordPlace } from "../../../runtime/record-store/options.ts";
@@ -30,6 +31,8 @@ export interface TrafficOptions {
   readonly storageUrl: string;
   /** Its configuration, with all slices. */
   readonly configDirectory: string;
+  /** A slice that is published when the gateway runs. */
+  readonly published: object;
   readonly issuer: string;
   /** Default: 6. */
   readonly hours?: number;
@@ -43,8 +46,14 @@ const OUTAGE = { from: 34, to: 22 };
 const SURGE = { from: 96, to: 70 };
 
 /** @returns the number of requests */
-export async function addTraffic({ storageUrl, configDirectory, issuer, hours = 6 }: TrafficOptions): Promise<number> {
-  const routes = readRoutes(configDirectory);
+export async function addTraffic({
+  storageUrl,
+  configDirectory,
+  published,
+  issuer,
+  hours = 6,
+}: TrafficOptions): Promise<number> {
+  const { routes, digest } = readRoutes(configDirectory, published);
   const place = recordPlace(undefined, storageUrl);
   if (place.kind !== "sqlite") throw new Error("Cannot add traffic: the demo has a SQLite store");
   const backEnd = createSqliteBackEnd(place.path, false, { maxAgeMs: 7 * DAY_MS, maxRecords: 1_000_000 });
@@ -78,7 +87,7 @@ export async function addTraffic({ storageUrl, configDirectory, issuer, hours = 
       const isSurge = ago < SURGE.from && ago > SURGE.to && random() < 0.35;
       const isOut = ago < OUTAGE.from && ago > OUTAGE.to;
       seq += 1;
-      const request = decide(routes, random, { isSurge, isOut, at, seq });
+      const request = decide(routes, random, { isSurge, isOut, at, seq, digest });
       lines.push(...request.lines);
       traffic.count(request.route, request.outcome);
       if (request.status > 0) traffic.answered(request.route, request.status, request.ms);
@@ -107,16 +116,19 @@ type Routes = ReadonlyMap<
   }
 >;
 
-function readRoutes(directory: string): Routes {
+function readRoutes(directory: string, published: object): { readonly routes: Routes; readonly digest: string } {
   const names = readdirSync(directory).filter((name) => /\.(?:ya?ml|json)$/.test(name));
   const sources = names.map((name) => ({
     file: name,
     boot: name === "gateway.yaml",
     text: readFileSync(join(directory, name), "utf8"),
   }));
-  const { config, problems } = loadSlices(sources);
+  const { config, problems } = loadSlices([
+    ...sources,
+    { file: "published.json", boot: false, text: JSON.stringify(published) },
+  ]);
   if (!config) throw new Error(`Cannot add traffic:\n${problems.map(formatProblem).join("\n")}`);
-  return new Map(
+  const routes = new Map(
     config.routes.map((route) => {
       const to = [route.doc.to ?? ""].flat()[0];
       const upstream = typeof to === "string" ? to : "";
@@ -126,6 +138,7 @@ function readRoutes(directory: string): Routes {
       ];
     }),
   );
+  return { routes, digest: config.digest };
 }
 
 interface Moment {
@@ -133,9 +146,11 @@ interface Moment {
   readonly isOut: boolean;
   readonly at: number;
   readonly seq: number;
+  /** Of the configuration, so that the console can show the rules that decided. */
+  readonly digest: string;
 }
 
-function decide(routes: Routes, random: () => number, { isSurge, isOut, at, seq }: Moment) {
+function decide(routes: Routes, random: () => number, { isSurge, isOut, at, seq, digest }: Moment) {
   const call = isSurge ? (CALLS.find(({ tool }) => tool === "delete_repo") as TrafficCall) : pick(CALLS, random);
   const users = TRAFFIC_USERS.filter(({ groups }) => call.by === undefined || groups.includes(call.by));
   const user = isSurge ? TRAFFIC_USERS.find(({ name }) => name.startsWith("Dmitri")) : pick(users, random);
@@ -180,7 +195,7 @@ function decide(routes: Routes, random: () => number, { isSurge, isOut, at, seq 
     timeMs: at,
     decision,
     requestId,
-    bundleDigest: "0".repeat(64),
+    bundleDigest: digest,
     route: call.route,
     http: facts.http,
     user: isAnonymous ? undefined : user,
@@ -188,9 +203,10 @@ function decide(routes: Routes, random: () => number, { isSurge, isOut, at, seq 
     authMethod: isAnonymous ? undefined : call.tool === undefined ? "session" : "grant",
     mcp: facts.mcp,
     toolArguments: () => JSON.stringify(call.given ?? {}),
+    rule: findDecidingRule(route.policy, facts, decision),
     limited: isLimited ? { limit: "calls", retryAfterMs: 900 } : undefined,
   };
-  const fields = RECORD_FIELDS.filter((name) => name !== "replay" && name !== "bundle-digest");
+  const fields = RECORD_FIELDS.filter((name) => name !== "replay");
   const line = formatRecord(fields, input);
   const ended = formatOutcome({
     timeMs: at + ms,

@@ -27,7 +27,7 @@ export const OVERVIEW_STYLE = `
 .figure { position: relative; display: block; margin: 0; padding: var(--s3) var(--s4) .7rem; color: inherit; text-decoration: none; } .figure:hover { border-color: var(--line-strong); }
 .figure > span { display: block; } .figure .name { color: var(--text-2); font-size: var(--t-s); font-weight: 500; } .figure .text { color: var(--text-2); font-size: var(--t-s); }
 .figure .value { margin: .1rem 0; font-size: 1.625rem; font-weight: 650; line-height: 1.2; letter-spacing: -.02em; } .figure .value small { font-size: var(--t-m); font-weight: 500; letter-spacing: 0; }
-.figure .spark { position: absolute; right: var(--s4); top: 1rem; width: 34%; height: 2.25rem; }
+.figure .spark { position: absolute; right: var(--s4); top: .7rem; width: 36%; height: 1.4rem; }
 .segments { display: inline-flex; flex-wrap: wrap; padding: .15rem; border-radius: .5rem; background: var(--sunk); box-shadow: inset 0 0 0 1px var(--line); }
 .segments a { display: inline-flex; align-items: center; min-height: 1.75rem; padding: 0 .65rem; border-radius: var(--r1); color: var(--text-2); font-size: var(--t-s); font-weight: 550; text-decoration: none; } .segments a:hover { color: var(--text); }
 .segments a[aria-current] { background: var(--surface); color: var(--text); box-shadow: 0 0 0 1px var(--line-strong); }
