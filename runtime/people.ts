@@ -64,7 +64,7 @@ import { task } from "./shared/faults/guard.ts";
 import { createOfflineStep } from "./identity/sign-in/offline-step.ts";
 import { createSignOut } from "./identity/sign-in/sign-out.ts";
 import { createUserEndpoints, type UserSection } from "./identity/users/user-endpoints.ts";
-import { createSessionUse } from "./identity/users/session-use.ts";
+import { createCredentialUse } from "./identity/users/credential-use.ts";
 
 export interface PeopleOptions {
   readonly snapshots: Snapshots;
@@ -148,8 +148,8 @@ export function createPeople(deps: PeopleOptions): People {
   const recordedIdentities = createIdentities({ ...common, idp, onRefresh });
   const directories = createDirectories({ ...common, onEnded: deps.onEndedByDirectory });
   const identities = identitiesWithDirectories(recordedIdentities, directories.lookup);
-  const sessionUse = createSessionUse(common);
-  const callers = createAuthenticator({ ...common, identities, externalTokens, cookies, sessionUse });
+  const use = createCredentialUse(common);
+  const callers = createAuthenticator({ ...common, identities, externalTokens, cookies, use });
   const authenticator = refuseBlockedCallers(callers, blocks);
   const idpTokens = idpTokensWithDirectories(
     createIdpTokens({ discover, groups, keys: providerKeys, clock }),

@@ -29,7 +29,7 @@ import type { AuthFailureReason, AuthResult, Principal } from "./principal.ts";
 import type { SessionRecords } from "./identity-records.ts";
 import type { Authenticator, ProviderTokens, Revocations } from "./interfaces.ts";
 import { findSite } from "./sites.ts";
-import type { SessionUse } from "./users/session-use.ts";
+import type { CredentialUse } from "./users/credential-use.ts";
 
 /** Older entries are answered from the cache and read again in the background. */
 const SOFT_MS = 10_000;
@@ -45,8 +45,8 @@ export interface AuthenticatorDeps {
   readonly externalTokens: ExternalTokens;
   readonly cookies: Cookies;
   readonly revocations: Revocations;
-  /** Notes by which browser a session is used. */
-  readonly sessionUse?: SessionUse;
+  /** Notes the last use of sessions and service accounts. */
+  readonly use?: CredentialUse;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -199,6 +199,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return opened.ok ? opened.claims : opened.reason;
   };
 
+  const noteUse = ({ kind, accountId }: Claimed): void => {
+    if (kind === "service-account" && accountId !== undefined) deps.use?.serviceAccount(accountId);
+  };
+
   const openCookie = (
     exchange: Exchange,
   ): { readonly value: string; readonly claimed: () => Claimed | undefined } | undefined => {
@@ -212,7 +216,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       value: `${sessionCookieName(site, cookie)} ${site.hostname} ${value}`,
       claimed: () => {
         const handle = deps.cookies.openSession(value, site, cookie);
-        if (handle) deps.sessionUse?.note(handle.sessionId, exchange);
+        if (handle) deps.use?.session(handle.sessionId, exchange);
         return handle && { kind: "session", ...handle, audience: "" };
       },
     };
@@ -226,13 +230,16 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
         if (!isMeantFor(entry.audience, routeKey, audience)) return refusal("wrong-audience");
         const result = readings.fromCache(tokens, token, entry, () => {
           const claimed = openToken(token);
-          return typeof claimed === "string" ? undefined : claimed;
+          if (typeof claimed === "string") return undefined;
+          noteUse(claimed);
+          return claimed;
         });
         if (result) return result;
       }
       const claimed = opened ?? openToken(token);
       if (typeof claimed === "string") return refusal(claimed);
       if (!isMeantFor(claimed.audience, claimed.routeKey, audience)) return refusal("wrong-audience");
+      noteUse(claimed);
       return readings.read(tokens, token, claimed, entry);
     },
     cookie(exchange) {

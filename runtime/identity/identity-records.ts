@@ -133,6 +133,10 @@ export interface ServiceAccountRecord {
   readonly clientId?: string;
   /** Audience of its printed token; absent with `clientId`. */
   readonly audience?: string;
+  /** Person or team responsible for it, as its administrator named them. */
+  readonly owner?: string;
+  /** Last use of its token, within 5 minutes. */
+  readonly usedAt?: number;
 }
 
 /** Records of one type under one prefix. */

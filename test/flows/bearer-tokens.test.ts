@@ -11,7 +11,11 @@ import { createKeys } from "../../runtime/shared/keys.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import { openRecords } from "../../runtime/record-kinds.ts";
 import { createExternalTokens, EVERY_SERVER, type ExternalTokenClaims } from "../../runtime/identity/external-token.ts";
-import { createServiceAccount, mintServiceAccountToken } from "../../runtime/identity/tokens/service-accounts.ts";
+import {
+  createServiceAccount,
+  listServiceAccounts,
+  mintServiceAccountToken,
+} from "../../runtime/identity/tokens/service-accounts.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
@@ -268,6 +272,9 @@ describe("service accounts on ordinary routes", () => {
       expect(JSON.stringify(upstream.seen.at(-1)?.headers)).not.toMatch(OWN_TOKEN);
     }
     expect(await lastRecord()).toMatchObject({ allow: true, user: "service-account:ci" });
+    // Its last use is on the account, for administrators.
+    const used = async () => (await listServiceAccounts(store)).find(({ value }) => value.name === "ci")?.value.usedAt;
+    await expect.poll(used).toBeGreaterThan(Date.now() / 1000 - 60);
   });
 
   test("another account is denied, and sees the deciding rule but not its required values", async () => {

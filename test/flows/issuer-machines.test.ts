@@ -183,6 +183,8 @@ describe("a service account", () => {
     const first = await createServiceAccount(gateway, account);
     expect(await createServiceAccount(gateway, account)).toEqual({ ok: false, reason: "taken" });
     expect(await createServiceAccount(gateway, { ...account, name: "a b" })).toEqual({ ok: false, reason: "name" });
+    const owner = "a\u202eb";
+    expect(await createServiceAccount(gateway, { ...account, owner })).toEqual({ ok: false, reason: "owner" });
     if (!first.ok) throw new Error(first.reason);
     await endServiceAccount(gateway, first.id);
     expect((await createServiceAccount(gateway, account)).ok).toBe(true);

@@ -34,6 +34,8 @@ export const SERVICE_ACCOUNT: ShownKind<Account, Pick<KindDeps, "store" | "revoc
     textField("good_for", "Address that its token is for, or its client", ({ value }) =>
       value.clientId === undefined ? value.audience : `client ${value.clientId}`,
     ),
+    textField("owner", "Person or team responsible, as named at its creation", ({ value }) => value.owner),
+    timeField("used", "Time of the last use, within 5 minutes", ({ value }) => value.usedAt),
     timeField("made", "Time of its creation", ({ value }) => value.createdAt),
     timeField("ends", "End of its token", ({ expiresAt }) => expiresAt ?? ""),
   ],
@@ -47,6 +49,12 @@ export const SERVICE_ACCOUNT: ShownKind<Account, Pick<KindDeps, "store" | "revoc
         isHead: true,
         cell: ({ value: { name } }, { userHref }) =>
           html`<a href="${userHref(serviceAccountUserId(name))}">${foreignText(name)}</a>`,
+      },
+      { name: "Owner", cell: ({ value: { owner } }) => owner !== undefined && foreignText(owner) },
+      {
+        name: "Last used",
+        kind: "short",
+        cell: ({ value: { usedAt } }) => (usedAt === undefined ? "Not used yet" : consoleTime(usedAt * 1000, "minute")),
       },
       { name: "Email", cell: ({ value }) => foreignText(value.email) },
       { name: "Groups", cell: ({ value }) => foreignText(value.groups.join(", ")) },
@@ -81,7 +89,8 @@ export const SERVICE_ACCOUNT: ShownKind<Account, Pick<KindDeps, "store" | "revoc
       effect: "Revokes its token within 2 seconds.",
       target: targetOf,
       details: ({ value }) => `in groups ${JSON.stringify(value.groups)}`,
-      before: (_, { value }) => digestOf(value),
+      // As at its creation.
+      before: (_, { value: { usedAt: _used, ...made } }) => digestOf(made),
       async end(deps, { key }) {
         await endServiceAccount(deps, key.slice(PREFIX.length));
         return true;

@@ -26,6 +26,9 @@ export interface ProviderSessions {
   isSignedOut(snapshot: Snapshot, userId: UserId, tokens: ProviderTokenSet): Promise<boolean>;
 }
 
+/** To change a session's record that other requests change at the same time. */
+const ATTEMPTS = 3;
+
 export function createProviderSessions(deps: {
   readonly store: Pick<Store, "get">;
   readonly records: SessionRecords;
@@ -42,13 +45,16 @@ export function createProviderSessions(deps: {
     facts: { readonly authenticatedAt?: number; readonly idToken?: string },
     tags: readonly string[],
   ): Promise<SessionHandle | undefined> => {
-    const found = await records.sessions.get(sessionId);
-    if (found?.expiresAt === undefined || found.value.userId !== userId) return undefined;
-    const { value, version: ifVersion, expiresAt } = found;
-    const options = { ifVersion, expiresAt, tags: [...new Set([...found.tags, ...tags])] };
-    const { ok } = await records.sessions.put(sessionId, { ...value, ...facts }, options);
-    // A concurrent change may be the end of the session.
-    return ok ? { sessionId, userId, expiresAt } : undefined;
+    // A concurrent change may be the end of the session, or only a note of its use.
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const found = await records.sessions.get(sessionId);
+      if (found?.expiresAt === undefined || found.value.userId !== userId) return undefined;
+      const { value, version: ifVersion, expiresAt } = found;
+      const options = { ifVersion, expiresAt, tags: [...new Set([...found.tags, ...tags])] };
+      const { ok } = await records.sessions.put(sessionId, { ...value, ...facts }, options);
+      if (ok) return { sessionId, userId, expiresAt };
+    }
+    return undefined;
   };
 
   return {

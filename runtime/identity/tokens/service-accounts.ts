@@ -20,6 +20,7 @@ export interface NewServiceAccount {
   readonly name: string;
   readonly email: string;
   readonly groups: readonly string[];
+  readonly owner?: string;
   /** Epoch seconds; absent: until revoked, for accounts with a client. */
   readonly expiresAt?: number;
   /** The client that gets tokens for the account. Without a client, `audience` is the audience of its printed token. */
@@ -29,7 +30,7 @@ export interface NewServiceAccount {
 
 export type CreateServiceAccount =
   | { readonly ok: true; readonly id: string; readonly record: ServiceAccountRecord }
-  | { readonly ok: false; readonly reason: "name" | "taken" };
+  | { readonly ok: false; readonly reason: "name" | "owner" | "taken" };
 
 export interface ServiceAccountDeps {
   readonly store: Store;
@@ -41,6 +42,7 @@ export async function createServiceAccount(
   account: NewServiceAccount,
 ): Promise<CreateServiceAccount> {
   if (!isServiceAccountName(account.name)) return { ok: false, reason: "name" };
+  if (account.owner !== undefined && !/^[^\p{C}]{1,100}$/u.test(account.owner)) return { ok: false, reason: "owner" };
   const lease = await deps.store.lease(`service-account-name:${account.name}`, 10_000);
   if (!lease) return { ok: false, reason: "taken" };
   try {

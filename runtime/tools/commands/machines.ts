@@ -33,6 +33,7 @@ export interface ClientOptions {
   readonly idJag?: boolean;
   readonly email?: string;
   readonly groups?: string;
+  readonly owner?: string;
   readonly public?: boolean;
   readonly jwks?: string;
   readonly jwksUri?: string;
@@ -52,7 +53,9 @@ export function makeClient(options: ClientOptions): Promise<number> {
         name: options.name,
         issuer: options.issuer ?? onlyIssuer(administration),
         redirectUris: options.redirectUri ?? [],
-        ...(options.machine === true ? { machine: { email: options.email ?? "", groups: groupsOf(options) } } : {}),
+        ...(options.machine === true
+          ? { machine: { email: options.email ?? "", groups: groupsOf(options), ...ownerOf(options) } }
+          : {}),
         ...(options.idJag === true ? { presentsIdJags: true } : {}),
         ...(options.public === true ? { isPublic: true } : {}),
         ...(options.jwks === undefined ? {} : { jwks: await readKeySet(options.jwks) }),
@@ -86,6 +89,7 @@ export interface ServiceAccountOptions {
   readonly name: string;
   readonly email?: string;
   readonly groups?: string;
+  readonly owner?: string;
   readonly expires: string;
   readonly resource?: string;
 }
@@ -107,14 +111,10 @@ export function makeServiceAccount(options: ServiceAccountOptions): Promise<numb
     const expiresAt = epochSeconds(clock) + Math.floor(life.value / 1000);
     const made = await createServiceAccount(
       { store, clock },
-      { name, email, groups: groupsOf(options), expiresAt, audience },
+      { name, email, groups: groupsOf(options), ...ownerOf(options), expiresAt, audience },
     );
     if (!made.ok) {
-      const problem = made.reason === "taken" ? "is taken" : 'must be letters, digits, ".", "_" and "-"';
-      throw new GatewayError(
-        "commands.name",
-        `Cannot create the service account: name ${JSON.stringify(name)} ${problem}`,
-      );
+      throw new GatewayError("commands.name", `Cannot create the service account: ${PROBLEMS[made.reason](options)}`);
     }
     const after = digestOf(made.record);
     await record({ action: "create", target: `service account ${name}`, before: null, after });
@@ -135,6 +135,16 @@ export function revokeServiceAccounts(names: readonly string[], options: { reado
     );
     return count === names.length ? 0 : 1;
   });
+}
+
+const PROBLEMS: Readonly<Record<"name" | "owner" | "taken", (options: ServiceAccountOptions) => string>> = {
+  name: ({ name }) => `name ${JSON.stringify(name)} must be letters, digits, ".", "_" and "-"`,
+  owner: () => "--owner must be 1 to 100 printable characters",
+  taken: ({ name }) => `name ${JSON.stringify(name)} is taken`,
+};
+
+function ownerOf({ owner }: { readonly owner?: string }): { readonly owner?: string } {
+  return owner === undefined ? {} : { owner };
 }
 
 /** Form of resources in routes: lower-case host, no default port, no slash at the end. */

@@ -193,6 +193,7 @@ function addMachines(program: Command, exit: Exit): void {
     .option("--machine", "Allow client credentials, as the user service-account:<name>")
     .option("--email <address>", "Email address of the service account, for policies")
     .option("--groups <names>", "Groups of the service account, comma-separated")
+    .option("--owner <name>", "Person or team responsible for the service account, shown to administrators")
     .option("--id-jag", "Allow assertions of an issuer in identity_issuers, without a redirect URI")
     .option("--public", "Public client, without a secret")
     .option("--jwks <file>", "File of its public signing keys, instead of a secret")
@@ -210,6 +211,7 @@ function addMachines(program: Command, exit: Exit): void {
     .requiredOption("--name <name>", "Name; the user ID is service-account:<name>")
     .option("--email <address>", "Email address, for policies")
     .option("--groups <names>", "Groups for policies, comma-separated")
+    .option("--owner <name>", "Person or team responsible, shown to administrators")
     .option("--expires <duration>", "Lifetime of the token", "90d")
     .option("--resource <url>", "MCP server or host that the token is valid for (default: all routes)")
     .action(async (options) => exit(await (await machines()).makeServiceAccount(options)));

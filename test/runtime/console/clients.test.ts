@@ -133,12 +133,12 @@ describe("machines", () => {
   test("service accounts are shown and ended, and the next one has the focus", async () => {
     const made = await Promise.all(
       ["ci", "cron"].map((name) =>
-        createServiceAccount(world, { name, email: "", groups: ["bots"], audience: "every" }),
+        createServiceAccount(world, { name, email: "", groups: ["bots"], owner: "Team <a>", audience: "every" }),
       ),
     );
     const ids = made.map((each) => (each.ok ? each.id : "")).toSorted();
     const text = textOfMarkup(await show("accounts", OPERATOR));
-    expect(text).toMatch(/ci .*bots every/);
+    expect(text).toMatch(/ci Team <a> Not used yet .*bots every/);
     const [first = "", second = ""] = ids;
     expect(await done("accounts", "end-account", { of: first, reason: "unused" })).toMatchObject({
       to: `/.gateway/console/clients/accounts#end-${second}`,

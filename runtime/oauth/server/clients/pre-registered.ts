@@ -26,7 +26,7 @@ export interface NewClient {
   /** Redirect URIs of an application that signs users in. */
   readonly redirectUris?: readonly string[];
   /** Present for a client that gets tokens for itself, as the service account of the same name. */
-  readonly machine?: { readonly email: string; readonly groups: readonly string[] };
+  readonly machine?: { readonly email: string; readonly groups: readonly string[]; readonly owner?: string };
   /** Presents assertions of trusted issuers (ID-JAGs), so it needs no redirect URI. */
   readonly presentsIdJags?: boolean;
   /** An application that cannot keep a secret. */
@@ -116,8 +116,9 @@ function problemOf(deps: PreRegistrationDeps, request: NewClient): string | unde
   return undefined;
 }
 
-const NAME_PROBLEMS: Readonly<Record<"name" | "taken", (name: string) => string>> = {
+const NAME_PROBLEMS: Readonly<Record<"name" | "owner" | "taken", (name: string) => string>> = {
   name: (name) => `name is ${JSON.stringify(name)}, must be letters, digits, ".", "_" and "-"`,
+  owner: () => "owner must be 1 to 100 printable characters",
   taken: (name) => `name ${JSON.stringify(name)} is taken by another service account`,
 };
 

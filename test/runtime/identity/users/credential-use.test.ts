@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { createRecords, SESSIONS_TAG, userTag } from "../../../../runtime/identity/identity-records.ts";
 import { browserName } from "../../../../runtime/identity/users/browser-name.ts";
-import { createSessionUse } from "../../../../runtime/identity/users/session-use.ts";
+import { createCredentialUse } from "../../../../runtime/identity/users/credential-use.ts";
 import { createMemoryStore } from "../../../../runtime/store/memory.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { userId } from "../../../support/users.ts";
@@ -36,9 +36,9 @@ test("a session's use is written at most every five minutes, and never for a ses
     pending.push(written);
     return written;
   };
-  const use = createSessionUse({ records: { sessions: { ...counted, put } }, clock });
+  const use = createCredentialUse({ records: { ...records, sessions: { ...counted, put } }, clock });
   const note = async (id: string, remoteAddress: string): Promise<void> => {
-    use.note(id, { remoteAddress, header: () => CHROME });
+    use.session(id, { remoteAddress, header: () => CHROME });
     // The store is in memory: a few turns are enough.
     for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
     await Promise.all(pending);
@@ -59,4 +59,34 @@ test("a session's use is written at most every five minutes, and never for a ses
   clock.advance(301_000);
   await note("s", "10.0.0.3");
   expect(await records.sessions.get("s")).toBeUndefined();
+});
+
+test("a service account's use is written at most every five minutes, whether its token expires or not", async () => {
+  const clock = createTestClock();
+  const { serviceAccounts } = createRecords(createMemoryStore({ clock }));
+  const now = Math.floor(clock.now() / 1000);
+  const account = { name: "bot", email: "", groups: [], createdAt: now, owner: "team-a" };
+  await serviceAccounts.put("limited", account, { expiresAt: now + 9000, tags: ["service-accounts"] });
+  await serviceAccounts.put("of-client", account, { tags: ["service-accounts"] });
+  const use = createCredentialUse({
+    records: { serviceAccounts, sessions: createRecords(createMemoryStore({ clock })).sessions },
+    clock,
+  });
+  const note = async (id: string) => {
+    use.serviceAccount(id);
+    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+    return serviceAccounts.get(id);
+  };
+  for (const id of ["limited", "of-client"]) {
+    const first = await note(id);
+    expect([first?.version, first?.value, first?.tags]).toEqual([2, { ...account, usedAt: now }, ["service-accounts"]]);
+    expect((await note(id))?.version).toBe(2);
+  }
+  expect((await serviceAccounts.get("limited"))?.expiresAt).toBe(now + 9000);
+  expect((await serviceAccounts.get("of-client"))?.expiresAt).toBeUndefined();
+  clock.advance(301_000);
+  expect((await note("limited"))?.value.usedAt).toBe(now + 301);
+  await serviceAccounts.delete("limited");
+  clock.advance(301_000);
+  expect(await note("limited")).toBeUndefined();
 });
