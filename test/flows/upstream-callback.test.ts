@@ -333,7 +333,7 @@ describe("the list of MCP servers", () => {
     const first = await createSend()({ method: "GET", url, headers });
     const { servers } = first.json() as { servers: Record<string, unknown>[] };
     expect(servers.map((server) => Object.keys(server))).toEqual(servers.map(() => ["name", "url", "connected"]));
-    expect(servers.map(({ name }) => name)).toEqual(["auto", "found", "static"]);
+    expect(servers.map(({ name }) => name)).toEqual(["auto", "both", "found", "static"]);
     expect((await createSend()({ method: "GET", url, headers })).text).toBe(first.text);
     const carol = await bench.person("carol@other.example");
     expect(await bench.list(carol)).toEqual({});

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { createSend, findLink } from "../support/browser.ts";
+import { createSend, findForm, findLink } from "../support/browser.ts";
 import { startUpstreamGateway, type UpstreamGateway } from "../support/upstream-gateway.ts";
 
 let bench: UpstreamGateway;
@@ -268,5 +268,53 @@ describe("connect", () => {
     const page = await bench.connect(person, "static");
     expect(page.status).toBe(403);
     expect(findLink(page, "Back to the application")).toBe(`${bench.application}?connect_error=denied`);
+  });
+});
+
+describe("members of a federated route are connected each for itself", () => {
+  test("without asking at the start, from the error of a call, again after disconnecting, and none loses another's", async () => {
+    const { service, gateway } = bench;
+    const user = "dora@example.com";
+    const person = await bench.person(user);
+    /** @returns false: nothing is connected */
+    const disconnectOne = async (): Promise<boolean> => {
+      const page = await person.open(`${gateway.origin}/.gateway/`);
+      const form = findForm(page, "/.gateway/mcp/disconnect");
+      if (form) await person.submit(page, form, {});
+      return form !== undefined;
+    };
+    // Of earlier tests.
+    while (await disconnectOne());
+    const client = await bench.signIn("both", { browser: person, user });
+    const token = client.tokens.access_token;
+    const initialize = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
+    const greeted = await bench.call("both", token, "initialize", initialize);
+    expect([greeted.status, greeted.text]).toEqual([200, expect.stringContaining("static (static) is not connected")]);
+    const call = async (member: string): Promise<unknown> => {
+      const { text } = await bench.call("both", token, "tools/call", { name: `${member}__t`, arguments: {} });
+      const { result, error } = JSON.parse(text) as { result?: object; error?: { code: number; data: object } };
+      return result === undefined ? error : "answered";
+    };
+    const missing = (member: string) =>
+      expect.objectContaining({
+        code: -31401,
+        data: { reason: "not-connected", member, url: `${gateway.origin}/.gateway/` },
+      });
+    expect([await call("static"), await call("found")]).toEqual([missing("static"), missing("found")]);
+
+    await bench.connect(person, "static");
+    expect([await call("static"), await call("found")]).toEqual(["answered", missing("found")]);
+    service.switches.decision = "access_denied";
+    await bench.connect(person, "found");
+    expect([await call("static"), await call("found")]).toEqual(["answered", missing("found")]);
+    service.switches.decision = "approve";
+    await bench.connect(person, "found");
+    expect([await call("static"), await call("found")]).toEqual(["answered", "answered"]);
+
+    expect(await disconnectOne()).toBe(true);
+    const left = [await call("static"), await call("found")];
+    expect(left.filter((each) => each === "answered")).toHaveLength(1);
+    await bench.connect(person, left[0] === "answered" ? "found" : "static");
+    expect([await call("static"), await call("found")]).toEqual(["answered", "answered"]);
   });
 });

@@ -17,7 +17,7 @@ export interface UpstreamGateway {
   readonly gateway: TestGateway;
   readonly identityProvider: IdentityProvider;
   readonly service: UpstreamService;
-  /** Listed URLs, by route name: static, found (credentials, discovery), auto. */
+  /** Listed URLs, by route name: static, found (credentials, discovery), auto, both (federated: static and found). */
   resource(route: string): string;
   /** A client route's address: where connect may send browsers back to. */
   readonly application: string;
@@ -30,7 +30,7 @@ export interface UpstreamGateway {
   /** The list of servers: name → connected. */
   list(browser: Browser): Promise<Readonly<Record<string, boolean>>>;
   /** One MCP request with this External Token. */
-  call(route: string, token: string, method?: string): Promise<CallAnswer>;
+  call(route: string, token: string, method?: string, params?: object): Promise<CallAnswer>;
   yaml(changes?: (yaml: string) => string): string;
   close(): Promise<void>;
 }
@@ -92,6 +92,11 @@ routes:
     prefix: /auto
     to: ${service.origin}
     mcp: { server: { path: /mcp } }
+    policy: [{ allow: { and: [{ domain: { is: example.com } }] } }]
+  - name: both
+    from: "{origin}"
+    prefix: /both/mcp
+    mcp: { server: { members: { static: static, found: found } } }
     policy: [{ allow: { and: [{ domain: { is: example.com } }] } }]
   - name: application
     from: "{origin}"
@@ -159,12 +164,12 @@ routes:
       const { servers } = answer.json() as { servers: readonly { name: string; connected: boolean }[] };
       return Object.fromEntries(servers.map(({ name, connected }) => [name, connected]));
     },
-    async call(route, token, method = "tools/list") {
+    async call(route, token, method = "tools/list", params) {
       const answer = await send({
         method: "POST",
         url: resource(route),
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json", accept: "application/json" },
-        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method }),
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
       });
       return { status: answer.status, headers: answer.headers, text: answer.text };
     },

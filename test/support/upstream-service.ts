@@ -298,10 +298,11 @@ export async function startUpstreamService(): Promise<UpstreamService> {
       return void response.writeHead(403, { "www-authenticate": header }).end("more scope");
     }
     const { id, method } = JSON.parse(body === "" ? "{}" : body) as { id?: unknown; method?: unknown };
+    const protocolVersion = method === "initialize" ? { protocolVersion: "2025-11-25" } : {};
     json(response, 200, {
       jsonrpc: "2.0",
       id: id ?? null,
-      result: { method, authorized: held !== undefined, scope: held?.scope },
+      result: { method, authorized: held !== undefined, scope: held?.scope, ...protocolVersion },
     });
   }
 

@@ -1,12 +1,19 @@
 /** Members of a federated route that lie, and that deny: whatever they send, and whatever their policies say. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
+import { systemClock } from "../../../runtime/shared/clock.ts";
 import { snapshotFrom } from "../../support/config.ts";
-import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
+import { modernHeaders, modernMeta } from "../../support/mcp.ts";
+import { createTestAuthenticator, startPipeline, testPrincipal, type Pipeline } from "../../support/pipeline.ts";
 import { createRandom } from "../../support/random.ts";
 import {
+  events,
   honestly,
+  modern,
   startScriptedMembers,
+  withSession,
+  type Asked,
+  type Script,
   type Scripted,
   type ScriptedMembers,
   type ScriptedMessage,
@@ -197,4 +204,124 @@ describe("a member that lies", () => {
     expect((await ask("/all", "resources/read", { uri: "x://other" })).error?.code).toBe(-32002);
     expect(pathsOf()).toEqual(["/good"]);
   });
+});
+
+describe("several clients at once", () => {
+  const NAMES = ["plain", "kept", "fresh"];
+  /** Each call's response has what was asked, under the ID that was asked, among others; calls end in any order. */
+  const mixed =
+    (name: string): Script =>
+    (asked) => {
+      const { message, response } = asked;
+      if (message.method !== "tools/call") return undefined;
+      const { id, params } = message;
+      const own = { jsonrpc: "2.0", id, result: { content: [{ type: "text", text: JSON.stringify([name, params]) }] } };
+      const foreign = (other: unknown) => ({ jsonrpc: "2.0", id: other, result: { content: [] } });
+      const others = [foreign("other"), foreign(Number(id) + 1), { jsonrpc: "2.0", method: "notifications/progress" }];
+      setImmediate(() => events(response, ...others, own).end());
+      return "taken";
+    };
+
+  test("IDs never cross between users, clients, members and revisions: each gets its own response, and one", async () => {
+    const random = createRandom("federated clients");
+    servers.scripts.set("/plain", (asked) => mixed("plain")(asked) ?? honestly(asked));
+    servers.scripts.set("/kept", withSession(mixed("kept")));
+    servers.scripts.set("/fresh", modern(mixed("fresh")));
+    serve(Object.fromEntries(NAMES.map((name) => [name, ALLOW])));
+    const sessions = await Promise.all(["alice", "bob"].map(async (user) => [user, await open(user)] as const));
+    const clients = [...sessions, ["alice", undefined], ["bob", undefined], ["alice", ""]] as const;
+    const calls = Array.from({ length: 300 }, (_, nonce) => {
+      const [user, session] = clients[Math.floor(random() * clients.length)] ?? ["alice", ""];
+      const member = NAMES[Math.floor(random() * NAMES.length)] ?? "";
+      // Clients count their requests alike.
+      return { user, session, member, nonce, id: Math.floor(random() * 3) };
+    });
+    const responses = await Promise.all(
+      calls.map(async ({ user, session, member, nonce, id }) => {
+        const params = { name: `${member}__t0`, arguments: { nonce } };
+        const text = await (await send(user, session, id, params)).text();
+        return text
+          .split("\n")
+          .map((line) => line.replace(/^data: /, ""))
+          .filter((line) => line.startsWith("{"))
+          .map((line) => JSON.parse(line) as Body)
+          .filter((message) => message.result !== undefined);
+      }),
+    );
+    for (const [index, { member, nonce, id }] of calls.entries()) {
+      const [first, ...more] = responses[index] ?? [];
+      const [{ text }] = first?.result?.["content"] as [{ text: string }];
+      const [name, params] = JSON.parse(text) as [string, { name: string; arguments: object }];
+      expect([first?.id, more.length, name, params.name, params.arguments]).toEqual([id, 0, member, "t0", { nonce }]);
+    }
+    // Each session of a client has one of the member; other calls have one each, which ends with the call.
+    const count = (isMeant: (asked: Asked) => boolean): number => servers.seen.filter(isMeant).length;
+    const opened = count(({ path, message }) => path === "/kept" && message.method === "initialize");
+    await expect.poll(() => opened - count(({ httpMethod }) => httpMethod === "DELETE")).toBe(2);
+  });
+
+  const send = (user: string, session: string | undefined, id: unknown, params: object): Promise<Response> => {
+    const isModern = session === undefined;
+    const name = (params as { name: string }).name;
+    const own = isModern ? modernHeaders("tools/call", name) : ["content-type", "application/json"];
+    const headers: [string, string][] = [
+      ["authorization", `Bearer gwt_${user}`],
+      ["accept", "application/json, text/event-stream"],
+    ];
+    for (let at = 0; at < own.length; at += 2) headers.push([own[at] as string, own[at + 1] as string]);
+    if (session !== undefined && session !== "") headers.push(["mcp-session-id", session]);
+    const message = {
+      jsonrpc: "2.0",
+      id,
+      method: "tools/call",
+      params: { ...params, ...(isModern && { _meta: modernMeta() }) },
+    };
+    return fetch(`http://localhost:${pipeline.port}/all`, { method: "POST", headers, body: JSON.stringify(message) });
+  };
+
+  const open = async (user: string): Promise<string> => {
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
+    const answer = await fetch(`http://localhost:${pipeline.port}/all`, {
+      method: "POST",
+      headers: { authorization: `Bearer gwt_${user}`, "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params }),
+    });
+    return String(answer.headers.get("mcp-session-id"));
+  };
+});
+
+test("names have the prefix also with one member, and stay the same when another one comes", async () => {
+  serve({ one: ALLOW });
+  const before = namesIn(await ask("/all", "tools/list"));
+  serve({ one: ALLOW, other: ALLOW });
+  expect(before).toEqual(["one__t0", "one__t1", "one__t2", "one__t3"]);
+  expect(namesIn(await ask("/all", "tools/list")).slice(0, 4)).toEqual(before);
+});
+
+test("a session outlives the token that it began with", async () => {
+  const user = testPrincipal("alice", Math.floor(Date.now() / 1_000) + 3_600, { kind: "grant", clientId: "client" });
+  const bearer = (token: string) => ({ ok: true, principal: { ...user, sessionId: token, sid: token } }) as const;
+  await pipeline.close();
+  pipeline = await startPipeline("routes: []", { authenticator: { ...createTestAuthenticator(systemClock), bearer } });
+  servers.scripts.set(
+    "/kept",
+    withSession(() => undefined),
+  );
+  serve({ kept: ALLOW });
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
+  const post = (token: string, method: string, more: object, session?: string): Promise<Response> =>
+    fetch(`http://localhost:${pipeline.port}/all`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        accept: "application/json",
+        ...(session !== undefined && { "mcp-session-id": session }),
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 0, method, params: more }),
+    });
+  const session = String((await post("first", "initialize", params)).headers.get("mcp-session-id"));
+  const answer = await post("second", "tools/call", { name: "kept__t0" }, session);
+  expect([answer.status, ((await answer.json()) as Body).result]).toEqual([200, expect.anything()]);
+  expect(servers.seen.filter(({ message }) => message.method === "initialize")).toHaveLength(1);
 });
