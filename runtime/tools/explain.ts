@@ -1,13 +1,14 @@
 /**
  * `gateway explain`: evaluates one hypothetical request against a configuration, with the proxy's own policy engine.
  */
-import { formatProblem, loadSlices, type SliceSource } from "../config/load.ts";
-import { explainedRoute } from "../simulation/explain/explained-route.ts";
+import { formatProblem, loadSlices, type CheckedConfig, type CheckedRoute, type SliceSource } from "../config/load.ts";
+import { explainedRoute, type ExplainedRoute } from "../simulation/explain/explained-route.ts";
 import {
   explainedText,
   explainRequest as explain,
   type ExplainedVerdict,
 } from "../simulation/explain/explain-request.ts";
+import { memberQuestion } from "../simulation/explain/federated.ts";
 import { type Question, questionText, readQuestion } from "../simulation/explain/question.ts";
 import type { CertificateFacts } from "../policy/facts.ts";
 
@@ -40,22 +41,65 @@ export function explainRequest(
     const known = config.routes.map(({ key }) => `"${key}"`).join(", ");
     return refuse(`Cannot explain route "${options.route}": no route has this name, only ${known}`);
   }
-  const route = explainedRoute(found);
-  const read = readQuestion(options, route, { certificate });
-  if (!read.ok) return refuse(`Cannot explain route "${options.route}": ${read.problem}`);
-  const mtls = config.boot.downstream_mtls;
+  const own = explainRoute(config, found, options, options.route, certificate);
+  if (typeof own === "string") return refuse(own);
+  const second = own.federated && memberQuestion(options, own.federated);
+  const target = typeof second === "object" ? config.routes.find(({ key }) => key === second.key) : undefined;
+  const member =
+    typeof second === "object" && target
+      ? explainRoute(config, target, second.question, target.key, certificate)
+      : undefined;
+  if (typeof member === "string") return refuse(member);
+  const note = typeof second === "string" ? [second] : [];
+  if (options.json === true) {
+    const whole = { ...own.printed, notes: [...own.printed.notes, ...note], ...(member && { member: member.printed }) };
+    return { answer: stricter(own.verdict, member?.verdict), text: JSON.stringify(whole, null, 2) };
+  }
+  const text = [
+    own.text,
+    ...(member ? [`and the member's own policy:\n\n${member.text}`] : note.map((each) => `note: ${each}`)),
+  ];
+  return { answer: stricter(own.verdict, member?.verdict), text: text.join("\n\n") };
+}
+
+interface ExplainedPart extends Pick<ExplainedRoute, "federated"> {
+  readonly verdict: ExplainedVerdict;
+  readonly text: string;
+  /** As JSON. */
+  readonly printed: Readonly<Record<string, unknown>> & { readonly notes: readonly string[] };
+}
+
+/** @returns a text: why there is none */
+function explainRoute(
+  { boot, settings }: CheckedConfig,
+  checked: CheckedRoute,
+  question: Question,
+  name: string,
+  certificate: CertificateFacts | undefined,
+): ExplainedPart | string {
+  const route = explainedRoute(checked);
+  const read = readQuestion(question, route, { certificate });
+  if (!read.ok) return `Cannot explain route "${name}": ${read.problem}`;
+  const mtls = boot.downstream_mtls;
   const explained = explain(route, read.facts, {
-    mcpEnabled: config.settings.runtime_flags?.mcp === true,
+    mcpEnabled: settings.runtime_flags?.mcp === true,
     demandsCertificate: mtls !== undefined && (mtls.enforcement ?? "") !== "policy",
   });
-  const question = questionText(options, route.key);
+  const asked = questionText(question, route.key);
   const { verdict, explanation, candidates, notes } = explained;
-  if (options.json !== true) return { answer: verdict, text: explainedText(question, explained) };
   const tried = candidates.map(({ explanation: { rules }, ...candidate }) => ({ ...candidate, rules }));
   const { allowed } = explanation.decision;
-  const printed = { route: route.key, question, allowed, notes, ...explanation };
-  const whole = { ...printed, ...(tried.length > 0 && { shadow: tried }) };
-  return { answer: verdict, text: JSON.stringify(whole, null, 2) };
+  const printed = { route: route.key, question: asked, allowed, notes, ...explanation };
+  return {
+    federated: route.federated,
+    verdict,
+    text: explainedText(asked, explained),
+    printed: { ...printed, ...(tried.length > 0 && { shadow: tried }) },
+  };
+}
+
+function stricter(one: ExplainedVerdict, other: ExplainedVerdict = "allowed"): ExplainedVerdict {
+  return one === "denied" || other === "allowed" ? one : other;
 }
 
 function refuse(text: string): ExplainAnswer {

@@ -14,6 +14,7 @@ import type { UserFacts } from "../../policy/facts.ts";
 import type { RouteChoice } from "../../simulation/protocol.ts";
 import { explainedActive } from "../../simulation/explain/explained-route.ts";
 import { type Explained, explainRequest } from "../../simulation/explain/explain-request.ts";
+import { memberQuestion } from "../../simulation/explain/federated.ts";
 import { type Question, questionText, readQuestion } from "../../simulation/explain/question.ts";
 import type { ConsoleRights } from "../screen.ts";
 import { findRouteOf } from "./find-route.ts";
@@ -77,6 +78,14 @@ export function askInForce(
     besides.push(["Tool lock", `${STATES[state]}${isLocked ? "; calls are denied" : ""}`]);
   if (scopes.length > 0)
     besides.push(["Scopes", `an OAuth client needs ${scopes.join(" ")}, else it is asked to get them`]);
+  const second = explainedRoute.federated && memberQuestion(question, explainedRoute.federated);
+  if (second !== undefined) {
+    const text =
+      typeof second === "string"
+        ? second
+        : `route ${second.key} decides as well: ask about ${second.question.tool ?? second.question.prompt ?? second.question.resource ?? ""} there`;
+    besides.push(["Member", text]);
+  }
   if (deniedBy === undefined && explained.verdict !== "denied")
     for (const limit of (route.rateLimits ?? []).filter(({ tools }) => tools === undefined || tools.has(tool ?? "")))
       besides.push(["Limit", limitText(limit)]);

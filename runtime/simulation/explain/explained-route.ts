@@ -1,6 +1,9 @@
 /** Parts of a route needed for an explanation, for an active route or one in a file. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { CheckedRoute } from "../../config/load.ts";
+import { compileMembers } from "../../features/mcp/members.ts";
+import { ownerOfRoute } from "../../shared/route-key.ts";
+import type { FederatedSettings } from "./federated.ts";
 import { clearTools, clearToolsOfDocument, type BlockedTools, type ClearTools } from "../../mcp/clear-tools.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { type CompiledPolicy, compilePolicy } from "../../policy/evaluate.ts";
@@ -15,6 +18,8 @@ export interface ExplainedRoute extends ClearTools {
   readonly isMcpServer: boolean;
   readonly policy: CompiledPolicy;
   readonly shadow: Shadow | undefined;
+  /** Set on federated routes, whose members decide as well. */
+  readonly federated: FederatedSettings | undefined;
 }
 
 /** @throws GatewayError `policy.invalid`; never for a checked route */
@@ -29,6 +34,8 @@ export function explainedRoute({ key, doc }: Pick<CheckedRoute, "key" | "doc">):
     ...clearToolsOfDocument(policy, doc),
     policy,
     shadow: compileShadow(doc),
+    federated:
+      server && federatedOf(compileMembers(server, ownerOfRoute(key)), Object.entries(server.resource_prefixes ?? {})),
   };
 }
 
@@ -44,5 +51,13 @@ export function explainedActive(route: CompiledRoute, blocks: BlockedTools): Exp
     ...clearTools(route, blocks),
     policy,
     shadow,
+    federated: server && federatedOf(server.members, server.resourcePrefixes),
   };
+}
+
+function federatedOf(
+  members: FederatedSettings["members"] | undefined,
+  resourcePrefixes: FederatedSettings["resourcePrefixes"],
+): FederatedSettings | undefined {
+  return members && { members, resourcePrefixes };
 }

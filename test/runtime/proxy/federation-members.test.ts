@@ -250,7 +250,7 @@ describe("several clients at once", () => {
     );
     for (const [index, { member, nonce, id }] of calls.entries()) {
       const [first, ...more] = responses[index] ?? [];
-      const [{ text }] = first?.result?.["content"] as [{ text: string }];
+      const [{ text }] = (first?.result?.["content"] ?? [{ text: "" }]) as [{ text: string }];
       const [name, params] = JSON.parse(text) as [string, { name: string; arguments: object }];
       expect([first?.id, more.length, name, params.name, params.arguments]).toEqual([id, 0, member, "t0", { nonce }]);
     }

@@ -46,6 +46,30 @@ describe("explainRequest()", () => {
     expect(text).toContain("allow, all of: true");
   });
 
+  test("on a federated route, the member's policy decides as well, under the member's own names", () => {
+    const yaml = `${YAML}  - name: all
+    from: https://all.example.com
+    mcp: { server: { members: { gh: github }, resource_prefixes: { "repo:": gh } } }
+    policy: [{ allow: { and: [{ domain: example.com }] } }]
+`;
+    const asked = { route: "all", email: "alice@example.com", groups: "engineering" };
+    const denied = ask({ ...asked, tool: "gh__delete_repo" }, yaml);
+    expect(denied.answer).toBe("denied");
+    expect(denied.text).toContain("calls gh__delete_repo on default/all: allowed");
+    expect(denied.text).toContain("calls delete_repo on default/github: denied (mcp-tool-unauthorized)");
+    expect(ask({ ...asked, tool: "gh__list" }, yaml).answer).toBe("allowed");
+    expect(ask({ ...asked, tool: "gh__list", groups: "" }, yaml).answer).toBe("denied");
+    expect(ask({ ...asked, resource: "repo:x" }, yaml).text).toContain("reads repo:x of default/github: allowed");
+    expect(ask({ ...asked, resource: "ui://gh/x/y" }, yaml).text).toContain("reads ui://x/y of default/github");
+    for (const [more, note] of [
+      [{ tool: "delete_repo" }, 'no member has the prefix of "delete_repo"'],
+      [{ resource: "x:y" }, "the policy of the member that lists this URI decides as well"],
+    ] as const)
+      expect(ask({ ...asked, ...more }, yaml).text).toContain(`note: ${note}`);
+    const json = JSON.parse(ask({ ...asked, tool: "gh__delete_repo", json: true }, yaml).text) as object;
+    expect(json).toMatchObject({ allowed: true, member: { route: "default/github", allowed: false } });
+  });
+
   test("reports the decisions of shadow policies, and answers by the active policy", () => {
     const yaml = YAML.replace(
       "      - deny: { or: [{ mcp_tool: { starts_with: delete_ } }] }",
