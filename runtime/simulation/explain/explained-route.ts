@@ -3,11 +3,17 @@ import type { CompiledRoute } from "../../config/compiled.ts";
 import type { CheckedRoute } from "../../config/load.ts";
 import { compileMembers } from "../../features/mcp/members.ts";
 import { ownerOfRoute } from "../../shared/route-key.ts";
-import type { FederatedSettings } from "./federated.ts";
 import { clearTools, clearToolsOfDocument, type BlockedTools, type ClearTools } from "../../mcp/clear-tools.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { type CompiledPolicy, compilePolicy } from "../../policy/evaluate.ts";
 import { compileShadow, type Shadow } from "../../policy/shadow.ts";
+
+/** Settings of a federated route. */
+export interface FederatedSettings {
+  /** Keys of the members' routes by prefix. */
+  readonly members: ReadonlyMap<string, string>;
+  readonly resourcePrefixes: readonly (readonly [string, string])[];
+}
 
 /** Messages with tool names that an upstream might read as others are rejected. */
 export interface ExplainedRoute extends ClearTools {

@@ -1,14 +1,9 @@
 /** The second decision about a request to a federated route: that of the member, under its own name for what is used. Pure. */
 import { readAdvertised, readAppUri } from "../../mcp/federation/names.ts";
+import type { FederatedSettings } from "./explained-route.ts";
 import type { Question } from "./question.ts";
 
-export interface FederatedSettings {
-  /** Keys of the members' routes by prefix. */
-  readonly members: ReadonlyMap<string, string>;
-  readonly resourcePrefixes: readonly (readonly [string, string])[];
-}
-
-export interface MemberQuestion {
+export interface QuestionToMember {
   /** Key of the member's route. */
   readonly key: string;
   readonly question: Question;
@@ -18,7 +13,7 @@ export interface MemberQuestion {
 export function memberQuestion(
   question: Question,
   { members, resourcePrefixes }: FederatedSettings,
-): MemberQuestion | string | undefined {
+): QuestionToMember | string | undefined {
   const { tool, prompt, resource } = question;
   const name = tool ?? prompt;
   if (name !== undefined) {
