@@ -9,7 +9,7 @@ import { createIssuerKeys } from "./issuers/issuer-keys.ts";
 import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
 import { findServers } from "./oauth/server/find-issuer.ts";
 import type { CardsDeps } from "./portal/cards.ts";
-import { iconEndpoint } from "./catalog/icons.ts";
+import { catalogEndpoints } from "./catalog/catalog.ts";
 import { createIssuer } from "./oauth/server/issuer.ts";
 import { RateLimits } from "./limits/rate-limits.ts";
 import { knownTools } from "./mcp/listed-tools.ts";
@@ -106,7 +106,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
         ...approvals.endpoints,
         ...portal.endpoints,
         ...(ground.branding?.endpoints ?? []),
-        iconEndpoint(),
+        ...catalogEndpoints({ programs: session.programs, blocks }),
         ...(console?.endpoints ?? []),
       ],
       authenticator: callers,

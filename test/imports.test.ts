@@ -116,7 +116,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "stored objects of administrators, described once; console, commands and admin API are made from it",
   },
   catalog: {
-    may: ["features", "config", "http"],
+    may: ["shared", "policy", "features", "config", "http", "identity"],
     why: "MCP servers as clients find them; the same that users see on the portal",
   },
   portal: {

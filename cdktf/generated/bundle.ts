@@ -49,6 +49,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly mcpDynamicRegistration?: boolean | cdktf.IResolvable;
   /**
+  * Readers of the catalog of MCP servers, which clients find at `/.gateway/registry`: callers with a token of a service account or a programmatic login, or also callers without a token. The latter see routes with `catalog: public`. One of `users`, `public`. Default: no catalog.
+  *
+  */
+  readonly mcpCatalog?: string;
+  /**
   * Fields of authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters, replay. Default: `request-id, user, email, mcp-method, mcp-tool`.
   *
   */
@@ -4737,27 +4742,27 @@ export class BundleRouteRoutingResponseOutputReference extends cdktf.ComplexObje
 }
 export interface BundleRouteRouting {
   /**
-  * Display name of up to 40 characters. Shown on the portal. Default: `name`.
+  * Display name of up to 40 characters. Shown on the portal and in the catalog. Default: `name`.
   *
   */
   readonly title?: string;
   /**
-  * What the route is for, in one line of up to 300 characters. Shown on the portal.
+  * What the route is for, in one line of up to 300 characters. Shown on the portal and in the catalog, which has the first 100.
   *
   */
   readonly description?: string;
   /**
-  * Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Shown on the portal. Default: two letters of the name.
+  * Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Shown on the portal and in the catalog. Default: two letters of the name.
   *
   */
   readonly icon?: string;
   /**
-  * Version of what the route serves, such as `1.4.2`.
+  * Version of what the route serves in the catalog, such as `1.4.2`. Default: `1.0.0`.
   *
   */
   readonly version?: string;
   /**
-  * Documentation for users (`https://`). Linked on the portal.
+  * Documentation for users (`https://`). Linked on the portal and in the catalog.
   *
   */
   readonly documentationUrl?: string;
@@ -4766,6 +4771,11 @@ export interface BundleRouteRouting {
   *
   */
   readonly contact?: string;
+  /**
+  * Readers who find an MCP server in the catalog: callers with a token, if the policy could allow them a request, or also callers without a token. The latter need `mcp_catalog: public`. One of `users`, `public`. Default: `users`.
+  *
+  */
+  readonly catalog?: string;
   /**
   * RE2 regular expression for the whole path, before every `prefix`. Not with `prefix` or `path`, and not on MCP routes. Default: every path.
   *
@@ -4815,6 +4825,7 @@ export function bundleRouteRoutingToTerraform(struct?: BundleRouteRouting | cdkt
     version: cdktf.stringToTerraform(struct!.version),
     documentation_url: cdktf.stringToTerraform(struct!.documentationUrl),
     contact: cdktf.stringToTerraform(struct!.contact),
+    catalog: cdktf.stringToTerraform(struct!.catalog),
     regex: cdktf.stringToTerraform(struct!.regex),
     regex_priority_order: cdktf.numberToTerraform(struct!.regexPriorityOrder),
     prefix_rewrite: cdktf.stringToTerraform(struct!.prefixRewrite),
@@ -4864,6 +4875,12 @@ export function bundleRouteRoutingToHclTerraform(struct?: BundleRouteRouting | c
     },
     contact: {
       value: cdktf.stringToHclTerraform(struct!.contact),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    catalog: {
+      value: cdktf.stringToHclTerraform(struct!.catalog),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -4958,6 +4975,10 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.contact = this._contact;
     }
+    if (this._catalog !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.catalog = this._catalog;
+    }
     if (this._regex !== undefined) {
       hasAnyValues = true;
       internalValueResult.regex = this._regex;
@@ -4999,6 +5020,7 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
       this._version = undefined;
       this._documentationUrl = undefined;
       this._contact = undefined;
+      this._catalog = undefined;
       this._regex = undefined;
       this._regexPriorityOrder = undefined;
       this._prefixRewrite = undefined;
@@ -5020,6 +5042,7 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
       this._version = value.version;
       this._documentationUrl = value.documentationUrl;
       this._contact = value.contact;
+      this._catalog = value.catalog;
       this._regex = value.regex;
       this._regexPriorityOrder = value.regexPriorityOrder;
       this._prefixRewrite = value.prefixRewrite;
@@ -5124,6 +5147,22 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get contactInput() {
     return this._contact;
+  }
+
+  // catalog - computed: false, optional: true, required: false
+  private _catalog?: string; 
+  public get catalog() {
+    return this.getStringAttribute('catalog');
+  }
+  public set catalog(value: string) {
+    this._catalog = value;
+  }
+  public resetCatalog() {
+    this._catalog = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get catalogInput() {
+    return this._catalog;
   }
 
   // regex - computed: false, optional: true, required: false
@@ -11327,7 +11366,7 @@ export interface BundleRoute {
   */
   readonly timeout?: string;
   /**
-  * Description for users; less common request matching, path rewriting, and responses without an upstream.
+  * Description for users and the catalog; less common request matching, path rewriting, and responses without an upstream.
   *
   */
   readonly routing?: BundleRouteRouting;
@@ -12067,6 +12106,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._mcpAllowedOrigins = config.mcpAllowedOrigins;
     this._mcpAllowedPrivateRedirectUris = config.mcpAllowedPrivateRedirectUris;
     this._mcpDynamicRegistration = config.mcpDynamicRegistration;
+    this._mcpCatalog = config.mcpCatalog;
     this._authorizeLogFields = config.authorizeLogFields;
     this._authenticateServiceUrl = config.authenticateServiceUrl;
     this._signoutRedirectUrl = config.signoutRedirectUrl;
@@ -12262,6 +12302,22 @@ export class Bundle extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get mcpDynamicRegistrationInput() {
     return this._mcpDynamicRegistration;
+  }
+
+  // mcp_catalog - computed: false, optional: true, required: false
+  private _mcpCatalog?: string; 
+  public get mcpCatalog() {
+    return this.getStringAttribute('mcp_catalog');
+  }
+  public set mcpCatalog(value: string) {
+    this._mcpCatalog = value;
+  }
+  public resetMcpCatalog() {
+    this._mcpCatalog = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get mcpCatalogInput() {
+    return this._mcpCatalog;
   }
 
   // authorize_log_fields - computed: false, optional: true, required: false
@@ -13094,6 +13150,7 @@ export class Bundle extends cdktf.TerraformResource {
       mcp_allowed_origins: cdktf.listMapper(cdktf.stringToTerraform, false)(this._mcpAllowedOrigins),
       mcp_allowed_private_redirect_uris: cdktf.listMapper(cdktf.stringToTerraform, false)(this._mcpAllowedPrivateRedirectUris),
       mcp_dynamic_registration: cdktf.booleanToTerraform(this._mcpDynamicRegistration),
+      mcp_catalog: cdktf.stringToTerraform(this._mcpCatalog),
       authorize_log_fields: cdktf.listMapper(cdktf.stringToTerraform, false)(this._authorizeLogFields),
       authenticate_service_url: cdktf.stringToTerraform(this._authenticateServiceUrl),
       signout_redirect_url: cdktf.stringToTerraform(this._signoutRedirectUrl),
@@ -13197,6 +13254,12 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: false,
         type: "simple",
         storageClassType: "boolean",
+      },
+      mcp_catalog: {
+        value: cdktf.stringToHclTerraform(this._mcpCatalog),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
       authorize_log_fields: {
         value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._authorizeLogFields),

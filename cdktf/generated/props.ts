@@ -30,6 +30,13 @@ export interface GatewaySettings {
    */
   readonly mcpDynamicRegistration?: boolean | IResolvable;
   /**
+   * Readers of the catalog of MCP servers, which clients find at `/.gateway/registry`: callers with a token of a
+   * service account or a programmatic login, or also callers without a token. The latter see routes with `catalog:
+   * "public"`.
+   * @default - no catalog
+   */
+  readonly mcpCatalog?: "users" | "public";
+  /**
    * Fields of authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email,
    * session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters,
    * replay.
@@ -828,23 +835,36 @@ export interface RouteSettings {
    */
   readonly to?: string | readonly string[];
   /**
-   * Display name of up to 40 characters. Shown on the portal.
+   * Display name of up to 40 characters. Shown on the portal and in the catalog.
    * @default - `name`
    */
   readonly title?: string;
-  /** What the route is for, in one line of up to 300 characters. Shown on the portal. */
+  /**
+   * What the route is for, in one line of up to 300 characters. Shown on the portal and in the catalog, which has the
+   * first 100.
+   */
   readonly description?: string;
   /**
-   * Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Shown on the portal.
+   * Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Shown on the portal and in the
+   * catalog.
    * @default - two letters of the name
    */
   readonly icon?: string;
-  /** Version of what the route serves, such as `1.4.2`. */
+  /**
+   * Version of what the route serves in the catalog, such as `1.4.2`.
+   * @default - `1.0.0`
+   */
   readonly version?: string;
-  /** Documentation for users (`https://`). Linked on the portal. */
+  /** Documentation for users (`https://`). Linked on the portal and in the catalog. */
   readonly documentationUrl?: string;
   /** Page (`https://`) or address (`mailto:`) for questions about the route. Linked on the portal. */
   readonly contact?: string;
+  /**
+   * Readers who find an MCP server in the catalog: callers with a token, if the policy could allow them a request, or
+   * also callers without a token. The latter need `mcpCatalog: "public"`.
+   * @default users
+   */
+  readonly catalog?: "users" | "public";
   /** Access rules; see `allow` and `deny`. A request is allowed if an allow rule matches and no deny rule does. */
   readonly policy?: PolicyDoc;
   /**

@@ -101,6 +101,7 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
   const identityIssuers = compileTrustedIssuers(doc, doc.idp_provider_url);
   return {
     mcpEnabled: mcp.runtime_flags?.mcp ?? false,
+    mcpCatalog: doc.mcp_catalog,
     mcpAllowedClientIdDomains: parseClientIdDomains(doc.mcp_allowed_client_id_domains ?? []),
     mcpAllowedAsMetadataDomains: (doc.mcp_allowed_as_metadata_domains ?? []).map((text) => parseDomainPattern(text)),
     mcpAllowedOrigins: (doc.mcp_allowed_origins ?? []).map((text) => origin(text)),

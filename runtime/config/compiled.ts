@@ -30,6 +30,8 @@ export type BootSettings = ListenerSettings &
 /** Dynamic settings, also allowed in published slices. */
 export interface LiveSettings {
   readonly mcpEnabled: boolean;
+  /** Readers of the catalog of MCP servers; undefined: no catalog. */
+  readonly mcpCatalog: "users" | "public" | undefined;
   readonly mcpAllowedClientIdDomains: readonly DomainPattern[];
   readonly mcpAllowedAsMetadataDomains: readonly DomainPattern[];
   /** Extra origins that may call MCP routes from a browser; the same host and loopback always may. */

@@ -1,6 +1,7 @@
 /** All settings other than routes, from all features, in the order of the reference. */
 import { consoleShape } from "../features/access/console.ts";
 import { bearerShape } from "../features/access/settings.ts";
+import { catalogSettingsShape } from "../features/catalog/settings.ts";
 import { upstreamTimeoutShape } from "../features/connection/settings.ts";
 import { headerSettingsShape } from "../features/headers/settings.ts";
 import { adminListenerShape, listenerShape, streamShape } from "../features/listener/settings.ts";
@@ -22,6 +23,7 @@ import { document } from "../settings/types/block.ts";
 /** Dynamic settings, also allowed in published slices. */
 const liveShape = {
   ...mcpSettingsShape,
+  ...catalogSettingsShape,
   ...recordFieldsShape,
   ...signInShape,
   ...trustedIssuersShape,

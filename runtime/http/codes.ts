@@ -6,6 +6,7 @@
  * Error codes within MCP messages, of the token endpoint and of the admin listener are defined next to the code that sends
  * them.
  */
+import { CATALOG_CODES } from "./codes/catalog.ts";
 import { CONNECT_CODES } from "./codes/connect.ts";
 import { CONSOLE_CODES } from "./codes/console.ts";
 import { LIMIT_CODES } from "./codes/limits.ts";
@@ -19,6 +20,7 @@ import type { PageLink } from "../pages/error.ts";
 export const ERROR_CODES = {
   ...REQUEST_CODES,
   ...ROUTE_CODES,
+  ...CATALOG_CODES,
   ...CONNECT_CODES,
   ...LIMIT_CODES,
   ...RECORD_CODES,

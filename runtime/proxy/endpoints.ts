@@ -3,6 +3,7 @@
  * upstream: an upstream that responded below `/.gateway/` could speak in our name.
  */
 import { append } from "../shared/linear/append.ts";
+import { AI_CATALOG_PATH } from "../features/catalog/paths.ts";
 import { isOwnPath } from "../features/routing/own-paths.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { errorText } from "../shared/errors.ts";
@@ -86,7 +87,9 @@ export function createEndpointFinder(deps: {
     answer(exchange, snapshot) {
       const { path } = exchange;
       // All own addresses start with a dot segment name; nearly no other path does.
-      if (path.charCodeAt(1) !== 46 || !isOwnPath(path)) return false;
+      if (path.charCodeAt(1) !== 46) return false;
+      const isCatalog = path === AI_CATALOG_PATH && snapshot.settings.mcpCatalog !== undefined;
+      if (!isCatalog && !isOwnPath(path)) return false;
       serve(exchange, snapshot, find(path));
       return true;
     },

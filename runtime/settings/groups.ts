@@ -10,7 +10,7 @@ import { attributeNames } from "./secret-forms.ts";
 
 export const ROUTING: FieldGroup = {
   name: "routing",
-  doc: "Description for users; less common request matching, path rewriting, and responses without an upstream.",
+  doc: "Description for users and the catalog; less common request matching, path rewriting, and responses without an upstream.",
 };
 
 export const ACCESS: FieldGroup = {

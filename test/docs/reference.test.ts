@@ -18,7 +18,7 @@ let world: McpGateway;
 let running: RunningGateway;
 beforeAll(async () => {
   [world, running] = await Promise.all([
-    startMcpGateway({ authenticateHost: true, boot: { console: { viewer: [] } } }),
+    startMcpGateway({ authenticateHost: true, boot: { console: { viewer: [] } }, settings: "mcp_catalog: public" }),
     runGateway(),
   ]);
 });

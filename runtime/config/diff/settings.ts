@@ -14,6 +14,7 @@ const SETTINGS = [
   "bearer_token_format",
   "idp_access_token_allowed_audiences",
   "jwt_claims_headers",
+  "mcp_catalog",
   "mcp_dynamic_registration",
   "mcp_allowed_client_id_domains",
   "mcp_allowed_as_metadata_domains",

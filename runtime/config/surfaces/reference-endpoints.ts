@@ -54,6 +54,7 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
     methods: ["GET"],
     about: "Post-logout redirect URI to register at the identity provider.",
   },
+  { path: "/.gateway/icons", methods: ["GET"], about: "Icons of routes (`icon`), by digest below it." },
   {
     path: "/.gateway/own",
     methods: ["POST"],
@@ -113,6 +114,22 @@ export const MCP_ENDPOINTS: readonly ReferenceEndpoint[] = [
     path: "/.gateway/mcp/routes",
     methods: ["GET"],
     about: "MCP servers that the caller can use, for applications and signed-in browsers.",
+  },
+  {
+    path: "/.gateway/registry",
+    methods: ["GET"],
+    about:
+      "Base URL of the MCP registry API 0.1 (`mcp_catalog`), on the host of `authenticate_service_url`: `/v0.1/servers`, `/v0.1/servers/<name>/versions` and `/v0.1/servers/<name>/versions/latest`. Query: `limit` up to 100, `cursor`, `search`, `version`.",
+  },
+  {
+    path: "/.gateway/server-cards",
+    methods: ["GET"],
+    about: "Server cards of MCP servers (`mcp_catalog`), by name below it.",
+  },
+  {
+    path: "/.well-known/ai-catalog.json",
+    methods: ["GET"],
+    about: "Server cards of the host (`mcp_catalog`). Without the setting, the address belongs to the routes.",
   },
   {
     path: "/.gateway/mcp/connect",

@@ -13,5 +13,6 @@ export function compileAbout(doc: AboutDoc, name: string): RouteAbout {
     version: doc.version,
     documentationUrl: doc.documentation_url,
     contact: doc.contact,
+    isPublic: doc.catalog === "public",
   };
 }

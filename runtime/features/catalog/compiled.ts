@@ -14,4 +14,6 @@ export interface RouteAbout {
   readonly documentationUrl: string | undefined;
   /** https or mailto. */
   readonly contact: string | undefined;
+  /** Also listed to readers of the catalog who are not signed in. */
+  readonly isPublic: boolean;
 }

@@ -2,7 +2,7 @@
 import { quote } from "../../settings/problem.ts";
 import { displayNameProblem, quotedProblem } from "../../settings/types/checks.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
-import { text, url } from "../../settings/types/scalar.ts";
+import { choice, text, url } from "../../settings/types/scalar.ts";
 import { parseHttpUrl, type Reading } from "../../settings/values.ts";
 import { parseSupportUrl } from "../sign-in/settings.ts";
 import { parseIcon } from "./icon.ts";
@@ -12,19 +12,19 @@ const MAX_URL_CHARACTERS = 255;
 
 export const aboutShape = {
   title: text({
-    doc: "Display name of up to 40 characters. Shown on the portal.",
+    doc: "Display name of up to 40 characters. Shown on the portal and in the catalog.",
     unset: "`name`",
     annotation: "title",
     check: displayNameProblem,
   }),
   description: text({
-    doc: "What the route is for, in one line of up to 300 characters. Shown on the portal.",
+    doc: "What the route is for, in one line of up to 300 characters. Shown on the portal and in the catalog, which has the first 100.",
     unset: "none",
     annotation: "description",
     check: descriptionProblem,
   }),
   icon: text({
-    doc: "Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Shown on the portal.",
+    doc: "Icon: a PNG, JPEG or WebP image of up to 16,384 bytes as `data:image/png;base64,…`. Shown on the portal and in the catalog.",
     unset: "two letters of the name",
     annotation: "icon",
     // The value is too long for a message.
@@ -34,13 +34,13 @@ export const aboutShape = {
     },
   }),
   version: text({
-    doc: "Version of what the route serves, such as `1.4.2`.",
-    unset: "none",
+    doc: "Version of what the route serves in the catalog, such as `1.4.2`.",
+    unset: "`1.0.0`",
     annotation: "version",
     check: versionProblem,
   }),
   documentation_url: url({
-    doc: "Documentation for users (`https://`). Linked on the portal.",
+    doc: "Documentation for users (`https://`). Linked on the portal and in the catalog.",
     unset: "none",
     annotation: "documentation_url",
     read: httpsUrl,
@@ -50,6 +50,18 @@ export const aboutShape = {
     unset: "none",
     annotation: "contact",
     read: parseSupportUrl,
+  }),
+  catalog: choice(["users", "public"], {
+    doc: "Readers who find an MCP server in the catalog: callers with a token, if the policy could allow them a request, or also callers without a token. The latter need `mcp_catalog: public`.",
+    default: "users",
+    annotation: "catalog",
+  }),
+};
+
+export const catalogSettingsShape = {
+  mcp_catalog: choice(["users", "public"], {
+    doc: "Readers of the catalog of MCP servers, which clients find at `/.gateway/registry`: callers with a token of a service account or a programmatic login, or also callers without a token. The latter see routes with `catalog: public`.",
+    unset: "no catalog",
   }),
 };
 

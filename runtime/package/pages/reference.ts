@@ -4,6 +4,7 @@ import { OAUTH_PAGE_CODES } from "../../http/codes/oauth.ts";
 import { REQUEST_CODES } from "../../http/codes/request.ts";
 import { LIMIT_CODES } from "../../http/codes/limits.ts";
 import { RECORD_CODES } from "../../http/codes/records.ts";
+import { CATALOG_CODES } from "../../http/codes/catalog.ts";
 import { CONNECT_CODES } from "../../http/codes/connect.ts";
 import { ROUTE_CODES } from "../../http/codes/route.ts";
 import { SIGN_IN_CODES } from "../../http/codes/sign-in.ts";
@@ -18,7 +19,7 @@ type Codes = Readonly<Record<string, CodeEntry>>;
 
 export function errorParts(): Readonly<Record<string, string>> {
   return {
-    "route-codes": callTable({ ...ROUTE_CODES, ...CONNECT_CODES, ...LIMIT_CODES, ...RECORD_CODES }),
+    "route-codes": callTable({ ...ROUTE_CODES, ...CATALOG_CODES, ...CONNECT_CODES, ...LIMIT_CODES, ...RECORD_CODES }),
     "request-codes": callTable(REQUEST_CODES),
     "sign-in-codes": pageTable({ ...SIGN_IN_CODES, ...CONSOLE_CODES }),
     "client-codes": pageTable(OAUTH_PAGE_CODES),

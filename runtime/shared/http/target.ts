@@ -77,7 +77,9 @@ export function canonicalTarget(target: string, host: string | undefined, defaul
   const mark = origin.indexOf("?");
   const query = mark === -1 ? "" : origin.slice(mark);
   if (query !== "" && !isCleanQuery(query)) return refuse("target-character");
-  const result = canonicalPath(mark === -1 ? origin : origin.slice(0, mark));
+  const raw = mark === -1 ? origin : origin.slice(0, mark);
+  let result = canonicalPath(raw);
+  if (!result.ok && result.reason === "path-encoded-separator") result = registryPath(raw) ?? result;
   if (!result.ok) return result;
   return { ok: true, path: result.path, query, host: canonicalHost };
 }
@@ -131,6 +133,15 @@ export function canonicalPath(raw: string): PathResult {
   if (typeof path !== "string") return path;
   const problem = needsRewrite || needsSegments ? segmentProblem(path) : undefined;
   return problem === undefined ? { ok: true, path } : refuse(problem);
+}
+
+/**
+ * Names of servers in the MCP registry API have a slash, which clients escape. The only such path: it is an address of the
+ * gateway itself, never forwarded, and has the same meaning with a plain slash.
+ */
+function registryPath(raw: string): PathResult | undefined {
+  const escaped = /^(\/\.gateway\/registry\/v0\.1\/servers\/[A-Za-z0-9.-]+)%2[Ff]([A-Za-z0-9._-]+(?:\/.*)?)$/.exec(raw);
+  return escaped ? canonicalPath(`${escaped[1]}/${escaped[2]}`) : undefined;
 }
 
 /** A server's reading of a path if it removes path parameters (`/admin;x`). */

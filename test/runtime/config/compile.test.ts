@@ -195,6 +195,7 @@ describe("compileSettings()", () => {
       mcpAllowedClientIdDomains: [],
       mcpAllowedAsMetadataDomains: [],
       mcpAllowedOrigins: [],
+      mcpCatalog: undefined,
       mcpDynamicRegistration: true,
       mcpAllowedPrivateRedirectUris: [],
       authorizeLogFields: ["request-id", "user", "email", "mcp-method", "mcp-tool"],

@@ -41,6 +41,7 @@ describe("aboutShape", () => {
     [{ version: "1.x" }, 'is "1.x", must be a version such as "1.4.2", not a range'],
     [{ documentation_url: "http://docs.example.com" }, 'is "http://docs.example.com", must start with https://'],
     [{ contact: "javascript:alert(1)" }, /must start with https:\/\/, or be an address/],
+    [{ catalog: "all" }, /must be "users" or "public"/],
     [{ icon: "icon.png" }, /^is "icon\.png"…, must be "data:image\/png;base64,…"/],
   ])("rejects %j", (value, problem) => {
     expect(problems(value)).toEqual([typeof problem === "string" ? problem : expect.stringMatching(problem)]);
@@ -55,6 +56,7 @@ describe("aboutShape", () => {
         version: "2026.11-rc1",
         documentation_url: "https://docs.example.com/orders",
         contact: "mailto:orders@example.com",
+        catalog: "public",
       }),
     ).toEqual([]);
   });
