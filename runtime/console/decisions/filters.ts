@@ -9,26 +9,35 @@ export interface DecisionFilters {
   readonly client: string;
   /** Request ID. */
   readonly request: string;
-  /** One of them, "others" (not allowed), or "": all. */
+  /** One of them, "not-allowed", "others" (not allowed or failed), or "": all. */
   readonly outcome: string;
   /** Key of PRESETS, or "". */
   readonly last: string;
   /** As in the address: UTC unless it names a zone. */
   readonly since: string;
   readonly until: string;
-  /** Two lists: first what was not allowed, then the rest. */
+  /** Two lists: first all that was not allowed or failed, then the rest. */
   readonly isDeniedFirst: boolean;
 }
 
 type Outcome = KeptRecord["outcome"];
 
-/** A caller who was asked to sign in was not denied anything. */
-export const NOT_ALLOWED = ["denied", "limited", "waiting", "error"] as const satisfies readonly Outcome[];
-const OUTCOMES: readonly Outcome[] = ["allowed", ...NOT_ALLOWED, "sign-in"];
+/** A caller who was asked to sign in was not denied anything, and a request that failed was allowed. */
+export const NOT_ALLOWED = ["denied", "limited", "waiting"] as const satisfies readonly Outcome[];
+/** All that needs a look: first in lists with "denied first". */
+export const NOT_ALLOWED_OR_FAILED = [...NOT_ALLOWED, "error"] as const satisfies readonly Outcome[];
+const OUTCOMES: readonly Outcome[] = ["allowed", ...NOT_ALLOWED_OR_FAILED, "sign-in"];
+
+/** Values of addresses for several outcomes. */
+const SEVERAL: Readonly<Record<string, readonly Outcome[]>> = {
+  "not-allowed": NOT_ALLOWED,
+  others: NOT_ALLOWED_OR_FAILED,
+};
 
 /** Names of outcomes in the field "Outcome" of the form, in addition to the values. */
-export const OUTCOME_NAMES: Readonly<Record<Outcome | "others", string>> = {
-  others: "Not allowed",
+export const OUTCOME_NAMES: Readonly<Record<Outcome | "others" | "not-allowed", string>> = {
+  "not-allowed": "Not allowed",
+  others: "Not allowed or failed",
   denied: "Denied",
   limited: "Rate limited",
   waiting: "Pending approval",
@@ -86,7 +95,9 @@ export function toQuery(
   if (Number.isNaN(sinceMs) || Number.isNaN(untilMs))
     return { problem: "Enter a time such as 2026-11-23T09:30, in UTC." };
   if (last !== "" && !preset) return { problem: "Unknown time range." };
-  const outcomes = outcome === "others" ? NOT_ALLOWED : OUTCOMES.filter((each) => each === outcome);
+  const outcomes = Object.hasOwn(SEVERAL, outcome)
+    ? (SEVERAL[outcome] ?? [])
+    : OUTCOMES.filter((each) => each === outcome);
   if (outcome !== "" && outcomes.length === 0) return { problem: "Unknown outcome." };
   return {
     query: {

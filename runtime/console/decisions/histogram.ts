@@ -5,7 +5,7 @@ import { html, type Html } from "../../pages/html.ts";
 import type { KeptRecord, RecordQuery, RecordReader } from "../../record-store/record-reader.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import { OUTCOME_NAMES, NOT_ALLOWED } from "./filters.ts";
+import { NOT_ALLOWED_OR_FAILED, OUTCOME_NAMES } from "./filters.ts";
 
 type Outcome = KeptRecord["outcome"];
 
@@ -52,7 +52,7 @@ export interface HistogramQuestion {
 
 /** @returns the last 24 hours where the filters have no start */
 export async function histogram(deps: HistogramDeps, { query, now, hrefOf }: HistogramQuestion): Promise<Html> {
-  const { outcomes = NOT_ALLOWED } = query;
+  const { outcomes = NOT_ALLOWED_OR_FAILED } = query;
   const end = Math.min(query.untilMs ?? now, now);
   const begin = Math.min(query.sinceMs ?? end - DAY, end - 1_000);
   const weeks = Math.ceil((end - begin) / (MOST_STEPS * WEEK));
@@ -68,8 +68,9 @@ export async function histogram(deps: HistogramDeps, { query, now, hrefOf }: His
     const starts = counts.map((_, index) => first + index * stepMs);
     const valuesOf = (outcome: Outcome): readonly (number | undefined)[] =>
       counts.map((slot, index) => ((starts[index] ?? 0) < countedSinceMs ? undefined : (slot[outcome] ?? 0)));
-    const title =
-      query.outcomes === undefined || outcomes.length > 1 ? "Not allowed" : OUTCOME_NAMES[outcomes[0] ?? "denied"];
+    const [one = "denied"] = outcomes;
+    const several = outcomes.includes("error") ? OUTCOME_NAMES.others : OUTCOME_NAMES["not-allowed"];
+    const title = outcomes.length > 1 ? several : OUTCOME_NAMES[one];
     const chart = columnChart({
       id: "columns",
       title: `${title}, per ${stepText}`,

@@ -17,7 +17,7 @@ import {
   type DecisionFilters,
   filterEntries,
   filterQuery,
-  NOT_ALLOWED,
+  NOT_ALLOWED_OR_FAILED,
   OUTCOME_NAMES,
   parseTime,
   PRESETS,
@@ -128,7 +128,7 @@ function chartOf(deps: DecisionDeps, visit: ConsoleRequest, filters: DecisionFil
 
 const VIEWS: readonly (readonly [outcome: string, name: string])[] = [
   ["", "All"],
-  ["others", "Not allowed"],
+  ["not-allowed", "Not allowed"],
   ["waiting", "Pending approval"],
   ["error", "Failed"],
   ["sign-in", "Sign-in"],
@@ -235,14 +235,17 @@ function groupsOf(filters: DecisionFilters): readonly Group[] {
     group,
     caption,
     narrow(question) {
-      const outcomes = (outcome === "allowed" ? (["allowed"] as const) : NOT_ALLOWED).filter(
+      const outcomes = (outcome === "allowed" ? (["allowed"] as const) : NOT_ALLOWED_OR_FAILED).filter(
         (each) => question.outcomes?.includes(each) ?? true,
       );
       return outcomes.length === 0 ? undefined : { ...question, outcomes };
     },
     more: () => filterQuery(filters, { view: "", outcome: filters.outcome === "" ? outcome : filters.outcome }),
   });
-  return [of("others", "denied", "Not allowed, newest first"), of("allowed", "allowed", "Allowed, newest first")];
+  return [
+    of("others", "denied", "Not allowed or failed, newest first"),
+    of("allowed", "allowed", "Allowed, newest first"),
+  ];
 }
 
 /** @param question undefined: the filters are not valid, or exclude each other */

@@ -8,7 +8,7 @@
  */
 import type { KeptRecord, RecordQuery, RecordReader } from "../../record-store/record-reader.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { NOT_ALLOWED } from "./filters.ts";
+import { NOT_ALLOWED_OR_FAILED } from "./filters.ts";
 import { task } from "../../shared/faults/guard.ts";
 
 export interface LiveUpdates {
@@ -93,7 +93,7 @@ export function createPoll({ reader, clock, onError, every = everySoOften }: Pol
   };
 
   const findOthers = async (asked: Question): Promise<readonly KeptRecord[]> => {
-    const outcomes = NOT_ALLOWED.filter((each) => question.outcomes?.includes(each) ?? true);
+    const outcomes = NOT_ALLOWED_OR_FAILED.filter((each) => question.outcomes?.includes(each) ?? true);
     return outcomes.length === 0 ? [] : (await findNewest(reader, { ...asked, outcomes })).records;
   };
 

@@ -5,10 +5,10 @@ import type { ColumnParts } from "../../pages/console/charts/chart.ts";
 import { shortMs } from "../../pages/console/charts/scale.ts";
 import type { FigureParts } from "../../pages/console/overview.ts";
 import type { Ranking } from "../../record-store/record-reader.ts";
+import { NOT_ALLOWED } from "../decisions/filters.ts";
 import { countOf, type CountedStep, mergeSteps, total } from "../health/counted.ts";
 
 const REQUESTS: readonly RollupCounts[] = ["allowed", "denied", "limited", "waiting"];
-const NOT_ALLOWED: readonly RollupCounts[] = ["denied", "limited", "waiting"];
 
 type Steps = readonly (CountedStep | undefined)[];
 

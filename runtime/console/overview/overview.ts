@@ -144,7 +144,7 @@ export async function overviewParts(
       before: before && countedSteps(before, visibleScopes(scope)),
       users,
       decisionsHref: addressOfList("decisions", { since }),
-      notAllowedHref: addressOfList("decisions", { outcome: "others", since }),
+      notAllowedHref: addressOfList("decisions", { outcome: "not-allowed", since }),
     }),
     chart: decisionsChart(mergeSteps(counted, merged), {
       starts: steps.filter((_, index) => index % merged === 0).map(({ start }) => start * 1000),

@@ -119,7 +119,7 @@ describe("the list", () => {
       `href="/.gateway/console/decisions?user=alice%40example.com&#38;tool=get&#38;last=1h">alice@example.com<`,
     );
     const added = await browser.open(`${HOME}?tool=get&add=outcome&value=not+allowed`);
-    expect([added.url, rowsOf(added)]).toEqual([`${HOME}?tool=get&outcome=others`, []]);
+    expect([added.url, rowsOf(added)]).toEqual([`${HOME}?tool=get&outcome=not-allowed`, []]);
     const request = String(reader.records[0]?.value["request-id"]);
     expect(rowsOf(await browser.open(`${HOME}?add=request&value=${request}`))).toEqual([get]);
     expect((await browser.open(`${HOME}?last=1y`)).text).toContain("Unknown time range.");
@@ -153,6 +153,15 @@ describe("the list", () => {
     expect(left.text).toContain(">view 19<");
   });
 
+  it("shows requests that were allowed and failed apart from those that were not allowed", async () => {
+    const ids = add({ outcome: "denied" }, { outcome: "limited" }, { outcome: "waiting" }, { outcome: "error" });
+    const { browser, page } = await signedIn(ALICE, `${HOME}?outcome=not-allowed`);
+    expect(rowsOf(page).toSorted()).toEqual(ids.slice(0, 3).toSorted());
+    expect(page.text).toMatch(/<h2 id="columns-head">Not allowed, per/);
+    expect(rowsOf(await browser.open(`${HOME}?outcome=error`))).toEqual(ids.slice(3));
+    expect(rowsOf(await browser.open(`${HOME}?outcome=others`)).toSorted()).toEqual(ids.toSorted());
+  });
+
   it("shows callers who are asked to sign in apart from denials", async () => {
     const [denied, asked] = add({ outcome: "denied" }, { outcome: "sign-in", value: { route: "team-a/tools" } });
     const { browser, page } = await signedIn(ALICE, `${HOME}?outcome=others`);
@@ -165,7 +174,7 @@ describe("the list", () => {
     const timeMs = Math.floor(bench.clock.now() / 60_000) * 60_000 - 30 * 60_000;
     add({ timeMs, outcome: "denied" }, { timeMs, outcome: "limited" }, { timeMs }, { timeMs, outcome: "sign-in" });
     const { browser, page } = await signedIn(ALICE, `${HOME}?last=1h`);
-    expect(page.text).toContain("Not allowed, per minute");
+    expect(page.text).toContain("Not allowed or failed, per minute");
     const [, href = ""] = /<th scope=row><a href="([^"]*since=[^"]*)">(?:(?!<tr)[^])*<td>1</.exec(page.text) ?? [];
     const narrowed = await browser.open(new URL(href.replaceAll("&#38;", "&"), AUTH).href);
     expect(rowsOf(narrowed)).toHaveLength(4);

@@ -2,14 +2,15 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
 import { approvalKey, type ApprovalRecord } from "../../../runtime/approvals/approval-records.ts";
+import { readFilters, toQuery } from "../../../runtime/console/decisions/filters.ts";
 import { overviewScreen } from "../../../runtime/console/overview/overview.ts";
 import type { ConsoleRights } from "../../../runtime/console/screen.ts";
 import { createStatus } from "../../../runtime/console/overview/status.ts";
 import type { HealthReader } from "../../../runtime/health/health.ts";
 import type { ProcessReport } from "../../../runtime/health/process-report.ts";
 import type { TrafficStep } from "../../../runtime/health/read-traffic.ts";
-import { ALL, ownerScope, routeScope } from "../../../runtime/health/rollup.ts";
-import type { Tier } from "../../../runtime/health/tiers.ts";
+import { ALL, COUNTED, ownerScope, routeScope } from "../../../runtime/health/rollup.ts";
+import { type Tier, TIERS } from "../../../runtime/health/tiers.ts";
 import type { RankQuery, RecordReader } from "../../../runtime/record-store/record-reader.ts";
 import type { StoredRecord } from "../../../runtime/store/store.ts";
 import {
@@ -206,6 +207,23 @@ describe("Overview", () => {
     expect(text).toMatch(/Active users 2 /);
     expect(markup).toMatch(/decisions\?tool=drop_table&#38;outcome=denied&#38;since=/);
     expect(markup).not.toContain("argument-sentinel");
+  });
+
+  test("counts as not allowed the outcomes of the list that it links to, without failures", async () => {
+    const { markup } = await page("?range=1h");
+    const [, href = "", value] =
+      /href="([^"]+)">\s*<span class="name">Not allowed<\/span>\s*<span class="value">([\d,]+)/.exec(markup) ?? [];
+    const { searchParams } = new URL(href.replaceAll("&#38;", "&"), "https://auth.example.com");
+    const asked = toQuery(readFilters(new Map(searchParams)), VIEWER, world.clock.now());
+    const outcomes = "query" in asked ? (asked.query.outcomes ?? []) : [];
+    const all = stepsOf(TIERS[0]).flatMap(({ rollup }) => rollup?.scopes[ALL]?.counts ?? []);
+    const names = all.map((_, index) => COUNTED[index % 10]);
+    const expected = all.reduce((sum, count, index) => {
+      const name = names[index] === "5xx" ? "error" : names[index];
+      return sum + (outcomes.some((each) => each === name) ? count : 0);
+    }, 0);
+    expect(expected).toBeGreaterThan(0);
+    expect(value?.replaceAll(",", "")).toBe(String(expected));
   });
 
   test("names the last failed request, and the configuration where nothing was published", async () => {

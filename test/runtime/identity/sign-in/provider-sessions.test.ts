@@ -30,7 +30,7 @@ async function continued(
   const keys = createKeys([Buffer.alloc(32, 1)]);
   const begin = createProviderSessions({ store, records: { ...records, sessions: { ...sessions, put } }, keys, clock });
   const tokens = { accessToken: "a", idToken: undefined, idClaims: { auth_time: now } };
-  const handle = await begin.begin(snapshotFrom("routes: []"), ALICE, tokens as never, { sessionId: "s" } as never);
+  const handle = await begin.begin(snapshotFrom("routes: []"), ALICE, tokens as never, { sessionId: "s" });
   return {
     handle,
     times,
