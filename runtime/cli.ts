@@ -7,7 +7,8 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 import type { ReadyOptions } from "./tools/commands/ready.ts";
 import { addAdministration, addAuditCommands, addPolicyCommands } from "./tools/commands/program.ts";
 import { DEFAULT_OWNER } from "./features/process/owners.ts";
-import { attempting, errorText, GatewayError } from "./shared/errors.ts";
+import { docsOfCommandError, DOCUMENTATION } from "./shared/documentation.ts";
+import { attempting, GatewayError } from "./shared/errors.ts";
 import type { ExplainOptions } from "./tools/explain.ts";
 import { addTools } from "./tools/lock/program.ts";
 import { IMPORT_FORMATS } from "./tools/import-formats.ts";
@@ -49,9 +50,18 @@ export async function runCli(args: readonly string[]): Promise<number> {
     // Commander has printed its own message. Help and version also end here, with code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (!(error instanceof GatewayError)) throw error;
-    printError(errorText(error));
+    printFailure(error, args.includes("--json"));
     return 1;
   }
+}
+
+/** One line for people, one object for programs. */
+function printFailure({ code, message }: GatewayError, isJson: boolean): void {
+  const docs = docsOfCommandError(code);
+  if (isJson) return printError(JSON.stringify({ error: code, message, docs }));
+  printError(message);
+  // Problems of settings name those settings.
+  if (docs !== undefined && !message.includes(DOCUMENTATION)) printError(`${DOCUMENTATION}${docs}`);
 }
 
 /** @returns exit code */

@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 
 import { defineConfig, type MarkdownRenderer } from "vitepress";
 
+import { rowAnchor } from "../../runtime/shared/documentation.ts";
+
 type Token = ReturnType<MarkdownRenderer["parse"]>[number];
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -90,20 +92,13 @@ function rewriteLinks(tokens: Token[], from: string): void {
   }
 }
 
-const slugOf = (text: string): string =>
-  text
-    .toLowerCase()
-    .replaceAll("[]", "")
-    .replaceAll(/[^\p{L}\p{N}._-]+/gu, "-")
-    .replaceAll(/^-+|-+$/g, "");
-
 /** `#NAME` leads to the row of a setting, code, message or metric. */
 function anchorRows(tokens: readonly Token[]): void {
   const used = new Set(tokens.flatMap((token) => token.attrGet("id") ?? []));
   tokens.forEach((token, at) => {
     if (token.type !== "tr_open" || tokens[at + 1]?.type !== "td_open") return;
     const [first] = tokens[at + 2]?.children?.filter(({ content }) => content !== "") ?? [];
-    const id = slugOf(first?.content ?? "");
+    const id = rowAnchor(first?.content ?? "");
     if (id === "" || used.has(id)) return;
     used.add(id);
     token.attrSet("id", id);

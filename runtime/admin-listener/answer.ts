@@ -1,6 +1,7 @@
 /** Requests to the admin listener and their responses, without sockets. */
 import type { IncomingHttpHeaders } from "node:http";
 
+import { ADMIN_ERROR_DOCS } from "../shared/documentation.ts";
 import type { WorkloadRight } from "./publish-workloads.ts";
 
 export interface AdminRequest {
@@ -55,9 +56,6 @@ export interface AdminEndpoint {
   readonly forWorkloads?: boolean;
   answer(request: AdminRequest): Promise<AdminReply>;
 }
-
-/** Cause and fix of each `error`. A path in the package: no published address is known here. */
-export const ADMIN_ERROR_DOCS = "runtime/reference/errors.md#admin-listener";
 
 /** Errors also say where their codes are documented. */
 export function json(status: number, value: object, headers: Readonly<Record<string, string>> = {}): AdminReply {

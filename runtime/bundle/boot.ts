@@ -2,13 +2,14 @@
  * Compiles the static settings with their own secrets, once, before anything else: they locate the store that has the
  * published slices.
  */
+import { problemsText } from "../config/surfaces/documentation.ts";
 import { sqlitePath } from "../store/sqlite/sqlite-path.ts";
 import type { BootSettings } from "../config/compiled.ts";
 import { resolve } from "node:path";
 import { type BootDoc, settingsFields } from "../config/settings.ts";
 import { decodeSharedSecret } from "../features/process/settings.ts";
 import { compileBoot } from "../config/compile-settings.ts";
-import { formatProblem, loadSlices, type Problem } from "../config/load.ts";
+import { loadSlices, type Problem } from "../config/load.ts";
 import { readBootFile } from "../config/read-slice.ts";
 import { secretUses, secretValues } from "../settings/secret-forms.ts";
 import { isVaultReference } from "../settings/vault-reference.ts";
@@ -63,7 +64,7 @@ export async function readBoot(path: string, options: BootOptions = { env: proce
       message: "has no main configuration file, must have a gateway.yaml",
     });
   }
-  throw new GatewayError("config.invalid", all.map(formatProblem).join("\n"));
+  throw new GatewayError("config.invalid", problemsText(all));
 }
 
 /** @throws GatewayError `config.secret` */

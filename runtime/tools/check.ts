@@ -1,5 +1,6 @@
 /** Output of `gateway check`. */
 import { lockedOutClients, parseClientIdDomains } from "../features/mcp/known-clients.ts";
+import { documentationLine } from "../config/surfaces/documentation.ts";
 import { type CheckedConfig, formatProblem, loadSlices, type Problem, type SliceSource } from "../config/load.ts";
 
 export interface CheckReport {
@@ -19,9 +20,13 @@ export function formatCheck(problems: readonly Problem[], config: CheckedConfig 
   const lines = problems.map((problem) => formatProblem(problem));
   const errors = problems.filter(({ severity }) => severity === "error").length;
   const counts = `${plural(errors, "error")}, ${plural(problems.length - errors, "warning")}`;
-  if (!config || errors > 0) return { text: [...lines, `bad: ${counts}`].join("\n"), ok: false };
+  if (!config || errors > 0)
+    return { text: [...lines, ...documentationLine(problems), `bad: ${counts}`].join("\n"), ok: false };
   const summary = `good: ${plural(config.routes.length, "route")}, ${counts}, digest ${config.digest.slice(0, 12)}`;
-  return { text: [...lines, ...mcpNote(config), ...documentNote(config), summary].join("\n"), ok: true };
+  return {
+    text: [...lines, ...documentationLine(problems), ...mcpNote(config), ...documentNote(config), summary].join("\n"),
+    ok: true,
+  };
 }
 
 /** Stated once, not per route: no file shows what clients of an upstream request. */

@@ -1,7 +1,8 @@
 /**
  * `gateway explain`: evaluates one hypothetical request against a configuration, with the proxy's own policy engine.
  */
-import { formatProblem, loadSlices, type CheckedConfig, type CheckedRoute, type SliceSource } from "../config/load.ts";
+import { problemsText } from "../config/surfaces/documentation.ts";
+import { loadSlices, type CheckedConfig, type CheckedRoute, type SliceSource } from "../config/load.ts";
 import { explainedRoute, type ExplainedRoute } from "../simulation/explain/explained-route.ts";
 import {
   explainedText,
@@ -35,7 +36,7 @@ export function explainRequest(
   certificate?: CertificateFacts,
 ): ExplainAnswer {
   const { config, problems } = loadSlices(sources);
-  if (!config) return { answer: "problem", text: problems.map(formatProblem).join("\n") };
+  if (!config) return { answer: "problem", text: problemsText(problems) };
   const found = config.routes.find(({ key, name }) => key === options.route || name === options.route);
   if (!found) {
     const known = config.routes.map(({ key }) => `"${key}"`).join(", ");

@@ -5,6 +5,7 @@
  * they, and all other replicas of the store, have activated them. When it dies its workers end as well, so that its
  * parent starts all of them again.
  */
+import { problemsText } from "../config/surfaces/documentation.ts";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { recordPublished, recordQueued } from "../records/record-published.ts";
@@ -25,7 +26,6 @@ import { createPublishedSlices } from "../bundle/published.ts";
 import { createPublishCounter } from "../admin-listener/bundle-series.ts";
 import { Publisher } from "../bundle/publisher.ts";
 import { Validator } from "../bundle/validation/validator.ts";
-import { formatProblem } from "../config/load.ts";
 import { closeAll } from "../shared/faults/close-all.ts";
 import { GatewayError } from "../shared/errors.ts";
 import { createKeys } from "../shared/keys.ts";
@@ -87,7 +87,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const readPrevious = (): Promise<readonly SealedSlice[]> => createPreviousSliceStore({ store }).read();
     const { problems } = await validator.validate(publishedSources(slices), [], await readPrevious());
     if (problems.some(({ severity }) => severity === "error")) {
-      throw new GatewayError("config.invalid", problems.map(formatProblem).join("\n"));
+      throw new GatewayError("config.invalid", problemsText(problems));
     }
 
     let draining = false;

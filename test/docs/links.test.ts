@@ -4,6 +4,7 @@ import { dirname, join, normalize } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
+import { ADMIN_ERROR_DOCS, COMMAND_PAGES } from "../../runtime/shared/documentation.ts";
 import { pagesIn, readPage } from "../support/page-blocks.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -65,6 +66,15 @@ describe("links", () => {
     const sections = links.filter(({ to, anchor }) => anchor !== undefined && to.endsWith(".md"));
     expect(sections.length).toBeGreaterThan(30);
     expect(sections.filter(({ to, anchor = "" }) => !anchorsOf(to).has(anchor))).toEqual([]);
+  });
+
+  test("lead from errors of commands and of the admin listener to pages and sections that exist", () => {
+    const targets = [...Object.values(COMMAND_PAGES), ADMIN_ERROR_DOCS].map((each) => each.split("#"));
+    expect(targets.length).toBeGreaterThan(15);
+    for (const [page = "", anchor] of targets) {
+      expect(pages).toContain(page);
+      if (anchor !== undefined) expect(anchorsOf(page)).toContain(anchor);
+    }
   });
 
   test("lead from the README to every page", () => {

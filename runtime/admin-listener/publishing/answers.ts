@@ -1,4 +1,5 @@
 /** Responses to publishers: results of changes, and problems in them. */
+import { docsOfSetting } from "../../config/surfaces/documentation.ts";
 import { formatProblem, type Problem } from "../../config/load.ts";
 import { formatPath } from "../../settings/problem.ts";
 import type { CurrentSlice } from "../../bundle/publication.ts";
@@ -90,7 +91,13 @@ function problemOf(
   owners: ReadonlySet<string>,
 ): object {
   const named = rivals.flatMap((each) => (each.around ? [{ ...each, path: formatPath(each.path) }] : []));
-  const problem = { ...rest, path: formatPath(path), ...(named.length > 0 && { rivals: named }) };
+  const docs = docsOfSetting(path);
+  const problem = {
+    ...rest,
+    path: formatPath(path),
+    ...(named.length > 0 && { rivals: named }),
+    ...(docs !== undefined && { docs }),
+  };
   const sent = [...owners].find((each) => file === publishedName(each));
   if (sent !== undefined) return { ...problem, owner: sent };
   return owner !== undefined && file === publishedName(owner) ? problem : { ...problem, source: file };

@@ -1,4 +1,5 @@
 /** The page of a draft: problems, gained and lost access, and exports. */
+import { documentationLine } from "../../config/surfaces/documentation.ts";
 import type { Html } from "../../pages/html.ts";
 import { draftBody, type DraftView } from "../../pages/console/policy/draft.ts";
 import { EXPORT_FORMATS } from "../../simulation/export-draft.ts";
@@ -60,6 +61,7 @@ function toldView(
       place: showUntrusted(placeOf(placed)),
       message: showUntrusted(message, 1_000),
     })),
+    documentation: documentationLine(problems)[0],
     ...(difference && { difference: differenceView(difference, id) }),
     ...(isGood && { tryHref: addressOf(SIMULATOR_PATH, { route: route ?? "" }, id) }),
   };

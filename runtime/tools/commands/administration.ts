@@ -4,6 +4,7 @@
  * Trusted input: the main configuration file, which names the store and the shared secret. Promise: every running
  * process learns of an ended session or grant within 2 s, through the same feed as from each other.
  */
+import { problemsText } from "../../config/surfaces/documentation.ts";
 import { hostname, userInfo } from "node:os";
 
 import type { AdminAction } from "../../audit/action-record.ts";
@@ -13,7 +14,7 @@ import { queueAction } from "../../records/actions.ts";
 import type { BootSettings } from "../../config/compiled.ts";
 import { resolveBoot } from "../../bundle/boot.ts";
 import { readSources } from "../../bundle/sources.ts";
-import { formatProblem, loadSlices, type CheckedConfig } from "../../config/load.ts";
+import { loadSlices, type CheckedConfig } from "../../config/load.ts";
 import { lowerAscii } from "../../shared/ascii.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
@@ -53,7 +54,7 @@ export async function withAdministration<T>(
   // An invalid slice must not prevent an administrator from ending a session.
   const all = loadSlices(sources);
   const outcome = all.config ? all : loadSlices(sources.filter(({ boot }) => boot));
-  if (!outcome.config) throw new GatewayError("config.invalid", outcome.problems.map(formatProblem).join("\n"));
+  if (!outcome.config) throw new GatewayError("config.invalid", problemsText(outcome.problems));
   const { config } = outcome;
   const { settings: boot } = await resolveBoot(config.boot, { env: process.env });
   if (boot.storageUrl === "memory:") {

@@ -2,6 +2,7 @@
  * `gateway rollback`: published slices as they were before, straight in the store, so that it works also when no gateway
  * runs. Running ones follow as they follow any other change. Files are not touched: they have their own history.
  */
+import { problemsText } from "../../config/surfaces/documentation.ts";
 import { recordPublished } from "../../records/record-published.ts";
 import { readBoot } from "../../bundle/boot.ts";
 import { createCandidateValidation } from "../../bundle/validation/validate-candidates.ts";
@@ -9,7 +10,6 @@ import { createPreviousSliceStore } from "../../bundle/previous-slice-store.ts";
 import type { Publication, RollbackRequest } from "../../bundle/publication.ts";
 import { Publisher, type PublishOutcome } from "../../bundle/publisher.ts";
 import { Validator } from "../../bundle/validation/validator.ts";
-import { formatProblem } from "../../config/load.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { silentLog } from "../../shared/log.ts";
@@ -65,7 +65,7 @@ function resultOf(outcome: PublishOutcome): RollbackResult {
       case "no-such-generation":
         return { ok: false, text: `Cannot roll back: ${outcome.message}` };
       case "invalid":
-        return { ok: false, text: `Cannot roll back:\n${outcome.problems.map(formatProblem).join("\n")}` };
+        return { ok: false, text: `Cannot roll back:\n${problemsText(outcome.problems)}` };
       case "stale":
         return { ok: false, text: "Cannot roll back: the slice changed. Run the command again." };
       default:

@@ -1,10 +1,11 @@
 /** `gateway diff`: access gained and lost, and routes with other targets, when one configuration replaces another. */
+import { problemsText } from "../../config/surfaces/documentation.ts";
 import { differenceOf, type Side } from "../../config/diff/difference.ts";
 import { differenceJson, differenceText } from "../../config/diff/report.ts";
 import { leadChanges } from "../../config/diff/setting-changes.ts";
 import { settingGaps } from "../../config/diff/settings.ts";
 import { readSources } from "../../bundle/sources.ts";
-import { type CheckedConfig, formatProblem, loadSlices, type SliceSource } from "../../config/load.ts";
+import { type CheckedConfig, loadSlices, type SliceSource } from "../../config/load.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { readSource } from "../../settings/source.ts";
@@ -69,13 +70,7 @@ function isMcpOn({ settings }: CheckedConfig): boolean {
 async function readConfig(path: string): Promise<CheckedConfig> {
   const { config, problems } = loadSlices((await readSources([path])).map(asSlice));
   if (!config)
-    throw new GatewayError(
-      "config.invalid",
-      problems
-        .filter(({ severity }) => severity === "error")
-        .map(formatProblem)
-        .join("\n"),
-    );
+    throw new GatewayError("config.invalid", problemsText(problems.filter(({ severity }) => severity === "error")));
   return config;
 }
 

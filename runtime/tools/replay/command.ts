@@ -1,5 +1,6 @@
 /** Command line of `gateway replay`. */
-import { type CheckedConfig, formatProblem, loadSlices } from "../../config/load.ts";
+import { problemsText } from "../../config/surfaces/documentation.ts";
+import { type CheckedConfig, loadSlices } from "../../config/load.ts";
 import { readSources } from "../../bundle/sources.ts";
 import { vaultOf } from "../../bundle/boot.ts";
 import { secretNeeds } from "../../bundle/build/secret-needs.ts";
@@ -33,7 +34,7 @@ export async function replayCommand(
   { env, progress }: ReplayDeps,
 ): Promise<{ readonly text: string; readonly exitCode: number }> {
   const { config, problems } = loadSlices(await readSources([options.config]));
-  if (!config) throw new GatewayError("config.invalid", problems.map(formatProblem).join("\n"));
+  if (!config) throw new GatewayError("config.invalid", problemsText(problems));
   const { key, note } = await findKey(options, config, env);
   const report = await replay({ files: options.records, config, key, progress });
   const about = { config: options.config, digest: config.digest, notes: note === undefined ? [] : [note] };

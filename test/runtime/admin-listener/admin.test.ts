@@ -4,7 +4,8 @@ import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createAdmin, type Admin } from "../../../runtime/admin-listener/admin.ts";
-import { ADMIN_ERROR_DOCS, json as jsonReply } from "../../../runtime/admin-listener/answer.ts";
+import { json as jsonReply } from "../../../runtime/admin-listener/answer.ts";
+import { ADMIN_ERROR_DOCS } from "../../../runtime/shared/documentation.ts";
 import { createMetrics, type Metrics } from "../../../runtime/admin-listener/metrics.ts";
 import type { Snapshot } from "../../../runtime/config/snapshot.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";

@@ -4,6 +4,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
 import { annotationFields } from "../../../runtime/config/surfaces/annotations.ts";
+import { docsOfSetting, documentationLine } from "../../../runtime/config/surfaces/documentation.ts";
+import { eachField } from "../../../runtime/settings/shapes.ts";
+import { rowAnchor, SETTINGS_PAGE } from "../../../runtime/shared/documentation.ts";
 import type { Field } from "../../../runtime/settings/field.ts";
 import { configJsonSchema, type JsonSchema } from "../../../runtime/config/surfaces/json-schema.ts";
 import { flag, text } from "../../../runtime/settings/types/scalar.ts";
@@ -189,6 +192,43 @@ describe("configReference()", () => {
 test("REFERENCE.md is what `gateway reference` prints; when not: node runtime/main.ts reference > runtime/REFERENCE.md", () => {
   const page = readFileSync(new URL("../../../runtime/REFERENCE.md", import.meta.url), "utf8");
   expect(page).toBe(`${configReference()}\n`);
+});
+
+describe("documentation of problems", () => {
+  const at = (...path: readonly (string | number)[]) => docsOfSetting(path);
+
+  test("is the row of each setting, or of the block that shares its members", () => {
+    const rows = new Set(
+      [...configReference().matchAll(/^\| `([^`]+)` \|/gm)].map(
+        ([, name = ""]) => `${SETTINGS_PAGE}#${rowAnchor(name)}`,
+      ),
+    );
+    for (const { path, field } of eachField([...settingsFields, ...routeFields])) {
+      const top = routeFields.some(({ name }) => name === path[0]) ? ["routes", 0] : [];
+      const steps = path.map((part) => (part === "[]" ? 0 : part === "<name>" ? "x" : part));
+      expect(rows, field.name).toContain(docsOfSetting([...top, ...steps]));
+    }
+  });
+
+  test("reads paths of files and slices, and forms of secrets", () => {
+    const page = "runtime/REFERENCE.md";
+    expect(at("owners", "team", "publish_token_ref")).toBe(`${page}#owners.name.publish_token`);
+    expect(at("routes", 2, "health_checks", 0, "interval")).toBe(`${page}#health_checks.interval`);
+    expect(at("routes", "notes", "policy", 0, "allow", "and")).toBe(`${page}#policy`);
+    expect(at("settings", "identity_issuers", "a", "sign_in", "client_auth")).toBe(
+      `${page}#identity_issuers.name.sign_in`,
+    );
+    expect([at(), at("routes", 0, "timeuot"), at("nonsense")]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test("is one line below them, with five settings at most", () => {
+    const paths = ["address", "console", "owners", "vault", "webhook", "tracing"].map((name) => ({ path: [name] }));
+    expect(documentationLine([...paths.slice(0, 2), ...paths.slice(0, 1)])).toEqual([
+      "Documentation: runtime/REFERENCE.md#address, #console",
+    ]);
+    expect(documentationLine(paths)[0]?.split(", ")).toHaveLength(5);
+    expect(documentationLine([{ path: [] }])).toEqual([]);
+  });
 });
 
 describe("kinds.ts", () => {

@@ -72,6 +72,8 @@ export interface DraftView {
   readonly failed?: string | undefined;
   readonly isGood?: boolean | undefined;
   readonly problems: readonly { readonly severity: string; readonly place: string; readonly message: string }[];
+  /** Where the settings of the problems are documented. */
+  readonly documentation?: string | undefined;
   readonly difference?: DifferenceView | undefined;
   readonly tryHref?: string | undefined;
   readonly changeHref: string;
@@ -81,7 +83,7 @@ export interface DraftView {
 }
 
 export function draftBody(view: DraftView): Html {
-  const { isGood, failed, problems, difference, tryHref, changeHref, exports, remove } = view;
+  const { isGood, failed, problems, documentation, difference, tryHref, changeHref, exports, remove } = view;
   return html`${definitions([
       ["Draft of", view.route === undefined ? `the slice of ${view.owner}` : `the policy of ${view.route}`],
       ["By", html`${view.author}, ${consoleTime(view.atMs)}`],
@@ -112,7 +114,7 @@ export function draftBody(view: DraftView): Html {
         empty: emptyState("No problem", ""),
       })
     }
-    ${difference && differenceBody(difference)}
+    ${documentation !== undefined && html`<p>${documentation}</p>`} ${difference && differenceBody(difference)}
     <details>
       <summary>The draft's text</summary>
       <pre>${view.text}</pre>

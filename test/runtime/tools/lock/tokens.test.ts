@@ -31,11 +31,24 @@ test("tokens go to the addresses of --url, and to no server that the lock names"
       expect(asked).toEqual([]);
       expect(await runCli(["tools", command, lock, "--token-file", token, "--url", `${origin}/notes`])).toBe(1);
       expect(new Set(asked.splice(0))).toEqual(new Set(["/notes Bearer gwt_alice"]));
+      expect(printed).toHaveBeenLastCalledWith("Documentation: runtime/guide/tool-lock.md");
     }
   } finally {
     usage.mockRestore();
     printed.mockRestore();
     server.close();
     rmSync(directory, { recursive: true });
+  }
+});
+
+test("a failed command with --json prints its error, message and documentation as JSON", async () => {
+  const printed = vi.spyOn(console, "error").mockImplementation(() => {});
+  try {
+    expect(await runCli(["explain", "--config", "/nowhere", "--route", "notes", "--json"])).toBe(1);
+    expect(printed.mock.calls.map(([text]) => JSON.parse(String(text)) as unknown)).toEqual([
+      { error: "config.unreadable", message: "/nowhere: error: does not exist", docs: "runtime/REFERENCE.md" },
+    ]);
+  } finally {
+    printed.mockRestore();
   }
 });
