@@ -7,7 +7,7 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 import type { ReadyOptions } from "./tools/commands/ready.ts";
 import { addAdministration, addAuditCommands, addPolicyCommands } from "./tools/commands/program.ts";
 import { DEFAULT_OWNER } from "./features/process/owners.ts";
-import { docsOfCommandError, DOCUMENTATION } from "./shared/documentation.ts";
+import { docsOfCommandError, DOCUMENTATION } from "./config/surfaces/documentation-pages.ts";
 import { attempting, GatewayError } from "./shared/errors.ts";
 import type { ExplainOptions } from "./tools/explain.ts";
 import { addTools } from "./tools/lock/program.ts";

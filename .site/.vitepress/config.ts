@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 import { defineConfig, type MarkdownRenderer } from "vitepress";
 
-import { rowAnchor } from "../../runtime/shared/documentation.ts";
+import { rowAnchor } from "../../runtime/config/surfaces/documentation-pages.ts";
 
 type Token = ReturnType<MarkdownRenderer["parse"]>[number];
 

@@ -7655,7 +7655,7 @@ export interface BundleRouteMcpServer {
   */
   readonly members?: { [key: string]: string };
   /**
-  * Resources that belong to one member: start of the URI to the member's prefix. Other members' resources and templates with that start are not listed. Other URIs belong to the first member that lists them.
+  * Resources that belong to one member: start of the URI to the member's prefix. Other URIs belong to the first member that lists them.
   *
   */
   readonly resourcePrefixes?: { [key: string]: string };

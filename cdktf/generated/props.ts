@@ -1006,8 +1006,8 @@ export interface McpServerSettings {
    */
   readonly members?: Readonly<Record<string, string>>;
   /**
-   * Resources that belong to one member: start of the URI to the member's prefix. Other members' resources and
-   * templates with that start are not listed. Other URIs belong to the first member that lists them.
+   * Resources that belong to one member: start of the URI to the member's prefix. Other URIs belong to the first member
+   * that lists them.
    */
   readonly resourcePrefixes?: Readonly<Record<string, string>>;
   /**

@@ -1,7 +1,7 @@
 /** Requests to the admin listener and their responses, without sockets. */
 import type { IncomingHttpHeaders } from "node:http";
 
-import { ADMIN_ERROR_DOCS } from "../shared/documentation.ts";
+import { ADMIN_ERROR_DOCS } from "../config/surfaces/documentation-pages.ts";
 import type { WorkloadRight } from "./publish-workloads.ts";
 
 export interface AdminRequest {

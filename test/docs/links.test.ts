@@ -4,7 +4,7 @@ import { dirname, join, normalize } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { ADMIN_ERROR_DOCS, COMMAND_PAGES } from "../../runtime/shared/documentation.ts";
+import { ADMIN_ERROR_DOCS, COMMAND_PAGES } from "../../runtime/config/surfaces/documentation-pages.ts";
 import { pagesIn, readPage } from "../support/page-blocks.ts";
 
 const root = new URL("../../", import.meta.url).pathname;

@@ -3,7 +3,7 @@ import type { Field } from "../../settings/field.ts";
 import { formatProblem, parsePath, type Problem, type ValuePath } from "../../settings/problem.ts";
 import { secretOfAttribute } from "../../settings/secret-forms.ts";
 import { shapeOf } from "../../settings/shapes.ts";
-import { DOCUMENTATION, rowAnchor, SETTINGS_PAGE } from "../../shared/documentation.ts";
+import { DOCUMENTATION, rowAnchor, SETTINGS_PAGE } from "./documentation-pages.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
 import { configReference } from "./reference.ts";

@@ -24,7 +24,7 @@ export const membersSetting = textMap({
 const CLAIM = /^(?!ui:)[a-z][a-z0-9+.-]*:[\x21-\x7e]*$/;
 
 export const resourcePrefixesSetting = textMap({
-  doc: "Resources that belong to one member: start of the URI to the member's prefix. Other members' resources and templates with that start are not listed. Other URIs belong to the first member that lists them.",
+  doc: "Resources that belong to one member: start of the URI to the member's prefix. Other URIs belong to the first member that lists them.",
   unset: "none",
   checkName: (start) =>
     CLAIM.test(start) ? undefined : 'is not the start of a URI like "file:///repo/", must not be "ui:"',

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createAdmin, type Admin } from "../../../runtime/admin-listener/admin.ts";
 import { json as jsonReply } from "../../../runtime/admin-listener/answer.ts";
-import { ADMIN_ERROR_DOCS } from "../../../runtime/shared/documentation.ts";
+import { ADMIN_ERROR_DOCS } from "../../../runtime/config/surfaces/documentation-pages.ts";
 import { createMetrics, type Metrics } from "../../../runtime/admin-listener/metrics.ts";
 import type { Snapshot } from "../../../runtime/config/snapshot.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { annotationFields } from "../../../runtime/config/surfaces/annotations.ts";
 import { docsOfSetting, documentationLine } from "../../../runtime/config/surfaces/documentation.ts";
 import { eachField } from "../../../runtime/settings/shapes.ts";
-import { rowAnchor, SETTINGS_PAGE } from "../../../runtime/shared/documentation.ts";
+import { rowAnchor, SETTINGS_PAGE } from "../../../runtime/config/surfaces/documentation-pages.ts";
 import type { Field } from "../../../runtime/settings/field.ts";
 import { configJsonSchema, type JsonSchema } from "../../../runtime/config/surfaces/json-schema.ts";
 import { flag, text } from "../../../runtime/settings/types/scalar.ts";
