@@ -7,7 +7,6 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 import type { ReadyOptions } from "./tools/commands/ready.ts";
 import { addAdministration, addAuditCommands, addPolicyCommands } from "./tools/commands/program.ts";
 import { DEFAULT_OWNER } from "./features/process/owners.ts";
-import { docsOfCommandError, DOCUMENTATION } from "./config/surfaces/documentation-pages.ts";
 import { attempting, GatewayError } from "./shared/errors.ts";
 import type { ExplainOptions } from "./tools/explain.ts";
 import { addTools } from "./tools/lock/program.ts";
@@ -50,13 +49,14 @@ export async function runCli(args: readonly string[]): Promise<number> {
     // Commander has printed its own message. Help and version also end here, with code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (!(error instanceof GatewayError)) throw error;
-    printFailure(error, args.includes("--json"));
+    await printFailure(error, args.includes("--json"));
     return 1;
   }
 }
 
 /** One line for people, one object for programs. */
-function printFailure({ code, message }: GatewayError, isJson: boolean): void {
+async function printFailure({ code, message }: GatewayError, isJson: boolean): Promise<void> {
+  const { docsOfCommandError, DOCUMENTATION } = await import("./config/surfaces/documentation-pages.ts");
   const docs = docsOfCommandError(code);
   if (isJson) return printError(JSON.stringify({ error: code, message, docs }));
   printError(message);
