@@ -76,7 +76,7 @@ export function consolePage(parts: ConsoleFrame): Page {
           <meta name="robots" content="noindex" />
           <title>${title}${environment !== undefined && ` · ${environment}`} · ${branding.name} console</title>
           <link rel="stylesheet" href="${style}" />
-          ${scripts.map((src) => html`<script src="${src}" defer></script>`)}
+          ${scripts.map((src) => html`<script src="${src}" defer blocking="render"></script>`)}
         </head>
         <body>
           <a class="skip" href="#main">Skip to main content</a>

@@ -80,7 +80,7 @@ label, legend { display: block; margin: 0 0 .2rem; padding: 0; color: var(--text
 .confirm :is(input, select, textarea) { max-width: 32rem; }
 .code textarea { min-height: 14rem; max-width: none; font-family: var(--mono); }
 .bar { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); margin: 0 0 var(--s4); }
-.bar > p, .bar > .bar { margin: 0; }
+.bar > p, .bar > .bar { margin: 0; } #live-state { min-width: 4.5rem; text-align: end; }
 .tabs { display: flex; gap: var(--s4); margin: 0 0 var(--s4); border-bottom: 1px solid var(--line); overflow-x: auto; overflow-y: hidden; }
 .tabs a { display: inline-flex; padding: .45rem 0 .55rem; border-bottom: 2px solid transparent; color: var(--text-2); text-decoration: none; white-space: nowrap; }
 .tabs a:hover { color: var(--text); border-color: var(--line-strong); }
