@@ -81,7 +81,9 @@ export async function startConsoleWorld(): Promise<ConsoleWorld> {
     const storageState = options.storageState ?? states.get(person);
     const visitor = await newVisitor(browser, { ...options, ...(storageState && { storageState }) });
     const { page, context } = visitor;
-    await page.goto(home + path);
+    const answer = await page.goto(home + path);
+    // A test may have ended the session.
+    if (answer?.status() === 401) await page.getByRole("link", { name: "Sign in" }).click();
     if (new URL(page.url()).origin !== new URL(home).origin) {
       await page.getByRole("link", { name: EMAILS[person] }).click();
       await page.waitForURL(`${new URL(home).origin}/**`);
