@@ -105,7 +105,9 @@ export function consentPage(parts: ConsentParts): Page {
       </ul>
       ${
         servers.some(({ isSilent }) => isSilent) &&
-        html`<p class="dim">You can allow access now. A server that did not answer may ask you to connect it later.</p>`
+        html`<p class="dim">
+          You can allow access now. A server that did not respond may ask you to connect it later.
+        </p>`
       }
       ${
         parts.isLoopback &&

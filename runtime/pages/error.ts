@@ -101,18 +101,18 @@ function button({ href, text }: PageLink, index: number): Html {
 
 /** A heading for users, by the code where it says more than the status. */
 export function errorTitle(status: number, code: string): string {
-  if (code.startsWith("sign-in.")) return status === 401 ? "Please sign in" : "Sign-in did not work";
+  if (code.startsWith("sign-in.")) return status === 401 ? "Please sign in" : "Sign-in failed";
   if (code === "device.unauthenticated") return "This page needs a registered device";
   if (code === "device.unauthorized") return "This device is not accepted here";
-  if (code.startsWith("device.")) return status < 500 ? "The device was not accepted" : "Devices cannot be used now";
+  if (code.startsWith("device.")) return status < 500 ? "The device was not accepted" : "Devices unavailable";
   if (status === 401) return "Please sign in";
   if (status === 403) return "Access denied";
-  if (status === 404) return "Nothing here";
+  if (status === 404) return "Page not found";
   if (status === 421) return "Unknown host";
   if (status === 429) return "Too many requests";
   if (status === 500) return "Something went wrong";
   if (status === 508) return "This address is not set up correctly";
-  return status > 500 ? "Not available right now" : "This request cannot be answered";
+  return status > 500 ? "Not available right now" : "Invalid request";
 }
 
 /** Short messages are written without a full stop, for logs and programs. */

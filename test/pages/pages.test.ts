@@ -437,7 +437,7 @@ describe.skipIf(missing !== undefined)("pages in Chromium", () => {
       });
       for (const [name, path, heading] of [
         ["portal", "/.gateway/", "Hello Bob Example"],
-        ["error", "/.gateway/approvals/nothing-here", "Nothing here"],
+        ["error", "/.gateway/approvals/nothing-here", "Page not found"],
         ["console", "/.gateway/console/servers", "Servers and apps"],
       ] as const) {
         await open(page, pagesOrigin + path, "bob@example.com");

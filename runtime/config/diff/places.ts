@@ -46,7 +46,7 @@ export interface ComparedPlace {
   /** Address of the route with this key on the side that has no route here. */
   readonly elsewhere: string | undefined;
   readonly host: string;
-  /** A path that only these routes take; undefined if none was found. */
+  /** A path that only these routes match; undefined if none was found. */
   readonly path: string | undefined;
   /** Whether these two routes receive requests for this path. */
   readonly receives: (path: string) => boolean;

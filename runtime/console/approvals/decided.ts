@@ -41,7 +41,7 @@ export async function recentDecisions(
 function decidedRow({ rights }: ConsoleRequest, { timeMs, value }: KeptRecord): readonly Decided[] {
   const { action, by, target, reason } = value;
   if ((action !== "approve" && action !== "refuse") || typeof target !== "string") return [];
-  // The route's key is last. The name of a tool can have any words.
+  // The route's key is last, since a tool's name can contain the separator.
   const route = target.slice(target.lastIndexOf(" on ") + " on ".length);
   if (!rights.may("viewer", ownerOfRoute(route))) return [];
   return [

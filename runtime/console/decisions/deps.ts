@@ -13,7 +13,7 @@ export interface DecisionDeps extends DecisionPageDeps {
   readonly reader: RecordReader | undefined;
   readonly tails: Tails | undefined;
   readonly policies: Pick<KnownPolicies, "find">;
-  /** Undefined: the right has ended. */
+  /** Undefined: no longer permitted. */
   readonly again: (visit: ConsoleRequest) => Promise<ConsoleRights | undefined>;
   /** Store of saved views; absent: views cannot be saved. */
   readonly store?: Pick<Store, "get" | "put"> | undefined;

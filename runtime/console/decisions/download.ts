@@ -16,7 +16,7 @@ const CHECK_MS = 2_000;
 export interface DownloadDeps {
   readonly reader: RecordReader;
   readonly clock: Clock;
-  /** Undefined: the right has ended. */
+  /** Undefined: no longer permitted. */
   readonly again: (visit: ConsoleRequest) => Promise<ConsoleRights | undefined>;
 }
 

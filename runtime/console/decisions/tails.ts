@@ -25,7 +25,7 @@ type TailQuery = Omit<RecordQuery, "limit" | "order">;
 
 export interface TailDeps {
   readonly reader: RecordReader;
-  /** Undefined: the right has ended. */
+  /** Undefined: no longer permitted. */
   readonly again: (visit: ConsoleRequest) => Promise<ConsoleRights | undefined>;
   readonly revocations: Pick<Revocations, "subscribe">;
   readonly blocks: Pick<Blocks, "subscribe">;

@@ -18,7 +18,7 @@ export interface RowFacts {
 const MAX_ROWS = 200;
 const DIGEST_SHOWN = 12;
 
-/** Host and worker; with what tells them apart where several are of one host. */
+/** Host and worker; the whole ID if several processes would have the same name. */
 export function processNames(all: readonly { readonly id: string }[]): (id: string) => string {
   const hosts = Map.groupBy(all, ({ id }) => shortName(id));
   return (id) => showUntrusted((hosts.get(shortName(id))?.length ?? 0) > 1 ? id : shortName(id), 80);

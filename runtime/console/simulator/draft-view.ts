@@ -73,7 +73,7 @@ function placeOf({ path, line }: Pick<ReportedProblem, "path" | "line">): string
 
 function failureOf(told: Awaited<ReturnType<SimulatorDeps["drafts"]["ask"]>> | string): string {
   if (typeof told === "string") return showUntrusted(told, 500);
-  return told.kind === "none" ? showUntrusted(told.why, 500) : "There is no answer";
+  return told.kind === "none" ? showUntrusted(told.why, 500) : "No result";
 }
 
 export function draftTitle({ owner, route }: Pick<StoredDraft, "owner" | "route">): string {

@@ -28,7 +28,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "cannot accept connection": "The operating system rejects it (`failure`). Check its memory.",
     "out of file descriptors, new connections closed":
       "Raise the limit of open files (`LimitNOFILE`, `ulimit -n`), or lower `max_connections`.",
-    "file descriptors available again": "None.",
+    "file descriptors available again": "No action.",
   },
   Approvals: {
     "cannot look up approval": "A call that needs an approval was denied. Check the store with `/readyz`.",
@@ -66,7 +66,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "record writer ended, process exits":
       "The records thread ended (`err`), so the process ends. The supervisor starts another. Report it.",
     "cannot copy record":
-      "The log has it; the record store and sinks have only its position. Report it, with `reason`.",
+      "The authorization log has the record; the record store and sinks have only its position. Report it, with `reason`.",
     "record store unavailable, records queued":
       "Nothing is lost until the queue is full (`reason`): [Records](../operations/records.md). With `audit_required` requests are denied meanwhile.",
     "record store drops records, log is complete":
@@ -83,12 +83,13 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "Records wait on disk and are retried. Fix the destination (`reason`): [Record sinks](../operations/record-sinks.md).",
     "record sink drops records":
       "`reason` is `spool-full`, `refused`, `damaged` or `too-long`: [Record sinks](../operations/record-sinks.md).",
-    "record sink lost records": "Number and time range. The log has them; the destination gets a `record gap`.",
+    "record sink lost records":
+      "The line has their number and time range. The authorization log has the records; the destination gets a `record gap`.",
     "cannot write record spool":
       "Free or fix the disk of `record_spool`. With `audit_required` requests are denied meanwhile.",
     "cannot read record spools of ended processes":
       "Records of an ended process wait in `record_spool`, retried every 30 s. Check the disk and its rights.",
-    "cannot export traces": "The destination `tracing.endpoint` does not accept them. Requests do not wait.",
+    "cannot export traces": "The destination `tracing.endpoint` rejects them or is unavailable. Requests do not wait.",
     "webhook delivery failed, retrying": "Retried for a day. Fix the destination of `webhook` (`reason`).",
     "cannot store webhook events": "Up to 200 of each kind wait in the process. Fix the store.",
     "webhook event dropped after 24 hours": "Check the log and `/status` for the event, and fix the destination.",
@@ -163,8 +164,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "Add `fold_case: true` to the rule or name `tool` in it, unless `rule` means another tool.",
     "device rejected": "None once. If the device's counter did not grow, revoke it.",
     "blocked by an administrator": "None: a block became active.",
-    "block removed or replaced": "None.",
-    "block expired": "None.",
+    "block removed or replaced": "No action.",
+    "block expired": "No action.",
   },
   "Upstream OAuth": {
     "upstream client bound to the first issuer that its upstream named":
@@ -194,7 +195,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
   },
   "Ingress controller (`gateway ingress watch`)": {
     "ingress has a problem": "Notify the namespace: the Ingress has an Event with the same text.",
-    "cannot publish ingresses, retrying": "`place` rejects them (`reason`); the gateway keeps the previous ones.",
+    "cannot publish ingresses, retrying": "The gateway at `place` rejects them (`reason`) and keeps the previous ones.",
     "cannot write ingress status, retrying":
       "Ingresses are served, but `kubectl get ingress` shows an old address. `reason` has the cause, `right` a missing right.",
     "cannot reach cluster, retrying": "Check the API server, and the network between it and the controller.",
@@ -203,7 +204,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "cluster connection lost, reconnecting":
       "None, unless it repeats: then the network between controller and API server drops connections.",
     "cannot read or write lease, controller cannot lead":
-      "`reason` has the cause, `right` the missing rights on Leases (examples/kubernetes-ingress/overlays/controller/rights.yaml). While no controller leads nothing is published.",
+      "`reason` has the cause, `right` the missing rights on Leases (examples/kubernetes-ingress/overlays/controller/rights.yaml). Nothing is published while no controller leads.",
     "cannot write event":
       "`reason` has the cause, `right` a missing right. The log has the Event's text (`ingress has a problem`).",
   },

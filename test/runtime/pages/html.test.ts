@@ -147,12 +147,12 @@ describe("pageHeaders()", () => {
 
 describe("errorTitle()", () => {
   it.each([
-    [400, "bad-request", "This request cannot be answered"],
+    [400, "bad-request", "Invalid request"],
     [401, "unauthorized", "Please sign in"],
     [401, "sign-in.required", "Please sign in"],
     [403, "access.denied", "Access denied"],
-    [403, "sign-in.refused", "Sign-in did not work"],
-    [404, "route.not-found", "Nothing here"],
+    [403, "sign-in.refused", "Sign-in failed"],
+    [404, "route.not-found", "Page not found"],
     [421, "host.unknown", "Unknown host"],
     [500, "internal", "Something went wrong"],
     [503, "store.unavailable", "Not available right now"],
@@ -160,7 +160,7 @@ describe("errorTitle()", () => {
     [450, "device.unauthenticated", "This page needs a registered device"],
     [450, "device.unauthorized", "This device is not accepted here"],
     [400, "device.ticket", "The device was not accepted"],
-    [503, "device.unavailable", "Devices cannot be used now"],
+    [503, "device.unavailable", "Devices unavailable"],
   ])("%d %s reads %j", (status, code, title) => {
     expect(errorTitle(status, code)).toBe(title);
   });

@@ -17,7 +17,7 @@ interface FailureText<Failure extends FailureWord = FailureWord> {
 }
 
 const REQUESTS = {
-  "not-here": { status: 404, title: "Nothing here", message: "There is no MCP server on this address." },
+  "not-here": { status: 404, title: "Page not found", message: "There is no MCP server on this address." },
   "bad-request": {
     status: 400,
     title: "This link cannot be read",

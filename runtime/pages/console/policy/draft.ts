@@ -91,7 +91,7 @@ export function draftBody(view: DraftView): Html {
       ["Validation", isGood === undefined ? undefined : isGood ? badge("good", "Valid") : badge("bad", "Invalid")],
     ])}
     <p class="bar">
-      ${tryHref !== undefined && html`<a class="button primary" href="${tryHref}">Try a request on it</a>`}
+      ${tryHref !== undefined && html`<a class="button primary" href="${tryHref}">Simulate a request</a>`}
       <a class="button" href="${changeHref}">Change it</a>
       ${exports.map(([href, text]) => html`<a class="button" href="${href}">${text}</a>`)}
     </p>
@@ -103,12 +103,12 @@ export function draftBody(view: DraftView): Html {
         caption: "Validation with the active configuration",
         columns: [
           { name: "Severity", kind: "short" },
-          { name: "Place", isHead: true, kind: "short" },
+          { name: "Location", isHead: true, kind: "short" },
           { name: "Problem", kind: "wide" },
         ],
         rows: problems.map(({ severity, place, message }) => [
           badge(severity === "error" ? "bad" : "warn", severity),
-          place === "" ? "the whole" : html`<code>${place}</code>`,
+          place === "" ? "whole draft" : html`<code>${place}</code>`,
           message,
         ]),
         empty: emptyState("No problem", ""),
