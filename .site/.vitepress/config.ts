@@ -18,7 +18,7 @@ rmSync(PAGES, { recursive: true, force: true });
 for (const source of ["README.md", "CHANGELOG.md", "cdktf", "examples", "runtime"])
   cpSync(join(ROOT, source), join(PAGES, source), {
     recursive: true,
-    filter: (path) => !/node_modules|cdktf\.out/.test(path) && (statSync(path).isDirectory() || path.endsWith(".md")),
+    filter: (path) => !/node_modules|cdktf\.out/.test(path) && (statSync(path).isDirectory() || /\.(?:md|webp)$/.test(path)),
   });
 
 const titleOf = (page: string): string =>

@@ -88,14 +88,14 @@ export function signOutPage(parts: { readonly user: PageUser; readonly csrfToken
         You are signed in as <strong>${parts.user.email || parts.user.name || parts.user.id}</strong>. Signing out ends
         the session on every page behind this gateway.
       </p>
-      ${signOutForm(parts.csrfToken)}`,
+      ${signOutForm(parts.csrfToken, "primary")}`,
   });
 }
 
-function signOutForm(csrfToken: string): Html {
+function signOutForm(csrfToken: string, look: "primary" | "quiet" = "quiet"): Html {
   return html`<form method="post" action="/.gateway/sign_out">
     <input type="hidden" name="csrf" value="${csrfToken}" />
-    <button class="primary" type="submit">Sign out</button>
+    <button class="${look}" type="submit">Sign out</button>
   </form>`;
 }
 

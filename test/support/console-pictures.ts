@@ -1,7 +1,7 @@
 /**
  * `npm run docs:pictures`: pictures of the console and the portal, with the traffic of `npm start -- --demo-traffic`, as small WebP files.
  *
- * `npm run docs:pictures -- DIRECTORY` writes them there; default: `.pictures` of the working directory.
+ * `npm run docs:pictures -- DIRECTORY` writes them there; default: `runtime/operations/pictures`, which `console-tour.md` shows.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -46,19 +46,18 @@ const SHOTS: readonly Shot[] = [
   { name: "tool-lock", path: `${CONSOLE}/tools` },
   { name: "blocks", path: `${CONSOLE}/blocks` },
   { name: "portal", path: "/.gateway/" },
-  { name: "error", path: `${CONSOLE}/no-such-page` },
 ];
-/** All screens wide and light; the first ones and the portal also dark, and on a phone. */
-const FEW = SHOTS.filter(({ name }) => ["overview", "decisions", "portal"].includes(name));
+const few = (...names: readonly string[]): readonly Shot[] => SHOTS.filter(({ name }) => names.includes(name));
+/** All screens wide and light, the first one also dark, and some on a phone. */
 const LOOKS = [
   { name: "light", width: 1280, colorScheme: "light", shots: SHOTS },
-  { name: "dark", width: 1280, colorScheme: "dark", shots: FEW },
-  { name: "phone", width: 390, colorScheme: "light", shots: FEW },
+  { name: "dark", width: 1280, colorScheme: "dark", shots: few("overview") },
+  { name: "phone", width: 390, colorScheme: "light", shots: few("overview", "decisions", "portal") },
 ] as const;
 const HEIGHT = 900;
 const QUALITY = 50;
 
-const directory = process.argv[2] ?? ".pictures";
+const directory = process.argv[2] ?? new URL("../../runtime/operations/pictures", import.meta.url).pathname;
 await mkdir(directory, { recursive: true });
 const stage = await startStage({
   port: await findPort(8480),
