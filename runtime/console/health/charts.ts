@@ -1,17 +1,14 @@
 /** From rollups to lines of charts. */
-import { type LineParts, type LineSeries, MAX_LINES } from "../../pages/console/charts/chart.ts";
+import { type ColumnParts, type LineParts, type LineSeries, MAX_LINES } from "../../pages/console/charts/chart.ts";
 import { quantileMs } from "../../health/histogram.ts";
 import type { TrafficStep } from "../../health/read-traffic.ts";
 import type { Rollup, RollupCounts } from "../../health/rollup.ts";
 import type { Tier } from "../../health/tiers.ts";
-import { countedSteps, countOf } from "./counted.ts";
+import { type CountedStep, countedSteps, countOf, mergeSteps } from "./counted.ts";
+import { RANGES } from "./ranges.ts";
 
 /** @param scopes whose counts are added up */
-export function trafficCharts(
-  tier: Tier,
-  steps: readonly TrafficStep[],
-  scopes: readonly string[],
-): readonly LineParts[] {
+export function trafficCharts(tier: Tier, steps: readonly TrafficStep[], scopes: readonly string[]) {
   const counted = countedSteps(steps, scopes);
   const rate = (name: string, ...of: readonly RollupCounts[]): LineSeries => ({
     name,
@@ -21,36 +18,56 @@ export function trafficCharts(
     name,
     values: counted.map((step) => step && quantileMs(step.sum.durations, share)),
   });
-  const common = { starts: steps.map(({ start }) => start * 1000), stepMs: tier.stepSeconds * 1000 };
-  const perSecond = { ...common, unit: "per second", axis: "linear" } as const;
-  return [
-    {
-      ...common,
-      id: "latency",
-      title: "Response time",
-      unit: "ms",
-      axis: "log",
-      lines: [quantile("p50", 0.5), quantile("p95", 0.95), quantile("p99", 0.99)],
-    },
-    { ...perSecond, id: "allowed", title: "Allowed requests", lines: [rate("Allowed", "allowed")] },
-    {
-      ...perSecond,
-      id: "denied",
-      title: "Requests not allowed",
-      lines: [
-        rate("Denied", "denied"),
-        rate("Rate limited", "limited"),
-        rate("Pending approval", "waiting"),
-        rate("Sign-in", "sign-in"),
-      ],
-    },
-    {
-      ...perSecond,
-      id: "failures",
-      title: "Failures",
-      lines: [rate("Status 5xx", "5xx"), rate("Truncated response", "cut"), rate("Upstream failed", "failed")],
-    },
-  ];
+  const starts = steps.map(({ start }) => start * 1000);
+  const common = { starts, stepMs: tier.stepSeconds * 1000 };
+  const { merged } = RANGES[tier.name];
+  const latency: LineParts = {
+    ...common,
+    id: "latency",
+    title: "Response time",
+    unit: "ms",
+    axis: "log",
+    lines: [quantile("p50", 0.5), quantile("p95", 0.95), quantile("p99", 0.99)],
+  };
+  const requests: ColumnParts = {
+    ...decisionsChart(mergeSteps(counted, merged), {
+      starts: starts.filter((_, index) => index % merged === 0),
+      stepMs: tier.stepSeconds * merged * 1000,
+    }),
+    id: "requests",
+    title: "Requests",
+  };
+  const failures: LineParts = {
+    ...common,
+    id: "failures",
+    title: "Failures",
+    unit: "per second",
+    axis: "linear",
+    lines: [rate("Status 5xx", "5xx"), rate("Truncated response", "cut"), rate("Upstream failed", "failed")],
+  };
+  return { latency, requests, failures };
+}
+
+/** A request that was allowed and then failed counts as failed. */
+export function decisionsChart(
+  steps: readonly (CountedStep | undefined)[],
+  common: Pick<ColumnParts, "starts" | "stepMs" | "hrefOf">,
+): ColumnParts {
+  const values = (of: RollupCounts): readonly (number | undefined)[] =>
+    steps.map((step) => step && countOf(step, [of]));
+  const allowed = steps.map((step) => step && Math.max(0, countOf(step, ["allowed"]) - countOf(step, ["5xx"])));
+  return {
+    ...common,
+    id: "decisions-chart",
+    title: "Decisions by outcome",
+    series: [
+      { name: "Denied", tone: "denied", values: values("denied") },
+      { name: "Pending approval", tone: "waiting", values: values("waiting") },
+      { name: "Rate limited", tone: "limited", values: values("limited") },
+      { name: "Error", tone: "failed", values: values("5xx") },
+      { name: "Allowed", tone: "allowed", values: allowed },
+    ],
+  };
 }
 
 /** @param nameOf how users know a process */

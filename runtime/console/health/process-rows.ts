@@ -37,12 +37,11 @@ export function processRows({ reports, others, now, nameOf }: RowFacts): readonl
     return {
       name: nameOf(id),
       isOwn: index === 0,
-      state: stateOf(report, now),
+      states: [stateOf(report, now), ...configurationOf(report)],
       version: showUntrusted(version, 40),
       upSince: startedAt,
       digest: showUntrusted(digest.slice(0, DIGEST_SHOWN)),
       loadedAt,
-      configuration: configurationOf(report),
       memory: `${Math.round(memoryBytes / 1_048_576)} MiB`,
       streams: openStreams,
       connections,
@@ -52,30 +51,33 @@ export function processRows({ reports, others, now, nameOf }: RowFacts): readonl
   });
   const rest = others.slice(0, MAX_ROWS).map(({ id, digest, published, refused, degraded = [] }): ProcessRow => {
     const isWhole = !refused && degraded.length === 0;
+    const alive = ["quiet", "alive, no details"] as const;
     return {
       name: nameOf(id),
       isOwn: false,
-      state: ["quiet", "alive, no details"],
+      states: isWhole ? [alive] : [alive, ["bad", "out of date"]],
       version: "",
       digest: showUntrusted(digest.slice(0, DIGEST_SHOWN)),
-      configuration: isWhole ? ["good", "up to date"] : ["bad", "out of date"],
       ...(published > 0 && { published: `publication ${published}` }),
     };
   });
   return [...told, ...rest];
 }
 
-function stateOf(report: ProcessReport, now: number): ProcessRow["state"] {
+type State = ProcessRow["states"][number];
+
+function stateOf(report: ProcessReport, now: number): State {
   if (isSilent(report, now)) return ["bad", `silent for ${now - report.seen} s`];
   if (report.draining) return ["warn", "stopping"];
   if (!report.storeAnswers) return ["bad", "store unreachable"];
   return report.storeIsReadOnly === true ? ["bad", "store read-only"] : ["good", "serves"];
 }
 
-function configurationOf({ configuration }: ProcessReport): ProcessRow["configuration"] {
+/** Nothing if it is up to date. */
+function configurationOf({ configuration }: ProcessReport): readonly State[] {
   const { lastError, degraded, moreDegraded, restartNeeded } = configuration;
-  if (lastError && !lastError.isPartial) return ["bad", "rejected, previous version active"];
+  if (lastError && !lastError.isPartial) return [["bad", "rejected, previous version active"]];
   const owners = degraded.length + moreDegraded;
-  if (owners > 0) return ["bad", `${owners} ${owners === 1 ? "owner" : "owners"} not as written`];
-  return restartNeeded ? ["warn", "restart needed"] : ["good", "up to date"];
+  if (owners > 0) return [["bad", `${owners} ${owners === 1 ? "owner" : "owners"} out of date`]];
+  return restartNeeded ? [["warn", "restart needed"]] : [];
 }

@@ -1,47 +1,18 @@
-/** Rows from the reports of processes: upstreams, certificates, providers, destinations of records and events. */
-import type {
-  CertificateRow,
-  HealthParts,
-  ProviderRow,
-  ReceiverRow,
-  RefreshRow,
-  UpstreamRow,
-} from "../../pages/console/health/health.ts";
-import type { Tone } from "../../pages/console/pieces.ts";
+/** Rows from the reports of processes: certificates, providers, the store, destinations of records and events. */
 import type { CertificateReport, ProcessReport } from "../../health/process-report.ts";
+import type { StateRow } from "../../pages/console/health/health.ts";
+import { consoleTime, type Tone } from "../../pages/console/pieces.ts";
+import { html, type Html } from "../../pages/html.ts";
 import { showUntrusted } from "../show-untrusted.ts";
+import type { HealthFacts } from "./facts.ts";
 import { certificateNames, lengthOf } from "./problems-outside.ts";
 
 type Reports = readonly ProcessReport[];
-type NameOf = (id: string) => string;
 
 const MAX_ROWS = 200;
 
-/** Each upstream once, with those who see it so. */
-export function upstreamRows(reports: Reports, nameOf: NameOf): Pick<HealthParts, "upstreams" | "moreUpstreams"> {
-  const seen = reports.flatMap(({ id, upstreams }) => upstreams.shown.map((status) => ({ id, status })));
-  const groups = [...Map.groupBy(seen, ({ status: s }) => JSON.stringify([s.route, s.upstream, s.healthy])).values()];
-  const rows = groups.map((same): UpstreamRow => {
-    const { route, upstream, healthy, checks, ejections } = (same[0] as (typeof seen)[number]).status;
-    const reasons = checks.flatMap(({ kind, last_error: error }) =>
-      error === "" ? [] : `${kind}: ${showUntrusted(error)}`,
-    );
-    const ejected = ejections > 0 ? [`ejected ${ejections} times for failed responses`] : [];
-    return {
-      route: showUntrusted(route),
-      upstream: showUntrusted(upstream),
-      state: healthy ? ["good", "available"] : ["bad", "unavailable"],
-      why: [...reasons, ...ejected].join("; "),
-      where: same.length === reports.length ? "all" : same.map(({ id }) => nameOf(id)).join(", "),
-    };
-  });
-  const isAway = ({ state: [tone] }: UpstreamRow): boolean => tone === "bad";
-  const sorted = [...rows.filter(isAway), ...rows.filter((row) => !isAway(row))];
-  const most = reports.reduce((max, { upstreams: { known, shown } }) => Math.max(max, known - shown.length), 0);
-  return { upstreams: sorted.slice(0, MAX_ROWS), moreUpstreams: most + Math.max(0, rows.length - MAX_ROWS) };
-}
-
-export function certificateRows(reports: Reports, now: number): readonly CertificateRow[] {
+/** The earliest expiry first. */
+export function certificateRows(reports: Reports, now: number): readonly StateRow[] {
   const all = reports.flatMap(({ certificates }) => certificates);
   const groups = Map.groupBy(all, ({ listener, owner, names, ends }) => JSON.stringify([listener, owner, names, ends]));
   return [...groups.values()]
@@ -49,11 +20,14 @@ export function certificateRows(reports: Reports, now: number): readonly Certifi
     .toSorted((a, b) => a.ends - b.ends)
     .slice(0, MAX_ROWS)
     .map((certificate) => ({
-      names: certificateNames(certificate),
-      listener: certificate.listener,
-      owner: certificate.owner === undefined ? "" : showUntrusted(certificate.owner),
-      ends: certificate.ends * 1000,
-      left: leftOf(certificate, now),
+      tone: TONES[certificate.time],
+      name: certificateNames(certificate),
+      text: [
+        `${certificate.listener} listener`,
+        certificate.owner !== undefined && showUntrusted(certificate.owner),
+        html`${certificate.time === "ended" ? "expired" : "expires"} ${consoleTime(certificate.ends * 1000, "minute")}`,
+      ],
+      state: leftOf(certificate, now),
     }));
 }
 
@@ -64,66 +38,109 @@ const TONES: Readonly<Record<CertificateReport["time"], Tone>> = {
   "not-yet": "bad",
 };
 
-function leftOf({ time, ends }: CertificateReport, now: number): CertificateRow["left"] {
-  if (time === "not-yet") return [TONES[time], "is not valid yet"];
-  return [TONES[time], time === "ended" ? "ended" : lengthOf(ends - now)];
+function leftOf({ time, ends }: CertificateReport, now: number): string {
+  if (time === "not-yet") return "Not valid yet";
+  return time === "ended" ? "Expired" : lengthOf(ends - now);
 }
 
-/** Sums of all processes. */
-export function refreshRows(reports: Reports): readonly RefreshRow[] {
-  const all = reports.flatMap(({ refreshes }) => refreshes);
-  return [...Map.groupBy(all, ({ of, result }) => `${of} ${result}`).values()].map((same) => {
-    const latest = same.reduce((a, b) => (b.lastAt > a.lastAt ? b : a));
-    return {
-      of: latest.of === "identity" ? "people's, at the identity provider" : "upstreams', at their servers",
-      result: latest.result === "refused" ? "refused" : "could not be asked",
-      count: same.reduce((sum, { count }) => sum + count, 0),
-      lastAt: latest.lastAt,
-      route: latest.route === undefined ? "" : showUntrusted(latest.route),
-    };
-  });
+/** @param now epoch seconds */
+export function dependencyRows(facts: HealthFacts): readonly StateRow[] {
+  const { reports, scope } = facts;
+  // The store belongs to no owner; reports have left out the other ones.
+  const store = scope.isWhole ? [storeRow(facts)] : [];
+  return [...providerRows(reports), ...store, ...destinationRows(facts), ...refreshRows(reports)].slice(0, MAX_ROWS);
 }
 
 /** As it went with the process that asked last. */
-export function providerRows(reports: Reports): readonly ProviderRow[] {
+function providerRows(reports: Reports): readonly StateRow[] {
   const all = reports.flatMap(({ providers }) => providers);
   return [...Map.groupBy(all, ({ name }) => name).values()].map((same) => {
     const { name, at, problem } = same.reduce((a, b) => (b.at > a.at ? b : a));
     return {
-      name: showUntrusted(name),
-      state: problem === undefined ? ["good", "answers"] : ["bad", "does not answer"],
-      askedAt: at,
-      why: problem === undefined ? "" : showUntrusted(problem, 400),
+      tone: problem === undefined ? "good" : "bad",
+      name: `Identity provider ${showUntrusted(name)}`,
+      text: [problem !== undefined && showUntrusted(problem, 400), timeText("last checked", at * 1000)],
+      state: problem === undefined ? "OK" : "Failing",
     };
   });
 }
 
-export function receiverRows(reports: Reports, nameOf: NameOf): readonly ReceiverRow[] {
-  const rows = reports.flatMap(({ id, records, webhook }): readonly ReceiverRow[] => [
-    ...records.map((each): ReceiverRow => ({
-      name: each.kind === "record_store" ? "record store" : `${showUntrusted(each.name)} (${each.kind})`,
-      state: each.isAway ? ["bad", "unavailable"] : ["good", "accepts records"],
-      where: nameOf(id),
-      waiting: each.waiting,
-      lost: each.lost,
-      lastError: each.lastError === undefined ? "" : showUntrusted(each.lastError, 400),
-      ...(each.lastSuccessAt !== undefined && { lastSuccessAt: each.lastSuccessAt }),
-    })),
-    ...(webhook ? [webhookRow(webhook, nameOf(id))] : []),
-  ]);
-  return rows.slice(0, MAX_ROWS);
+function storeRow({ isAlone, reports, nameOf }: HealthFacts): StateRow {
+  const away = reports.filter(({ storeAnswers }) => !storeAnswers);
+  const readOnly = reports.filter(({ storeIsReadOnly }) => storeIsReadOnly === true);
+  const name = "Store";
+  if (isAlone) return { tone: "bad", name, text: ["Unreachable from this process"], state: "Failing" };
+  if (away.length > 0) {
+    const text = `Unreachable from ${away.map(({ id }) => nameOf(id)).join(", ")}`;
+    return { tone: "bad", name, text: [text], state: "Failing" };
+  }
+  return readOnly.length > 0
+    ? { tone: "bad", name, text: ["Accepts no writes"], state: "Read-only" }
+    : { tone: "good", name, text: ["Reachable, accepts writes"], state: "OK" };
 }
 
-function webhookRow(webhook: NonNullable<ProcessReport["webhook"]>, where: string): ReceiverRow {
+/** The record store, sinks and the webhook, each as the sum of all processes. */
+function destinationRows({ reports, nameOf }: HealthFacts): readonly StateRow[] {
+  const seen = reports.flatMap((report) => report.records.map((status) => ({ id: report.id, status })));
+  const records = [...Map.groupBy(seen, ({ status }) => `${status.kind} ${status.name}`).values()].map((same) => {
+    const [{ status: first }] = same as [(typeof seen)[number]];
+    const away = same.filter(({ status }) => status.isAway);
+    const lost = same.reduce((sum, { status }) => sum + status.lost, 0);
+    const failed = same.find(({ status }) => status.lastError !== undefined)?.status.lastError;
+    const last = Math.max(...same.map(({ status }) => status.lastSuccessAt ?? 0));
+    return {
+      ...(away.length > 0 ? FAILING : lost > 0 ? LOST : OK),
+      name: first.kind === "record_store" ? "Record store" : `${showUntrusted(first.name)} (${first.kind})`,
+      text: [
+        `${same.reduce((sum, { status }) => sum + status.waiting, 0)} queued, ${lost} dropped`,
+        away.length > 0 && failed !== undefined && showUntrusted(failed, 400),
+        away.length > 0 && away.length < same.length && `reported by ${away.map(({ id }) => nameOf(id)).join(", ")}`,
+        last > 0 && timeText("last", last),
+      ],
+    };
+  });
+  return [...records, ...reports.flatMap(({ id, webhook }) => (webhook ? [webhookRow(webhook, nameOf(id))] : []))];
+}
+
+const OK = { tone: "good", state: "OK" } as const;
+const FAILING = { tone: "bad", state: "Failing" } as const;
+const LOST = { tone: "warn", state: "Dropped" } as const;
+
+function webhookRow(webhook: NonNullable<ProcessReport["webhook"]>, where: string): StateRow {
   const { host, waiting, dropped, given_up: givenUp, last_sent_at: sentAt, last_failure: failure } = webhook;
   const isFailing = failure !== null && failure.at > (sentAt ?? 0);
+  const lost = dropped + givenUp;
   return {
-    name: `webhook (${showUntrusted(host)})`,
-    state: isFailing ? ["bad", "unavailable"] : ["good", "accepts events"],
-    where,
-    waiting,
-    lost: dropped + givenUp,
-    lastError: failure === null ? "" : showUntrusted(failure.reason, 400),
-    ...(sentAt !== null && { lastSuccessAt: sentAt * 1000 }),
+    ...(isFailing ? FAILING : lost > 0 ? LOST : OK),
+    name: `Webhook (${showUntrusted(host)})`,
+    text: [
+      `${waiting} queued, ${lost} dropped`,
+      isFailing && showUntrusted(failure.reason, 400),
+      where,
+      sentAt !== null && timeText("last", sentAt * 1000),
+    ],
   };
+}
+
+/** Failed refreshes of tokens since the start of the processes, as sums of all of them. */
+function refreshRows(reports: Reports): readonly StateRow[] {
+  const all = reports.flatMap(({ refreshes }) => refreshes);
+  return [...Map.groupBy(all, ({ of, result }) => `${of} ${result}`).values()].map((same) => {
+    const latest = same.reduce((a, b) => (b.lastAt > a.lastAt ? b : a));
+    const count = same.reduce((sum, each) => sum + each.count, 0);
+    return {
+      tone: "quiet",
+      name: latest.of === "identity" ? "Refreshes of user tokens" : "Refreshes of upstream tokens",
+      text: [
+        latest.result === "refused" ? "rejected by the server" : "server unreachable",
+        latest.route !== undefined && `last on ${showUntrusted(latest.route)}`,
+        timeText("last", latest.lastAt * 1000),
+      ],
+      state: `${count} failed`,
+    };
+  });
+}
+
+function timeText(label: string, timeMs: number): Html {
+  return html`${label} ${consoleTime(timeMs)}`;
 }

@@ -1,11 +1,12 @@
 /** Screen "Health": reports of all processes, and requests over time. */
 import type { HealthParts } from "../../pages/console/health/health.ts";
 import { healthBody } from "../../pages/console/health/health.ts";
-import type { FilterField } from "../../pages/console/pieces.ts";
+import { type FilterField, segments } from "../../pages/console/pieces.ts";
 import type { HealthReader } from "../../health/health.ts";
 import { routeScope } from "../../health/rollup.ts";
 import type { TrafficStep } from "../../health/read-traffic.ts";
 import { TIERS, type Tier } from "../../health/tiers.ts";
+import { addressOfList } from "../addresses.ts";
 import type { Screen, ScreenPage, ConsoleRequest } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { gather } from "./gather.ts";
@@ -13,7 +14,9 @@ import { loopChart, trafficCharts } from "./charts.ts";
 import { visibleScopes } from "./counted.ts";
 import { healthFacts } from "./facts.ts";
 import { processRows } from "./process-rows.ts";
-import { certificateRows, providerRows, receiverRows, refreshRows, upstreamRows } from "./rows.ts";
+import { RANGES } from "./ranges.ts";
+import { certificateRows, dependencyRows } from "./rows.ts";
+import { upstreamRows } from "./upstream-rows.ts";
 import type { VisibleScope } from "./visible-scope.ts";
 
 export interface HealthScreenDeps {
@@ -21,12 +24,6 @@ export interface HealthScreenDeps {
 }
 
 const PATH = "/.gateway/console/health";
-const RANGES: Readonly<Record<Tier["name"], string>> = {
-  "1h": "1 hour",
-  "6h": "6 hours",
-  "48h": "48 hours",
-};
-
 export function healthScreen({ health }: HealthScreenDeps): Screen {
   return {
     path: "health",
@@ -35,9 +32,33 @@ export function healthScreen({ health }: HealthScreenDeps): Screen {
     name: "Health",
     async show(visit): Promise<ScreenPage | undefined> {
       if (visit.path.length > 0) return undefined;
-      return { title: "Health", body: healthBody(await healthParts(health, visit)), scripts: ["chart"] };
+      const parts = await healthParts(health, visit);
+      const tier = tierOf(visit);
+      const route = parts.filter.value === "" ? undefined : parts.filter.value;
+      const ranges = TIERS.map(({ name }, index) => ({
+        href: addressOfList("health", { range: index === 0 ? undefined : name, route }),
+        name: RANGES[name].name,
+        isCurrent: name === tier.name,
+      }));
+      return {
+        title: "Health",
+        lead: leadOf(parts),
+        aside: segments("Time range", ranges),
+        body: healthBody(parts),
+        scripts: ["chart"],
+      };
     },
   };
+}
+
+function tierOf({ query }: Pick<ConsoleRequest, "query">): Tier {
+  return TIERS.find(({ name }) => name === query.get("range")) ?? TIERS[0];
+}
+
+function leadOf({ problems, processes }: HealthParts): string {
+  const count =
+    problems.length === 0 ? "No problems" : `${problems.length} ${problems.length === 1 ? "problem" : "problems"}`;
+  return `${count}. Reported by ${processes.length} ${processes.length === 1 ? "process" : "processes"}.`;
 }
 
 /** For tests without a frame. */
@@ -46,36 +67,34 @@ export async function healthParts(
   { snapshot, rights, query, now: nowMs }: Pick<ConsoleRequest, "snapshot" | "rights" | "query" | "now">,
 ): Promise<HealthParts> {
   const now = Math.floor(nowMs / 1000);
-  const tier = TIERS.find(({ name }) => name === query.get("range")) ?? TIERS[0];
+  const tier = tierOf({ query });
   const facts = healthFacts(await gather(health, tier), { snapshot, rights }, now);
   const { steps, reports, others, isAlone, scope, nameOf } = facts;
   const routes = routesOf(steps).filter((key) => scope.maySeeRoute(key));
   const route = routes.find((key) => key === query.get("route"));
   const scopes = route === undefined ? visibleScopes(scope) : [routeScope(route)];
+  const { latency, requests, failures } = trafficCharts(tier, steps, scopes);
   return {
     path: PATH,
     failed: isAlone ? ["The store"] : [],
     problems: facts.problems,
-    processes: processRows({ reports, others, now, nameOf }),
-    ...upstreamRows(reports, nameOf),
-    certificates: certificateRows(reports, now),
-    refreshes: refreshRows(reports),
-    providers: providerRows(reports),
-    receivers: receiverRows(reports, nameOf),
-    charts: [...trafficCharts(tier, steps, scopes), loopChart(tier, steps, nameOf)],
+    latency,
+    requests,
+    step: RANGES[tier.name].step,
+    charts: [failures, loopChart(tier, steps, nameOf)],
     plotted: plottedText(route, scope, isAlone),
-    filters: filters(tier, routes, route),
+    filter: routeFilter(routes, route),
+    kept: tier === TIERS[0] ? [] : [["range", tier.name]],
+    processes: processRows({ reports, others, now, nameOf }),
+    certificates: certificateRows(reports, now),
+    upstreams: upstreamRows(facts, now),
+    dependencies: dependencyRows(facts),
   };
 }
 
-function filters(tier: Tier, routes: readonly string[], route: string | undefined): readonly FilterField[] {
-  // The first is there without being asked for, as without a filter.
-  const ranges = TIERS.map(({ name }, index): readonly [string, string] => [index === 0 ? "" : name, RANGES[name]]);
+function routeFilter(routes: readonly string[], route: string | undefined): FilterField {
   const named = routes.map((key): readonly [string, string] => [key, showUntrusted(key)]);
-  return [
-    { name: "range", label: "Range", value: tier === TIERS[0] ? "" : tier.name, options: ranges },
-    { name: "route", label: "Busiest routes", value: route ?? "", options: [["", "All routes"], ...named] },
-  ];
+  return { name: "route", label: "Busiest routes", value: route ?? "", options: [["", "All routes"], ...named] };
 }
 
 function routesOf(steps: readonly TrafficStep[]): readonly string[] {

@@ -1,7 +1,6 @@
 /** Figures, and decisions over time, from the counts of all processes. */
 import { quantileMs } from "../../health/histogram.ts";
 import type { RollupCounts } from "../../health/rollup.ts";
-import type { ColumnParts } from "../../pages/console/charts/chart.ts";
 import { shortMs } from "../../pages/console/charts/scale.ts";
 import type { FigureParts } from "../../pages/console/overview.ts";
 import type { Ranking } from "../../record-store/record-reader.ts";
@@ -117,23 +116,4 @@ function shareText(share: number): string {
 
 function joined(...texts: readonly (string | undefined)[]): string {
   return texts.filter((text) => text !== undefined).join(" · ");
-}
-
-/** A request that was allowed and then failed counts as failed. */
-export function decisionsChart(steps: Steps, common: Pick<ColumnParts, "starts" | "stepMs" | "hrefOf">): ColumnParts {
-  const values = (of: RollupCounts): readonly (number | undefined)[] =>
-    steps.map((step) => step && countOf(step, [of]));
-  const allowed = steps.map((step) => step && Math.max(0, countOf(step, ["allowed"]) - countOf(step, ["5xx"])));
-  return {
-    ...common,
-    id: "decisions-chart",
-    title: "Decisions by outcome",
-    series: [
-      { name: "Denied", tone: "denied", values: values("denied") },
-      { name: "Pending approval", tone: "waiting", values: values("waiting") },
-      { name: "Rate limited", tone: "limited", values: values("limited") },
-      { name: "Error", tone: "failed", values: values("5xx") },
-      { name: "Allowed", tone: "allowed", values: allowed },
-    ],
-  };
 }

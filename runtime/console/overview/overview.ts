@@ -12,9 +12,11 @@ import type { KeptRecord, Ranking, RankQuery, RecordReader } from "../../record-
 import { type Clock, within } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
 import { addressOfId, addressOfList } from "../addresses.ts";
+import { decisionsChart } from "../health/charts.ts";
 import { countedSteps, mergeSteps, visibleScopes } from "../health/counted.ts";
 import { healthFacts } from "../health/facts.ts";
 import { gather } from "../health/gather.ts";
+import { RANGES } from "../health/ranges.ts";
 import { visibleFailures, type VisibleScope } from "../health/visible-scope.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { remember } from "./remember.ts";
@@ -23,7 +25,7 @@ import { visibleRoutes } from "../servers/list-servers.ts";
 import { isWaitingFor, type ConsoleStatus } from "./status.ts";
 import { attentionRows, driftOf, waitingRow } from "./attention.ts";
 import { dependencyRows } from "./dependencies.ts";
-import { decisionsChart, overviewFigures } from "./figures.ts";
+import { overviewFigures } from "./figures.ts";
 import { latestChanges } from "./latest-changes.ts";
 import { deniedTools, deniedUsers, MOST, slowestServers } from "./tops.ts";
 
@@ -38,12 +40,6 @@ export interface OverviewDeps {
 
 type Viewer = Pick<ConsoleRequest, "snapshot" | "rights" | "principal" | "query" | "now">;
 
-/** merged: how many steps are one column, so that the page stays small. */
-const RANGES = {
-  "1h": { name: "1 hour", step: "per minute", merged: 1 },
-  "6h": { name: "6 hours", step: "per 5 minutes", merged: 1 },
-  "48h": { name: "2 days", step: "per hour", merged: 2 },
-} as const satisfies Readonly<Record<Tier["name"], { name: string; step: string; merged: number }>>;
 const DEFAULT: Tier["name"] = "6h";
 /** Counts of records are not older than this. */
 const REMEMBERED_MS = 10_000;

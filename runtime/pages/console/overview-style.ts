@@ -8,7 +8,7 @@ export const OVERVIEW_STYLE = `
 .card > .in { padding: var(--s4); }
 .card > .failed { margin: var(--s4); }
 .grid { display: grid; grid-template-columns: repeat(12, minmax(0, 1fr)); gap: var(--s4); margin: 0 0 var(--s4); }
-.grid > .card { margin: 0; } .c4 { grid-column: span 4; } .c6 { grid-column: span 6; } .c8 { grid-column: span 8; } .c12 { grid-column: span 12; }
+.grid > .card { margin: 0; } .card > .scroll :is(th, td):not(:first-child) { padding-inline: .5rem; } .card > .scroll { margin: 0; border: 0; border-radius: 0 0 var(--r2) var(--r2); box-shadow: none; } .c4 { grid-column: span 4; } .c5 { grid-column: span 5; } .c7 { grid-column: span 7; } .c6 { grid-column: span 6; } .c8 { grid-column: span 8; } .c12 { grid-column: span 12; }
 .plain { color: inherit; text-decoration: none; } .plain:hover { text-decoration: underline; }
 .count { min-width: 1.4rem; padding: 0 .4rem; border-radius: 1rem; background: var(--sunk); color: var(--text-2); font-size: var(--t-xs); font-weight: 600; line-height: 1.25rem; text-align: center; }
 .count.attn { background: var(--warn-soft); color: var(--warn); } .count.alarm { background: var(--bad-soft); color: var(--bad); }
@@ -31,7 +31,7 @@ export const OVERVIEW_STYLE = `
 .segments { display: inline-flex; flex-wrap: wrap; padding: .15rem; border-radius: .5rem; background: var(--sunk); box-shadow: inset 0 0 0 1px var(--line); }
 .segments a { display: inline-flex; align-items: center; min-height: 1.75rem; padding: 0 .65rem; border-radius: var(--r1); color: var(--text-2); font-size: var(--t-s); font-weight: 550; text-decoration: none; } .segments a:hover { color: var(--text); }
 .segments a[aria-current] { background: var(--surface); color: var(--text); box-shadow: 0 0 0 1px var(--line-strong); }
-@media (max-width: 72rem) { .c4 { grid-column: span 6; } .c8, .c4:last-child:nth-child(odd) { grid-column: 1 / -1; } .figures { grid-template-columns: repeat(2, minmax(0, 1fr)); } .rows .since { display: none; } }
+@media (max-width: 72rem) { .c4 { grid-column: span 6; } .c5, .c7 { grid-column: 1 / -1; } .c8, .c4:last-child:nth-child(odd) { grid-column: 1 / -1; } .figures { grid-template-columns: repeat(2, minmax(0, 1fr)); } .rows .since { display: none; } }
 @media (max-width: 47rem) {
   .grid > * { grid-column: 1 / -1 !important; } .figures { gap: var(--s2); } .figure { padding: .6rem var(--s3); } .figure .spark { display: none; } .figure .value { font-size: 1.375rem; }
   .rows .button { display: none; } .rows h3 a::after { content: ""; position: absolute; inset: 0; }

@@ -36,17 +36,20 @@ export function describeHealth(world: () => ConsoleWorld): void {
       const processes = page.getByRole("region", { name: "Replicas and workers" });
       expect(await processes.getByRole("row").count()).toBe(4);
       expect(await processes.getByRole("row", { name: "this replica" }).count()).toBe(1);
-      await page.getByRole("slider").nth(4).waitFor();
+      // Its upstreams are checked; those of the other routes have what requests told.
+      const upstreams = page.locator("section", { has: page.getByRole("heading", { name: "Upstreams" }) });
+      expect(await upstreams.innerText()).toMatch(/team-a\/wiki\s+[\d,]+ requests a minute · \d+ errors \(2\.\d %\)/);
+      await page.getByRole("slider").nth(3).waitFor();
       await expectGoodLook(visitor, "health");
-      const chart = page.getByRole("slider", { name: "Allowed requests" });
+      const chart = page.getByRole("slider", { name: "Failures" });
       const readOut = page.locator(".timed", { has: chart }).locator(".at");
       await chart.focus();
       await page.keyboard.press("ArrowLeft");
       expect(await readOut.innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d|^–/);
       await page.keyboard.press("Escape");
       expect(await readOut.innerText()).toBe("Latest, per second");
-      await page.getByText("Show as a table: Allowed requests").click();
-      const numbers = page.getByRole("region", { name: "Allowed requests, newest first" });
+      await page.getByText("Show as a table: Failures").click();
+      const numbers = page.getByRole("region", { name: "Failures, newest first" });
       // Its head, and a row for each minute of which something is known: this gateway has just started.
       expect(await numbers.getByRole("row").count()).toBeGreaterThan(1);
       await context.close();
@@ -54,7 +57,7 @@ export function describeHealth(world: () => ConsoleWorld): void {
 
     test("has its ranges and routes behind addresses, without scripts too", async () => {
       const { page, context } = await world().visit("alice", "/health", { javaScript: false });
-      await page.getByLabel("Range").selectOption("6 hours");
+      await page.getByRole("link", { name: "6 hours" }).click();
       await page.getByLabel("Busiest routes").selectOption("team-a/wiki");
       await page.getByRole("button", { name: "Filter" }).click();
       expect(new URL(page.url()).search).toBe("?range=6h&route=team-a%2Fwiki");

@@ -89,7 +89,7 @@ test("it has what this process knows by itself, and says what failed", async () 
   expect(page.status).toBe(200);
   for (const text of [
     "The store is unavailable",
-    'gw-1 <strong class="badge">this replica',
+    'gw-1 <span class="badge">this replica',
     "3f9a1b2c4d5e",
     '<time datetime="2027-01-15T07:43:20.000Z"',
     "This process only",

@@ -9,7 +9,7 @@ import type { HealthReader } from "../../../runtime/health/health.ts";
 import type { ProcessReport } from "../../../runtime/health/process-report.ts";
 import type { Rollup } from "../../../runtime/health/rollup.ts";
 import type { TrafficStep } from "../../../runtime/health/read-traffic.ts";
-import { healthBody } from "../../../runtime/pages/console/health/health.ts";
+import { healthBody, type StateRow } from "../../../runtime/pages/console/health/health.ts";
 import { pagesIn, readPage } from "../../support/page-blocks.ts";
 
 const NOW = 1_800_000_000;
@@ -170,11 +170,14 @@ describe("what is wrong", () => {
     expect(healthBody(parts).toString()).toContain("No problems detected.");
   });
 
-  test("old refreshes are no news; they stay in the table", async () => {
+  test("old refreshes are no news; they stay in the list", async () => {
     const refreshes = [{ of: "identity", result: "refused", count: 2, lastAt: NOW - 7200 } as const];
     const parts = await shown({ own: { ...good, refreshes } });
     expect(parts.problems).toEqual([]);
-    expect(parts.refreshes).toHaveLength(1);
+    expect(parts.dependencies.map(({ name, state }) => [name, state])).toContainEqual([
+      "Refreshes of user tokens",
+      "2 failed",
+    ]);
   });
 
   test("every heading that is named is one of the documentation", () => {
@@ -190,6 +193,69 @@ describe("what is wrong", () => {
     );
     expect(named.size).toBeGreaterThan(5);
     expect([...named].filter((heading) => !headings.has(heading))).toEqual([]);
+  });
+});
+
+describe("upstreams", () => {
+  const counts = (allowed: number, errors = 0) => ({
+    counts: [allowed, 0, 0, 0, 0, 0, allowed - errors, 0, 0, errors],
+    durations: [],
+  });
+  const scopes = {
+    "route:team-a/db": counts(90),
+    "route:team-b/wiki": counts(600, 30),
+    "route:team-a/idle": counts(0),
+  };
+  const failures = [{ route: "team-b/wiki", upstream: "http://b-wiki", failure: "connect-timeout", count: 30 }];
+  const step = rollup({ scopes, failures });
+  const textOf = ({ text }: StateRow) => text.filter((part) => typeof part === "string").join(", ");
+  const rowsOf = async (world: World, visit: VisitOf = {}) =>
+    (await shown(world, visit)).upstreams.map((row) => [row.name, textOf(row), row.tone, row.state]);
+
+  test("without checks show their rate and errors, those with errors first", async () => {
+    expect(await rowsOf({ steps: [step] })).toEqual([
+      [
+        "team-b/wiki",
+        "600 requests a minute, 30 errors (5.0 %), 30 × connect-timeout, no health check",
+        "warn",
+        "Errors",
+      ],
+      ["team-a/db", "90 requests a minute, no errors, no health check", "good", "Responds"],
+    ]);
+    expect(await rowsOf({ steps: [step] }, { owners: ["team-a"] })).toEqual([
+      ["team-a/db", "90 requests a minute, no errors, no health check", "good", "Responds"],
+    ]);
+    // Of the last 15 minutes.
+    const old = { start: NOW - 1800, rollup: { ...step.rollup, start: NOW - 1800, until: NOW - 1740 } } as TrafficStep;
+    expect(await rowsOf({ steps: [old] })).toEqual([]);
+  });
+
+  test("with checks show their status instead, as most processes see it", async () => {
+    const upstreams = {
+      known: 3,
+      away: 1,
+      shown: [upstream("team-b/wiki", "http://b-1", false), upstream("team-b/wiki", "http://b-2", true)],
+    };
+    const own = { ...good, upstreams };
+    expect(await rowsOf({ own, others: [other], steps: [step] })).toEqual([
+      ["team-b/wiki", "http: status 503, reported by gw-1", "bad", "Unavailable"],
+      ["team-a/db", "90 requests a minute, no errors, no health check", "good", "Responds"],
+      ["2 available", "With health checks or several addresses", "good", "OK"],
+    ]);
+  });
+
+  test("beyond the ten with most errors and requests are one row", async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 11 }, (_, index) => [`route:team-a/r${index}`, counts(11 - index)]),
+    );
+    const rows = await rowsOf({ steps: [rollup({ scopes: many })] });
+    expect(rows).toHaveLength(11);
+    expect(rows.at(-1)).toEqual([
+      "1 more without health checks",
+      "1 request in 15 minutes, no errors",
+      "good",
+      "Respond",
+    ]);
   });
 });
 
@@ -257,13 +323,13 @@ describe("a viewer of one owner", () => {
 
   test("has charts of that owner's routes, and of no other route by its name", async () => {
     const allowed = async (visit: VisitOf) =>
-      (await shown(world, visit)).charts
-        .find(({ id }) => id === "allowed")
-        ?.lines[0]?.values.findLast((value) => value !== undefined);
-    expect(await allowed({})).toBe(10);
-    expect(await allowed({ owners: ["team-a"] })).toBe(1);
-    expect(await allowed({ route: "team-b/wiki" })).toBe(9);
-    expect(await allowed({ owners: ["team-a"], route: "team-b/wiki" })).toBe(1);
+      (await shown(world, visit)).requests.series
+        .find(({ name }) => name === "Allowed")
+        ?.values.findLast((value) => value !== undefined);
+    expect(await allowed({})).toBe(600);
+    expect(await allowed({ owners: ["team-a"] })).toBe(60);
+    expect(await allowed({ route: "team-b/wiki" })).toBe(540);
+    expect(await allowed({ owners: ["team-a"], route: "team-b/wiki" })).toBe(60);
   });
 });
 
@@ -290,10 +356,11 @@ describe("what strangers wrote", () => {
       records: [{ ...sink, name: evil, isAway: true, lastError: evil }],
     };
     const steps = [rollup({ scopes: { [`route:${evil}`]: { counts: [1], durations: [] } } })];
-    // The value of a choice is what is asked for, and shown by no browser.
+    // The value of a choice and the address of a link are shown by no browser.
     const text = healthBody(await shown({ own, steps }))
       .toString()
-      .replace(/<option value="[^"]*"/g, "<option");
+      .replace(/<option value="[^"]*"/g, "<option")
+      .replace(/ href="[^"]*"/g, "");
     expect(text).not.toContain("<img");
     expect(text).not.toContain("\u202E");
     expect(text).toContain("more characters)");

@@ -1,18 +1,8 @@
-/** The console's page of health: what is wrong, then who runs what, then how requests fare. */
+/** The console's page of health: problems, how requests fare, who runs what, then what the gateway depends on. */
 import { html, type Html, type HtmlValue } from "../../html.ts";
-import {
-  badge,
-  card,
-  type TableColumn,
-  consoleTime,
-  emptyState,
-  filterForm,
-  type FilterField,
-  sourceFailed,
-  table,
-  type Tone,
-} from "../pieces.ts";
-import { lineChart, type LineParts } from "../charts/chart.ts";
+import { columnChart, type ColumnParts, lineChart, type LineParts } from "../charts/chart.ts";
+import { icon } from "../icons.ts";
+import { badge, consoleTime, type FilterField, filterForm, sourceFailed, type Tone } from "../pieces.ts";
 
 export interface HealthProblem {
   readonly tone: "bad" | "warn";
@@ -33,62 +23,28 @@ export interface HealthProblem {
 export interface ProcessRow {
   readonly name: string;
   readonly isOwn: boolean;
-  readonly state: readonly [tone: Tone, text: string];
+  /** More than one if its configuration is out of date. */
+  readonly states: readonly (readonly [tone: Tone, text: string])[];
   /** "" for one that tells nothing but that it lives; so are the fields that may be absent. */
   readonly version: string;
   readonly upSince?: number;
-  /** Of what is in force. */
+  /** Digest of the active configuration. */
   readonly digest: string;
   readonly published?: string;
   readonly loadedAt?: number;
-  readonly configuration: readonly [tone: Tone, text: string];
   readonly loop?: string;
   readonly memory?: string;
   readonly streams?: number;
   readonly connections?: number;
 }
 
-export interface UpstreamRow {
-  readonly route: string;
-  readonly upstream: string;
-  readonly state: readonly [tone: Tone, text: string];
-  readonly why: string;
-  readonly where: string;
-}
-
-export interface CertificateRow {
-  readonly names: string;
-  readonly listener: string;
-  readonly owner: string;
-  /** Milliseconds since the epoch. */
-  readonly ends: number;
-  readonly left: readonly [tone: Tone, text: string];
-}
-
-export interface RefreshRow {
-  readonly of: string;
-  readonly result: string;
-  readonly count: number;
-  readonly lastAt: number;
-  readonly route: string;
-}
-
-/** A record store, a sink or the webhook of one process. */
-export interface ReceiverRow {
+/** One line of a card: its name, what is known of it, and its state. */
+export interface StateRow {
+  readonly tone: Tone;
   readonly name: string;
-  readonly state: readonly [tone: Tone, text: string];
-  readonly where: string;
-  readonly waiting: number;
-  readonly lost: number;
-  readonly lastSuccessAt?: number;
-  readonly lastError: string;
-}
-
-export interface ProviderRow {
-  readonly name: string;
-  readonly state: readonly [tone: Tone, text: string];
-  readonly askedAt: number;
-  readonly why: string;
+  readonly href?: string;
+  readonly text: readonly HtmlValue[];
+  readonly state: string;
 }
 
 export interface HealthParts {
@@ -97,195 +53,162 @@ export interface HealthParts {
   /** "The store". */
   readonly failed: readonly string[];
   readonly problems: readonly HealthProblem[];
-  readonly processes: readonly ProcessRow[];
-  readonly upstreams: readonly UpstreamRow[];
-  /** Beyond those that are shown. */
-  readonly moreUpstreams: number;
-  readonly certificates: readonly CertificateRow[];
-  readonly refreshes: readonly RefreshRow[];
-  readonly providers: readonly ProviderRow[];
-  readonly receivers: readonly ReceiverRow[];
+  readonly latency: LineParts;
+  readonly requests: ColumnParts;
+  /** "per minute" */
+  readonly step: string;
   readonly charts: readonly LineParts[];
-  /** What the plots are of: "All routes". */
+  /** What the charts are about: "All routes". */
   readonly plotted: string;
-  readonly filters: readonly FilterField[];
+  readonly filter: FilterField;
+  /** Fields of the address that the filter keeps. */
+  readonly kept: readonly (readonly [name: string, value: string])[];
+  readonly processes: readonly ProcessRow[];
+  readonly certificates: readonly StateRow[];
+  readonly upstreams: readonly StateRow[];
+  readonly dependencies: readonly StateRow[];
 }
 
 export function healthBody(parts: HealthParts): Html {
-  return html`${parts.failed.map((source) => sourceFailed(source))} ${problemList(parts.problems)}
-    <h2>Replicas and workers</h2>
-    ${processTable(parts.processes)}
-    <h2 id="traffic">Requests over time</h2>
-    ${filterForm(parts.path, parts.filters)}
-    <p class="dim">${parts.plotted}</p>
-    <div class="plots">${parts.charts.map((each) => card(each.title, lineChart(each)))}</div>
-    <h2>Upstreams</h2>
-    ${upstreamTable(parts)}
-    <h2>Certificates</h2>
-    ${certificateTable(parts.certificates)} ${parts.providers.length > 0 && providerTable(parts.providers)}
-    <h2>Token refresh failures</h2>
-    ${refreshTable(parts.refreshes)} ${parts.receivers.length > 0 && receiverTable(parts.receivers)}`;
+  const { latency, requests, step, processes, certificates, upstreams, dependencies } = parts;
+  return html`${parts.failed.map((source) => sourceFailed(source))} ${problemCard(parts.problems)}
+    <div id="traffic">
+      ${filterForm(parts.path, [parts.filter], parts.kept)}
+      <p class="dim">${parts.plotted}</p>
+    </div>
+    <div class="grid">
+      ${chartCard(latency.title, "log scale", lineChart(latency))}
+      ${chartCard(requests.title, step, columnChart(requests))}
+      ${parts.charts.map((each) => chartCard(each.title, "", lineChart(each)))}
+    </div>
+    <div class="grid">
+      ${processCard(processes)}
+      ${rowsCard("c5", "Certificates", certificates, "No certificates: TLS is terminated elsewhere or not used.")}
+    </div>
+    <div class="grid">
+      ${rowsCard("c6", "Upstreams", upstreams, "No health checks, and no requests in the last 15 minutes.", html`<a href="/.gateway/console/servers">All<span class="hidden"> servers and apps</span></a>`)}
+      ${dependencies.length > 0 && rowsCard("c6", "Sign-in, store and destinations", dependencies, "")}
+    </div>`.withoutIndentation();
 }
 
-function count(number: number, name: string): string {
-  return `${number} ${name}${number === 1 ? "" : "s"}`;
-}
-
-function problemList(problems: readonly HealthProblem[]): Html {
-  const broken = problems.filter(({ tone }) => tone === "bad").length;
-  const counts = [
-    broken > 0 && count(broken, "error"),
-    problems.length > broken && count(problems.length - broken, "warning"),
-  ];
-  if (problems.length === 0) return html`<p class="told" role="status">No problems detected.</p>`;
-  return html`<section aria-labelledby="problems">
-    <h2 id="problems">Problems: ${counts.filter(Boolean).join(", ")}</h2>
-    ${problems.map(
-      ({ tone, text, details, advice, read, where }) =>
-        html`<article class="card problem">
-          <h3>${badge(tone, tone === "bad" ? "Error" : "Warning")} ${text}</h3>
-          ${
-            details.length > 0 &&
-            html`<ul>
-              ${details.map((each) => html`<li><code>${each}</code></li>`)}
-            </ul>`
-          }
-          <p>
-            ${advice}
-            <span class="dim">
-              ${where.length > 0 && `Reported by ${where.join(", ")}.`} See the documentation, “${read}”.
-            </span>
-          </p>
-        </article>`,
-    )}
+function problemCard(problems: readonly HealthProblem[]): Html {
+  const isBad = problems.some(({ tone }) => tone === "bad");
+  return html`<section class="card" aria-labelledby="problems">
+    <header>
+      <h2 id="problems">Problems</h2>
+      ${problems.length > 0 && html`<span class="count ${isBad ? "alarm" : "attn"}">${problems.length}</span>`}
+    </header>
+    ${
+      problems.length === 0
+        ? html`<div class="none" role="status">
+            ${icon("allowed")}
+            <p><strong>No problems detected.</strong></p>
+          </div>`
+        : html`<ul class="rows">
+            ${problems.map(problemRow)}
+          </ul>`
+    }
   </section>`;
 }
 
-const state = ([tone, text]: readonly [Tone, string]): Html => badge(tone, text);
-
-const PROCESSES: readonly TableColumn[] = [
-  { name: "Process", kind: "wide", isHead: true },
-  { name: "State", kind: "short" },
-  { name: "Active configuration", kind: "short" },
-  { name: "Configuration", kind: "short" },
-  { name: "Event loop lag (p99)", kind: "number" },
-  { name: "Memory", kind: "number" },
-  { name: "Streams", kind: "number" },
-  { name: "Connections", kind: "number" },
-];
-
-function processTable(rows: readonly ProcessRow[]): Html {
-  return table({
-    id: "processes",
-    caption: "Replicas and workers",
-    columns: PROCESSES,
-    rows: rows.map((row) => [
-      html`${row.name} ${row.isOwn && html`<strong class="badge">this replica</strong>`}
-      ${row.upSince !== undefined && html`<br /><small>version ${row.version}, since ${consoleTime(row.upSince * 1000, "minute")}</small>`}`,
-      state(row.state),
-      html`<code>${row.digest}</code> ${row.published}
-        ${row.loadedAt !== undefined && html`<br /><small>since ${consoleTime(row.loadedAt * 1000, "minute")}</small>`}`,
-      state(row.configuration),
-      row.loop,
-      row.memory,
-      row.streams,
-      row.connections,
-    ]),
-    empty: emptyState("No processes reported", "Processes report every 10 seconds."),
-  });
+function problemRow({ tone, text, details, advice, read, where, href, sinceMs }: HealthProblem): Html {
+  const title = html`<span class="hidden">${tone === "bad" ? "Error: " : "Warning: "}</span>${text}`;
+  return html`<li>
+    <span class="mark ${tone}">${icon(tone === "bad" ? "close" : "warning")}</span>
+    <div class="grow">
+      <h3>${href === undefined ? title : html`<a class="plain" href="${href}">${title}</a>`}</h3>
+      ${details.map((each) => html`<p><code>${each}</code></p>`)}
+      <p>${advice} ${where.length > 0 && html`Reported by ${where.join(", ")}. `}See the documentation, “${read}”.</p>
+    </div>
+    ${sinceMs !== undefined && html`<span class="since">since ${consoleTime(sinceMs, "minute")}</span>`}
+    ${href !== undefined && html`<a class="button" href="${href}">Open<span class="hidden">: ${text}</span></a>`}
+  </li>`;
 }
 
-function upstreamTable({ upstreams, moreUpstreams }: HealthParts): Html {
-  const shown = table({
-    id: "upstreams",
-    caption: "Upstreams, unavailable first",
-    columns: [
-      { name: "Upstream", isHead: true, kind: "wide" },
-      { name: "Route", kind: "wide" },
-      { name: "State", kind: "short" },
-      { name: "Reason", kind: "wide" },
-      { name: "Reported by" },
-    ],
-    rows: upstreams.map((row) => [html`<code>${row.upstream}</code>`, row.route, state(row.state), row.why, row.where]),
-    empty: emptyState(
-      "No upstream status",
-      "Single upstreams without health checks have no status. Their failures are in the charts.",
-    ),
-  });
-  return html`${shown}${moreUpstreams > 0 && html`<p class="dim">${moreUpstreams} more take requests.</p>`}`;
+function chartCard(title: string, note: string, drawn: Html): Html {
+  return html`<section class="card c6">
+    <header>
+      <h2>${title}</h2>
+      ${note !== "" && html`<span class="small">${note}</span>`}
+    </header>
+    <div class="in">${drawn}</div>
+  </section>`;
 }
 
-function certificateTable(rows: readonly CertificateRow[]): Html {
-  return table({
-    id: "certificates",
-    caption: "Listener certificates, earliest expiry first",
-    columns: [
-      { name: "Names", isHead: true, kind: "wide" },
-      { name: "Listener", kind: "short" },
-      { name: "Owner", kind: "short" },
-      { name: "Expires", kind: "short" },
-      { name: "Remaining", kind: "short" },
-    ],
-    rows: rows.map((row) => [row.names, row.listener, row.owner, consoleTime(row.ends, "minute"), state(row.left)]),
-    empty: emptyState("No certificates", "TLS is terminated elsewhere or not used."),
-  });
+function processCard(rows: readonly ProcessRow[]): Html {
+  const versions = [...new Set(rows.flatMap(({ version }) => (version === "" ? [] : version)))];
+  const isSame = versions.length <= 1;
+  return html`<section class="card c7">
+    <header><h2 id="processes-head">Replicas and workers</h2></header>
+    <div class="scroll fold" role="region" aria-labelledby="processes-head" tabindex="0">
+      <table id="processes">
+        <thead>
+          <tr>
+            <th scope="col">Process</th>
+            <th scope="col">State</th>
+            <th scope="col">Active configuration</th>
+            <th scope="col" class="number wide-only">Loop lag</th>
+            <th scope="col" class="number wide-only">Memory</th>
+            <th scope="col" class="number wide-only">Streams</th>
+            <th scope="col" class="number wide-only extra">Connections</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map((row) => processRow(row, isSame))}
+        </tbody>
+      </table>
+    </div>
+    ${isSame && versions.length === 1 && html`<p class="note-below">Version ${versions[0]}</p>`}
+  </section>`;
 }
 
-function providerTable(rows: readonly ProviderRow[]): Html {
-  return html`<h2>Identity providers</h2>
-    ${table({
-      id: "providers",
-      caption: "Last metadata request per provider",
-      columns: [
-        { name: "Provider", isHead: true, kind: "short" },
-        { name: "State", kind: "short" },
-        { name: "Last checked", kind: "short" },
-        { name: "Reason", kind: "wide" },
-      ],
-      rows: rows.map((row) => [row.name, state(row.state), consoleTime(row.askedAt * 1000), row.why]),
-      empty: html``,
-    })}`;
+function processRow(row: ProcessRow, isSameVersion: boolean): Html {
+  const { upSince, loadedAt } = row;
+  const version = isSameVersion || row.version === "" ? "" : `version ${row.version}, `;
+  return html`<tr>
+    <th scope="row" class="a1">
+      ${row.name} ${row.isOwn && html`<span class="badge">this replica</span>`}
+      ${upSince !== undefined && html`<br /><small>${version}up since ${consoleTime(upSince * 1000, "minute")}</small>`}
+    </th>
+    <td class="a2">${row.states.map(([tone, text]) => html`${badge(tone, text)} `)}</td>
+    <td class="b1">
+      <code>${row.digest}</code> ${row.published}
+      ${loadedAt !== undefined && html`<small>since ${consoleTime(loadedAt * 1000, "minute")}</small>`}
+    </td>
+    <td class="number wide-only">${row.loop}</td>
+    <td class="number wide-only">${row.memory}</td>
+    <td class="number wide-only">${row.streams}</td>
+    <td class="number wide-only extra">${row.connections}</td>
+  </tr>`;
 }
 
-function refreshTable(rows: readonly RefreshRow[]): Html {
-  return table({
-    id: "refreshes",
-    caption: "Failed token refreshes since process start",
-    columns: [
-      { name: "Token", isHead: true, kind: "wide" },
-      { name: "Result", kind: "wide" },
-      { name: "Count", kind: "number" },
-      { name: "Last", kind: "short" },
-      { name: "Last route", kind: "wide" },
-    ],
-    rows: rows.map((row) => [row.of, row.result, row.count, consoleTime(row.lastAt * 1000), row.route]),
-    empty: emptyState("No failed refreshes", "Tokens are refreshed before they expire."),
-  });
+/** @param empty a sentence instead of rows */
+function rowsCard(width: string, title: string, rows: readonly StateRow[], empty: string, link?: Html): Html {
+  return html`<section class="card ${width}">
+    <header>
+      <h2>${title}</h2>
+      ${link}
+    </header>
+    ${
+      rows.length === 0
+        ? html`<p class="none">${empty}</p>`
+        : html`<ul class="rows">
+            ${rows.map(stateRow)}
+          </ul>`
+    }
+  </section>`;
 }
 
-function receiverTable(rows: readonly ReceiverRow[]): Html {
-  return html`<h2>Record and event delivery</h2>
-    ${table({
-      id: "receivers",
-      caption: "Record store, sinks and webhook, per process",
-      columns: [
-        { name: "Destination", isHead: true },
-        { name: "State", kind: "short" },
-        { name: "Process" },
-        { name: "Queued", kind: "number" },
-        { name: "Dropped", kind: "number" },
-        { name: "Last success", kind: "short" },
-        { name: "Last failure", kind: "wide" },
-      ],
-      rows: rows.map((row): readonly HtmlValue[] => [
-        row.name,
-        state(row.state),
-        row.where,
-        row.waiting,
-        row.lost,
-        row.lastSuccessAt === undefined ? "" : consoleTime(row.lastSuccessAt),
-        row.lastError,
-      ]),
-      empty: html``,
-    })}`;
+function stateRow({ tone, name, href, text, state }: StateRow): Html {
+  const parts = text.filter((each) => each !== "" && each !== false && each !== undefined);
+  return html`<li>
+    <span class="mark ${tone}"
+      >${icon(tone === "good" || tone === "quiet" ? "check" : tone === "bad" ? "close" : "warning")}</span
+    >
+    <div class="grow">
+      <h3>${href === undefined ? name : html`<a class="plain" href="${href}">${name}</a>`}</h3>
+      <p>${parts.map((each, index) => html`${index > 0 && " · "}${each}`)}</p>
+    </div>
+    ${badge(tone, state)}
+  </li>`;
 }
