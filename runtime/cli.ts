@@ -9,6 +9,7 @@ import { addAdministration, addAuditCommands, addPolicyCommands } from "./tools/
 import { DEFAULT_OWNER } from "./features/process/owners.ts";
 import { attempting, GatewayError } from "./shared/errors.ts";
 import type { ExplainOptions } from "./tools/explain.ts";
+import { addCatalog } from "./tools/catalog/program.ts";
 import { addTools } from "./tools/lock/program.ts";
 import { IMPORT_FORMATS } from "./tools/import-formats.ts";
 import type { CertificateFacts } from "./policy/facts.ts";
@@ -36,6 +37,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   addPolicyCommands(program, exit);
   addAuditCommands(program, exit);
   addTools(program, exit, printLine);
+  addCatalog(program, exit, printLine);
   addImport(program, exit);
   const [name] = args;
   // Loaded on demand: kinds of stored objects import most of the gateway.

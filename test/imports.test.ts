@@ -233,6 +233,10 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "features", "http", "mcp"],
     why: "a client like any other, which keeps what it was shown",
   },
+  "tools/catalog": {
+    may: ["shared", "settings", "features", "config", "bundle"],
+    why: "a configuration's servers, as clients' files have them",
+  },
   "tools/import-formats": { may: [], why: "names of them, for the command line" },
   "tools/import": {
     may: ["shared", "policy", "settings", "features", "config", "tools/import-formats"],
@@ -362,7 +366,7 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
   },
   "ipaddr.js": { where: /^runtime\//, why: "addresses" },
   commander: {
-    where: /^runtime\/(cli|tools\/(commands|lock)\/(program|ingress|object-groups))\.ts$/,
+    where: /^runtime\/(cli|tools\/(catalog|commands|lock)\/(program|ingress|object-groups))\.ts$/,
     why: "the command line",
   },
   cdktf: { where: /^cdktf\//, why: "a running proxy never loads it" },

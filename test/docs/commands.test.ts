@@ -140,6 +140,7 @@ test("`gateway …` names commands and options that exist, in text and in blocks
     "client",
     "service-account",
     "tools",
+    "catalog",
     "audit",
     "users",
     "upstreams",
