@@ -1,4 +1,4 @@
-/** The page that says with which versions of real systems the gateway was tested, when, and in which cases. */
+/** The page that says with which versions of real systems the gateway was tested, when, and which cases failed. */
 import { readFile, writeFile } from "node:fs/promises";
 
 import type { RealSystem } from "./systems.ts";
@@ -11,7 +11,7 @@ export interface Outcome {
 const PAGE = new URL("../../runtime/TESTED.md", import.meta.url);
 const HEAD = `# Tested with
 
-Real systems around the gateway, from package registries. Written by \`npm run test:real\`, which is not part of \`npm test\`; each part is from its last run.
+Real systems around the gateway, from package registries. Written by \`npm run test:real\`, which is not part of \`npm test\`; each part is from its last run. The cases are in \`test/real/\`.
 `;
 
 export async function writeReport(name: string, system: RealSystem, outcome: Outcome): Promise<void> {
@@ -31,11 +31,10 @@ export function withPart(page: string, name: string, text: string): string {
 
 export function partOf(system: RealSystem, { seconds, cases }: Outcome, at: Date): string {
   const good = cases.filter(({ passed }) => passed).length;
-  const list = cases.map(({ name, passed }) => `- ${name}${passed ? "" : ": **failed**"}\n`).join("");
+  const failed = cases.flatMap(({ name, passed }) => (passed ? [] : [`- ${name}: **failed**\n`])).join("");
   const date = at.toISOString().slice(0, 10);
   return `## ${system.title} ${system.version}
 
 From ${system.from}. ${date}: ${good} of ${cases.length} cases passed, in ${seconds} s after the set-up.
-
-${list}`;
+${failed === "" ? "" : `\n${failed}`}`;
 }
