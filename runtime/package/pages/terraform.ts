@@ -39,13 +39,17 @@ function only(schemas: Readonly<Record<string, { readonly block: DocumentedBlock
 /** The block's attributes and blocks, then a section for each block within it. */
 function blockText(block: DocumentedBlock, path: string): string {
   const nested = Object.entries(block.block_types ?? {});
-  const meaningOf = (name: string, text = ""): string => (isOwn(path, name) ? text : firstSentence(text));
-  const parts = [attributeTable(block, meaningOf)];
+  const [own, settings] = splitAttributes(block.attributes ?? {}, path);
+  const isBare = Object.keys(own).length > 0 || nested.length > 0;
+  const parts = [
+    Object.keys(own).length > 0 ? attributeTable({ attributes: own }) : "",
+    Object.keys(settings).length > 0 || !isBare ? attributeTable({ attributes: settings }, false) : "",
+  ];
   if (nested.length > 0) {
     const rows = nested.map(([name, { nesting_mode, block: inner }]) => [
       `[${code(name)}](#${anchor([path, name])})`,
       nesting_mode === "map" ? "any number, each with a label" : nesting_mode === "list" ? "any number" : "at most one",
-      meaningOf(name, inner.description),
+      firstSentence(inner.description ?? ""),
     ]);
     parts.push(table(["Block", "Number", "Description"], rows));
   }
@@ -57,12 +61,20 @@ function blockText(block: DocumentedBlock, path: string): string {
   return parts.filter(Boolean).join("\n\n");
 }
 
-function attributeTable(
-  { attributes = {}, block_types = {} }: DocumentedBlock,
-  meaningOf = (_: string, text = "") => text,
-): string {
+type Attributes = NonNullable<DocumentedBlock["attributes"]>;
+
+function splitAttributes(attributes: Attributes, path: string): readonly [own: Attributes, settings: Attributes] {
   const all = Object.entries(attributes);
-  if (all.length === 0) return Object.keys(block_types).length > 0 ? "" : "An empty block: its presence takes effect.";
+  return [
+    Object.fromEntries(all.filter(([name]) => isOwn(path, name))),
+    Object.fromEntries(all.filter(([name]) => !isOwn(path, name))),
+  ];
+}
+
+/** @param isDescribed false: settings, which the reference describes under the same names */
+function attributeTable({ attributes = {} }: DocumentedBlock, isDescribed = true): string {
+  const all = Object.entries(attributes);
+  if (all.length === 0) return "An empty block: its presence takes effect.";
   // The forms of a secret are one row; it may be sealed, unlike other attributes with these endings.
   const secrets = new Set(
     all.map(([name]) => readSecretName(name)).flatMap((each) => (each.form === "sealed" ? each.name : [])),
@@ -71,15 +83,16 @@ function attributeTable(
   const rows = [...Map.groupBy(all, ([name]) => rowOf(name)).values()].map((spellings) => {
     const [[, attribute] = ["", {}]] = spellings;
     const names = spellings.map(([name]) => code(name)).join(", ");
-    return [names, typeOf(attribute), needOf(attribute), meaningOf(names, attribute.description)];
+    const row = [names, typeOf(attribute), needOf(attribute)];
+    return isDescribed ? [...row, attribute.description ?? ""] : row;
   });
-  return table(["Argument", "Type", "Use", "Description"], rows);
+  return table(["Argument", "Type", "Use", ...(isDescribed ? ["Description"] : [])], rows);
 }
 
 /** Arguments and blocks of the resource itself; all others are settings, which the reference documents. */
 function isOwn(path: string, name: string): boolean {
   return path === ""
-    ? /^`?(?:owner|seal_key|routes|sha256|generation|bundle_json|file|http)`?$/.test(name)
+    ? /^(?:owner|seal_key|routes|sha256|generation|bundle_json|file|http)$/.test(name)
     : /^(?:file|http)$/.test(path);
 }
 
