@@ -58,7 +58,7 @@ const LEADS = new Set(
     "remove_request_headers pass_identity_headers jwt_claims_headers tls_skip_verify tls_server_name tls_custom_ca"
   ).split(" "),
 );
-const SERVER_LEADS = /^mcp\.server\.(?:path|extra_paths|upstream_oauth2|authorization_server_url)(?:\.|$)/;
+const SERVER_LEADS = /^mcp\.server\.(?:path|extra_paths|members|resource_prefixes|upstream_oauth2|authorization_server_url)(?:\.|$)/;
 /** Settings whose values contain no credentials. */
 const OPEN = new Set([
   "to",
@@ -111,8 +111,9 @@ function hostsOf({ routes }: Sided): (route: CheckedConfig["routes"][number]) =>
 /** "https://app.example.com/admin → http://admin.internal", as JSON */
 function leadOf({ doc }: CheckedConfig["routes"][number]): string {
   const where = doc.regex === undefined ? (doc.path ?? doc.prefix ?? "") : `~${doc.regex}`;
-  const to = doc.to === undefined ? "an answer of its own" : [doc.to].flat().join(", ");
-  return JSON.stringify(`${doc.from}${where} → ${to}`.slice(0, MAX_VALUE));
+  const members = Object.values(doc.mcp?.server?.members ?? {});
+  const to = doc.to ?? (members.length > 0 ? members : "an answer of its own");
+  return JSON.stringify(`${doc.from}${where} → ${[to].flat().join(", ")}`.slice(0, MAX_VALUE));
 }
 
 function byKey({ routes }: Sided): ReadonlyMap<string, CheckedConfig["routes"][number]> {
