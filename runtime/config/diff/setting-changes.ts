@@ -58,7 +58,8 @@ const LEADS = new Set(
     "remove_request_headers pass_identity_headers jwt_claims_headers tls_skip_verify tls_server_name tls_custom_ca"
   ).split(" "),
 );
-const SERVER_LEADS = /^mcp\.server\.(?:path|extra_paths|members|resource_prefixes|upstream_oauth2|authorization_server_url)(?:\.|$)/;
+const SERVER_LEADS =
+  /^mcp\.server\.(?:path|extra_paths|members|resource_prefixes|upstream_oauth2|authorization_server_url)(?:\.|$)/;
 /** Settings whose values contain no credentials. */
 const OPEN = new Set([
   "to",

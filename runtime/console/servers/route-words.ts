@@ -49,7 +49,7 @@ export function routeFacts(route: CompiledRoute): readonly (readonly [label: str
           ),
         ]),
     ...(answer === undefined ? [] : [row("Answer", answerText(answer))]),
-    ...(answer === undefined
+    ...(answer === undefined && server?.members === undefined
       ? [
           row("Timeout", timeoutMs === 0 ? "none" : spanText(timeoutMs)),
           row("Idle timeout", silenceText(timeoutMs, idleTimeoutMs)),
@@ -63,7 +63,9 @@ export function routeFacts(route: CompiledRoute): readonly (readonly [label: str
       ? [
           row("Maximum request size", `${server.maxRequestBytes.toLocaleString("en")} bytes`),
           row("Lists", server.filtersLists ? "filtered by policy" : "whole"),
-          row("Upstream authentication", upstreamSignIn(server.upstreamOAuth)),
+          ...(server.members === undefined
+            ? [row("Upstream authentication", upstreamSignIn(server.upstreamOAuth))]
+            : [row("Members", membersText(server.members, "__* ")), ...startsOf(server.resourcePrefixes)]),
           ...(server.toolScopes ? [row("Scopes for tools", scopesText(server.toolScopes.tools))] : []),
           ...(server.allowedApplications.length > 0
             ? [row("Applications of other owners", server.allowedApplications.join(", "))]
@@ -138,6 +140,15 @@ function upstreamLimits({ to }: CompiledRoute): readonly (readonly [string, stri
     ...(maxRequests === undefined ? [] : [`${maxRequests} requests at a time`]),
   ];
   return texts.length === 0 ? [] : [row("Limits per upstream", texts.join(", "))];
+}
+
+/** @param after the first text of each pair */
+function membersText(pairs: Iterable<readonly [string, string]>, after: string): string {
+  return [...pairs].map(([one, other]) => `${one}${after}→ ${other}`).join(", ");
+}
+
+function startsOf(starts: Server["resourcePrefixes"]): readonly (readonly [string, string])[] {
+  return starts.length === 0 ? [] : [row("Resources", membersText(starts, "* "))];
 }
 
 type Server = Extract<NonNullable<CompiledRoute["mcp"]>, { kind: "server" }>;

@@ -378,6 +378,23 @@ describe("words about a route", () => {
     expect(routeFacts(route)).toContainEqual(fact);
   });
 
+  test("a federated route has its members, and nothing of an upstream", () => {
+    const snapshot = snapshotFrom(`runtime_flags: { mcp: true }
+routes:
+  - { name: one, from: "https://one.example.com", to: "https://up.example.com", mcp: { server: {} }, allow_any_authenticated_user: true }
+  - name: all
+    from: "https://all.example.com"
+    mcp: { server: { members: { b: one, a: one }, resource_prefixes: { "x:": a } } }
+    allow_any_authenticated_user: true
+`);
+    const facts = new Map(routeFacts(routeNamed(snapshot, "all")));
+    expect([facts.get("Members"), facts.get("Resources")]).toEqual([
+      "a__* → default/one, b__* → default/one",
+      "x:* → a",
+    ]);
+    expect(["Timeout", "WebSockets", "Upstream authentication"].filter((label) => facts.has(label))).toEqual([]);
+  });
+
   test.each([
     [1, "1 ms"],
     [1000, "1 s"],
