@@ -18,7 +18,7 @@ let world: McpGateway;
 const homes: string[] = [];
 
 beforeAll(async () => {
-  world = await startMcpGateway();
+  world = await startMcpGateway({ federated: true });
 });
 
 afterAll(async () => {
@@ -33,11 +33,15 @@ async function newHome(): Promise<string> {
 }
 
 function inspect(home: string, era: string, ...args: readonly string[]): Promise<Finished> {
+  return inspectAt(world.resource, home, era, ...args);
+}
+
+function inspectAt(resource: string, home: string, era: string, ...args: readonly string[]): Promise<Finished> {
   return runClient(
     [
       LAUNCHER,
       "--cli",
-      world.resource,
+      resource,
       "--transport=http",
       `--protocol-era=${era}`,
       // Any free port: the default one may be in use, and loopback redirects may come with any port.
@@ -82,3 +86,26 @@ describe.each(["legacy", "auto", "modern"])(
 test("nothing that was denied reached the server", () => {
   expect(world.mcpServer.calls.map(({ tool }) => tool)).not.toContain("delete_repo");
 });
+
+test.each(["legacy", "modern"])(
+  "at a federated endpoint, protocol era %s, with one sign-in",
+  { timeout: LONG_MS },
+  async (era) => {
+    const home = await newHome();
+    const list = await inspectAt(world.federatedResource, home, era, "--method", "tools/list");
+    expect([list.exitCode, list.asked.length], list.stderr).toEqual([0, 1]);
+    for (const name of ["t__list_repos", "n__delete_repo"]) expect(list.stdout).toContain(name);
+    expect(list.stdout).not.toContain("t__delete_repo");
+    const call = await inspectAt(
+      world.federatedResource,
+      home,
+      era,
+      "--method",
+      "tools/call",
+      "--tool-name",
+      "t__list_repos",
+    );
+    expect([call.exitCode, call.asked], call.stderr).toEqual([0, []]);
+    expect(call.stdout).toContain("playground");
+  },
+);

@@ -17,7 +17,7 @@ let world: McpGateway;
 let home: string;
 
 beforeAll(async () => {
-  world = await startMcpGateway();
+  world = await startMcpGateway({ federated: true });
   home = await mkdtemp(join(tmpdir(), "mcp-remote-test-"));
 });
 
@@ -32,10 +32,10 @@ interface Host {
 }
 
 /** A host application that starts mcp-remote as its configuration says: `npx mcp-remote URL`. */
-async function startHost(): Promise<Host> {
+async function startHost(resource = world.resource): Promise<Host> {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [PROXY, world.resource],
+    args: [PROXY, resource],
     env: { ...clientEnvironment(home), MCP_REMOTE_CONFIG_DIR: home },
     stderr: "pipe",
   });
@@ -72,6 +72,19 @@ test("mcp-remote reconnects with its stored tokens, without user interaction", a
   try {
     expect(watch.asked).toEqual([]);
     expect(JSON.stringify(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
+  } finally {
+    await client.close();
+  }
+});
+
+test("mcp-remote offers a federated endpoint, with the tools of both servers that the user may use", async () => {
+  const { client } = await startHost(world.federatedResource);
+  try {
+    const names = (await client.listTools()).tools.map((tool) => tool.name);
+    expect(names).toEqual(expect.arrayContaining(["t__list_repos", "n__list_repos", "n__delete_repo"]));
+    expect(names).not.toContain("t__delete_repo");
+    expect(JSON.stringify(await client.callTool({ name: "n__list_repos", arguments: {} }))).toContain("gateway");
+    await expect(client.callTool({ name: "t__delete_repo", arguments: {} })).rejects.toThrow(/denied/i);
   } finally {
     await client.close();
   }

@@ -69,9 +69,11 @@ function legacyServer(): ServerV1 {
     { instructions: "Old files.", capabilities: { logging: {}, resources: { subscribe: true } } },
   );
   const texts = (text: string) => ({ content: [{ type: "text" as const, text }] });
-  server.registerTool("echo", { inputSchema: { text: z.string() } }, ({ text }) => texts(`old ${text}`));
-  server.registerTool("secret", {}, () => texts("old secret"));
-  server.registerTool("steps", {}, async (extra) => {
+  server.registerTool("echo", { description: "echo", inputSchema: { text: z.string() } }, ({ text }) =>
+    texts(`old ${text}`),
+  );
+  server.registerTool("secret", { description: "secret" }, () => texts("old secret"));
+  server.registerTool("steps", { description: "steps" }, async (extra) => {
     const { progressToken } = extra._meta ?? {};
     if (progressToken !== undefined)
       await extra.sendNotification({
@@ -81,26 +83,30 @@ function legacyServer(): ServerV1 {
     await server.server.sendLoggingMessage({ level: "info", data: "halfway" }, extra.sessionId);
     return texts("done");
   });
-  server.registerTool("confirm", {}, async (extra) => {
+  server.registerTool("confirm", { description: "confirm" }, async (extra) => {
     const params = { message: "Sure?", requestedSchema: { type: "object" as const, properties: {} } };
     const { action } = await extra.sendRequest({ method: "elicitation/create", params }, ElicitResultSchema);
     return texts(`the user said ${action}`);
   });
-  server.registerTool("ask", {}, async () => {
+  server.registerTool("ask", { description: "ask" }, async () => {
     const { action } = await server.server.elicitInput({
       message: "Really?",
       requestedSchema: { type: "object", properties: {} },
     });
     return texts(`the user said ${action}`);
   });
-  server.registerTool("touch", {}, async () => {
+  server.registerTool("touch", { description: "touch" }, async () => {
     await server.server.sendResourceUpdated({ uri: "old://notes/1" });
     return texts("touched");
   });
   server.server.setRequestHandler(SubscribeRequestSchema, () => ({}));
-  server.registerPrompt("greet", { argsSchema: { who: completable(z.string(), () => ["ann", "bob"]) } }, ({ who }) => ({
-    messages: [{ role: "user", content: { type: "text", text: `old hello ${who}` } }],
-  }));
+  server.registerPrompt(
+    "greet",
+    { description: "greets", argsSchema: { who: completable(z.string(), () => ["ann", "bob"]) } },
+    ({ who }) => ({
+      messages: [{ role: "user", content: { type: "text", text: `old hello ${who}` } }],
+    }),
+  );
   server.registerResource("note", "old://notes/1", {}, (uri) => ({ contents: [{ uri: uri.href, text: "old note" }] }));
   server.registerResource("file", new ResourceTemplate("old://files/{name}", { list: undefined }), {}, (uri) => ({
     contents: [{ uri: uri.href, text: `old file ${uri.pathname}` }],
@@ -131,9 +137,13 @@ export async function startModernMember(): Promise<MemberServer> {
 function modernServer(): ServerV2 {
   const server = new ServerV2({ name: "new", version: "1" }, { instructions: "New files." });
   const texts = (text: string) => ({ content: [{ type: "text" as const, text }] });
-  server.registerTool("echo", { inputSchema: z.object({ text: z.string() }) }, ({ text }) => texts(`new ${text}`));
-  server.registerTool("sum", { inputSchema: z.object({ n: z.number() }) }, ({ n }) => texts(`new ${n}`));
-  server.registerPrompt("greet", { argsSchema: z.object({ who: z.string() }) }, ({ who }) => ({
+  server.registerTool("echo", { description: "echo", inputSchema: z.object({ text: z.string() }) }, ({ text }) =>
+    texts(`new ${text}`),
+  );
+  server.registerTool("sum", { description: "sum", inputSchema: z.object({ n: z.number() }) }, ({ n }) =>
+    texts(`new ${n}`),
+  );
+  server.registerPrompt("greet", { description: "greets", argsSchema: z.object({ who: z.string() }) }, ({ who }) => ({
     messages: [{ role: "user", content: { type: "text", text: `new hello ${who}` } }],
   }));
   server.registerResource("note", "new://notes/1", {}, (uri) => ({ contents: [{ uri: uri.href, text: "new note" }] }));

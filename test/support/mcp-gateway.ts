@@ -14,6 +14,8 @@ export interface McpGateway {
   readonly resource: string;
   /** Address of a second one, which only engineering may use. */
   readonly otherResource: string;
+  /** Address of both as one, with the prefixes "t" and "n", if the options have `federated`. */
+  readonly federatedResource: string;
   readonly signIn: (options?: Partial<SignInOptions>) => Promise<SignedInClient>;
   close(): Promise<void>;
 }
@@ -25,7 +27,15 @@ export interface McpGatewayOptions {
   readonly settings?: string;
   /** Sign-in and consent on a host of their own (127.0.0.1; routes are on localhost). */
   readonly authenticateHost?: boolean;
+  readonly federated?: boolean;
 }
+
+const FEDERATED = `  - name: both
+    from: "{origin}"
+    prefix: /both/mcp
+    mcp: { server: { members: { t: tools, n: notes } } }
+    policy: [{ allow: { and: [{ domain: { is: example.com } }] } }]
+`;
 
 export async function startMcpGateway(options: McpGatewayOptions = {}): Promise<McpGateway> {
   const mcpServer = await startMcpServer();
@@ -50,7 +60,7 @@ routes:
     to: ${mcpServer.origin}
     mcp: { server: { path: /mcp } }
     policy: [{ allow: { and: [{ groups: { has: engineering } }] } }]
-`,
+${options.federated === true ? FEDERATED : ""}`,
   });
   const { gateway, identityProvider } = world;
   const resource = `${gateway.origin}/tools/mcp`;
@@ -60,6 +70,7 @@ routes:
     mcpServer,
     resource,
     otherResource: `${gateway.origin}/notes/mcp`,
+    federatedResource: `${gateway.origin}/both/mcp`,
     signIn: (more = {}) => signInClient({ resource, user: "alice@example.com", ...more }),
     async close() {
       await world.close();

@@ -4,6 +4,8 @@
  * Untrusted input: the client's message, which the steps before have read and decided, and all that members send. Promises: a
  * request goes to one member at most, under its own name for it; a member that fails takes only its part away.
  */
+import { MODERN } from "../../mcp/federation/eras.ts";
+import { isRecord } from "../../shared/is-record.ts";
 import type { Keys } from "../../shared/keys.ts";
 import { inward } from "../../mcp/federation/carry.ts";
 import { recordOf, readMessage, type MessageJson } from "../../mcp/federation/json.ts";
@@ -81,6 +83,8 @@ class FederatedEndpoint {
     const client = clientOf(context, body);
     if (message.kind === "response") return this.#respond(context, body);
     if (message.kind === "notification") return this.#notify(context, client, body);
+    if (client.isModern && !hasRequiredMeta(body))
+      return reply.error(-32602, "_meta has no valid protocolVersion and clientCapabilities", undefined, 400);
     return this.#request(context, client, body, reply);
   }
 
@@ -93,7 +97,7 @@ class FederatedEndpoint {
       case "initialize":
         return isModern ? reply.error(-32601, "Method not found") : initialize(this.#parts, context, client, body);
       case "ping":
-        return reply.result(isModern ? { resultType: "complete" } : {});
+        return isModern ? reply.error(-32601, "Method not found") : reply.result({});
       case "logging/setLevel":
         if (!isModern) return this.#tellSessions(context, body).then(() => reply.result({}));
         return reply.error(-32601, "Method not found");
@@ -115,15 +119,16 @@ class FederatedEndpoint {
       case "tasks/get":
       case "tasks/update":
       case "tasks/cancel":
-      case "tasks/result":
         return this.#task(context, client, body, reply);
+      case "tasks/result":
+        return isModern ? reply.error(-32601, "Method not found") : this.#task(context, client, body, reply);
       case "subscriptions/listen":
         if (isModern) return this.#subscribe(context, client, body, reply);
         return reply.error(-32601, "Method not found");
       case "resources/subscribe":
       case "resources/unsubscribe":
         // The updates come in the stream of a session.
-        if (client.sessions !== undefined) return this.#owned(context, client, body, reply);
+        if (!isModern && client.sessions !== undefined) return this.#owned(context, client, body, reply);
         return reply.error(-32601, "Method not found");
       default:
         return reply.error(-32601, "Method not found");
@@ -268,6 +273,14 @@ class FederatedEndpoint {
     accepted(context, 200);
   }
 }
+
+/** Required of every request of 2026-07-28. */
+function hasRequiredMeta(body: MessageJson): boolean {
+  const meta = recordOf(recordOf(body["params"])["_meta"]);
+  return meta[`${META}protocolVersion`] === MODERN && isRecord(meta[`${META}clientCapabilities`]);
+}
+
+const META = "io.modelcontextprotocol/";
 
 function withUri(body: MessageJson, uri: string): MessageJson {
   const params = recordOf(body["params"]);

@@ -47,7 +47,7 @@ export async function initialize(
 ): Promise<void> {
   const params = recordOf(body["params"]);
   const fresh = { ...client, sessions: undefined };
-  const opened = await openAll(links, context, membersOf(context), fresh, GREET_MS);
+  const opened = await openAll(links, context, membersOf(context), fresh, GREET_MS, true);
   const gaps = [...opened.gaps];
   const greetings = await Promise.all(
     opened.links.map(async ({ member, greeting, session }) => {

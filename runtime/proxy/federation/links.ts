@@ -33,6 +33,8 @@ interface KnownEra {
   readonly isModern: boolean;
   /** Revision of a member with the earlier revisions that keeps no sessions: it needs no `initialize`. */
   statelessVersion: string | undefined;
+  /** Of a member of the later revision: it has no sessions. */
+  isModernOnly?: boolean;
   readonly untilMs: number;
 }
 
@@ -68,6 +70,7 @@ export class Links {
   /**
    * @param sessions of the client, from its session ID
    * @param capabilities that the client declared, for members with sessions
+   * @param wantsSession servers of both revisions do more for the revision of the client: sessions for a client with one
    */
   async open(
     caller: RequestContext,
@@ -75,6 +78,7 @@ export class Links {
     sessions: MemberSessions | undefined,
     capabilities: MessageJson,
     timeoutMs = ASK_MS,
+    wantsSession = false,
   ): Promise<Link | LinkFailure> {
     const known = sessions?.get(member.prefix);
     if (known !== undefined) {
@@ -83,14 +87,30 @@ export class Links {
     }
     const endMs = performance.now() + timeoutMs;
     const era = this.#eraOf(member);
-    if (era?.isModern === true) return modernLink(member, undefined);
+    if (era?.isModern === true && !wantsSession) return modernLink(member, undefined);
     if (era?.statelessVersion !== undefined) return legacyLink(member, era.statelessVersion, undefined);
     if (era === undefined) {
       const discovered = await this.#discover(caller, member, timeoutMs);
-      if (typeof discovered !== "string") return modernLink(member, discovered);
+      if (typeof discovered !== "string" && !wantsSession) return modernLink(member, discovered);
       if (discovered === "unavailable" || discovered === "not-connected") return discovered;
     }
+    if (this.isModern(member)) return this.#openEither(caller, member, capabilities, endMs);
     return this.#initialize(caller, member, capabilities, Math.max(1, endMs - performance.now()));
+  }
+
+  /** A session of a member of the later revision that has sessions as well. */
+  async #openEither(
+    caller: RequestContext,
+    member: RouteMember,
+    capabilities: MessageJson,
+    endMs: number,
+  ): Promise<Link | LinkFailure> {
+    const era = this.#eraOf(member);
+    if (era?.isModernOnly === true) return modernLink(member, undefined);
+    const link = await this.#initialize(caller, member, capabilities, Math.max(1, endMs - performance.now()));
+    if (typeof link !== "string" && link.session !== undefined) return link;
+    if (era && (typeof link !== "string" || link === "invalid")) era.isModernOnly = true;
+    return modernLink(member, undefined);
   }
 
   /** Greeting of the member, without opening a session; undefined: unknown. */
@@ -173,7 +193,7 @@ export class Links {
     const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
     await askMember(run, caller, member, { method: "POST", message: initialized, version, session }, timeoutMs);
     const era = this.#eraOf(member);
-    if (session === undefined && era !== undefined) era.statelessVersion = version;
+    if (session === undefined && era?.isModern === false) era.statelessVersion = version;
     const close = (): void => {
       if (session !== undefined) void askMember(run, caller, member, { method: "DELETE", version, session }, ASK_MS);
     };

@@ -30,9 +30,14 @@ export class ClientReply implements Reply {
     this.#end(`"result":${writeJson(result)}`);
   }
 
-  error(code: number, message: string, data: unknown = { request_id: this.#context.exchange.id }): void {
+  error(
+    code: number,
+    message: string,
+    data: unknown = { request_id: this.#context.exchange.id },
+    status = this.#statusOf(code),
+  ): void {
     this.#context.operation?.failed(code);
-    this.#end(`"error":${writeJson({ code, message, data })}`);
+    this.#end(`"error":${writeJson({ code, message, data })}`, status);
   }
 
   /** Messages before the response can reach the client. */
@@ -48,16 +53,28 @@ export class ClientReply implements Reply {
     return exchange.write(renderEvent(fields, message === "none" ? "" : writeJson(message)));
   }
 
-  #end(outcome: string): void {
+  /** Clients with sessions expect 200. */
+  #statusOf(code: number): number {
+    return this.#context.message?.isModern === true ? (STATUS_OF.get(code) ?? 200) : 200;
+  }
+
+  #end(outcome: string, status = 200): void {
     if (this.#isOver) return;
     this.#isOver = true;
     const { exchange, message, operation } = this.#context;
     const body = `{"jsonrpc":"2.0","id":${message?.id ?? "null"},${outcome}}`;
     if (!exchange.started) {
-      answerWire(this.#context, { status: 200, headers: [...JSON_ANSWER, ...this.#headers], body });
+      answerWire(this.#context, { status, headers: [...JSON_ANSWER, ...this.#headers], body });
       return;
     }
     operation?.see(Buffer.from(body));
     exchange.end(renderEvent(EVENT, body));
   }
 }
+
+/** MCP 2026-07-28, transports: an unknown method, headers that differ from the body, a capability that the client lacks. */
+const STATUS_OF: ReadonlyMap<number, number> = new Map([
+  [-32601, 404],
+  [-32020, 400],
+  [-32021, 400],
+]);

@@ -15,7 +15,7 @@ export function openFederatedSession(deps: DecideDeps & { readonly federatedSess
     const isKnown =
       message?.isModern === true ? version === MODERN : version === undefined || LEGACY_VERSIONS.includes(version);
     if (!isKnown) {
-      const supported = [MODERN, ...LEGACY_VERSIONS];
+      const supported = message?.isModern === true ? [MODERN] : [MODERN, ...LEGACY_VERSIONS];
       const data = { supported, requested: version, request_id: exchange.id };
       const error = { code: -32022, message: "Unsupported protocol version", data };
       context.operation?.failed(error.code);

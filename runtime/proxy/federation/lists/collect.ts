@@ -49,9 +49,10 @@ export async function openAll(
   members: readonly RouteMember[],
   { sessions, legacyCapabilities }: AskingClient,
   timeoutMs?: number,
+  wantsSession = false,
 ): Promise<OpenedLinks> {
   const { answers, gaps } = await askAll(members, (member) =>
-    links.open(caller, member, sessions, legacyCapabilities, timeoutMs),
+    links.open(caller, member, sessions, legacyCapabilities, timeoutMs, wantsSession),
   );
   return { links: answers.map(({ answer }) => answer), gaps };
 }
@@ -78,10 +79,8 @@ export async function collect(
     const kept = await deps.cache.get(caller, member, method);
     if (kept !== undefined) return kept;
     const credential = await deps.cache.credentialOf(caller, member);
-    const link = await deps.links.open(caller, member, client.sessions, client.legacyCapabilities);
-    if (typeof link === "string") return link;
-    const list = await listOf(deps.run, caller, link, method, client.side);
-    link.close();
+    const list = await listFrom(deps, caller, member, method, client);
+    if (typeof list === "string") return list;
     deps.cache.keep(caller, member, method, credential, list);
     return list;
   });
@@ -89,6 +88,24 @@ export async function collect(
     reason === undefined ? [] : [{ member, reason }],
   );
   return { lists: answers.map(({ answer }) => answer), gaps: [...gaps, ...partial].toSorted(byPrefix) };
+}
+
+async function listFrom(
+  { run, links }: CollectDeps,
+  caller: RequestContext,
+  member: RouteMember,
+  method: MergedMethod,
+  { sessions, legacyCapabilities, side }: AskingClient,
+): Promise<MemberList | LinkFailure> {
+  // The second time in a session of its own: the member has lost that of the client.
+  for (const known of sessions?.has(member.prefix) === true ? [sessions, undefined] : [sessions]) {
+    const link = await links.open(caller, member, known, legacyCapabilities);
+    if (typeof link === "string") return link;
+    const list = await listOf(run, caller, link, method, side);
+    link.close();
+    if (list !== "gone") return list;
+  }
+  return "invalid";
 }
 
 function byPrefix({ member: one }: Gap, { member: other }: Gap): number {

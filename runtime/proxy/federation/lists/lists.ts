@@ -46,14 +46,14 @@ export interface MemberList {
   readonly bytes: number;
 }
 
-/** All pages of one member. */
+/** All pages of one member; "gone": it does not know the session. */
 export async function listOf(
   run: RunMember,
   caller: RequestContext,
   link: Link,
   method: MergedMethod,
   client: ClientSide,
-): Promise<MemberList> {
+): Promise<MemberList | "gone"> {
   const { member } = link;
   const { prefix } = member;
   const { member: key } = MERGED[method];
@@ -75,6 +75,7 @@ export async function listOf(
     if (typeof answer === "string") return ended("unavailable");
     const reply = answerTo(answer, id);
     if (reply?.["result"] === undefined) {
+      if (answer.status === 404 && session !== undefined) return "gone";
       const code = recordOf(reply?.["error"])["code"];
       // A server without this kind of items.
       return ended(numberOf(code) === -32601 ? undefined : failureOf(answer));
