@@ -56,7 +56,7 @@ const GATEWAY_RESUMES = "the gateway itself resumes the response of a member tha
 /** At a federated endpoint. */
 const DIFFERENT_AT_MEMBERS: Readonly<Record<string, string>> = {
   "server-session-lifecycle server-session-terminated-returns-404":
-    "nothing is kept per session: its ID opens no session of a member any more, and calls then get one for themselves",
+    "nothing is kept per session: its ID then opens no session of a member, and calls then get one for themselves",
   "server-sse-multiple-streams server-sse-streams-functional": "a response without messages before it is JSON",
   "server-sse-polling outgoing-request": GATEWAY_RESUMES,
   "server-sse-polling incoming-response": GATEWAY_RESUMES,

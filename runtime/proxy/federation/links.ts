@@ -33,7 +33,7 @@ interface KnownEra {
   readonly isModern: boolean;
   /** Revision of a member with the earlier revisions that keeps no sessions: it needs no `initialize`. */
   statelessVersion: string | undefined;
-  /** Of a member of the later revision: it has no sessions. */
+  /** A member of the later revision that has no sessions as well. */
   isModernOnly?: boolean;
   readonly untilMs: number;
 }
