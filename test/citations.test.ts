@@ -42,7 +42,7 @@ describe("comments", () => {
     const decisions = readFileSync(join(root, "runtime/DECISIONS.md"), "utf8");
     // Foundations as D5, numbered ones as "decision 154" or, from 100, as D345.
     const known = new Set([...decisions.matchAll(/^- \*\*(D?\d+)\*\* /gm)].map(([, name = ""]) => name));
-    expect(known.size).toBeGreaterThan(40);
+    expect(known.size).toBeGreaterThan(30);
     const cited = (text: string): string[] => [
       ...[...text.matchAll(/\b(D\d{1,2})\b/g)].map(([, name = ""]) => name),
       ...[...text.matchAll(/\b(?:D(?=\d{3})|[Dd]ecisions? )(\d{1,3})\b/g)].map(([, number = ""]) => number),
