@@ -171,8 +171,8 @@ async function signOut(page: Page): Promise<void> {
 
 /** Every page, and how a person comes to it. The heading proves that it is the page meant. */
 const pages: readonly (readonly [name: string, heading: RegExp, go: (page: Page) => Promise<void>])[] = [
-  ["not-found", /nothing here/i, (page) => open(page, "/nothing-here")],
-  ["below-gateway", /nothing here/i, (page) => open(page, "/.gateway/nothing-here")],
+  ["not-found", /page not found/i, (page) => open(page, "/nothing-here")],
+  ["below-gateway", /page not found/i, (page) => open(page, "/.gateway/nothing-here")],
   ["access-denied", /don’t have access to localhost/, (page) => open(page, "/wiki/page", "bob@example.com")],
   [
     "mcp-address",
@@ -185,13 +185,13 @@ const pages: readonly (readonly [name: string, heading: RegExp, go: (page: Page)
   ["upstream-gone", /not available/i, (page) => open(page, "/gone/")],
   [
     "sign-in-refused",
-    /sign-in did not work/i,
+    /sign-in failed/i,
     async (page) => {
       await page.goto(`${world.gateway.origin}/wiki/`);
       await page.goto(`${page.url()}/nobody`);
     },
   ],
-  ["sign-in-lost", /sign-in did not work/i, (page) => open(page, "/.gateway/callback?code=x&state=y")],
+  ["sign-in-lost", /sign-in failed/i, (page) => open(page, "/.gateway/callback?code=x&state=y")],
   ["consent-loopback", /Notebook for Researchers/, async (page) => open(page, await authorizeUrl())],
   [
     "consent-web",
