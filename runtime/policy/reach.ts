@@ -49,8 +49,12 @@ const KNOWN_OF_PROVIDER: ReadonlySet<string> = new Set(["accept", "reject", "aut
 /** Item in a list of an MCP server. */
 export type ListedItem =
   | { readonly kind: "tool" | "prompt"; readonly name: string }
-  | { readonly kind: "resource" | "skill"; readonly uri: string }
+  | { readonly kind: "resource"; readonly uri: string; readonly type?: ResourceType }
+  | { readonly kind: "skill"; readonly uri: string }
   | { readonly kind: "template"; readonly uriTemplate: string };
+
+/** unknown: the server does not say whether it is a directory. Absent: a file. */
+export type ResourceType = "directory" | "unknown";
 
 /**
  * Whether some call of this tool (or use of this prompt or resource) could be allowed for this caller. Arguments and
@@ -67,13 +71,26 @@ export function mayUse(
     case "prompt":
       return mayBeAllowed(policy, { user, mcp: { method: "prompts/get", prompt: item.name } });
     case "resource":
-      return mayBeAllowed(policy, { user, mcp: { method: "resources/read", resource: item.uri } });
+      return mayUseResource(policy, user, item);
     case "skill":
       return mayBeAllowed(policy, { user, mcp: { method: "skills/get", resource: item.uri } });
     case "template":
       return mayBeAllowed(policy, { user, mcp: { method: "resources/read" }, template: item.uriTemplate });
   }
   return item satisfies never;
+}
+
+/** A directory is read by a method of its own. One that may be a directory is not shown if the files below it are denied. */
+function mayUseResource(
+  policy: Pick<PolicyTree, "allow" | "deny">,
+  user: UserFacts | undefined,
+  { uri: resource, type }: ListedItem & { readonly kind: "resource" },
+): boolean {
+  const method = type === "directory" ? "resources/directory/read" : "resources/read";
+  if (!mayBeAllowed(policy, { user, mcp: { method, resource } })) return false;
+  if (type !== "unknown" || !mayBeSkillUri(resource)) return true;
+  const files = resource.endsWith("/") ? resource : `${resource}/`;
+  return !isDenied(policy, { user, mcp: { method, resource: files } });
 }
 
 /** Possible decisions for one caller, and the rule responsible. */
@@ -160,9 +177,13 @@ export function findToolReach(
 function mayBeAllowed(policy: Pick<PolicyTree, "allow" | "deny">, known: Known): boolean {
   const facts = factsOf(known);
   return (
-    policy.allow.some((rule) => (possibleRule(rule, known, facts) & MAY_HOLD) !== 0) &&
-    policy.deny.every((rule) => (possibleRule(rule, known, facts) & MAY_MISS) !== 0)
+    policy.allow.some((rule) => (possibleRule(rule, known, facts) & MAY_HOLD) !== 0) && !isDenied(policy, known, facts)
   );
+}
+
+/** Whether a deny rule matches, whatever is unknown. */
+function isDenied(policy: Pick<PolicyTree, "deny">, known: Known, facts = factsOf(known)): boolean {
+  return policy.deny.some((rule) => (possibleRule(rule, known, facts) & MAY_MISS) === 0);
 }
 
 function factsOf({ user, mcp }: Known): Facts {

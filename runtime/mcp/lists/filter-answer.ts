@@ -78,6 +78,7 @@ function mayKeep(kind: Exclude<ListKind, "instructions">, item: FoundItem, { kee
     case "prompt":
       return keeps({ kind, name });
     case "resource":
+      return keeps({ kind, uri: name, ...(item.type && { type: item.type }) });
     case "skill":
       return keeps({ kind, uri: name });
     case "template":

@@ -7,7 +7,7 @@
  */
 import { isUtf8 } from "node:buffer";
 
-import type { ListedItem } from "../../policy/reach.ts";
+import type { ListedItem, ResourceType } from "../../policy/reach.ts";
 import { foldWords } from "../../policy/mcp/fold-case.ts";
 import { ScanError } from "../scan-error.ts";
 import { JsonScanner, spanText, type TextSpan } from "../scan.ts";
@@ -40,6 +40,8 @@ export interface FoundItem {
   readonly end: number;
   /** Name or address of the item, "" for instructions; undefined when it has none that every client reads alike. */
   readonly name: string | undefined;
+  /** Resources only. */
+  readonly type?: ResourceType;
 }
 
 export interface FoundList {
@@ -173,13 +175,25 @@ function readItems(bytes: Buffer, { kind, name }: (typeof LISTS)[number]): Found
       const found = isObject ? readName(bytes, name) : undefined;
       if (!isObject) scanner.skipValue();
       if (items.length === MAX_ITEMS) throw new ScanError("too-many-members");
-      items.push({ start: itemStart, end: scanner.position, name: found });
+      const type = kind === "resource" ? typeOf(mimeType) : undefined;
+      items.push({ start: itemStart, end: scanner.position, name: found, ...(type && { type }) });
     } while (scanner.nextElement());
   }
   return { kind, start, end: scanner.position, items };
 }
 
+/** SEP-2640 names directories by this media type. */
+const DIRECTORY = /^\s*inode\/directory\s*(?:;|$)/i;
+
+function typeOf(text: string | undefined): ResourceType | undefined {
+  return text === undefined ? "unknown" : DIRECTORY.test(text) ? "directory" : undefined;
+}
+
+/** `mimeType` of the item that `readName()` has read last, without another object for each item. */
+let mimeType: string | undefined;
+
 function readName(bytes: Buffer, wanted: string): string | undefined {
+  mimeType = undefined;
   let name: string | undefined;
   let isSound = true;
   let unusualKeys = 0;
@@ -187,7 +201,8 @@ function readName(bytes: Buffer, wanted: string): string | undefined {
   const mark = scanner.openObject();
   while (scanner.nextKey(mark)) {
     const length = scanner.keyPlainLength();
-    if (length !== -1 && length !== wanted.length && length !== otherLength) {
+    const isOther = length !== wanted.length && length !== otherLength;
+    if (length !== -1 && isOther && (length !== MIME_TYPE.length || wanted !== "uri")) {
       // Most keys; creating a text for each costs more than skipping it.
       scanner.skipValue();
       continue;
@@ -198,12 +213,19 @@ function readName(bytes: Buffer, wanted: string): string | undefined {
       name = span.kind === "text" ? spanText(bytes, span) : undefined;
       continue;
     }
+    if (key === MIME_TYPE) {
+      const span = scanner.take();
+      mimeType = span.kind === "text" ? spanText(bytes, span) : undefined;
+      continue;
+    }
     if (!PLAIN_KEY.test(key)) unusualKeys += 1;
     if (unusualKeys > MAX_UNUSUAL_KEYS || foldWords(key) === foldWords(wanted)) isSound = false;
     scanner.skipValue();
   }
   return isSound ? name : undefined;
 }
+
+const MIME_TYPE = "mimeType";
 
 /** Length in `snake_case`, since models in Python also read such names. */
 const SNAKE_LENGTHS: ReadonlyMap<string, number> = new Map(

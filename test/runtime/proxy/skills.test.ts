@@ -141,6 +141,31 @@ describe("mcp_skill", () => {
     expect(result?.["resources"]).toEqual([{ uri: "skill://acme/refunds" }]);
   });
 
+  test.each(["resources/directory/read", "resources/list"])(
+    "%s: the directory of a denied skill is not named, a file of the same name is",
+    async (method) => {
+      const directory = (uri: string, mimeType = "inode/directory"): object => ({ uri, name: "n", mimeType });
+      const shown = [
+        directory("skill://acme/refunds"),
+        // Rules about the files below are not about a file.
+        { uri: "skill://acme/secret", name: "n", mimeType: "text/markdown", description: "inode/directory" },
+        { uri: "skill://acme/refunds", name: "n" },
+        directory("file:///secret"),
+      ];
+      const hidden = [
+        directory("skill://acme/secret"),
+        directory("skill://acme/secret/"),
+        directory("skill://acme/secret", "Inode/Directory; charset=utf-8"),
+        directory("skill://acme/%73ecret"),
+        // Its server does not say what it is.
+        { uri: "skill://acme/secret", name: "n" },
+      ];
+      const answered = `"resources":${JSON.stringify([...hidden, ...shown])}`;
+      const { result } = await ask("judged", method, { uri: "skill://acme" }, answered);
+      expect(result?.["resources"]).toEqual(shown);
+    },
+  );
+
   test("a response with a denied skill instead of the requested one does not pass", async () => {
     const answer = await get("judged", "skill://acme/refunds/SKILL.md", SECRET);
     expect(answer.result).toBeUndefined();
