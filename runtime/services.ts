@@ -12,7 +12,7 @@ import type { CardsDeps } from "./portal/cards.ts";
 import { catalogEndpoints } from "./catalog/catalog.ts";
 import { createIssuer } from "./oauth/server/issuer.ts";
 import { RateLimits } from "./limits/rate-limits.ts";
-import { knownTools } from "./mcp/listed-tools.ts";
+import { knownToolsFor } from "./mcp/listed-tools.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
 import type { TokenRefresh } from "./shared/clock.ts";
 import { createPortal } from "./portal/portal.ts";
@@ -153,9 +153,9 @@ function portalParts({ blocks, listedTools }: CoreServices, session: People, ups
   return { blocks, browser, csrf, revocations, serverState, ...consentParts({ listedTools }) };
 }
 
-/** Known tools, for pages. */
+/** Known tools, for pages of users. */
 function consentParts({ listedTools }: Pick<CoreServices, "listedTools">): Required<Pick<CardsDeps, "knownTools">> {
-  return { knownTools: (route) => knownTools(route, listedTools) };
+  return { knownTools: (route, userId) => knownToolsFor(route, userId, listedTools) };
 }
 
 /** Metrics and records of sign-ins and sign-outs. */

@@ -9,6 +9,7 @@ import type { CompiledRoute } from "../config/compiled.ts";
 import { kindOfKey, nameOfKey } from "../features/mcp/locked-items.ts";
 import { lookAlikeFinder, MAX_TOOL_CHARACTERS } from "../policy/mcp/tool-names.ts";
 import type { Log } from "../shared/log.ts";
+import { createServedTools } from "./lists/served-tools.ts";
 import { toolLockOf } from "./tool-locks/tool-locks.ts";
 
 export interface ToolNotes {
@@ -21,8 +22,12 @@ export interface ToolNotes {
 export interface ListedTools {
   /** A list contains a tool. @param isClear whether rules can decide about it */
   found(route: CompiledRoute, tool: string, isClear: boolean): void;
-  /** Names of the tools that this process has seen in lists of a route, at most 300, hidden ones excepted. */
+  /** A list that a user got has a tool. */
+  served(route: CompiledRoute, tool: string, userId: string): void;
+  /** Names of the tools that this process has seen in lists of a route, at most 300, hidden ones excepted. For administrators. */
   namesOf(routeKey: string): readonly string[];
+  /** Those of this user's own lists. */
+  namesFor(routeKey: string, userId: string): readonly string[];
   /** Notes of this process; undefined: none. */
   notesOf(routeKey: string): ToolNotes | undefined;
   /** Notes of all routes that have some, for `/status`. */
@@ -49,6 +54,7 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
   const known = new Map<string, Known>();
   /** Over reloads. */
   const reported = new Set<string>();
+  const servedTools = createServedTools();
   let names = 0;
 
   const isNew = (about: object): boolean => {
@@ -87,6 +93,10 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
     namesOf(routeKey) {
       const of = known.get(routeKey);
       return of ? [...of.names].filter((name) => !of.unclear.has(name)) : [];
+    },
+    namesFor: (routeKey, userId) => servedTools.namesFor(routeKey, userId),
+    served({ key }, tool, userId) {
+      if (known.has(key)) servedTools.add(key, userId, tool.slice(0, MAX_TOOL_CHARACTERS));
     },
     notesOf,
     list: () =>
@@ -131,13 +141,27 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
         for (const tool of same?.unclear ?? []) of.names.delete(tool);
         names += of.names.size;
       }
+      servedTools.retain(new Set(known.keys()));
     },
   };
 }
 
-/** Names of a server's tools, sorted: those of its lock, and those that this process has seen in its lists. */
+/** Names of a server's tools for administrators, sorted: those of its lock, and those that this process has seen in its lists. */
 export function knownTools(route: CompiledRoute, listed: Pick<ListedTools, "namesOf"> | undefined): readonly string[] {
   return [...new Set([...lockedTools(route), ...(listed?.namesOf(route.key) ?? [])])].sort();
+}
+
+/**
+ * Names of a server's tools for one user, sorted: those of its lock and of its policy, which owners wrote for all, and those
+ * of the user's own lists. What other users' lists had stays theirs: a server can list tools for some users only.
+ */
+export function knownToolsFor(
+  route: CompiledRoute,
+  userId: string,
+  listed: Pick<ListedTools, "namesFor"> | undefined,
+): readonly string[] {
+  const named = route.policy.toolMatches.flatMap(({ is, in: list = [] }) => (is === undefined ? list : [is, ...list]));
+  return [...new Set([...lockedTools(route), ...named, ...(listed?.namesFor(route.key, userId) ?? [])])].sort();
 }
 
 function lockedTools(route: CompiledRoute): readonly string[] {

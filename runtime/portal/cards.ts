@@ -26,8 +26,8 @@ export interface CardsDeps {
   readonly blocks: Pick<Blocks, "find">;
   /** State of the user's account at the upstream, with its actions. */
   readonly serverState: FindServerState;
-  /** Known tool names of a server. */
-  readonly knownTools: (route: CompiledRoute) => readonly string[];
+  /** Tool names of a server that this user can know. */
+  readonly knownTools: (route: CompiledRoute, userId: string) => readonly string[];
   /** Status of upstreams in this process. */
   readonly upstreams: () => readonly Pick<UpstreamStatus, "route" | "healthy">[];
 }
@@ -118,7 +118,7 @@ function isFound(deps: CardsDeps, { user }: Principal, route: CompiledRoute, sea
   const texts = [route.name, route.about.title, route.about.description ?? "", urlOf(route)];
   if (texts.some((text) => text.toLowerCase().includes(search))) return true;
   if (kindOf(route) !== "server") return false;
-  const named = deps.knownTools(route).filter((name) => name.toLowerCase().includes(search));
+  const named = deps.knownTools(route, user.id).filter((name) => name.toLowerCase().includes(search));
   return named.some((name) => mayUse(route.policy, user, { kind: "tool", name }));
 }
 
@@ -128,7 +128,7 @@ function urlOf(route: CompiledRoute): string {
 }
 
 function ownTools({ knownTools }: CardsDeps, user: Principal["user"], route: CompiledRoute): readonly string[] {
-  return knownTools(route).filter((name) => mayUse(route.policy, user, { kind: "tool", name }));
+  return knownTools(route, user.id).filter((name) => mayUse(route.policy, user, { kind: "tool", name }));
 }
 
 async function cardOf(
@@ -144,7 +144,7 @@ async function cardOf(
 ): Promise<CardParts> {
   const kind = kindOf(route);
   const server = kind === "server" ? await deps.serverState(principal, snapshot, host, route) : undefined;
-  const tools = kind === "server" ? deps.knownTools(route) : [];
+  const tools = kind === "server" ? deps.knownTools(route, principal.user.id) : [];
   return {
     name: visibleText(route.about.title),
     icon: pathOfIcon(route),

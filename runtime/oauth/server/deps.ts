@@ -58,7 +58,7 @@ export interface IssuerDeps {
   readonly log: Log;
   readonly clock: Clock;
   /** Known tool names of a server, for the consent page. */
-  readonly knownTools?: ((route: CompiledRoute) => readonly string[]) | undefined;
+  readonly knownTools?: ((route: CompiledRoute, userId: string) => readonly string[]) | undefined;
   /** Absent: no upstream is ever connected. */
   readonly upstream?: UpstreamStep | undefined;
   /** Absent: assertions of issuers are never accepted. */

@@ -45,7 +45,9 @@ export function keepsFor(
       if (evaluated > MAX_EVALUATED) return false;
       listedTools?.found(route, tool, isToolClear);
       if (!isToolClear || !mayUse(route.policy, user, item)) return false;
-      return blocks?.find({ user, clientId, grantId, routeKey: route.key, tool }) === undefined;
+      if (blocks?.find({ user, clientId, grantId, routeKey: route.key, tool }) !== undefined) return false;
+      if (user) listedTools?.served(route, tool, user.id);
+      return true;
     };
   };
 }

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "vitest";
 
 import type { CompiledRoute } from "../../../runtime/config/compiled.ts";
-import { createListedTools, type ListedTools } from "../../../runtime/mcp/listed-tools.ts";
+import { createListedTools, knownToolsFor, type ListedTools } from "../../../runtime/mcp/listed-tools.ts";
 import { createLog } from "../../../runtime/shared/log.ts";
 import { snapshotFrom } from "../../support/config.ts";
 
@@ -94,4 +94,31 @@ test("a server that lists endlessly fills neither the log nor memory", () => {
   const { unclear = [], uncovered = [] } = listed.notesOf(route.key) ?? {};
   expect([unclear.length, uncovered.length, lines.length]).toEqual([50, 50, 100]);
   for (const name of unclear) expect(name.length).toBeLessThanOrEqual(256);
+});
+
+test("a user's pages name tools of the lock, of the policy and of the user's own lists, not of another user's", () => {
+  const route = follow(
+    "{ mcp_tool: { in: [drop, purge] } }, { mcp_tool: { starts_with: admin_, not_in: [admin_help] } }",
+  );
+  for (const tool of ["a", "b"]) listed.served(route, tool, "alice");
+  listed.served(route, "b", "bob");
+  listed.found(route, "of-nobody", true);
+  expect(knownToolsFor(route, "alice", listed)).toEqual(["a", "b", "drop", "purge"]);
+  expect(knownToolsFor(route, "bob", listed)).toEqual(["b", "drop", "purge"]);
+  expect(knownToolsFor(route, "carol", listed)).toEqual(["drop", "purge"]);
+  // Over a change of its rules, but not over the end of the route.
+  follow("{ mcp_tool: other }");
+  expect(listed.namesFor(route.key, "alice")).toEqual(["a", "b"]);
+  listed.follow([]);
+  listed.served(route, "a", "alice");
+  follow("{ mcp_tool: other }");
+  listed.served(route, "c", "bob");
+  expect([listed.namesFor(route.key, "alice"), listed.namesFor(route.key, "bob")]).toEqual([[], ["c"]]);
+});
+
+test("what users were shown is bounded in names of a route", () => {
+  const route = follow("{ mcp_tool: other }");
+  for (let index = 0; index < 310; index += 1) listed.served(route, `t${index}`, "alice");
+  const names = listed.namesFor(route.key, "alice");
+  expect([names.length, names.at(-1)]).toEqual([300, "t299"]);
 });

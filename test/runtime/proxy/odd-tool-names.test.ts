@@ -109,7 +109,12 @@ describe("a tool that an exact rule allows", () => {
 
 describe("next to a rule that denies delete_secret", () => {
   test("tools of other names are listed and can be called", async () => {
-    expect(await list("denied")).toEqual(["Create CIFS Share", "notes/add", "a:b", "読む", "DELETE_SECRET", "list"]);
+    const shown = ["Create CIFS Share", "notes/add", "a:b", "読む", "DELETE_SECRET", "list"];
+    expect(await list("denied")).toEqual(shown);
+    // Pages of this user know these names, and no hidden one; pages of others know none of them.
+    const { user } = pipeline.records.at(-1) ?? {};
+    expect(listedTools.namesFor("default/denied", String(user))).toEqual(shown);
+    expect(listedTools.namesFor("default/denied", "u-other")).toEqual([]);
     called.length = 0;
     for (const name of ["Create CIFS Share", "notes/add", "a:b", "読む"])
       expect([name, (await send("denied", "tools/call", { name })).status]).toEqual([name, 200]);
