@@ -50,6 +50,7 @@ export class McpServerRoute extends Route {
       recordArguments,
       members,
       resourcePrefixes,
+      searchToolsAbove,
       ...route
     } = props;
     const server = {
@@ -66,6 +67,7 @@ export class McpServerRoute extends Route {
       recordArguments,
       members,
       resourcePrefixes,
+      searchToolsAbove,
     } satisfies Record<keyof McpServerSettings | "path" | "upstreamOauth2", unknown>;
     super(scope, id, route, { server });
   }

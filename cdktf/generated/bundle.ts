@@ -7660,6 +7660,11 @@ export interface BundleRouteMcpServer {
   */
   readonly resourcePrefixes?: { [key: string]: string };
   /**
+  * Number of tools above which a client's list has `find_tools` and `use_tool` instead, which search them and call one. Only with `members`. Default: never.
+  *
+  */
+  readonly searchToolsAbove?: number;
+  /**
   * Maximum request body in bytes, including arguments of tool calls. Larger ones get 413. Default: `4096`.
   *
   */
@@ -7724,6 +7729,7 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
   return {
     members: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.members),
     resource_prefixes: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.resourcePrefixes),
+    search_tools_above: cdktf.numberToTerraform(struct!.searchToolsAbove),
     max_request_bytes: cdktf.numberToTerraform(struct!.maxRequestBytes),
     filter_lists: cdktf.booleanToTerraform(struct!.filterLists),
     tool_scopes: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.toolScopes),
@@ -7756,6 +7762,12 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
       isBlock: false,
       type: "map",
       storageClassType: "stringMap",
+    },
+    search_tools_above: {
+      value: cdktf.numberToHclTerraform(struct!.searchToolsAbove),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
     },
     max_request_bytes: {
       value: cdktf.numberToHclTerraform(struct!.maxRequestBytes),
@@ -7855,6 +7867,10 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.resourcePrefixes = this._resourcePrefixes;
     }
+    if (this._searchToolsAbove !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.searchToolsAbove = this._searchToolsAbove;
+    }
     if (this._maxRequestBytes !== undefined) {
       hasAnyValues = true;
       internalValueResult.maxRequestBytes = this._maxRequestBytes;
@@ -7908,6 +7924,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this.resolvableValue = undefined;
       this._members = undefined;
       this._resourcePrefixes = undefined;
+      this._searchToolsAbove = undefined;
       this._maxRequestBytes = undefined;
       this._filterLists = undefined;
       this._toolScopes = undefined;
@@ -7929,6 +7946,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this.resolvableValue = undefined;
       this._members = value.members;
       this._resourcePrefixes = value.resourcePrefixes;
+      this._searchToolsAbove = value.searchToolsAbove;
       this._maxRequestBytes = value.maxRequestBytes;
       this._filterLists = value.filterLists;
       this._toolScopes = value.toolScopes;
@@ -7973,6 +7991,22 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get resourcePrefixesInput() {
     return this._resourcePrefixes;
+  }
+
+  // search_tools_above - computed: false, optional: true, required: false
+  private _searchToolsAbove?: number; 
+  public get searchToolsAbove() {
+    return this.getNumberAttribute('search_tools_above');
+  }
+  public set searchToolsAbove(value: number) {
+    this._searchToolsAbove = value;
+  }
+  public resetSearchToolsAbove() {
+    this._searchToolsAbove = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get searchToolsAboveInput() {
+    return this._searchToolsAbove;
   }
 
   // max_request_bytes - computed: false, optional: true, required: false

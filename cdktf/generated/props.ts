@@ -1011,6 +1011,12 @@ export interface McpServerSettings {
    */
   readonly resourcePrefixes?: Readonly<Record<string, string>>;
   /**
+   * Number of tools above which a client's list has `find_tools` and `use_tool` instead, which search them and call
+   * one. Only with `members`.
+   * @default - never
+   */
+  readonly searchToolsAbove?: number;
+  /**
    * Maximum request body in bytes, including arguments of tool calls. Larger ones get 413.
    * @default 4096
    */

@@ -27,6 +27,7 @@ export function compileMcp(
     kind: "server",
     members: compileMembers(server, owner),
     resourcePrefixes: Object.entries(server.resource_prefixes ?? {}),
+    searchToolsAbove: server.search_tools_above,
     path,
     extraPaths: (server.extra_paths ?? []).map(parseExtraPath),
     maxRequestBytes: server.max_request_bytes ?? DEFAULT_MAX_REQUEST_BYTES,

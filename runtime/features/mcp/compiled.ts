@@ -47,6 +47,8 @@ export interface McpServer {
   readonly members: ReadonlyMap<string, string> | undefined;
   /** A federated route: starts of URIs, none of them the start of another, each with the prefix of its member. */
   readonly resourcePrefixes: readonly (readonly [string, string])[];
+  /** Federated routes: number of tools above which they are searched instead of listed; undefined: never. */
+  readonly searchToolsAbove: number | undefined;
   /** "" or "/sub/path" without trailing slash. */
   readonly path: string;
   /** Below the base, see extra-paths.ts. */

@@ -5,6 +5,7 @@
  * Prefixes have no "_", so `prefix__name` has one reading: the split at the first "__".
  */
 import { errorAt, quote, type Report } from "../../settings/problem.ts";
+import { count } from "../../settings/types/scalar.ts";
 import { textMap } from "../../settings/types/map.ts";
 
 const PREFIX = /^[a-z0-9](?:[a-z0-9-]{0,14}[a-z0-9])?$/;
@@ -30,6 +31,13 @@ export const resourcePrefixesSetting = textMap({
     CLAIM.test(start) ? undefined : 'is not the start of a URI like "file:///repo/", must not be "ui:"',
 });
 
+export const searchToolsSetting = count({
+  doc: "Number of tools above which a client's list has `find_tools` and `use_tool` instead, which search them and call one. Only with `members`.",
+  unset: "never",
+  min: 0,
+  max: 100_000,
+});
+
 /** Settings that need an upstream, or that only the members have. */
 const OF_MEMBERS = [
   "upstream_oauth2",
@@ -45,12 +53,14 @@ const OF_MEMBERS = [
 export type FederatedDoc = Partial<Readonly<Record<(typeof OF_MEMBERS)[number], unknown>>> & {
   readonly members?: Readonly<Record<string, string>> | undefined;
   readonly resource_prefixes?: Readonly<Record<string, string>> | undefined;
+  readonly search_tools_above?: number | undefined;
 };
 
 /** @param report paths are below `mcp.server` */
 export function memberRules(server: FederatedDoc, report: Report): void {
   if (server.members === undefined) {
-    if (server.resource_prefixes) report(errorAt(["resource_prefixes"], 'has no effect without "members"'));
+    for (const name of ["resource_prefixes", "search_tools_above"] as const)
+      if (server[name] !== undefined) report(errorAt([name], 'has no effect without "members"'));
     return;
   }
   resourcePrefixRules(server.members, server.resource_prefixes ?? {}, report);

@@ -15,7 +15,7 @@ import { domainPatternList, textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { isServiceAccountName } from "../../shared/user-id.ts";
 import { ownerPatternProblem } from "../process/owners.ts";
-import { membersSetting, resourcePrefixesSetting } from "./members.ts";
+import { membersSetting, resourcePrefixesSetting, searchToolsSetting } from "./members.ts";
 import { recordArgumentsBlock } from "./record-arguments.ts";
 import { toolLockBlock } from "./tool-lock.ts";
 import { upstreamOAuthShape } from "./upstream-oauth.ts";
@@ -30,6 +30,7 @@ export const DEFAULT_MAX_REQUEST_BYTES = 4096;
 const serverShape = {
   members: membersSetting,
   resource_prefixes: resourcePrefixesSetting,
+  search_tools_above: searchToolsSetting,
   upstream_oauth2: block(upstreamOAuthShape, {
     doc: "OAuth with the upstream. Users connect their accounts, unless `id_jag`, `workload` or `client_credentials` is set.",
     unset: "discovered if the upstream requires it",

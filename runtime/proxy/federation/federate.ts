@@ -15,7 +15,8 @@ import { answerWire } from "../answers/answer-wire.ts";
 import { upstreamEventId } from "../answers/stream-end-id.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Step, StepOutcome } from "../steps.ts";
-import { answerList } from "./lists/answer-list.ts";
+import { answerFindTools, isFindTools } from "./discovery/find-tools.ts";
+import { answerList, mergedList } from "./lists/answer-list.ts";
 import { PendingAnswers, type PendingAnswersDeps } from "./pending-answers.ts";
 import { askMember, type RunMember } from "./ask-member.ts";
 import { clientOf, SELF } from "./client.ts";
@@ -109,6 +110,7 @@ class FederatedEndpoint {
         return answerList(this.#parts, context, client, method, body, reply);
       case "tools/call":
       case "prompts/get":
+        if (isFindTools(context, body)) return this.#findTools(context, client, body, reply);
         return this.#named(context, client, body, reply);
       case "completion/complete":
         return this.#complete(context, client, body, reply);
@@ -133,6 +135,11 @@ class FederatedEndpoint {
       default:
         return reply.error(-32601, "Method not found");
     }
+  }
+
+  #findTools(context: RequestContext, client: AskingClient, body: MessageJson, reply: ClientReply): Promise<void> {
+    const listTools = async () => (await mergedList(this.#parts, context, client, "tools/list")).items;
+    return answerFindTools(listTools, client, body, reply);
   }
 
   /** A tool or a prompt. */

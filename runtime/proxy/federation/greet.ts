@@ -1,4 +1,5 @@
 /** The greeting of a federated endpoint: both revisions, independent of those of its members. */
+import { iconPath } from "../../features/catalog/icon.ts";
 import { LEGACY, LEGACY_VERSIONS, MODERN } from "../../mcp/federation/eras.ts";
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import { TASKS_EXTENSION_NAME } from "../../mcp/tasks/task-requests.ts";
@@ -7,6 +8,7 @@ import type { FederatedSessions } from "../../mcp/federation/sessions.ts";
 import { bindingOf } from "../announced-address.ts";
 import type { RequestContext } from "../request-context.ts";
 import { SELF } from "./client.ts";
+import { discoveryInstructions } from "./discovery/find-tools.ts";
 import type { Gap, Gaps } from "./gaps.ts";
 import type { Link, Links } from "./links.ts";
 import { askAll, openAll, type AskingClient } from "./lists/collect.ts";
@@ -133,13 +135,23 @@ function common(caller: RequestContext, { links, gaps }: Greeted, more: MessageJ
 }
 
 function serverInfo({ prepared: { route } }: RequestContext): MessageJson {
-  return { name: route.name, version: VERSION };
+  const { title, description, version, documentationUrl, icon } = route.about;
+  return {
+    name: route.name,
+    ...(title !== route.name && { title }),
+    version: version ?? VERSION,
+    ...(description !== undefined && { description }),
+    ...(documentationUrl !== undefined && { websiteUrl: documentationUrl }),
+    ...(icon && { icons: [{ src: route.origin + iconPath(icon), mimeType: icon.type }] }),
+  };
 }
 
 function instructionsOf(caller: RequestContext, links: Greeted["links"], gaps: readonly Gap[]): string {
   const parts = [
     `${caller.prepared.route.name} offers several MCP servers as one. Names of tools and prompts begin with their server: server__name.`,
   ];
+  const hint = discoveryInstructions(caller);
+  if (hint !== undefined) parts.push(hint);
   for (const { member, reason } of gaps) {
     const { name, origin } = member.prepared.route;
     // A policy may keep the member from this user.

@@ -23,6 +23,7 @@ import { runSteps, type Step } from "../steps.ts";
 import type { RunMember } from "./ask-member.ts";
 import type { ClientStreamDeps } from "./streams/client-stream.ts";
 import { federate, type FederateDeps } from "./federate.ts";
+import { openUseTool } from "./discovery/open-use-tool.ts";
 import { openFederatedSession } from "./sessions.ts";
 
 export interface FederationDeps
@@ -53,6 +54,7 @@ export function federatedSteps(
     authenticateToken(deps),
     findMcpPath(deps),
     readMessage(deps),
+    openUseTool(deps),
     takeMessage(deps),
     openFederatedSession(bound),
     // Its policy has no rules with approvals: those are the members'.

@@ -2,7 +2,8 @@
 import { recordOf, type MessageJson } from "../../../mcp/federation/json.ts";
 import { keepsFor, type ListDeps } from "../../lists/list-rules.ts";
 import type { RequestContext } from "../../request-context.ts";
-import { collect, type AskingClient, type CollectDeps } from "./collect.ts";
+import { collect, type AskingClient, type CollectDeps, type Collected } from "./collect.ts";
+import { listedTools } from "../discovery/find-tools.ts";
 import type { Gaps } from "../gaps.ts";
 import { MERGED, mergeLists, type MergedMethod } from "./lists.ts";
 import type { ClientReply } from "../reply.ts";
@@ -10,8 +11,12 @@ import type { ClientReply } from "../reply.ts";
 /** `_meta` of a list without the items of some members. */
 const UNAVAILABLE_META = "gateform/unavailable";
 
+interface AnswerListDeps extends ListDeps, CollectDeps {
+  readonly gaps: Gaps;
+}
+
 export async function answerList(
-  deps: ListDeps & CollectDeps & { readonly gaps: Gaps },
+  deps: AnswerListDeps,
   context: RequestContext,
   client: AskingClient,
   method: MergedMethod,
@@ -19,14 +24,8 @@ export async function answerList(
   reply: ClientReply,
 ): Promise<void> {
   if (recordOf(body["params"])["cursor"] !== undefined) return reply.error(-32602, "Unknown cursor");
-  const { lists, gaps } = await collect(deps, context, method, client);
-  deps.gaps.tellAll(context, gaps);
-  const { prepared } = context;
-  const keeps = prepared.filtersLists ? keepsFor(deps, context)() : () => true;
-  const { mcp } = prepared.route;
-  const claims = mcp?.kind === "server" ? mcp.resourcePrefixes : [];
-  const { items, dropped } = mergeLists(method, lists, claims, keeps);
-  deps.gaps.tellDropped(context, dropped);
+  const { items: all, lists, gaps } = await mergedList(deps, context, client, method);
+  const items = method === "tools/list" ? listedTools(context, all) : all;
   const shown = gaps.filter(({ reason }) => reason !== "denied");
   const missing = shown.map(({ member, reason }) => ({ member: member.prefix, reason }));
   const ttlMs = missing.length > 0 ? 0 : Math.min(...lists.map((list) => list.ttlMs ?? 0), Number.MAX_SAFE_INTEGER);
@@ -35,4 +34,22 @@ export async function answerList(
     ...(missing.length > 0 && { _meta: { [UNAVAILABLE_META]: missing } }),
     ...(client.isModern && { resultType: "complete", ttlMs: lists.length === 0 ? 0 : ttlMs, cacheScope: "private" }),
   });
+}
+
+/** All items that the caller can use. */
+export async function mergedList(
+  deps: AnswerListDeps,
+  context: RequestContext,
+  client: AskingClient,
+  method: MergedMethod,
+): Promise<Collected & { readonly items: readonly MessageJson[] }> {
+  const { lists, gaps } = await collect(deps, context, method, client);
+  deps.gaps.tellAll(context, gaps);
+  const { prepared } = context;
+  const keeps = prepared.filtersLists ? keepsFor(deps, context)() : () => true;
+  const { mcp } = prepared.route;
+  const claims = mcp?.kind === "server" ? mcp.resourcePrefixes : [];
+  const { items, dropped } = mergeLists(method, lists, claims, keeps);
+  deps.gaps.tellDropped(context, dropped);
+  return { items, lists, gaps };
 }
