@@ -4,8 +4,8 @@ import { isRecord } from "../../shared/is-record.ts";
 
 export type MessageJson = Readonly<Record<string, unknown>>;
 
-/** Text that may have a number which changes when it is read and written. Also matches other texts, which costs time only. */
-const MAY_CHANGE = /\d{16}|\d\.\d|\d[eE][+-]?\d|-0/;
+/** A number that changes when it is read and written. Also matches in texts, which costs time only; dates and versions are not such. */
+const MAY_CHANGE = /[[:,\s](?:-0|-?\d{16}|-?\d+[.eE])/;
 /** An own member with this name would be lost. */
 const PROTO = '"__proto__"';
 
