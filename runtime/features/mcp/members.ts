@@ -14,6 +14,7 @@ const MAX_MEMBERS = 50;
 export const membersSetting = textMap({
   doc: "MCP server routes offered together at this address: prefix to route name, or to `owner/name`. Such a route has no `to`.",
   unset: "none",
+  annotation: "mcp_server_members",
   checkName: (prefix) =>
     PREFIX.test(prefix)
       ? undefined
@@ -27,6 +28,7 @@ const CLAIM = /^(?!ui:)[a-z][a-z0-9+.-]*:[\x21-\x7e]*$/;
 export const resourcePrefixesSetting = textMap({
   doc: "Resources that belong to one member: start of the URI to the member's prefix. Other URIs belong to the first member that lists them.",
   unset: "none",
+  annotation: "mcp_server_resource_prefixes",
   checkName: (start) =>
     CLAIM.test(start) ? undefined : 'is not the start of a URI like "file:///repo/", must not be "ui:"',
 });

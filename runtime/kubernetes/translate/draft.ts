@@ -10,7 +10,8 @@ import { type IngressPlace, readRules } from "./ingress-rules.ts";
 import { fillSecrets, type Seal } from "./secret-values.ts";
 import { readSolver, SOLVER_SETTINGS, type SolverReading } from "./solver.ts";
 import { readTls, type TlsEntry } from "./hosts/tls.ts";
-import { type ClusterServices, readUpstream } from "./backend.ts";
+import { type ClusterServices, readUpstream, type UpstreamReading } from "./backend.ts";
+import { isRecord } from "../../shared/is-record.ts";
 import { bytesOf, MAX_SLICE_BYTES } from "./slice-size.ts";
 
 export interface DraftRoute {
@@ -115,17 +116,21 @@ function draftRoutes(
   const routes = new Map<string, DraftRoute>();
   const problems: DraftProblem[] = [];
   const settingsBytes = bytesOf(reading.settings);
+  // An Ingress must have a backend; that of a federated route is its members.
+  const isFederated = valueAt(reading.settings, ["mcp", "server", "members"]) !== undefined;
   let bytes = 0;
   for (const place of places) {
     // It is rejected as a whole. Endpoints are repeated on each route: all of them could exceed this process's memory.
     if (bytes > MAX_SLICE_BYTES) break;
-    const upstream = readUpstream(place.backend, place.backendPath, context, {
-      namespace,
-      secure: reading.secureUpstream,
-      viaService: reading.viaService,
-      clusterDomain: context.clusterDomain,
-      externalNames: context.externalNames,
-    });
+    const upstream = isFederated
+      ? NO_UPSTREAM
+      : readUpstream(place.backend, place.backendPath, context, {
+          namespace,
+          secure: reading.secureUpstream,
+          viaService: reading.viaService,
+          clusterDomain: context.clusterDomain,
+          externalNames: context.externalNames,
+        });
     if (!upstream.ok) {
       problems.push(upstream.problem);
       continue;
@@ -137,7 +142,7 @@ function draftRoutes(
       problems.push(ingressError({ path: place.matchPath }, `repeats a path of host "${place.host}"`));
     const doc = {
       from: `${context.scheme}://${place.host}${context.port === undefined ? "" : `:${context.port}`}`,
-      to: upstream.to.length === 1 ? upstream.to[0] : upstream.to,
+      ...(!isFederated && { to: upstream.to.length === 1 ? upstream.to[0] : upstream.to }),
       ...(path === "" ? {} : { [kind === "exact" ? "path" : kind]: path }),
       ...reading.settings,
     };
@@ -145,4 +150,10 @@ function draftRoutes(
     bytes += settingsBytes + bytesOf([name, doc.from, upstream.to, path]);
   }
   return { routes: [...routes.values()], bytes, problems };
+}
+
+const NO_UPSTREAM: UpstreamReading = { ok: true, to: [], warnings: [] };
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce((found, name) => (isRecord(found) ? found[name] : undefined), value);
 }

@@ -22,6 +22,7 @@ import { canonicalPattern, createHostClaims, type HostClaims, type HostList } fr
 import { giveWay } from "./give-way.ts";
 import { servableDrafts } from "./servable.ts";
 import { createSliceSizes, tooLarge } from "./slice-size.ts";
+import { withServedMembers } from "./served-members.ts";
 import { DEFAULT_OWNER, slicesOf } from "./slices.ts";
 import { type KeyPair, readCertificates } from "./hosts/tls.ts";
 
@@ -119,8 +120,9 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     bad.set(draft.key, [...draft.problems, ...hostProblems(draft, claims), ...refused]);
     await giveWay();
   }
-  const served = await servableDrafts(drafts, owner, bad);
-  const isServed = new Set(served);
+  const servable = await servableDrafts(drafts, owner, bad);
+  const served = withServedMembers(servable, owner, (key, problem) => append(bad, key, problem));
+  const isServed = new Set(served.map(({ key }) => key));
   const tls = await readCertificates(usesTls ? served : [], {
     secrets: context.secrets,
     seal: options.seal,
@@ -134,7 +136,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
   return {
     slices: slicesOf(served, owner, tls.certificates),
     problems: drafts.flatMap(({ key }) => problemsOf(key, bad.get(key) ?? [])),
-    ingresses: drafts.map((draft) => ({ key: draft.key, served: isServed.has(draft) })),
+    ingresses: drafts.map((draft) => ({ key: draft.key, served: isServed.has(draft.key) })),
     foreign: objects.ingresses.filter((ingress) => !isOurs(ingress)).map(foreignIngress),
     tls: ours.flatMap((ingress) => tlsOf(ingress)),
     pairs: tls.pairs,

@@ -564,6 +564,16 @@ describe("resumption", () => {
   });
 });
 
+test("any process serves the requests of a session, without asking its members for another one", async () => {
+  const scripts = { one: withSession(() => undefined), two: withSession(() => undefined) };
+  const [here, there] = [await serve(scripts), await serve(scripts)];
+  const session = await initialize(here);
+  for (const pipeline of [there, here, there])
+    expect((await ask(pipeline, "tools/call", { name: "two__t0" }, { session })).result).toBeDefined();
+  expect(namesIn(await ask(there, "tools/list", {}, { session }))).toHaveLength(8);
+  expect([asksOf("/one", "initialize").length, asksOf("/two", "initialize").length]).toEqual([1, 1]);
+});
+
 describe("addresses", () => {
   const app = modern(({ message }) => {
     const { method, params } = message;
