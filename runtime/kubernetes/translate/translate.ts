@@ -22,7 +22,7 @@ import { canonicalPattern, createHostClaims, type HostClaims, type HostList } fr
 import { giveWay } from "./give-way.ts";
 import { servableDrafts } from "./servable.ts";
 import { createSliceSizes, tooLarge } from "./slice-size.ts";
-import { withServedMembers } from "./served-members.ts";
+import { withServedMembers } from "./annotations/served-members.ts";
 import { DEFAULT_OWNER, slicesOf } from "./slices.ts";
 import { type KeyPair, readCertificates } from "./hosts/tls.ts";
 

@@ -1,12 +1,12 @@
 /**
- * Members of federated routes whose own Ingress is not served: they are left out, since a gateway refuses a whole slice for a
+ * Members of federated routes whose own Ingress is not served: they are omitted, since a gateway rejects a whole slice for a
  * member that is missing.
  */
-import { isRecord } from "../../shared/is-record.ts";
-import { quote } from "../../settings/problem.ts";
-import type { IngressDraft } from "./draft.ts";
-import { type DraftProblem, ingressError, ingressWarning } from "./ingress-problem.ts";
-import { ownerOf } from "./slices.ts";
+import { isRecord } from "../../../shared/is-record.ts";
+import { quote } from "../../../settings/problem.ts";
+import type { IngressDraft } from "../draft.ts";
+import { type DraftProblem, ingressError, ingressWarning } from "../ingress-problem.ts";
+import { ownerOf } from "../slices.ts";
 
 const ANNOTATION = { annotation: "mcp_server_members" };
 
