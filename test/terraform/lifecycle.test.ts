@@ -94,6 +94,42 @@ describeTerraform("gateway_bundle", (terraform) => {
     expect(stdout).not.toContain("10.0.0.1");
   });
 
+  test("a change of one member of a federated route leaves the route and the other members out of the plan", async () => {
+    const member = (name: string, timeout: string): string => `
+  route "${name}" {
+    from    = "https://${name}.example.com"
+    to      = ["http://10.0.0.4:8080"]
+    timeout = "${timeout}"
+    policy  = ${POLICY}
+    mcp {
+      server {}
+    }
+  }`;
+    const all = `
+  route "all" {
+    from   = "https://all.example.com"
+    policy = ${POLICY}
+    mcp {
+      server {
+        members           = { one = "one", two = "two" }
+        resource_prefixes = { "file:///one/" = "one" }
+      }
+    }
+  }`;
+    const of = (timeout: string): string => configured({ extra: all + member("one", timeout) + member("two", "30s") });
+    terraform.workspace.write("main.tf", of("30s"));
+    await apply();
+    expect((slice() as { routes: { all: object } }).routes.all).toMatchObject({
+      mcp: { server: { members: { one: "one", two: "two" }, resource_prefixes: { "file:///one/": "one" } } },
+    });
+    terraform.workspace.write("main.tf", of("40s"));
+    // Warnings follow.
+    const [changes = ""] = (await plan()).stdout.split("Plan: 0 to add, 1 to change");
+    expect(changes).toMatch(/~ route "one" \{\s+~ timeout += "30s" -> "40s"/);
+    expect(changes).toContain("6 unchanged blocks hidden");
+    expect(changes.match(/~ route/g)).toHaveLength(1);
+  });
+
   test("a policy in another form with the same meaning is not a change", async () => {
     terraform.workspace.write("main.tf", configured());
     await apply();
