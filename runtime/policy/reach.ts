@@ -2,26 +2,19 @@
  * Possible decisions of a policy before a request is known: for the server list, for public routes, for lists of tools.
  */
 import { FIRST_PROVIDER, providerUserId } from "../shared/user-id.ts";
-import type { Facts, McpFacts, UserFacts } from "./facts.ts";
-import { MAY_HOLD, MAY_MISS, NEITHER, POSSIBLY, possibleOnTemplate, type Possible } from "./mcp/resource-template.ts";
+import type { UserFacts } from "./facts.ts";
+import { MAY_HOLD, MAY_MISS } from "./mcp/resource-template.ts";
 import { mayBeSkillUri } from "./mcp/resource-uri.ts";
-import { FALSE, TRUE, outcomeOf } from "./packed-outcome.ts";
-import { findLeaf, isOmitted } from "./tree.ts";
-import type { Leaf, OperatorRule, PolicyTree } from "./tree.ts";
-
-/** Known part of a request; every other fact can have any value. */
-interface Known {
-  /** Absent = not signed in: criteria about the user then never match. */
-  readonly user: UserFacts | undefined;
-  /** Access by browser, which can verify a device; MCP clients cannot. */
-  readonly mayProveDevice?: boolean;
-  /** The user represents every user of the provider. */
-  readonly isAnyOfProvider?: boolean;
-  /** The message without its arguments. */
-  readonly mcp?: McpFacts;
-  /** Template of the resource that the message reads. */
-  readonly template?: string;
-}
+import {
+  factsOf,
+  type FindPossible,
+  finder,
+  type PartlyKnown,
+  possibleRule,
+  prepare,
+  type PreparedRule,
+} from "./possible.ts";
+import type { OperatorRule, PolicyTree } from "./tree.ts";
 
 /**
  * Whether this caller could send any request that the policy allows. Only the user is known; the tool and the rest of
@@ -42,9 +35,6 @@ export function mayReachFrom(policy: Pick<PolicyTree, "allow" | "deny">, name: s
   const user = { id: made.ok ? made.id : "", email: "", name: "", groups: [], claims: {} };
   return mayBeAllowed(policy, { user, isAnyOfProvider: true });
 }
-
-/** Criteria that depend neither on the individual user of a provider nor on the request. */
-const KNOWN_OF_PROVIDER: ReadonlySet<string> = new Set(["accept", "reject", "authenticated_user", "idp"]);
 
 /** Item in a list of an MCP server. */
 export type ListedItem =
@@ -111,7 +101,9 @@ export function findReach(
   user: UserFacts | undefined,
   mayProveDevice: boolean,
 ): Reach {
-  const access = findAccess(policy, { user, mayProveDevice });
+  const known: PartlyKnown = { user, mayProveDevice };
+  const find = finder(known);
+  const access = findAccess(prepare(policy.allow, known), prepare(policy.deny, known), find);
   if (!access) return { may: "none", by: undefined };
   const { action, rule, isAll } = access;
   return { may: action === "deny" ? "none" : isAll ? "all" : "some", by: { action, rule } };
@@ -126,26 +118,33 @@ interface Access {
   readonly isAll: boolean;
 }
 
-function findAccess({ allow, deny }: Pick<PolicyTree, "allow" | "deny">, known: Known): Access | undefined {
-  const facts = factsOf(known);
-  const stops = deny.find((rule) => (possibleRule(rule, known, facts) & MAY_MISS) === 0);
-  if (stops) return { action: "deny", rule: stops, isAll: true };
-  const first = firstPossible(allow, known, facts);
-  if (!first) return undefined;
-  const isAll = first.isSure && deny.every((rule) => possibleRule(rule, known, facts) === MAY_MISS);
-  return { action: "allow", rule: first.rule, isAll };
+function findAccess(
+  allow: readonly PreparedRule[],
+  deny: readonly PreparedRule[],
+  find: FindPossible,
+): Access | undefined {
+  let isUndenied = true;
+  for (const each of deny) {
+    const possible = find(each);
+    if ((possible & MAY_MISS) === 0) return { action: "deny", rule: each.rule, isAll: true };
+    isUndenied &&= possible === MAY_MISS;
+  }
+  const first = firstPossible(allow, find);
+  return first && { action: "allow", rule: first.rule, isAll: first.isSure && isUndenied };
 }
 
 /** A rule that certainly matches, or else the first that may. */
 function firstPossible(
-  rules: readonly OperatorRule[],
-  known: Known,
-  facts: Facts,
+  rules: readonly PreparedRule[],
+  find: FindPossible,
 ): { readonly rule: OperatorRule; readonly isSure: boolean } | undefined {
-  const sure = rules.find((rule) => possibleRule(rule, known, facts) === MAY_HOLD);
-  if (sure) return { rule: sure, isSure: true };
-  const rule = rules.find((each) => (possibleRule(each, known, facts) & MAY_HOLD) !== 0);
-  return rule && { rule, isSure: false };
+  let first: OperatorRule | undefined;
+  for (const each of rules) {
+    const possible = find(each);
+    if (possible === MAY_HOLD) return { rule: each.rule, isSure: true };
+    if ((possible & MAY_HOLD) !== 0) first ??= each.rule;
+  }
+  return first && { rule: first, isSure: false };
 }
 
 /** Possible decisions of a policy for calls of one tool, and the rule responsible. */
@@ -164,17 +163,30 @@ export function findToolReach(
   user: UserFacts | undefined,
   tool: string,
 ): ToolReach {
-  const known: Known = { user, mcp: { method: "tools/call", tool } };
-  const access = findAccess(policy, known);
-  if (!access) return { outcome: "unmatched", isPartial: false, rule: undefined };
-  const { action, rule, isAll } = access;
-  if (action === "deny") return { outcome: "denied", isPartial: false, rule };
-  const approval = firstPossible(policy.approve, known, factsOf(known));
-  if (!approval) return { outcome: "allowed", isPartial: !isAll, rule };
-  return { outcome: "approval", isPartial: !isAll || !approval.isSure, rule: approval.rule };
+  return toolReachFinder(policy, user)(tool);
 }
 
-function mayBeAllowed(policy: Pick<PolicyTree, "allow" | "deny">, known: Known): boolean {
+/** The same for many tools: criteria about the user are checked once. */
+export function toolReachFinder(
+  policy: Pick<PolicyTree, "allow" | "deny" | "approve">,
+  user: UserFacts | undefined,
+): (tool: string) => ToolReach {
+  const anyTool: PartlyKnown = { user, mcp: { method: "tools/call" } };
+  const [allow, deny, approve] = [policy.allow, policy.deny, policy.approve].map((rules) => prepare(rules, anyTool));
+  return (tool) => {
+    const known: PartlyKnown = { user, mcp: { method: "tools/call", tool } };
+    const find = finder(known);
+    const access = findAccess(allow ?? [], deny ?? [], find);
+    if (!access) return { outcome: "unmatched", isPartial: false, rule: undefined };
+    const { action, rule, isAll } = access;
+    if (action === "deny") return { outcome: "denied", isPartial: false, rule };
+    const approval = firstPossible(approve ?? [], find);
+    if (!approval) return { outcome: "allowed", isPartial: !isAll, rule };
+    return { outcome: "approval", isPartial: !isAll || !approval.isSure, rule: approval.rule };
+  };
+}
+
+function mayBeAllowed(policy: Pick<PolicyTree, "allow" | "deny">, known: PartlyKnown): boolean {
   const facts = factsOf(known);
   return (
     policy.allow.some((rule) => (possibleRule(rule, known, facts) & MAY_HOLD) !== 0) && !isDenied(policy, known, facts)
@@ -182,87 +194,6 @@ function mayBeAllowed(policy: Pick<PolicyTree, "allow" | "deny">, known: Known):
 }
 
 /** Whether a deny rule matches, whatever is unknown. */
-function isDenied(policy: Pick<PolicyTree, "deny">, known: Known, facts = factsOf(known)): boolean {
+function isDenied(policy: Pick<PolicyTree, "deny">, known: PartlyKnown, facts = factsOf(known)): boolean {
   return policy.deny.some((rule) => (possibleRule(rule, known, facts) & MAY_MISS) === 0);
 }
-
-function factsOf({ user, mcp }: Known): Facts {
-  return { http: NO_REQUEST, ...(user && { user }), ...(mcp && { mcp }) };
-}
-
-/** Called for each item of long lists: sets of outcomes are numbers, without allocation. */
-function possibleRule({ operator, leaves }: OperatorRule, known: Known, facts: Facts): Possible {
-  let any = NEITHER;
-  let all = POSSIBLY;
-  for (const leaf of leaves) {
-    const possible = possibleLeaf(leaf, known, facts);
-    any |= possible;
-    all &= possible;
-  }
-  switch (operator) {
-    case "and":
-      return (all & MAY_HOLD) | (any & MAY_MISS);
-    case "or":
-      return (any & MAY_HOLD) | (all & MAY_MISS);
-    case "not":
-      return opposite((any & MAY_HOLD) | (all & MAY_MISS));
-    case "nor":
-      return opposite((all & MAY_HOLD) | (any & MAY_MISS));
-  }
-  return operator satisfies never;
-}
-
-function opposite(possible: Possible): Possible {
-  return ((possible & MAY_HOLD) === 0 ? 0 : MAY_MISS) | ((possible & MAY_MISS) === 0 ? 0 : MAY_HOLD);
-}
-
-function possibleLeaf(
-  leaf: Leaf,
-  { user, isAnyOfProvider = false, mayProveDevice = false, mcp, template }: Known,
-  facts: Facts,
-): Possible {
-  if (isAnyOfProvider && !KNOWN_OF_PROVIDER.has(leaf.criterion.name)) return POSSIBLY;
-  switch (leaf.criterion.about) {
-    case "tool":
-    case "message":
-      return mcp === undefined ? POSSIBLY : possibleOfMessage(leaf, facts, template);
-    case "request":
-      // Calls use POST; the rest of their connection can differ from the current one.
-      return mcp === undefined || leaf.key !== "http_method" ? POSSIBLY : certain(leaf, facts);
-    case "certificate":
-      return POSSIBLY;
-    case "device":
-      // With a user, this concerns only MCP servers, whose clients cannot verify a device: no request passes.
-      return mayProveDevice && user !== undefined ? POSSIBLY : NEITHER;
-    case "user":
-      if (user === undefined) return NEITHER;
-      if (user.leftOut !== undefined && isOmitted(leaf, user.leftOut, user.claims)) return NEITHER;
-      return certain(leaf, facts);
-    case "nothing":
-      return certain(leaf, facts);
-  }
-  return leaf.criterion.about satisfies never;
-}
-
-function possibleOfMessage(leaf: Leaf, facts: Facts, template: string | undefined): Possible {
-  const isAboutTemplate =
-    template !== undefined && (leaf.key === "mcp_resource" || (leaf.key === "mcp_skill" && mayBeSkillUri(template)));
-  if (isAboutTemplate) return possibleOnTemplate(leaf.data, template);
-  const found = outcomeOf(findLeaf(leaf, facts));
-  if (found === TRUE) return MAY_HOLD;
-  if (found === FALSE) return MAY_MISS;
-  // Arguments are still open; a resource without a normal form is always denied.
-  return leaf.find ? POSSIBLY : NEITHER;
-}
-
-function certain(leaf: Leaf, facts: Facts): Possible {
-  try {
-    return leaf.test(facts) ? MAY_HOLD : MAY_MISS;
-  } catch {
-    // Cannot be checked, so every request would be denied.
-    return NEITHER;
-  }
-}
-
-/** Only the method is read, which is the same for all calls; other criteria about the request are unknown. */
-const NO_REQUEST: Facts["http"] = { method: "POST", path: "", host: "", ip: "" };

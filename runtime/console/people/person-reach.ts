@@ -4,7 +4,7 @@ import { toUser } from "../../identity/claims-record.ts";
 import type { IdentityRecord } from "../../identity/identity-records.ts";
 import { knownTools } from "../../mcp/listed-tools.ts";
 import type { PersonReach } from "../../pages/console/people/person.ts";
-import { findReach, findToolReach } from "../../policy/reach.ts";
+import { findReach, toolReachFinder } from "../../policy/reach.ts";
 import { ruleSentence, ruleWords } from "../../policy/words/policy-words.ts";
 import { addressOfId } from "../addresses.ts";
 import { showUntrusted } from "../show-untrusted.ts";
@@ -42,7 +42,8 @@ export function personReach(
 }
 
 function toolsText(route: CompiledRoute, user: ReturnType<typeof toUser>, tools: readonly string[]): string {
-  const asked = tools.slice(0, MAX_TOOLS).map((name) => findToolReach(route.policy, user, name).outcome);
+  const find = toolReachFinder(route.policy, user);
+  const asked = tools.slice(0, MAX_TOOLS).map((name) => find(name).outcome);
   if (asked.length === 0) return "MCP server";
   const can = asked.filter((outcome) => outcome === "allowed" || outcome === "approval").length;
   const approval = asked.filter((outcome) => outcome === "approval").length;

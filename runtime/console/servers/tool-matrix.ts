@@ -7,7 +7,7 @@
 import type { CompiledRoute } from "../../config/compiled.ts";
 import { subjectsOf, type Subject } from "../../config/diff/subjects.ts";
 import type { MatrixView } from "../../pages/console/servers/matrix.ts";
-import { findToolReach, type ToolReach } from "../../policy/reach.ts";
+import { type ToolReach, toolReachFinder } from "../../policy/reach.ts";
 import { addressOfId } from "../addresses.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 
@@ -51,6 +51,7 @@ export function toolMatrix(
       ...(search !== "" && { tool: search }),
       ...(place !== undefined && { after: place }),
     });
+  const finders = subjects.map(({ user }) => toolReachFinder(route.policy, user));
   return {
     path: addressOfId("servers", route.key),
     search: showUntrusted(search),
@@ -58,7 +59,7 @@ export function toolMatrix(
     rows: shown.map((name) => ({
       tool: showUntrusted(name),
       state: differences?.changed.has(name) ? "changed" : differences?.unlocked.has(name) ? "unlocked" : undefined,
-      cells: subjects.map(({ user }) => cellOf(findToolReach(route.policy, user, name), rules)),
+      cells: finders.map((find) => cellOf(find(name), rules)),
     })),
     count: { all: tools.length, found: found.length },
     omitted,

@@ -31,10 +31,15 @@ function figureCard(
 ): Html {
   return html`<section class="card kpi">
     <h2>${label}</h2>
-    <span class="amount">${value.toLocaleString("en-US")}</span>
+    <span class="amount">${grouped(value)}</span>
     <p class="dim">${note === "" ? html`&nbsp;` : note}</p>
     ${value > 0 && sparkLine(values, tone)}
   </section>`;
+}
+
+/** "12,345". `toLocaleString` costs 30 ms of CPU at its first use in a process. */
+function grouped(value: number): string {
+  return String(value).replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
 function total(values: readonly number[]): number {
