@@ -35,6 +35,8 @@ export interface ConsentServer {
   readonly url: string;
   /** It did not respond when it was asked whether the user has to connect it. */
   readonly isSilent?: boolean | undefined;
+  /** A federated server: names of the servers behind it. */
+  readonly members?: readonly string[] | undefined;
 }
 
 /** Names of tools, by what the policy says to this user. */
@@ -91,6 +93,7 @@ export function consentPage(parts: ConsentParts): Page {
       <h2>It can, in your name</h2>
       <ul class="can">
         ${scopes.map((scope) => item("good", "check", scopeText(scope, servers.length)))}
+        ${servers.map(({ name, members }) => members && item("good", "check", `Use the servers behind ${name}: ${members.join(", ")}`))}
         ${tools && tools.allowed.length > 0 && item("good", "check", html`Call ${toolNames(tools.allowed)}`)}
         ${
           tools &&

@@ -6,6 +6,7 @@
  * number and time; an answer counts for the question that this caller got.
  */
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import { bindingOf } from "../announced-address.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import type { PendingAnswers } from "./pending-answers.ts";
 import type { MemberCall } from "./member-call.ts";
@@ -47,7 +48,7 @@ export async function askForInput(
   }
   const pending: { readonly input: string; readonly answer: Promise<MessageJson | undefined> }[] = [];
   for (const [input, request] of questions) {
-    const begun = answers.begin(gone.signal);
+    const begun = answers.begin(bindingOf(context).userId, gone.signal);
     if (begun === undefined) {
       gone.abort();
       return "Too many questions are open";

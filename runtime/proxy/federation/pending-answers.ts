@@ -24,26 +24,35 @@ export interface PendingAnswersDeps {
 /** Time that a user may take. */
 export const ANSWER_MS = 300_000;
 const LOOK_MS = 500;
+/** As many as one call may ask. */
+const MAX_OF_USER = 16;
 const MAX_WAITING = 1_000;
 const MAX_BYTES = 65_536;
 
 export class PendingAnswers {
   readonly #deps: PendingAnswersDeps;
   readonly #waiting = new Map<string, (answer: MessageJson) => void>();
+  /** By user. */
+  readonly #open = new Map<string, number>();
 
   constructor(deps: PendingAnswersDeps) {
     this.#deps = deps;
   }
 
   /** A new question. @returns undefined: too many are open; its answer is undefined if it does not come in time */
-  begin(signal: AbortSignal): { readonly key: string; readonly answer: Promise<MessageJson | undefined> } | undefined {
-    if (this.#waiting.size >= MAX_WAITING) return undefined;
+  begin(
+    userId: string,
+    signal: AbortSignal,
+  ): { readonly key: string; readonly answer: Promise<MessageJson | undefined> } | undefined {
+    const ofUser = this.#open.get(userId) ?? 0;
+    if (this.#waiting.size >= MAX_WAITING || ofUser >= MAX_OF_USER) return undefined;
+    this.#open.set(userId, ofUser + 1);
     const key = randomBytes(16).toString("base64url");
     const answer = new Promise<MessageJson | undefined>((resolve) => {
       const settle = (given: MessageJson | undefined): void => {
         clearInterval(looks);
         clearTimeout(end);
-        this.#waiting.delete(key);
+        if (this.#waiting.delete(key)) this.#release(userId);
         resolve(given);
       };
       const look = (): void => void this.#look(key).then((found) => found && settle(found), ignore);
@@ -71,6 +80,12 @@ export class PendingAnswers {
       await this.#deps.answerStore?.put(storeKey(key), value, { expiresAt });
     }
     return true;
+  }
+
+  #release(userId: string): void {
+    const left = (this.#open.get(userId) ?? 1) - 1;
+    if (left === 0) this.#open.delete(userId);
+    else this.#open.set(userId, left);
   }
 
   async #look(key: string): Promise<MessageJson | undefined> {

@@ -38,3 +38,8 @@ test("the consent page says which tools the client can call for this user, and w
 test("a name that only the client states is unverified", () => {
   expect(consentPage({ ...PARTS, clientHost: undefined })()).toContain("Unverified name");
 });
+
+test("a federated server names the servers behind it", () => {
+  const servers = [{ name: "Tools", url: "https://tools.example.com", members: ["github", "wiki"] }];
+  expect(itemsOf(consentPage({ ...PARTS, servers })())[1]).toBe("Use the servers behind Tools: github, wiki");
+});

@@ -436,6 +436,13 @@ describe("rounds", () => {
     expect(error(await ask(pipeline, "tools/call", { name: "one__t0" }, { session: able }))).toBe(
       "one asks more than 16 questions at once",
     );
+    servers.scripts.set("/one", asking);
+    const open = Array.from({ length: 16 }, () => send(pipeline, "tools/call", { name: "one__t0" }, { session: able }));
+    for (const response of await Promise.all(open))
+      expect((await next(eventsOf(response))).message).toMatchObject(question);
+    expect(error(await ask(pipeline, "tools/call", { name: "one__t0" }, { session: able }))).toBe(
+      "Too many questions are open",
+    );
     expect(error(await ask(pipeline, "tools/call", { name: "one__t0" }, { session: "" }))).toContain(
       "must open a session",
     );

@@ -240,7 +240,12 @@ function commonParts(deps: ConsentDeps, waiting: Waiting, principal: Principal, 
   const { user } = principal;
   return {
     clientName: visibleText(client.metadata.client_name ?? client.id),
-    servers: routes.map((route) => ({ name: route.name, url: route.mcp.resource, isSilent: silent?.has(route.key) })),
+    servers: routes.map((route) => ({
+      name: route.name,
+      url: route.mcp.resource,
+      isSilent: silent?.has(route.key),
+      members: route.mcp.members && [...route.mcp.members.values()].map((key) => key.slice(key.indexOf("/") + 1)),
+    })),
     user: nameOf(user),
     form: { action: CONSENT_PATH, requestId: text, csrfToken: deps.session.csrf.token(principal, formName(id)) },
   };

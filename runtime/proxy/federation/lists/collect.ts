@@ -63,6 +63,9 @@ export interface Collected {
   readonly gaps: readonly Gap[];
 }
 
+/** Lists and streams never wait for a member longer. */
+export const OPEN_MS = 2_000;
+
 export interface CollectDeps {
   readonly run: RunMember;
   readonly links: Links;
@@ -99,7 +102,7 @@ async function listFrom(
 ): Promise<MemberList | LinkFailure> {
   // The second time in a session of its own: the member has lost that of the client.
   for (const known of sessions?.has(member.prefix) === true ? [sessions, undefined] : [sessions]) {
-    const link = await links.open(caller, member, known, legacyCapabilities);
+    const link = await links.open(caller, member, known, legacyCapabilities, OPEN_MS);
     if (typeof link === "string") return link;
     const list = await listOf(run, caller, link, method, side);
     link.close();

@@ -14,7 +14,7 @@ import type { RequestContext } from "../../request-context.ts";
 import { answerTo, askMember } from "../ask-member.ts";
 import { changedList, forgetList } from "../lists/changed-lists.ts";
 import { ClientStream } from "./client-stream.ts";
-import { openAll, type AskingClient } from "../lists/collect.ts";
+import { OPEN_MS, openAll, type AskingClient } from "../lists/collect.ts";
 import type { Gaps } from "../gaps.ts";
 import type { Link, Links } from "../links.ts";
 import { membersOf } from "../members.ts";
@@ -58,7 +58,7 @@ export async function listen(
   const lists = LISTS.filter((list) => requested[`${list}ListChanged`] === true);
   const wanted = await byMember(deps, context, client, uris, tasks);
   const members = membersOf(context).filter(({ prefix }) => lists.length > 0 || wanted.has(prefix));
-  const { links, gaps } = await openAll(deps.links, context, members, client);
+  const { links, gaps } = await openAll(deps.links, context, members, client, OPEN_MS);
   deps.gaps.tellAll(context, gaps);
   const stream = ClientStream.open(deps, context);
   if (stream === undefined) {

@@ -24,6 +24,8 @@ export interface MergedStreamDeps extends ClientStreamDeps {
   readonly cache: ListCache;
 }
 
+const MAX_EVENT_ID = 256;
+const MAX_POSITION = 4_096;
 const ALL_LISTS = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 /** Only in revision 2026-07-28. */
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
@@ -48,8 +50,9 @@ export function mergeStreams(
     const options = { run: deps.run, context, link, notifications: ALL_LISTS, lastEventId: ids.get(prefix) };
     const reader = new MemberStream(options, {
       take(message, id) {
-        if (id !== undefined) ids.set(prefix, id);
-        const sealed = id === undefined ? undefined : deps.seals.positions.seal(context, { ids: [...ids] });
+        const isKept = id !== undefined && id.length <= MAX_EVENT_ID;
+        if (isKept) ids.set(prefix, id);
+        const sealed = isKept ? positionOf(deps, context, ids) : undefined;
         const own = message === "none" ? message : passed(deps, context, link, message);
         return own === undefined || stream.write(own, sealed);
       },
@@ -61,6 +64,16 @@ export function mergeStreams(
     });
     reader.open();
   }
+}
+
+/** @returns undefined if it is too long for a header: the client then gets what comes after it reopens the stream */
+function positionOf(
+  { seals }: MergedStreamDeps,
+  context: RequestContext,
+  ids: ReadonlyMap<string, string>,
+): string | undefined {
+  const sealed = seals.positions.seal(context, { ids: [...ids] });
+  return sealed.length <= MAX_POSITION ? sealed : undefined;
 }
 
 /** @returns undefined for a message that is not for the client */
