@@ -73,7 +73,7 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "`reason` is `spool-full` or `damaged`: [Records](../operations/records.md). A `record gap` in the log has the number.",
     "record store no longer drops records": "None: new records are stored again.",
     "cannot read audit heads of other processes":
-      "This process's audit does not confirm the ends of other processes' audits meanwhile. Fix the store.",
+      "Meanwhile this process does not record how far other audits came, which reveals removed ends. Fix the store.",
     "cannot store audit head":
       "Other processes cannot confirm the end of this process's audit. Retried at the next checkpoint. Fix the store.",
     "cannot record administrative actions, retrying":

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { MANAGED_CLIENT_NAMES, MANAGED_CLIENTS } from "./clients.ts";
 
 export function addCatalog(program: Command, exit: (code: number) => void, print: (text: string) => void): void {
-  const catalog = program.command("catalog").description("Publish the MCP servers of a configuration to clients");
+  const catalog = program.command("catalog").description("Export allow-lists of MCP servers for clients");
   const files = MANAGED_CLIENT_NAMES.map((name) => `  ${name.padEnd(11)}  ${MANAGED_CLIENTS[name].file}`);
   catalog
     .command("export")

@@ -36,7 +36,7 @@ export function onRecords(parent: Command, name: string, description = ""): Comm
 /** @returns the list command, for further options */
 export function readCommands(group: Command, kind: string, exit: Exit): Command {
   showCommand(onRecords(group, "show").option(...JSON_OUT), kind, exit);
-  return onRecords(group, "list")
+  return onRecords(group, "list", "List them")
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await objects()).listObjects(kind, options as ListOptions)));
 }
@@ -44,7 +44,7 @@ export function readCommands(group: Command, kind: string, exit: Exit): Command 
 /** Options can also precede the subcommand. */
 function showCommand(command: Command, kind: string, exit: Exit): void {
   command
-    .description("Show one, by its ID in the output of list --json")
+    .description("Show one by its ID, which `list --json` prints")
     .argument("<id>")
     .action(async (id: string, _: object, own: Command) =>
       exit(await (await objects()).showObject(kind, id, own.optsWithGlobals())),
@@ -223,7 +223,7 @@ function addMachines(program: Command, exit: Exit): void {
 
 /** Commands about tamper-evident records. */
 export function addAuditCommands(program: Command, exit: Exit): void {
-  const audit = program.command("audit").description("Verify records of a gateway with `audit`");
+  const audit = program.command("audit").description("Verify the signed records that the setting `audit` adds");
   const onFiles = (name: "verify" | "head", description: string): Command =>
     audit
       .command(name)
