@@ -98,7 +98,7 @@ async function play(values: Given): Promise<void> {
 The gateway is running, with the routes of examples/demo/gateway.ts (published by ${stage.publisher}).
 
   You, signed in      ${stage.pagesOrigin}/.gateway/
-  Console             ${stage.pagesOrigin}/.gateway/console/    decisions as they come; for group admins
+  Console             ${stage.pagesOrigin}/.gateway/console/    live decisions; for group admins
   Web application     ${stage.origin}/app
   MCP client route    ${stage.origin}/assistant
   MCP server          ${stage.origin}/github/mcp    tools except delete_*, for example.com
@@ -113,7 +113,7 @@ Try it with an MCP client, for example
 3. Look for delete_repo: no list has it, because policy denies every call of it.
 Each decision is a line below.
 
-Edit examples/demo/gateway.ts and save: the change is live a moment later, and what it changes is told here.
+Edit examples/demo/gateway.ts and save: the change is active a moment later, and the terminal lists who gains or loses access.
 Ctrl-C stops everything.
 `);
   const watcher = onSave(program, async () => {

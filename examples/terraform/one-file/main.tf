@@ -1,4 +1,4 @@
-# A whole configuration in one file: what to begin with.
+# A whole configuration in one file: start here.
 
 terraform {
   required_version = ">= 1.8"
@@ -15,14 +15,14 @@ variable "directory" {
 }
 
 resource "gateway_bundle" "main" {
-  # Whose slice it is: one for each team or state.
+  # Owner of the slice: one for each team or state.
   owner = "platform"
 
   runtime_flags {
     mcp = true
   }
 
-  # An MCP server: people of one domain, and nobody deletes.
+  # An MCP server: users of one domain, without tools that delete.
   route "github" {
     from = "https://github.mcp.example.com"
     to   = ["http://github-mcp.internal:8080"]
@@ -52,7 +52,7 @@ resource "gateway_bundle" "main" {
     }
   }
 
-  # Instead of `file`, to a running gateway; the token is GATEWAY_ADMIN_TOKEN in the environment:
+  # Instead of `file`: a running gateway. Set its token in the environment variable GATEWAY_ADMIN_TOKEN:
   #   http {
   #     url = "https://gateway-admin.internal:9901"
   #   }
@@ -62,6 +62,6 @@ resource "gateway_bundle" "main" {
 }
 
 output "sha256" {
-  description = "Digest of what is published; the gateway's status shows the same."
+  description = "Digest of the published slice, as in the gateway's status."
   value       = gateway_bundle.main.sha256
 }

@@ -8,7 +8,7 @@ terraform {
 }
 
 locals {
-  # For each team: who may pass, and which tools nobody may call.
+  # For each team: who has access, and which tools are denied to all.
   # The branches of a conditional must have one type, and rules are of different ones: filtered lists instead.
   policies = {
     for name, team in local.teams : name => concat(
@@ -69,7 +69,7 @@ resource "gateway_bundle" "this" {
   lifecycle {
     precondition {
       condition     = alltrue([for team in values(local.teams) : team.mcp || length(team.denied_tools) == 0])
-      error_message = "Only an MCP server has tools to deny: set mcp, or leave denied_tools away."
+      error_message = "Only an MCP server has tools to deny: set mcp, or remove denied_tools."
     }
   }
 }

@@ -12,7 +12,7 @@ run "policies" {
   }
   assert {
     condition     = output.policies["tools"][1].deny.and[0].mcp_tool.in[0] == "delete_all"
-    error_message = "Nobody may call a denied tool."
+    error_message = "A denied tool is denied to all."
   }
   assert {
     condition     = length(output.policies["public"]) == 1
