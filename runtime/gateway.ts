@@ -4,10 +4,13 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 
+import type { Acme } from "./acme/acme.ts";
+import type { Spread } from "./acme/rounds.ts";
 import type { AdminPages } from "./admin-listener/listener.ts";
 import type { Metrics } from "./admin-listener/metrics.ts";
 import { recordingReport } from "./admin-listener/records/recording.ts";
 import { openAdminCertificates } from "./admin-listener/tls.ts";
+import { acmeSeries } from "./admin-listener/part-series.ts";
 import { createMintedTokens } from "./admin-listener/minted-tokens.ts";
 import { objectEndpoint } from "./admin-listener/objects/endpoint.ts";
 import { publishTokenEndpoint } from "./admin-listener/publish-tokens.ts";
@@ -21,7 +24,7 @@ import { createServices, type Services } from "./services.ts";
 import { createAdmin, createPages, type PagesDeps } from "./admin-listener/admin.ts";
 import { createPublishCounter } from "./admin-listener/bundle-series.ts";
 import type { Awaited } from "./bundle/liveness.ts";
-import { startPresence } from "./bundle/presence.ts";
+import { readPresence, startPresence } from "./bundle/presence.ts";
 import { startSecretUse } from "./bundle/secret-use.ts";
 import { Publisher } from "./bundle/publisher.ts";
 import { certificateSeries, createCertificateEnds, type ShownLeaves } from "./health/certificate-ends.ts";
@@ -75,6 +78,8 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
+/** A feed reaches every process within a second; then it reads the record. */
+const FEED_REACHES_ALL_MS = 1_500;
 /** For closing records and connections after the requests. */
 const CLOSE_GRACE_MS = 5_000;
 
@@ -114,7 +119,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const [current, ...earlier] = secrets ?? [];
     if (current !== undefined) own(await startSecretUse({ store, ids: [current, ...earlier], clock, log }));
     own(await startPresence({ store, id: ground.id, bundle, secrets, clock, log }));
-    const { server, certificates } = await listen(ground, proxy, own);
+    const acme = await openAutomatic(ground, own);
+    const { server, certificates } = await listen(ground, proxy, acme, own);
     listening = true;
     if (ground.webhook) {
       const hosts = () => bundle.current().certificates ?? [];
@@ -237,16 +243,34 @@ async function openAdmin(
   return { admin, pages: admin.pages, adminCertificates: certificates };
 }
 
-async function listen({ boot, branding, bundle, metrics, log }: CoreServices, proxy: Proxy, own: Own) {
+/** Loaded on demand: a gateway with its own certificates does not pay for it. */
+async function openAutomatic(ground: CoreServices, own: Own): Promise<Acme | undefined> {
+  const { boot, store, keys, bundle, notify, clock, log, metrics } = ground;
+  if (!boot.acme) return undefined;
+  const { openAcme } = await import("./acme/acme.ts");
+  const spread: Spread = async (_host, _challenge, signal) => {
+    if ((await readPresence(store)).length > 1) await delay(FEED_REACHES_ALL_MS, undefined, { signal });
+  };
+  const acme = own(await openAcme(boot.acme, { store, keys, snapshots: bundle, spread, notify, clock, log }));
+  for (const series of acmeSeries(acme)) metrics.register(series);
+  return acme;
+}
+
+async function listen(
+  { boot, branding, bundle, metrics, log }: CoreServices,
+  proxy: Proxy,
+  acme: Acme | undefined,
+  own: Own,
+) {
   const clients = boot.downstreamMtls && {
     caFile: boot.downstreamMtls.caFile,
     rejectConnection: boot.downstreamMtls.enforcement === "reject_connection",
   };
   const hosts = createHostCertificates(bundle);
   const certificates =
-    boot.certificates.length === 0
+    boot.certificates.length === 0 && !acme
       ? undefined
-      : own(await openCertificates(boot.certificates, { log, clients, hosts }));
+      : own(await openCertificates(boot.certificates, { log, clients, hosts, issued: acme?.issued }));
   const limits = connectionLimits(boot.maxConnections);
   const server = await createHttpServer({
     address: boot.address,
@@ -271,8 +295,20 @@ async function listen({ boot, branding, bundle, metrics, log }: CoreServices, pr
     const servesHost = (host: string): boolean => proxy.servesHost(host);
     const maxConnections = limits.other;
     own(
-      await startRedirectServer({ address, securePort: server.port, servesHost, proxyProtocol, maxConnections, log }),
+      await startRedirectServer({
+        address,
+        securePort: server.port,
+        servesHost,
+        challengeAnswer: acme && ((host, token) => acme.issued.httpAnswer(host, token)),
+        proxyProtocol,
+        maxConnections,
+        log,
+      }),
     );
+  }
+  if (acme && certificates) {
+    const challenges = address === undefined ? (["tls-alpn-01"] as const) : (["tls-alpn-01", "http-01"] as const);
+    acme.start({ covers: (host) => certificates.covers(host), challenges });
   }
   return { server, certificates };
 }

@@ -1,4 +1,5 @@
 /** All kinds of stored records with their formats. Every command that opens a store uses this list. */
+import { ACME_FORMATS } from "./acme/records.ts";
 import { APPROVAL_FORMATS } from "./approvals/approval-records.ts";
 import { AUDIT_FORMATS } from "./records/heads.ts";
 import { SAVED_VIEW_FORMATS } from "./administration/saved-views.ts";
@@ -33,6 +34,7 @@ export const recordFormats: RecordFormats = {
   ...SAVED_VIEW_FORMATS,
   ...HEALTH_FORMATS,
   ...SECRET_FORMATS,
+  ...ACME_FORMATS,
 };
 
 /** @throws GatewayError like `openStore` */

@@ -70,6 +70,34 @@ export function webhookSeries(webhook: Pick<Webhook, "counts" | "status">): read
   ];
 }
 
+/** Automatic certificates. @param acme of this process */
+export function acmeSeries(acme: {
+  readonly counts: () => Iterable<readonly [string, number]>;
+  readonly status: () => { readonly failing: readonly object[]; readonly missing: number };
+}): readonly Series[] {
+  return [
+    {
+      name: "gateway_acme_orders_total",
+      help: "Orders of automatic certificates by result: ok, failed.",
+      type: "counter",
+      read: () => [...acme.counts()].map(([result, value]) => ({ value, labels: { result } })),
+    },
+    {
+      name: "gateway_acme_hosts",
+      help: "Hosts with a problem of their automatic certificate, by state: missing (no certificate in use), failing (the last order failed).",
+      type: "gauge",
+      merge: "max",
+      read() {
+        const { failing, missing } = acme.status();
+        return [
+          { value: missing, labels: { state: "missing" } },
+          { value: failing.length, labels: { state: "failing" } },
+        ];
+      },
+    },
+  ];
+}
+
 /**
  * Upstreams with a known state: those in a group, with checks or with ejection. @param upstreams of this process, now
  */

@@ -25,6 +25,7 @@ export const EVENTS = {
   "replica.behind": { doc: "a process has not activated the published configuration", onceIn: HOUR },
   "records.away": { doc: "a record sink has accepted no records for a minute", onceIn: HOUR },
   "records.lost": { doc: "records for a record sink were dropped", onceIn: HOUR },
+  "certificate.failed": { doc: "a certificate could not be requested or renewed automatically", onceIn: DAY },
   "certificate.ending": { doc: "a listener certificate expires soon or has expired", onceIn: 30 * DAY },
 } satisfies Readonly<Record<string, EventKind>>;
 

@@ -5,6 +5,7 @@
 import { compileTracing, sharedSecret, signingKey } from "../features/process/compile.ts";
 import { compileBranding } from "../features/process/branding.ts";
 import { compileWebhook, webhookShape } from "../features/process/webhook.ts";
+import { acmeShape, compileAcme } from "../features/listener/acme.ts";
 import { compileForwardedFor } from "../features/listener/compile.ts";
 import { compileIdp, compileIssuerSignIn } from "../features/sign-in/compile.ts";
 import { compileDirectories } from "../features/sign-in/directories.ts";
@@ -42,6 +43,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
   const admin = withDefaults(adminListenerShape, doc);
   const keys = withDefaults(keysShape, doc);
   const log = withDefaults(logShape, doc);
+  const { acme } = withDefaults(acmeShape, doc);
   const { webhook } = withDefaults(webhookShape, doc);
   const sharedSecrets = ["shared_secret", "previous_shared_secret"].flatMap((name) =>
     secretValues(doc, name, secrets).map((value) => sharedSecret(name, value)),
@@ -55,6 +57,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
       certificateFile: each.certificate_file,
       keyFile: each.certificate_key_file,
     })),
+    acme: acme && compileAcme(acme, doc.owners, secrets),
     downstreamMtls: listener.downstream_mtls && {
       caFile: listener.downstream_mtls.ca_file,
       enforcement: listener.downstream_mtls.enforcement,

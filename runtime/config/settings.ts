@@ -5,6 +5,7 @@ import { catalogSettingsShape } from "../features/catalog/settings.ts";
 import { upstreamTimeoutShape } from "../features/connection/settings.ts";
 import { headerSettingsShape } from "../features/headers/settings.ts";
 import { adminListenerShape, listenerShape, streamShape } from "../features/listener/settings.ts";
+import { acmeShape } from "../features/listener/acme.ts";
 import { HOST_CERTIFICATES, hostCertificateShape } from "../features/listener/host-certificates.ts";
 import { lifetimeShape, mcpSettingsShape } from "../features/mcp/settings.ts";
 import { brandingShape } from "../features/process/branding.ts";
@@ -42,6 +43,7 @@ const liveShape = {
  */
 const bootShape = {
   ...listenerShape,
+  ...acmeShape,
   ...developmentShape,
   ...adminListenerShape,
   ...keysShape,

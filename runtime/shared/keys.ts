@@ -50,6 +50,7 @@ export const KEY_PURPOSES = [
   "forgotten-user",
   "console",
   "secret-id",
+  "acme",
 ] as const;
 
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];

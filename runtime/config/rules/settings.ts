@@ -1,4 +1,5 @@
 /** Rules between the settings of one source, feature by feature. */
+import { acmeRules } from "../../features/listener/acme.ts";
 import { developmentListeners, tlsListener, proxyHeaders } from "../../features/listener/rules.ts";
 import { directoryRules } from "../../features/sign-in/directories.ts";
 import { clientProofProblems, groupsResolver, openidScope } from "../../features/sign-in/rules.ts";
@@ -33,6 +34,7 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* publishWorkloadProblems(settings.owners);
   yield* developmentListeners(settings);
   yield* tlsListener(settings);
+  yield* acmeRules(settings);
   yield* proxyHeaders(settings);
   yield* tracingHeaders(settings);
   yield* webhookRules(settings);

@@ -1,5 +1,7 @@
 /** Settings of the listeners, compiled. */
 
+import type { AcmeSettings } from "./acme.ts";
+
 /** A slice's certificate for the public listener. */
 export interface HostCertificate {
   /** "app.example.com", or "*.example.com" for one label. */
@@ -18,6 +20,8 @@ export interface ListenerSettings {
   readonly insecureServer: boolean;
   /** Certificates of the public listener, the first for hosts that no other names; [] = plain HTTP. */
   readonly certificates: readonly { readonly certificateFile: string; readonly keyFile: string }[];
+  /** Automatic certificates; undefined = none. */
+  readonly acme: AcmeSettings | undefined;
   /** Client certificates; undefined = not requested. */
   readonly downstreamMtls:
     | {

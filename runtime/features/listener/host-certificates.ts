@@ -38,7 +38,7 @@ export const hostCertificateFields = fieldsOf(shape, "live");
 
 export const hostCertificateShape = {
   [HOST_CERTIFICATES]: labelled(shape, {
-    doc: "Certificates of the public listener for hosts of the owner's own routes, by host as in `from`. Requires `certificates`.",
+    doc: "Certificates of the public listener for hosts of the owner's own routes, by host as in `from`. Requires `certificates` or `acme`.",
     unset: "none",
     checkName: hostNameProblem,
   }),

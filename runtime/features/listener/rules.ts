@@ -17,14 +17,18 @@ export function* developmentListeners(
 }
 
 /** A listener uses either TLS or plain HTTP. */
-export function* tlsListener(settings: Partial<ListenerDoc>): Iterable<UnplacedProblem> {
+export function* tlsListener(settings: Partial<ListenerDoc> & { readonly acme?: unknown }): Iterable<UnplacedProblem> {
   const { certificates, insecure_server: insecure, http_redirect_address: redirect, downstream_mtls: mtls } = settings;
+  const isTls = certificates !== undefined || settings.acme !== undefined;
   if (certificates?.length === 0) yield errorAt(["certificates"], "is an empty list, must have a certificate");
   if (certificates && insecure === true)
     yield errorAt(["certificates"], 'cannot be combined with "insecure_server": true');
   if (mtls && !certificates) yield errorAt(["downstream_mtls"], 'requires "certificates"');
-  if (redirect !== undefined && !certificates)
-    yield errorAt(["http_redirect_address"], 'requires "certificates": there is no https listener to redirect to');
+  if (redirect !== undefined && !isTls)
+    yield errorAt(
+      ["http_redirect_address"],
+      'requires "certificates" or "acme": there is no https listener to redirect to',
+    );
 }
 
 /** Without a proxy in front, every client could set these headers. */

@@ -42,7 +42,7 @@ export const listenerShape = {
     },
     {
       doc: "Certificates of the public listener, selected by SNI; the first is the default. Files are reloaded when they change.",
-      unset: "required unless `insecure_server` is set",
+      unset: "required unless `acme` or `insecure_server` is set",
     },
   ),
   downstream_mtls: block(
@@ -63,7 +63,7 @@ export const listenerShape = {
     },
   ),
   http_redirect_address: text({
-    doc: 'Additional plain HTTP listener that redirects to https: "host:port" or ":port". Requires `certificates`.',
+    doc: 'Additional plain HTTP listener that redirects to https: "host:port" or ":port". Requires `certificates` or `acme`.',
     unset: "none",
     check: readable(parseListener),
   }),

@@ -109,6 +109,10 @@ export const ownersShape = (liveNames: readonly string[]) => ({
       }),
       publish_workloads: publishWorkloadsShape,
       allowed_from: domainPatternList({ doc: "Hosts allowed in `from`.", unset: "all hosts" }),
+      allow_acme: flag({
+        doc: "Request certificates for the hosts of this owner's routes. Only with `acme`.",
+        default: false,
+      }),
       allow_local_upstreams: flag({
         doc: "Allow upstreams on the gateway's own host. Link-local and cloud metadata addresses are never allowed.",
         default: false,

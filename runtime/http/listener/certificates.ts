@@ -1,5 +1,5 @@
 /**
- * The certificates of the public listener: from files, and from slices for their hosts. Chosen by the name that a client
+ * The certificates of the public listener: from files, from slices for their hosts, and automatic ones. Chosen by the name that a client
  * requests (SNI), and reloaded when the files change.
  *
  * Promise: an unusable change (incomplete file, key of another certificate) is logged and keeps the previous certificate;
@@ -15,6 +15,7 @@ import type { HostCertificate } from "../../features/listener/compiled.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable } from "../../shared/clock.ts";
+import type { IssuedCertificates } from "./issued-certificates.ts";
 import type { HostCertificates } from "./host-certificates.ts";
 import { task } from "../../shared/faults/guard.ts";
 
@@ -40,6 +41,10 @@ export interface Certificates extends Closable {
   readonly fallback: SecureContextOptions;
   /** @returns undefined: the fallback */
   find(serverName: string): SecureContext | undefined;
+  /** Set if orders can be pending. @returns what a validation by TLS-ALPN-01 expects for this name */
+  readonly challenge: ((serverName: string) => SecureContext | undefined) | undefined;
+  /** Whether a certificate of a file or slice is used for a host. @param host lower case */
+  covers(host: string): boolean;
   /** Certificates of the files, in their order, as active now. */
   leaves(): readonly X509Certificate[];
   /** Checks the files now. @returns true when something changed and is active */
@@ -53,6 +58,8 @@ export interface CertificateDeps {
   readonly clients?: ClientAuthorities | undefined;
   /** Certificates from slices; absent: there are none. */
   readonly hosts?: HostCertificates | undefined;
+  /** Automatic ones; absent: there are none. */
+  readonly issued?: IssuedCertificates | undefined;
   /** Default 2 s; files are compared by content, so that renames and symlink swaps are seen alike. */
   readonly pollMs?: number;
 }
@@ -72,10 +79,10 @@ const POLL_MS = 2_000;
  */
 const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
 
-/** @param files the first is the fallback. @throws GatewayError `http.certificate` when one cannot be used at start */
+/** @param files the first is the fallback; [] only with automatic certificates. @throws GatewayError `http.certificate` when one cannot be used at start */
 export async function openCertificates(
   files: readonly CertificateFiles[],
-  { log, clients, hosts, pollMs = POLL_MS }: CertificateDeps,
+  { log, clients, hosts, issued, pollMs = POLL_MS }: CertificateDeps,
 ): Promise<Certificates> {
   let loaded = await loadCertificates(files, clients?.caFile);
   let byName = indexOf(loaded);
@@ -88,11 +95,17 @@ export async function openCertificates(
   const certificates: Certificates = {
     clients,
     get fallback() {
-      return (loaded[0] as LoadedCertificate).options;
+      return loaded[0]?.options ?? optionsOf(issued?.first());
+    },
+    challenge: issued && ((serverName) => contextOf(issued.challenge(serverName))),
+    covers(host) {
+      const above = wildcardAbove(host);
+      return [host, above].some((name) => byName.has(name) || hosts?.find(name, host) !== undefined);
     },
     find(serverName) {
       const above = wildcardAbove(serverName);
-      const own = byName.get(serverName) ?? contextOf(hosts?.find(serverName, serverName));
+      const own =
+        byName.get(serverName) ?? contextOf(hosts?.find(serverName, serverName)) ?? contextOf(issued?.find(serverName));
       return own ?? byName.get(above) ?? contextOf(hosts?.find(above, serverName));
     },
     leaves: () => loaded.map(({ leaf }) => leaf),
@@ -122,6 +135,9 @@ export async function openCertificates(
       return Promise.resolve();
     },
   };
+  issued?.onChange(() => {
+    if (loaded.length === 0) listener(certificates.fallback);
+  });
   const timer = setInterval(
     task("check of certificate files", () => certificates.reload()),
     pollMs,
@@ -146,6 +162,11 @@ export async function openCertificates(
       return undefined;
     }
   }
+}
+
+/** Without a certificate, handshakes fail until the first one is issued. */
+function optionsOf(certificate: HostCertificate | undefined): SecureContextOptions {
+  return certificate ? { cert: certificate.certificate, key: certificate.key, secureOptions } : { secureOptions };
 }
 
 /**

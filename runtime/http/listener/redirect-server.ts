@@ -1,5 +1,5 @@
 /**
- * The plain HTTP listener next to the TLS one: it only redirects to the same address on https.
+ * The plain HTTP listener next to the TLS one: it redirects to the same address on https, and answers validations by HTTP-01.
  *
  * Untrusted input: everything. Promises: never redirects to a host that this gateway does not serve; each connection ends
  * with its first response.
@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 
 import type { Log } from "../../shared/log.ts";
 import type { Closable } from "../../shared/clock.ts";
+import { ACME_PATH } from "./issued-certificates.ts";
 import { boundConnections } from "../admission/connections.ts";
 import { takeInTurn, TCP_KEEP_ALIVE } from "./connections-h1.ts";
 import { listen } from "./listen.ts";
@@ -25,6 +26,8 @@ export interface RedirectOptions {
   readonly securePort: number;
   /** True if the TLS listener serves a host, "app.example.com" or "app.example.com:8443". Called for each request. */
   readonly servesHost: (host: string) => boolean;
+  /** Body for a pending validation of a host by HTTP-01; absent: there are none. */
+  readonly challengeAnswer?: ((host: string, token: string) => string | undefined) | undefined;
   /** Each connection begins with a PROXY head, as on the TLS listener. */
   readonly proxyProtocol?: boolean;
   /** Open connections; more are closed immediately. Default: only the system's limit. */
@@ -52,8 +55,8 @@ export async function startRedirectServer(options: RedirectOptions): Promise<Red
     server,
     false,
     (request, response) => {
-      const { status, headers } = answerTo(request, options);
-      response.writeHead(status, [...headers, ...HEADERS]).end();
+      const { status, headers, body = "" } = answerTo(request, options);
+      response.writeHead(status, [...headers, ...HEADERS, "content-length", String(body.length)]).end(body);
     },
     { log },
   );
@@ -74,19 +77,28 @@ export async function startRedirectServer(options: RedirectOptions): Promise<Red
   };
 }
 
-const HEADERS = ["x-content-type-options", "nosniff", "connection", "close", "content-length", "0"];
+const HEADERS = ["x-content-type-options", "nosniff", "connection", "close"];
 
 interface RedirectAnswer {
   readonly status: number;
   readonly headers: readonly string[];
+  /** ASCII. */
+  readonly body?: string;
 }
 
-function answerTo(request: IncomingMessage, { securePort, servesHost }: RedirectOptions): RedirectAnswer {
+function answerTo(
+  request: IncomingMessage,
+  { securePort, servesHost, challengeAnswer }: RedirectOptions,
+): RedirectAnswer {
   const hosts = request.headersDistinct["host"] ?? [];
   const target = canonicalTarget(request.url ?? "", hosts.length === 1 ? hosts[0] : undefined, "80");
   if (!target.ok) return { status: 400, headers: [] };
   if (request.method !== "GET" && request.method !== "HEAD") return { status: 403, headers: [] };
   const hostname = target.host.replace(/:[0-9]+$/, "");
+  if (challengeAnswer && target.path.startsWith(ACME_PATH)) {
+    const body = challengeAnswer(hostname, target.path.slice(ACME_PATH.length));
+    if (body !== undefined) return { status: 200, headers: ["content-type", "application/octet-stream"], body };
+  }
   const named = securePort === 443 ? hostname : `${hostname}:${securePort}`;
   // If the listener's port is mapped, routes name the external port.
   const host = [named, hostname].find(servesHost);

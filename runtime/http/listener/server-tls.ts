@@ -1,9 +1,10 @@
 /** The TLS side of the public listener: HTTP/1.1 and HTTP/2 with one handshake. */
 import type { ServerOpts, Socket } from "node:net";
-import { createServer, type Server, type TLSSocket } from "node:tls";
+import { createServer, type SecureContext, type Server, type TlsOptions, type TLSSocket } from "node:tls";
 
 import type { Log } from "../../shared/log.ts";
 import type { Certificates } from "./certificates.ts";
+import { ACME_PROTOCOL } from "./issued-certificates.ts";
 import { resumesEnded } from "./client-certificate.ts";
 import { HEAD_MS } from "../http1-server/connection.ts";
 import type { Http2Sessions } from "./server-h2.ts";
@@ -13,6 +14,34 @@ export interface TlsServer {
   readonly server: Server;
   /** Closes connections that have not sent anything yet. */
   cutFresh(): void;
+}
+
+const PROTOCOLS = ["h2", "http/1.1"];
+
+/**
+ * While an order is pending, a connection with its protocol gets the certificate of the challenge, and all others the usual one.
+ * In TLS 1.3 the protocol is chosen before the certificate. A validation with TLS 1.2 fails; authorities use 1.3.
+ *
+ * @see RFC 8737 §3
+ */
+function answerChallenges(
+  certificates: Certificates,
+  challenge: NonNullable<Certificates["challenge"]>,
+): Pick<TlsOptions, "ALPNCallback" | "SNICallback"> {
+  const validations = new WeakMap<TLSSocket, SecureContext>();
+  return {
+    ALPNCallback(this: unknown, { servername, protocols }) {
+      const own = PROTOCOLS.find((each) => protocols.includes(each));
+      if (own !== undefined || !protocols.includes(ACME_PROTOCOL)) return own;
+      const found = challenge(servername.toLowerCase());
+      if (!found) return undefined;
+      validations.set(this as TLSSocket, found);
+      return ACME_PROTOCOL;
+    },
+    SNICallback(this: unknown, name, done) {
+      done(null, validations.get(this as TLSSocket) ?? certificates.find(name.toLowerCase()));
+    },
+  };
 }
 
 /**
@@ -36,8 +65,12 @@ export function createTlsServer(
     rejectUnauthorized: certificates.clients?.rejectConnection === true,
     // As in plain text. It also bounds the process's own delay: in a burst all handshakes end late, and together.
     handshakeTimeout: HEAD_MS,
-    ALPNProtocols: ["h2", "http/1.1"],
-    SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())),
+    ...(certificates.challenge
+      ? answerChallenges(certificates, certificates.challenge)
+      : ({
+          ALPNProtocols: PROTOCOLS,
+          SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())),
+        } satisfies TlsOptions)),
   });
   certificates.onChange((fallback) => server.setSecureContext(fallback));
   server.on("secureConnection", (socket) => guardSocket(socket, take)(socket));
@@ -45,6 +78,11 @@ export function createTlsServer(
     if (certificates.clients?.rejectConnection === true && resumesEnded(socket)) {
       socket.destroy();
       log.debug({ reason: "certificate has expired", peer: socket.remoteAddress }, "TLS handshake failed");
+      return;
+    }
+    // The validation is the handshake.
+    if (socket.alpnProtocol === ACME_PROTOCOL) {
+      socket.destroy();
       return;
     }
     if (socket.alpnProtocol === "h2") {

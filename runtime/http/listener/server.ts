@@ -74,7 +74,7 @@ const DEFAULT_DRAIN_MS = 10_000;
 
 /** The problem of a listener without a certificate. */
 export const NO_CERTIFICATE_PROBLEM =
-  'no certificate is configured, set "certificates", or "insecure_server": true behind a load balancer that terminates TLS';
+  'no certificate is configured, set "certificates" or "acme", or "insecure_server": true behind a load balancer that terminates TLS';
 
 /** Listens. @throws GatewayError `http.listen`, `http.address`, `http.no-certificate` */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {

@@ -53,8 +53,9 @@ export async function checkConfiguration(paths: readonly string[], options: Chec
   const report = (message: string): void => {
     found.push({ severity: "error", file: bootFile, path: [], message });
   };
-  const { insecure_server: isInsecure, certificates } = config.boot;
-  if (isInsecure !== true && certificates === undefined) report(`cannot listen: ${NO_CERTIFICATE_PROBLEM}`);
+  const { insecure_server: isInsecure, certificates, acme } = config.boot;
+  if (isInsecure !== true && certificates === undefined && acme === undefined)
+    report(`cannot listen: ${NO_CERTIFICATE_PROBLEM}`);
   if (!options.elsewhere) {
     const boot = await attempt(() => resolveBoot(config.boot, { env: options.env }), report);
     if (boot) await checkPlaces(boot.settings, report);

@@ -1,0 +1,241 @@
+/**
+ * Automatic certificates by a real certificate authority (pebble): two replicas over one PostgreSQL store, behind load
+ * balancers without affinity. pebble validates each challenge three times, so both replicas answer it.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect } from "node:tls";
+
+import { pino } from "pino";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { stringify } from "yaml";
+
+import { type Acme, openAcme } from "../../runtime/acme/acme.ts";
+import type { GatewayEvent } from "../../runtime/audit/events.ts";
+import type { Snapshot } from "../../runtime/config/snapshot.ts";
+import { startGateway } from "../../runtime/gateway.ts";
+import { openCertificates } from "../../runtime/http/listener/certificates.ts";
+import { startRedirectServer } from "../../runtime/http/listener/redirect-server.ts";
+import { createHttpServer } from "../../runtime/http/listener/server.ts";
+import { openRecords } from "../../runtime/record-kinds.ts";
+import { closeAll } from "../../runtime/shared/faults/close-all.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { snapshotFrom, TEST_SHARED_SECRET } from "../support/config.ts";
+import { findPebble, type Pebble, startPebble } from "../support/pebble.ts";
+import { findPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
+
+const pebbleFound = findPebble();
+const postgresFound = findPostgres();
+for (const found of [pebbleFound, postgresFound])
+  if ("missing" in found) console.warn(`Automatic certificates: skipped, ${found.missing}`);
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+function snapshotOf(...hosts: readonly string[]): Snapshot {
+  const routes = hosts.map((host) => ({ from: `https://${host}`, to: "http://127.0.0.1:1", policy: [] }));
+  return snapshotFrom(stringify({ routes }));
+}
+
+describe.skipIf("missing" in pebbleFound || "missing" in postgresFound)("automatic certificates", () => {
+  let pebble: Pebble;
+  let postgres: Postgres;
+  let lines = "";
+  const log = pino({ base: null }, { write: (line: string) => void (lines += line) });
+  let aheadMs = 0;
+  const clock = { now: () => Date.now() + aheadMs };
+  const events: GatewayEvent[] = [];
+  let snapshot = snapshotOf("localhost");
+  /** Called while a challenge is pending. */
+  let onPending: () => void = () => {};
+  const replicas: Replica[] = [];
+
+  interface Replica {
+    readonly acme: Acme;
+    readonly port: number;
+    readonly httpPort: number;
+    close(): Promise<void>;
+  }
+
+  async function start(): Promise<Replica> {
+    const store = await openRecords(postgres.url, { clock, log: silentLog() });
+    const { directory, caFile, externalAccount } = pebble;
+    const settings = { directory, caFile, externalAccount, email: "ops@example.com", isAllowed: () => true };
+    const keys = createKeys([Buffer.from(TEST_SHARED_SECRET, "base64")]);
+    const acme = await openAcme(settings, {
+      store,
+      keys,
+      snapshots: { current: () => snapshot, subscribe: () => () => {} },
+      spread: async (host, { token }) => {
+        onPending();
+        const answers = ({ acme: { issued } }: Replica) => issued.httpAnswer(host, token) ?? issued.challenge(host);
+        await expect.poll(() => replicas.every((each) => answers(each) !== undefined)).toBe(true);
+      },
+      notify: (event) => void events.push(event),
+      clock,
+      log,
+      everyMs: DAY,
+      pollMs: 50,
+    });
+    const certificates = await openCertificates([], { log, issued: acme.issued });
+    const server = await createHttpServer({
+      address: "127.0.0.1:0",
+      insecure: false,
+      certificates,
+      handle: (exchange) => exchange.broke(new Error("no request is sent")),
+      log: silentLog(),
+    });
+    const redirect = await startRedirectServer({
+      address: "127.0.0.1:0",
+      securePort: server.port,
+      servesHost: () => true,
+      challengeAnswer: acme.issued.httpAnswer,
+      log: silentLog(),
+    });
+    acme.start({ covers: certificates.covers, challenges: ["tls-alpn-01", "http-01"] });
+    const replica = {
+      acme,
+      port: server.port,
+      httpPort: redirect.port,
+      close: () => closeAll([store, acme, certificates, { close: () => server.close({ timeoutMs: 0 }) }, redirect]),
+    };
+    replicas.push(replica);
+    pebble.tls.targets = replicas.map(({ port }) => port);
+    pebble.http.targets = replicas.map(({ httpPort }) => httpPort);
+    return replica;
+  }
+
+  /** Rounds of all replicas, one of which orders. */
+  const rounds = (): Promise<unknown> => Promise.all(replicas.map(({ acme }) => acme.work()));
+  const shown = (host: string): Promise<readonly string[]> =>
+    Promise.all(replicas.map(({ port }) => serial(port, host)));
+  const agreed = async (host: string): Promise<string | undefined> => {
+    const all = await shown(host);
+    return new Set(all).size === 1 ? all[0] : undefined;
+  };
+  const orders = (): number =>
+    replicas.reduce((sum, { acme }) => sum + (acme.counts().get("ok") ?? 0) + (acme.counts().get("failed") ?? 0), 0);
+
+  /** Of the certificate that a verifying client accepts; a code without one. */
+  function serial(port: number, servername: string, protocols = ["http/1.1"]): Promise<string> {
+    return new Promise((resolve) => {
+      const socket = connect({ host: "127.0.0.1", port, servername, ca: pebble.root, ALPNProtocols: protocols });
+      socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
+      socket.once("secureConnect", () => {
+        resolve(socket.getPeerX509Certificate()?.serialNumber ?? "none");
+        socket.destroy();
+      });
+    });
+  }
+
+  beforeAll(async () => {
+    if ("missing" in pebbleFound || "missing" in postgresFound) return;
+    [pebble, postgres] = await Promise.all([startPebble(pebbleFound), startPostgres(postgresFound.bin)]);
+    await start();
+    await start();
+  });
+  afterAll(async () => {
+    await Promise.all(replicas.map((each) => each.close()));
+    await Promise.all([pebble?.close(), postgres?.close()]);
+  });
+
+  test("one replica orders by TLS-ALPN-01, both serve the certificate; a name without a route orders nothing", async () => {
+    await rounds();
+    expect(await serial(replicas[0]?.port ?? 0, "app.example.test")).toMatch(/ALERT|ECONNRESET/);
+    expect(orders()).toBe(0);
+    snapshot = snapshotOf("app.example.test", "localhost");
+    await rounds();
+    await expect.poll(() => agreed("app.example.test")).toMatch(/^[0-9A-F]{6,}$/);
+    expect(orders()).toBe(1);
+    // Clients that name another host get the fallback, whose name does not match.
+    expect(await serial(replicas[0]?.port ?? 0, "other.example.test")).toBe("ERR_TLS_CERT_ALTNAME_INVALID");
+    // The validation's protocol is spoken only while an order is pending.
+    expect(await serial(replicas[0]?.port ?? 0, "app.example.test", ["acme-tls/1"])).toMatch(/ALERT|ECONNRESET/);
+    await rounds();
+    expect(orders()).toBe(1);
+    expect(pebble.log()).not.toContain("other.example.test");
+    expect(lines).not.toContain("PRIVATE KEY");
+    expect(lines).not.toContain(pebble.externalAccount.hmacKey);
+  });
+
+  test("a failed order is recorded and repeated after a pause, by HTTP-01", async () => {
+    const tls = pebble.tls.targets;
+    pebble.tls.targets = [];
+    snapshot = snapshotOf("app.example.test", "second.example.test");
+    await rounds();
+    const failing = {
+      host: "second.example.test",
+      failures: 1,
+      reason: expect.stringContaining("tls-alpn-01") as string,
+    };
+    await expect.poll(() => replicas.map(({ acme }) => acme.status().failing)).toMatchObject([[failing], [failing]]);
+    expect(events.map(({ type, data }) => [type, data["host"]])).toEqual([
+      ["certificate.failed", "second.example.test"],
+    ]);
+    await rounds();
+    expect(orders()).toBe(2);
+
+    aheadMs += 5 * MINUTE;
+    await rounds();
+    await expect.poll(() => agreed("second.example.test")).toMatch(/^[0-9A-F]{6,}$/);
+    expect(orders()).toBe(3);
+    expect(replicas.map(({ acme }) => acme.status().failing)).toEqual([[], []]);
+    pebble.tls.targets = tls;
+    // Without a pending order, the path redirects like any other.
+    const { port } = { port: replicas[0]?.httpPort ?? 0 };
+    expect(await status(port, "second.example.test", `/.well-known/acme-challenge/${"a".repeat(43)}`)).toBe(308);
+  });
+
+  test("a host whose route is removed while its order is pending gets no certificate, and no failure", async () => {
+    snapshot = snapshotOf("app.example.test", "second.example.test", "third.example.test");
+    onPending = () => (snapshot = snapshotOf("app.example.test", "second.example.test"));
+    await rounds();
+    onPending = () => {};
+    expect(orders()).toBe(3);
+    snapshot = snapshotOf("app.example.test", "second.example.test", "third.example.test");
+    expect(replicas.map(({ acme }) => acme.status())).toMatchObject([
+      { hosts: 3, missing: 1, failing: [] },
+      { hosts: 3, missing: 1, failing: [] },
+    ]);
+    snapshot = snapshotOf("app.example.test");
+  });
+
+  test("renews at two thirds of the lifetime; without the authority, the last certificate stays, also after a restart", async () => {
+    const first = await agreed("app.example.test");
+    const leaf = replicas[0]?.acme.certificates()[0];
+    expect(leaf?.host).toBe("app.example.test");
+    aheadMs += 4 * 365 * DAY;
+    await rounds();
+    await expect.poll(() => agreed("app.example.test")).not.toBe(first);
+    const second = await agreed("app.example.test");
+    expect(second).toMatch(/^[0-9A-F]{6,}$/);
+    expect(orders()).toBe(4);
+
+    await pebble.stop();
+    aheadMs += 4 * 365 * DAY;
+    await rounds();
+    expect(await agreed("app.example.test")).toBe(second);
+    expect(replicas.some(({ acme }) => acme.status().paused?.reason.includes("cannot be reached"))).toBe(true);
+    expect(events.at(-1)).toMatchObject({ type: "certificate.failed", data: { failures: 1 } });
+    const attempts = orders();
+    await rounds();
+    expect(orders()).toBe(attempts);
+    // Expired by the gateway's clock; it is still the last one.
+    const restarted = await start();
+    await restarted.acme.work();
+    expect(await serial(restarted.port, "app.example.test")).toBe(second);
+    expect(orders()).toBe(attempts);
+  });
+});
+
+function status(port: number, host: string, path: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    get({ host: "127.0.0.1", port, path, headers: { host }, agent: false }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    }).on("error", reject);
+  });
+}
