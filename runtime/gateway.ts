@@ -4,8 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { Acme } from "./acme/acme.ts";
-import type { Spread } from "./acme/rounds.ts";
+import { openListeners } from "./open-listeners.ts";
 import type { AdminPages } from "./admin-listener/listener.ts";
 import type { Metrics } from "./admin-listener/metrics.ts";
 import { recordingReport } from "./admin-listener/records/recording.ts";
@@ -18,27 +17,23 @@ import { createPublishWorkloads } from "./admin-listener/publish-workloads.ts";
 import { sliceEndpoint } from "./admin-listener/publishing/slices.ts";
 import { refuseChosenGroups } from "./shared/net/chosen-groups.ts";
 import { type GatewayOptions, type CoreServices, openCoreServices, type Own } from "./core-services.ts";
+import type { AcmeStatus } from "./acme/status.ts";
 import type { UpstreamStatus } from "./features/balancing/apply-state.ts";
 import type { WebhookStatus } from "./webhook/tally.ts";
 import { createServices, type Services } from "./services.ts";
 import { createAdmin, createPages, type PagesDeps } from "./admin-listener/admin.ts";
 import { createPublishCounter } from "./admin-listener/bundle-series.ts";
 import type { Awaited } from "./bundle/liveness.ts";
-import { readPresence, startPresence } from "./bundle/presence.ts";
+import { startPresence } from "./bundle/presence.ts";
 import { startSecretUse } from "./bundle/secret-use.ts";
 import { Publisher } from "./bundle/publisher.ts";
 import { certificateSeries, createCertificateEnds, type ShownLeaves } from "./health/certificate-ends.ts";
 import type { CertificateReport } from "./health/process-report.ts";
 import { startAlertingOnExpiry } from "./alerts/expiring-certificates.ts";
 import { closeAll } from "./shared/faults/close-all.ts";
-import { openCertificates } from "./http/listener/certificates.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
-import { startRedirectServer } from "./http/listener/redirect-server.ts";
-import { createHostCertificates } from "./http/listener/host-certificates.ts";
-import { createHttpServer } from "./http/listener/server.ts";
 import { describeBlock } from "./policy/blocks.ts";
 import type { Closable } from "./shared/clock.ts";
-import type { Proxy } from "./proxy/handle.ts";
 import type { BundleStatus } from "./bundle/report.ts";
 
 export interface Gateway {
@@ -57,6 +52,8 @@ export interface Gateway {
   /** Active blocks, as `/status` shows them. */
   readonly blocks: () => readonly object[];
   readonly certificateEnds: () => readonly object[];
+  /** Automatic certificates; undefined without `acme`. */
+  readonly acme: () => AcmeStatus | undefined;
   readonly status: () => BundleStatus;
   /** Delivery of events; undefined without a webhook. */
   readonly webhook: () => WebhookStatus | undefined;
@@ -78,8 +75,6 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** A feed reaches every process within a second; then it reads the record. */
-const FEED_REACHES_ALL_MS = 1_500;
 /** For closing records and connections after the requests. */
 const CLOSE_GRACE_MS = 5_000;
 
@@ -101,15 +96,25 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const { boot, store, bundle, records, metrics, clock, log } = ground;
     const services = await createServices(ground, options, own);
     const { proxy, revocations } = services;
+    // Loaded on demand: a gateway with certificates in files does not pay for it.
+    const acme =
+      boot.acme && own(await (await import("./acme/acme.ts")).openAcme(boot.acme, { ...ground, snapshots: bundle }));
+    for (const series of acme ? acmeSeries(acme) : []) metrics.register(series);
     // Set once the listeners are open.
-    let leaves = (): ShownLeaves => ({ public: [], admin: [], hosts: [] });
+    let leaves = (): ShownLeaves => ({ public: [], admin: [], hosts: [], automatic: [] });
     const readEnds = createCertificateEnds();
     const certificateEnds = (): readonly CertificateReport[] => readEnds(leaves(), clock.now());
     metrics.register(certificateSeries(certificateEnds));
     const { admin, pages, adminCertificates } = await openAdmin(
       ground,
       { proxy, revocations },
-      { worker, isDraining: () => draining, isListening: () => listening, certificateEnds },
+      {
+        worker,
+        isDraining: () => draining,
+        isListening: () => listening,
+        certificateEnds,
+        acme: acme && (() => acme.status()),
+      },
       own,
     );
     // Before the first request: publishers wait for every process with a heartbeat, so a process must not serve without
@@ -119,17 +124,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const [current, ...earlier] = secrets ?? [];
     if (current !== undefined) own(await startSecretUse({ store, ids: [current, ...earlier], clock, log }));
     own(await startPresence({ store, id: ground.id, bundle, secrets, clock, log }));
-    const acme = await openAutomatic(ground, own);
-    const { server, certificates } = await listen(ground, proxy, acme, own);
+    const { server, certificates } = await openListeners(ground, proxy, acme, own);
     listening = true;
+    const hosts = () => bundle.current().certificates ?? [];
+    const automatic = () => acme?.certificates() ?? [];
     if (ground.webhook) {
-      const hosts = () => bundle.current().certificates ?? [];
-      own(startAlertingOnExpiry({ public: certificates, admin: adminCertificates, hosts }, ground.notify, clock));
+      const shown = { public: certificates, admin: adminCertificates, hosts, automatic };
+      own(startAlertingOnExpiry(shown, ground.notify, clock));
     }
     leaves = () => ({
       public: certificates?.leaves() ?? [],
       admin: adminCertificates?.leaves() ?? [],
-      hosts: bundle.current().certificates ?? [],
+      hosts: hosts(),
+      automatic: automatic(),
     });
     if (ground.health) {
       own(
@@ -139,6 +146,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           openStreams: () => metrics.totals().openStreams,
           connections: () => server.connections(),
           certificates: certificateEnds,
+          acme: () => acme?.status(),
           records: () => records.thread?.status() ?? [],
           webhook: () => ground.webhook?.status(),
         }),
@@ -156,6 +164,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       upstreams: () => proxy.upstreams(),
       blocks: () => ground.blocks.list().map(describeBlock),
       certificateEnds,
+      acme: () => acme?.status(),
       status: () => bundle.status(),
       webhook: () => ground.webhook?.status(),
       recording: () => recordingReport(ground.recording),
@@ -204,7 +213,11 @@ async function openAdmin(
     isDraining,
     isListening,
     certificateEnds,
-  }: { readonly worker: string | undefined } & Pick<PagesDeps, "isDraining" | "isListening" | "certificateEnds">,
+    acme,
+  }: { readonly worker: string | undefined } & Pick<
+    PagesDeps,
+    "isDraining" | "isListening" | "certificateEnds" | "acme"
+  >,
   own: Own,
 ) {
   const pagesDeps = {
@@ -213,6 +226,7 @@ async function openAdmin(
     isDraining,
     isListening,
     certificateEnds,
+    acme,
     storeHealth,
     storeCounts,
     upstreams: () => proxy.upstreams(),
@@ -241,74 +255,4 @@ async function openAdmin(
   const access = { hosts, certificates, token, publishTokens, mintedTokens, workloads };
   const admin = own(await createAdmin({ ...pagesDeps, address, ...access, endpoints, maxConnections, log }));
   return { admin, pages: admin.pages, adminCertificates: certificates };
-}
-
-/** Loaded on demand: a gateway with its own certificates does not pay for it. */
-async function openAutomatic(ground: CoreServices, own: Own): Promise<Acme | undefined> {
-  const { boot, store, keys, bundle, notify, clock, log, metrics } = ground;
-  if (!boot.acme) return undefined;
-  const { openAcme } = await import("./acme/acme.ts");
-  const spread: Spread = async (_host, _challenge, signal) => {
-    if ((await readPresence(store)).length > 1) await delay(FEED_REACHES_ALL_MS, undefined, { signal });
-  };
-  const acme = own(await openAcme(boot.acme, { store, keys, snapshots: bundle, spread, notify, clock, log }));
-  for (const series of acmeSeries(acme)) metrics.register(series);
-  return acme;
-}
-
-async function listen(
-  { boot, branding, bundle, metrics, log }: CoreServices,
-  proxy: Proxy,
-  acme: Acme | undefined,
-  own: Own,
-) {
-  const clients = boot.downstreamMtls && {
-    caFile: boot.downstreamMtls.caFile,
-    rejectConnection: boot.downstreamMtls.enforcement === "reject_connection",
-  };
-  const hosts = createHostCertificates(bundle);
-  const certificates =
-    boot.certificates.length === 0 && !acme
-      ? undefined
-      : own(await openCertificates(boot.certificates, { log, clients, hosts, issued: acme?.issued }));
-  const limits = connectionLimits(boot.maxConnections);
-  const server = await createHttpServer({
-    address: boot.address,
-    insecure: boot.insecureServer,
-    certificates,
-    maxConnections: limits.public,
-    sendTimeoutMs: boot.sendTimeoutMs,
-    queueTimeoutMs: boot.queueTimeoutMs,
-    proxyProtocol: boot.useProxyProtocol,
-    forwardedFor: boot.forwardedFor,
-    handle(exchange) {
-      if (branding) exchange.branding = proxy.servesHost(exchange.host) ? branding.branding : branding.elsewhere;
-      proxy.handle(exchange);
-    },
-    log,
-    onRefused: (reason) => metrics.refused(reason),
-    onUnanswered: (by, requests) => metrics.unanswered(by, requests),
-  });
-  own({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
-  const { httpRedirectAddress: address, useProxyProtocol: proxyProtocol } = boot;
-  if (address !== undefined) {
-    const servesHost = (host: string): boolean => proxy.servesHost(host);
-    const maxConnections = limits.other;
-    own(
-      await startRedirectServer({
-        address,
-        securePort: server.port,
-        servesHost,
-        challengeAnswer: acme && ((host, token) => acme.issued.httpAnswer(host, token)),
-        proxyProtocol,
-        maxConnections,
-        log,
-      }),
-    );
-  }
-  if (acme && certificates) {
-    const challenges = address === undefined ? (["tls-alpn-01"] as const) : (["tls-alpn-01", "http-01"] as const);
-    acme.start({ covers: (host) => certificates.covers(host), challenges });
-  }
-  return { server, certificates };
 }

@@ -90,6 +90,10 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "audit", "features", "http", "store", "bundle"],
     why: "looks at what others know, and tells of it",
   },
+  acme: {
+    may: ["shared", "audit", "features", "config", "http", "store", "bundle"],
+    why: "orders certificates for hosts of the active configuration; the listeners show them",
+  },
   records: {
     may: ["shared", "audit", "features", "config", "store", "record-queue", "record-store", "record-sinks"],
     why: "what the records of one process need of the others, and of administrators",
@@ -141,7 +145,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "its own listener; jobs publish with the token of their platform",
   },
   health: {
-    may: ["shared", "policy", "audit", "features", "config", "store", "webhook", "bundle", "admin-listener"],
+    may: ["shared", "policy", "audit", "features", "config", "store", "webhook", "bundle", "acme", "admin-listener"],
     why: "what processes tell each other of themselves, for the console",
   },
   console: {
@@ -225,6 +229,7 @@ const rules: Readonly<Record<string, Rule>> = {
       "simulation",
       "health",
       "administration",
+      "acme",
     ],
     why: "the kinds of records, from their owners",
   },
@@ -292,6 +297,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   verify: { may: [], why: "a public entry for upstream applications: small on purpose" },
   gateway: { may: ["*"], why: "the composition root" },
+  "open-listeners": { may: ["*"], why: "the part of it that accepts connections" },
   services: { may: ["*"], why: "the part of it that serves people and clients" },
   people: { may: ["*"], why: "the part of it that knows who calls" },
   "open-console": { may: ["*"], why: "the part of it that is there only with a console" },
@@ -328,6 +334,7 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
   "@opentelemetry/exporter-trace-otlp-http": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
   "@opentelemetry/resources": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
   "@opentelemetry/api": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
+  "acme-client": { where: /^runtime\/acme\/client\.ts$/, why: "loaded with the first order" },
   zod: { where: /^runtime\/settings\/types\//, why: "one vocabulary" },
   undici: {
     where: /^runtime\/(shared\/net\/bounded-request|kubernetes\/controller\/client)\.ts$/,

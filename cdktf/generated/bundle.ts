@@ -299,7 +299,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly directories?: { [key: string]: BundleDirectories } | cdktf.IResolvable;
   /**
-  * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`. Requires `certificates`.
+  * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`. Requires `certificates` or `acme`.
   *
   */
   readonly hostCertificates?: { [key: string]: BundleHostCertificates } | cdktf.IResolvable;

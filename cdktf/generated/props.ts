@@ -195,7 +195,7 @@ export interface GatewaySettings {
   readonly setResponseHeaders?: Readonly<Record<string, string>>;
   /**
    * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`. Requires
-   * `certificates`.
+   * `certificates` or `acme`.
    */
   readonly hostCertificates?: Readonly<Record<string, HostCertificate>>;
   /**

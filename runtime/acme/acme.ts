@@ -4,7 +4,10 @@
  * Trusted: the settings of the main configuration file. Promise: a start needs neither the certificate authority nor a new
  * certificate; stored certificates are used until others replace them, expired ones included.
  */
+import { setTimeout as delay } from "node:timers/promises";
+
 import type { Notify } from "../audit/events.ts";
+import { readPresence } from "../bundle/presence.ts";
 import type { Snapshots } from "../config/snapshot.ts";
 import type { AcmeSettings } from "../features/listener/acme.ts";
 import type { HostCertificate } from "../features/listener/compiled.ts";
@@ -20,13 +23,15 @@ import { isPaused } from "./due.ts";
 import { createAcmeRecords, type Pause } from "./records.ts";
 import { runRound, type Spread } from "./rounds.ts";
 import { openSharedState } from "./shared-state.ts";
+import type { AcmeFailing, AcmeStatus } from "./status.ts";
 import { wantedHosts } from "./wanted-hosts.ts";
 
 export interface AcmeDeps {
   readonly store: Store;
   readonly keys: Keys;
   readonly snapshots: Snapshots;
-  readonly spread: Spread;
+  /** Default: waits for the feed if other processes serve. */
+  readonly spread?: Spread;
   readonly notify: Notify;
   readonly clock: Clock;
   readonly log: Log;
@@ -40,29 +45,6 @@ export interface AcmeStart {
   /** Whether another certificate is used for a host. */
   readonly covers: (host: string) => boolean;
   readonly challenges: readonly ChallengeType[];
-}
-
-/** For `/status` and the console; times are epoch seconds. */
-export interface AcmeStatus {
-  readonly directory: string;
-  /** Hosts for which certificates are requested. */
-  readonly hosts: number;
-  /** Of them without a certificate in use. */
-  readonly missing: number;
-  /** Hosts above the bounds, which get no certificate. */
-  readonly omitted: number;
-  readonly paused: { readonly until: number; readonly reason: string } | null;
-  /** The first ones. */
-  readonly failing: readonly AcmeFailing[];
-}
-
-export interface AcmeFailing {
-  readonly host: string;
-  readonly reason: string;
-  readonly failures: number;
-  readonly next_at: number;
-  /** Expiry of the certificate in use; absent: there is none. */
-  readonly ends?: number;
 }
 
 export interface Acme extends Closable {
@@ -92,7 +74,7 @@ export async function openAcme(settings: AcmeSettings, deps: AcmeDeps): Promise<
   let pause: Pause | undefined;
   let omitted = 0;
   let timer: NodeJS.Timeout | undefined;
-  /** Of one configuration; certificates in files can change without it, and each round looks again. */
+  /** Cache for one configuration. Each round computes it again, since certificates in files change without it. */
   let wanted: { readonly snapshot: object; readonly hosts: ReadonlySet<string> } | undefined;
   const unsubscribe = snapshots.subscribe(() => schedule(AFTER_CHANGE_MS));
 
@@ -158,7 +140,10 @@ export async function openAcme(settings: AcmeSettings, deps: AcmeDeps): Promise<
       const { challenges } = started;
       const onOrder = (result: "ok" | "failed"): void => void counts.set(result, (counts.get(result) ?? 0) + 1);
       const onPause = (next: Pause | undefined): void => void (pause = next);
-      await runRound({ ...deps, settings, records, state, hosts, challenges, onOrder, onPause }, closing.signal);
+      await runRound(
+        { spread: spreadByFeed(store), ...deps, settings, records, state, hosts, challenges, onOrder, onPause },
+        closing.signal,
+      );
     } catch (error) {
       // The store reports its own failure, and the next round tries again.
       if (!closing.signal.aborted) log.debug({ reason: errorText(error) }, "round of certificates ended");
@@ -176,4 +161,13 @@ export async function openAcme(settings: AcmeSettings, deps: AcmeDeps): Promise<
     timer = setTimeout(run, afterMs);
     timer.unref();
   }
+}
+
+/** A feed reaches every process within a second; then it reads the record. */
+const REACHES_ALL_MS = 1_500;
+
+function spreadByFeed(store: Store): Spread {
+  return async (_host, _challenge, signal) => {
+    if ((await readPresence(store)).length > 1) await delay(REACHES_ALL_MS, undefined, { signal });
+  };
 }

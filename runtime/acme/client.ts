@@ -1,7 +1,7 @@
 /**
  * Orders a certificate by ACME. The only file that uses the protocol's library, which is loaded at the first order.
  *
- * Untrusted input: everything that the certificate authority sends, by transport.ts. Promises: each step ends with the signal;
+ * Untrusted input: everything that the certificate authority sends, by ca-connection.ts. Promises: each step ends with the signal;
  * a certificate is returned only if it is valid now, for this host and for the key that was made for it.
  */
 import { X509Certificate } from "node:crypto";
@@ -14,12 +14,12 @@ import type { AcmeSettings } from "../features/listener/acme.ts";
 import { errorText } from "../shared/errors.ts";
 import { isRecord } from "../shared/is-record.ts";
 import { AcmeFailure } from "./failure.ts";
-import { problemText, type Transport } from "./transport.ts";
+import { problemText, type CaConnection } from "./ca-connection.ts";
 
 export type ChallengeType = "tls-alpn-01" | "http-01";
 
-/** What every replica must answer while an order is pending. */
-export interface Challenge {
+/** Every replica must answer it while the order is pending. */
+export interface AcmeChallenge {
   readonly type: ChallengeType;
   /** Last segment of the path of HTTP-01. */
   readonly token: string;
@@ -43,7 +43,7 @@ export interface OrderRequest {
   /** In the order of preference. */
   readonly challenges: readonly ChallengeType[];
   /** Makes every replica answer the challenge. */
-  readonly present: (challenge: Challenge) => Promise<void>;
+  readonly present: (challenge: AcmeChallenge) => Promise<void>;
   /** @throws AcmeFailure if the certificate is no longer wanted */
   readonly check: () => void;
 }
@@ -64,7 +64,7 @@ export interface AcmeClient {
 
 export interface AcmeClientDeps {
   readonly settings: AcmeSettings;
-  readonly transport: Transport;
+  readonly connection: CaConnection;
   readonly signal: AbortSignal;
   readonly now: () => number;
   /** First pause between two looks at an order. */
@@ -73,7 +73,7 @@ export interface AcmeClientDeps {
 
 const POLL_MS = 1_000;
 const LONGEST_POLL_MS = 15_000;
-/** Of an authorization, and then of the certificate. */
+/** For an authorization, and again for the certificate. */
 const LONGEST_WAIT_MS = 120_000;
 const CLOCK_LAG_MS = 5 * 60_000;
 const TOKEN = /^[A-Za-z0-9_-]{16,256}$/;
@@ -89,7 +89,7 @@ export async function createKey(): Promise<string> {
 }
 
 export function createAcmeClient(deps: AcmeClientDeps): AcmeClient {
-  const { settings, transport, signal } = deps;
+  const { settings, connection, signal } = deps;
 
   const open = async (key: string, accountUrl?: string): Promise<Library.Client> => {
     const { Client } = await load();
@@ -107,7 +107,7 @@ export function createAcmeClient(deps: AcmeClientDeps): AcmeClient {
       url: string,
       method: string,
       options: { readonly data?: unknown } = {},
-    ) => transport.send({ url, method, data: options.data }, signal);
+    ) => connection.send({ url, method, data: options.data }, signal);
     return client;
   };
 

@@ -33,7 +33,7 @@ export function byUrgency(one: KnownHost | undefined, other: KnownHost | undefin
   return endOf(one) - endOf(other);
 }
 
-export interface FailedAttempt {
+export interface FailedOrder {
   readonly directory: string;
   readonly reason: string;
   readonly retryAfterMs: number | undefined;
@@ -44,20 +44,20 @@ export interface FailedAttempt {
 }
 
 /** The previous certificate stays. */
-export function failedRecord(record: HostRecord | undefined, attempt: FailedAttempt): HostRecord {
+export function failedRecord(record: HostRecord | undefined, attempt: FailedOrder): HostRecord {
   const { directory, reason, now } = attempt;
   const failures = record?.tried === directory ? record.failures : 0;
   const nextAt = now + waitSeconds(failures, attempt);
   return { ...record, failures: failures + 1, tried: directory, failedAt: now, nextAt, reason };
 }
 
-export function pauseOf(earlier: Pause | undefined, attempt: FailedAttempt): Pause {
+export function pauseOf(earlier: Pause | undefined, attempt: FailedOrder): Pause {
   const failures = earlier?.failures ?? 0;
   return { until: attempt.now + waitSeconds(failures, attempt), failures: failures + 1, reason: attempt.reason };
 }
 
 /** After a limit of one host, others wait at most an hour. */
-export function limitedPause({ now, retryAfterMs = 0, reason }: FailedAttempt): Pause {
+export function limitedPause({ now, retryAfterMs = 0, reason }: FailedOrder): Pause {
   return { until: now + Math.min(LIMITED_SECONDS, Math.ceil(retryAfterMs / 1000)), failures: 0, reason };
 }
 
@@ -65,6 +65,11 @@ export function isPaused(pause: Pause | undefined, now: number): boolean {
   return pause !== undefined && pause.until > now && pause.until - now <= LONGEST_SECONDS;
 }
 
-function waitSeconds(failures: number, { retryAfterMs = 0, random }: FailedAttempt): number {
+function waitSeconds(failures: number, { retryAfterMs = 0, random }: FailedOrder): number {
   return Math.ceil(Math.max(pauseAfter(failures, PAUSES, random), retryAfterMs) / 1000);
+}
+
+/** For logs and events. */
+export function dateOf(seconds: number | undefined): string | undefined {
+  return seconds === undefined ? undefined : new Date(seconds * 1000).toISOString();
 }

@@ -8,7 +8,7 @@ import { hashSecret, sealBeginning, type Keys } from "../shared/keys.ts";
 import type { Json, Store } from "../store/store.ts";
 import { firstFormats } from "../store/formats.ts";
 import type { AcmeSettings } from "../features/listener/acme.ts";
-import type { Account, Challenge, ChallengeType } from "./client.ts";
+import type { Account, AcmeChallenge, ChallengeType } from "./client.ts";
 
 /** Times are epoch seconds. */
 export interface HostRecord {
@@ -22,7 +22,7 @@ export interface HostRecord {
   readonly renewAt?: number;
   /** When the authority's suggestion is read again. */
   readonly checkAt?: number;
-  /** Challenge of the last success. */
+  /** AcmeChallenge of the last success. */
   readonly challenge?: ChallengeType;
   /** Failed orders in a row, at `tried`. */
   readonly failures: number;
@@ -92,13 +92,13 @@ export function createAcmeRecords({ store, keys, settings, clock }: AcmeRecordsD
     },
     sealKey: (host: string, key: string): string => sealer.seal(key, hostKey(host)),
 
-    async challenge(host: string): Promise<Challenge | undefined> {
+    async challenge(host: string): Promise<AcmeChallenge | undefined> {
       const key = challengeKey(host);
       const found = await store.get<{ readonly sealed: string }>(key);
       const opened = found && sealer.open(found.value.sealed, key);
-      return opened && (JSON.parse(opened.toString()) as Challenge);
+      return opened && (JSON.parse(opened.toString()) as AcmeChallenge);
     },
-    async putChallenge(host: string, challenge: Challenge): Promise<void> {
+    async putChallenge(host: string, challenge: AcmeChallenge): Promise<void> {
       const key = challengeKey(host);
       const expiresAt = epochSeconds(clock) + CHALLENGE_SECONDS;
       await store.put(key, { sealed: sealer.seal(JSON.stringify(challenge), key) }, { expiresAt });

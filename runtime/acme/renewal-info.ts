@@ -3,7 +3,7 @@ import type { X509Certificate } from "node:crypto";
 
 import { isRecord } from "../shared/is-record.ts";
 import { certificateId, nextCheck, suggestedTime } from "./renewal.ts";
-import { retryAfterMs, type Transport } from "./transport.ts";
+import { retryAfterMs, type CaConnection } from "./ca-connection.ts";
 
 export interface Suggestion {
   /** Undefined: the authority suggests nothing. Epoch milliseconds. */
@@ -19,17 +19,17 @@ export interface RenewalInfo {
 }
 
 export interface RenewalInfoDeps {
-  readonly transport: Transport;
+  readonly connection: CaConnection;
   readonly directory: string;
   readonly signal: AbortSignal;
   readonly now: () => number;
   readonly random: () => number;
 }
 
-export function createRenewalInfo({ transport, directory, signal, now, random }: RenewalInfoDeps): RenewalInfo {
+export function createRenewalInfo({ connection, directory, signal, now, random }: RenewalInfoDeps): RenewalInfo {
   let address: Promise<string | undefined> | undefined;
   const find = async (): Promise<string | undefined> => {
-    const { data } = await transport.send({ method: "GET", url: directory }, signal);
+    const { data } = await connection.send({ method: "GET", url: directory }, signal);
     const found = isRecord(data) ? data["renewalInfo"] : undefined;
     return typeof found === "string" ? found.replace(/\/$/, "") : undefined;
   };
@@ -41,7 +41,7 @@ export function createRenewalInfo({ transport, directory, signal, now, random }:
     async read(leaf) {
       const id = await idOf(leaf);
       if (id === undefined) return undefined;
-      const { data, headers } = await transport.send({ method: "GET", url: `${await address}/${id}` }, signal);
+      const { data, headers } = await connection.send({ method: "GET", url: `${await address}/${id}` }, signal);
       const wait = retryAfterMs(headers["retry-after"], now());
       return { renewAtMs: suggestedTime(data, random()), checkAtMs: nextCheck(now(), wait) };
     },

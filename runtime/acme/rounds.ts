@@ -11,26 +11,28 @@ import type { Notify } from "../audit/events.ts";
 import type { AcmeSettings } from "../features/listener/acme.ts";
 import { type Clock, epochSeconds } from "../shared/clock.ts";
 import { errorText } from "../shared/errors.ts";
-import { task } from "../shared/faults/guard.ts";
 import type { Log } from "../shared/log.ts";
-import type { Lease, Store } from "../store/store.ts";
+import { ignore } from "../shared/ignore.ts";
+import { keepRenewed, LEASE_MS } from "../shared/leased-refresh.ts";
+import type { Store } from "../store/store.ts";
 import {
   type Account,
   type AcmeClient,
-  type Challenge,
+  type AcmeChallenge,
   type ChallengeType,
   createAcmeClient,
   createKey,
 } from "./client.ts";
-import { byUrgency, dueOf, failedRecord, isPaused, limitedPause, pauseOf, type FailedAttempt } from "./due.ts";
+import { byUrgency, dateOf, dueOf, isPaused } from "./due.ts";
 import { AcmeFailure } from "./failure.ts";
+import { pauseAll, recordFailure } from "./failed-orders.ts";
 import type { AcmeRecords, HostRecord, Pause } from "./records.ts";
 import { createRenewalInfo, type RenewalInfo } from "./renewal-info.ts";
 import { nextCheck, renewalTime } from "./renewal.ts";
-import type { KnownHost, SharedState } from "./shared-state.ts";
-import { openTransport, type Transport } from "./transport.ts";
+import type { SharedState } from "./shared-state.ts";
+import { openCaConnection, type CaConnection } from "./ca-connection.ts";
 
-export type Spread = (host: string, challenge: Challenge, signal: AbortSignal) => Promise<void>;
+export type Spread = (host: string, challenge: AcmeChallenge, signal: AbortSignal) => Promise<void>;
 
 export interface RoundDeps {
   readonly settings: AcmeSettings;
@@ -54,8 +56,6 @@ export interface RoundDeps {
 }
 
 const HOST = { scope: "host" } as const;
-const LEASE_MS = 60_000;
-const RENEW_EVERY_MS = 15_000;
 const LONGEST_ORDER_MS = 5 * 60_000;
 
 /** One round. @param closing ends it */
@@ -72,28 +72,28 @@ export async function runRound(deps: RoundDeps, closing: AbortSignal): Promise<v
   if (!lease) return;
   const lost = new AbortController();
   const signal = AbortSignal.any([closing, lost.signal]);
-  const stop = keepLease(lease, lost);
-  let transport: Transport | undefined;
+  const stop = keepRenewed(lease, () => lost.abort());
+  let connection: CaConnection | undefined;
   try {
-    transport = await openTransport({ caFile: settings.caFile, now: () => clock.now() });
-    const round = new Round(deps, transport, signal);
+    connection = await openCaConnection({ caFile: settings.caFile, now: () => clock.now() });
+    const round = new Round(deps, connection, signal);
     for (const host of due.toSorted((a, b) => byUrgency(state.get(a), state.get(b)))) {
       if (signal.aborted || !(await round.visit(host))) break;
     }
   } catch (error) {
     // Only a file of authorities that cannot be read; the store's failures end the round.
     if (!(error instanceof AcmeFailure)) throw error;
-    await pauseAll(deps, error);
+    await pauseAll(deps, error, (deps.random ?? Math.random)());
   } finally {
     stop();
-    await transport?.close().catch(() => {});
-    await lease.release().catch(() => {});
+    await connection?.close().catch(() => {});
+    await lease.release().catch(ignore);
   }
 }
 
 class Round {
   readonly #deps: RoundDeps;
-  readonly #transport: Transport;
+  readonly #connection: CaConnection;
   /** The process stops, or the lease is lost. */
   readonly #ending: AbortSignal;
   readonly #random: () => number;
@@ -104,9 +104,9 @@ class Round {
   #account: Account | undefined;
   #hasPause = true;
 
-  constructor(deps: RoundDeps, transport: Transport, ending: AbortSignal) {
+  constructor(deps: RoundDeps, connection: CaConnection, ending: AbortSignal) {
     this.#deps = deps;
-    this.#transport = transport;
+    this.#connection = connection;
     this.#ending = ending;
     this.#random = deps.random ?? Math.random;
     [this.#signal, this.#client, this.#info] = this.#open();
@@ -115,7 +115,7 @@ class Round {
   #open(): [AbortSignal, AcmeClient, RenewalInfo] {
     const { settings, clock, pollMs } = this.#deps;
     const signal = AbortSignal.any([this.#ending, AbortSignal.timeout(LONGEST_ORDER_MS)]);
-    const common = { transport: this.#transport, signal, now: () => clock.now() };
+    const common = { connection: this.#connection, signal, now: () => clock.now() };
     const client = createAcmeClient({ ...common, settings, ...(pollMs !== undefined && { pollMs }) });
     return [signal, client, createRenewalInfo({ ...common, directory: settings.directory, random: this.#random })];
   }
@@ -150,28 +150,8 @@ class Round {
       if (!(failure instanceof AcmeFailure)) throw error;
       if (!this.#isWanted(host)) return true;
       onOrder("failed");
-      return this.#fail(host, known, failure);
+      return recordFailure(this.#deps, { host, known, failure, random: this.#random() });
     }
-  }
-
-  async #fail(host: string, known: KnownHost | undefined, failure: AcmeFailure): Promise<boolean> {
-    const { state, log, records, notify } = this.#deps;
-    if (failure.scope === "directory") {
-      await pauseAll(this.#deps, failure);
-      return false;
-    }
-    const attempt = attemptOf(this.#deps, failure, this.#random());
-    const failed = failedRecord(known?.record, attempt);
-    await records.putHost(host, failed);
-    await state.refresh(host);
-    const { reason, failures } = failed;
-    const ends = known?.used && dateOf(failed.endsAt);
-    log.warn({ host, reason, failures, next: dateOf(failed.nextAt), ends }, "cannot get certificate");
-    const data = { host, reason, failures, ...(ends !== undefined && { ends }) };
-    notify({ type: "certificate.failed", subject: host, data });
-    if (failure.retryAfterMs === undefined) return true;
-    await records.putPause(limitedPause(attempt));
-    return false;
   }
 
   #isWanted(host: string): boolean {
@@ -221,7 +201,7 @@ class Round {
     const request = {
       host,
       challenges,
-      present: async (challenge: Challenge): Promise<void> => {
+      present: async (challenge: AcmeChallenge): Promise<void> => {
         shown = challenge.type;
         await this.#present(host, challenge);
       },
@@ -266,7 +246,7 @@ class Round {
     return [...sorted.slice(turn), ...sorted.slice(0, turn)];
   }
 
-  async #present(host: string, challenge: Challenge): Promise<void> {
+  async #present(host: string, challenge: AcmeChallenge): Promise<void> {
     const { records, state, spread } = this.#deps;
     await records.putChallenge(host, challenge);
     await state.catchUp();
@@ -298,35 +278,4 @@ class Round {
     log.info({ directory: settings.directory }, "ACME account created");
     return account;
   }
-}
-
-async function pauseAll(deps: RoundDeps, error: AcmeFailure): Promise<void> {
-  const { records, settings, log, notify, onPause, random = Math.random } = deps;
-  const pause = pauseOf(await records.pause(), attemptOf(deps, error, random()));
-  await records.putPause(pause);
-  onPause(pause);
-  const { reason, failures, until } = pause;
-  const { host: authority } = new URL(settings.directory);
-  log.warn({ authority, reason, failures, next: dateOf(until) }, "cannot order certificates");
-  const data = { authority, reason, failures };
-  notify({ type: "certificate.failed", subject: JSON.stringify([settings.directory]), data });
-}
-
-function attemptOf({ settings, clock }: RoundDeps, error: AcmeFailure, random: number): FailedAttempt {
-  const { message, retryAfterMs } = error;
-  return { directory: settings.directory, reason: message, retryAfterMs, now: epochSeconds(clock), random };
-}
-
-function dateOf(seconds: number | undefined): string | undefined {
-  return seconds === undefined ? undefined : new Date(seconds * 1000).toISOString();
-}
-
-/** @returns a function that ends the renewals */
-function keepLease(lease: Lease, lost: AbortController): () => void {
-  const renew = async (): Promise<void> => {
-    // While the store is unavailable, no other process gets the lease either.
-    if (!(await lease.renew(LEASE_MS).catch(() => true))) lost.abort();
-  };
-  const timer = setInterval(task("the renewal of a lease", renew), RENEW_EVERY_MS);
-  return () => clearInterval(timer);
 }

@@ -14,7 +14,7 @@ import { errorText } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import { followFeed } from "../store/follow-feed.ts";
 import type { Json, Store } from "../store/store.ts";
-import { type Challenge, usableProblem } from "./client.ts";
+import { type AcmeChallenge, usableProblem } from "./client.ts";
 import { type AcmeRecords, CHALLENGE_SECONDS, FEED, type HostRecord, readEntry, type StoredHost } from "./records.ts";
 
 /** A host as this process knows it. */
@@ -26,7 +26,7 @@ export interface KnownHost {
   readonly used: { readonly certificate: HostCertificate; readonly leaf: X509Certificate } | undefined;
 }
 
-interface PendingChallenge extends Challenge {
+interface PendingChallenge extends AcmeChallenge {
   /** Epoch seconds. */
   readonly until: number;
   /** For TLS-ALPN-01. */

@@ -27,6 +27,8 @@ export interface PagesDeps {
   readonly upstreams?: () => readonly UpstreamStatus[];
   /** Expiry times of the listeners' certificates. */
   readonly certificateEnds?: (() => readonly object[]) | undefined;
+  /** Automatic certificates; absent: there are none. */
+  readonly acme?: (() => object) | undefined;
   /** Active blocks. */
   readonly blocks?: () => readonly object[];
   /** Notes on tools that rules do not cover, by route. */
@@ -110,6 +112,7 @@ function processPages(deps: PagesDeps): AdminPages {
         ...(deps.toolNotes && { tool_notes: deps.toolNotes() }),
         ...(deps.upstreams && { upstreams: deps.upstreams() }),
         ...(deps.certificateEnds && { certificates: deps.certificateEnds() }),
+        ...(deps.acme && { acme: deps.acme() }),
         ...(deps.webhook && { webhook: deps.webhook() }),
         ...sinkStatus(deps.records),
       };

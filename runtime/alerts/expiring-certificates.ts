@@ -14,6 +14,8 @@ export interface ShownCertificates {
   readonly admin: Pick<Certificates, "leaves"> | undefined;
   /** Certificates of owners. */
   readonly hosts: () => readonly HostCertificate[];
+  /** By `acme`. */
+  readonly automatic: () => readonly HostCertificate[];
 }
 
 const LOOK_EVERY_MS = 3_600_000;
@@ -43,4 +45,6 @@ export function alertOnExpiry(shown: ShownCertificates, notify: Notify, clock: C
     // It was validated when it was activated.
     notifyOf(new X509Certificate(certificate), { listener: "public", host, owner });
   }
+  for (const { host, certificate } of shown.automatic())
+    notifyOf(new X509Certificate(certificate), { listener: "public", host });
 }

@@ -33,6 +33,8 @@ export interface ShownLeaves {
   readonly admin: readonly X509Certificate[];
   /** Certificates of owners. */
   readonly hosts: readonly HostCertificate[];
+  /** By `acme`. */
+  readonly automatic: readonly HostCertificate[];
 }
 
 /** Slices per read; with thousands, later reads get the rest. */
@@ -44,17 +46,28 @@ export function createCertificateEnds(): (shown: ShownLeaves, nowMs: number) => 
   return (shown, nowMs) => {
     let left = MAX_READ;
     const found: CertificateReport[] = [];
-    const add = (leaf: X509Certificate, listener: "public" | "admin", owner?: string): void => {
+    const add = (
+      leaf: X509Certificate,
+      listener: "public" | "admin",
+      source: Pick<CertificateReport, "owner" | "isAutomatic"> = {},
+    ): void => {
       const ends = Math.floor(Date.parse(leaf.validTo) / 1000);
-      const common = { listener, names: namesOf(leaf), ends, time: certificateTime(leaf, nowMs) };
-      found.push(owner === undefined ? common : { ...common, owner });
+      found.push({ listener, names: namesOf(leaf), ends, time: certificateTime(leaf, nowMs), ...source });
     };
     for (const leaf of shown.public) add(leaf, "public");
     for (const leaf of shown.admin) add(leaf, "admin");
-    for (const host of shown.hosts) {
+    const read = (host: HostCertificate): X509Certificate | undefined => {
       let leaf = known.get(host);
       if (!leaf && left-- > 0) known.set(host, (leaf = new X509Certificate(host.certificate)));
-      if (leaf) add(leaf, "public", host.owner);
+      return leaf;
+    };
+    for (const host of shown.hosts) {
+      const leaf = read(host);
+      if (leaf) add(leaf, "public", { owner: host.owner });
+    }
+    for (const host of shown.automatic) {
+      const leaf = read(host);
+      if (leaf) add(leaf, "public", { isAutomatic: true });
     }
     return found;
   };

@@ -5,6 +5,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { hostname } from "node:os";
 
+import type { AcmeStatus } from "../acme/status.ts";
 import type { ConsumerStatus } from "../audit/record-consumer.ts";
 import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
 import { closeAll } from "../shared/faults/close-all.ts";
@@ -19,6 +20,7 @@ import { countedMetrics, type TrafficMetrics } from "./counted-metrics.ts";
 import { keepTraffic } from "./keep-traffic.ts";
 import {
   type ProcessReport,
+  reportAcme,
   reportCertificates,
   reportConfiguration,
   reportProviders,
@@ -51,6 +53,7 @@ export interface Observed {
   readonly openStreams: () => number;
   readonly connections: () => Promise<number>;
   readonly certificates: () => readonly CertificateReport[];
+  readonly acme: () => AcmeStatus | undefined;
   readonly records: () => readonly ConsumerStatus[];
   readonly webhook: () => WebhookStatus | undefined;
 }
@@ -109,6 +112,7 @@ export function startHealth({ store, storeHealth, id, bundle, isApart, clock, lo
     const { version, node, draining, store: storeState } = await about();
     const { loopMs } = trafficKeeper;
     const webhook = observed?.webhook();
+    const acme = observed?.acme();
     return {
       id,
       version,
@@ -127,6 +131,7 @@ export function startHealth({ store, storeHealth, id, bundle, isApart, clock, lo
       connections: (await observed?.connections()) ?? 0,
       upstreams: reportUpstreams(observed?.upstreams() ?? []),
       certificates: reportCertificates(observed?.certificates() ?? []),
+      ...(acme && { acme: reportAcme(acme) }),
       refreshes: tally.refreshes(),
       records: reportRecords(observed?.records() ?? []),
       ...(webhook && { webhook }),

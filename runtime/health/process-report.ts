@@ -1,4 +1,5 @@
 /** Report of one process to all others, as stored. Plain data of bounded size. */
+import type { AcmeStatus } from "../acme/status.ts";
 import type { ConsumerStatus } from "../audit/record-consumer.ts";
 import type { UpstreamStatus } from "../features/balancing/apply-state.ts";
 import type { CertificateTime } from "../features/listener/certificate-end.ts";
@@ -30,6 +31,8 @@ export interface ProcessReport {
   readonly upstreams: { readonly known: number; readonly away: number; readonly shown: readonly UpstreamStatus[] };
   /** Those that expire first. */
   readonly certificates: readonly CertificateReport[];
+  /** Automatic certificates; absent: there are none. */
+  readonly acme?: AcmeStatus;
   readonly refreshes: readonly RefreshReport[];
   readonly records: readonly ConsumerStatus[];
   readonly webhook?: WebhookStatus;
@@ -64,8 +67,9 @@ export interface ProviderReport {
 
 export interface CertificateReport {
   readonly listener: "public" | "admin";
-  /** From a slice of this owner; absent: from a file. */
+  /** From a slice of this owner; absent: from a file, or automatic. */
   readonly owner?: string;
+  readonly isAutomatic?: true;
   readonly names: readonly string[];
   readonly ends: number;
   readonly time: CertificateTime;
@@ -142,6 +146,11 @@ export function reportCertificates(all: readonly CertificateReport[]): readonly 
     .toSorted((a, b) => a.ends - b.ends)
     .slice(0, MAX_CERTIFICATES)
     .map((each) => ({ ...each, names: each.names.slice(0, MAX_NAMES).map(cut) }));
+}
+
+export function reportAcme(status: AcmeStatus): AcmeStatus {
+  const failing = status.failing.slice(0, MAX_OTHERS).map((each) => ({ ...each, reason: cut(each.reason) }));
+  return { ...status, failing, paused: status.paused && { ...status.paused, reason: cut(status.paused.reason) } };
 }
 
 export function reportRecords(all: readonly ConsumerStatus[]): readonly ConsumerStatus[] {

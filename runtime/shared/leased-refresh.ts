@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { task } from "./faults/guard.ts";
 
 /** How long others wait for a holder that died; a holder that stops running for longer loses the lease. */
-const LEASE_MS = 10_000;
+export const LEASE_MS = 10_000;
 const RENEW_EVERY_MS = 3_000;
 
 interface Lease {
@@ -83,12 +83,13 @@ export function createLeasedRefreshes<T extends object>(): LeasedRefreshes<T> {
   };
 }
 
-/** @returns a function that ends the renewals */
-function keepRenewed(lease: Lease): () => void {
+/** @param onLost called when another process has it @returns a function that ends the renewals */
+export function keepRenewed(lease: Lease, onLost: () => void = () => {}): () => void {
   let ended = false;
   const renew = async (): Promise<void> => {
     // Retries while the store is unavailable: no other process gets the lease then either.
     const isHeld = await lease.renew(LEASE_MS).catch(() => true);
+    if (!isHeld && !ended) onLost();
     if (isHeld && !ended) timer = setTimeout(task("the renewal of a lease", renew), RENEW_EVERY_MS);
   };
   let timer = setTimeout(task("the renewal of a lease", renew), RENEW_EVERY_MS);

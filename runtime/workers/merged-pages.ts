@@ -70,6 +70,7 @@ export function mergedPages({ fleet, storeHealth, sealKey, isDraining, series }:
     async status() {
       const reports = await fleet.ask("report");
       const webhook = mergeStatus([...reports.values()].flatMap((report) => report.webhook ?? []));
+      const acme = [...reports.values()].flatMap((report) => report.acme ?? [])[0];
       const sinks = mergeSinks([...reports.values()].map(({ recordSinks }) => recordSinks));
       return {
         ...(await about()),
@@ -80,6 +81,7 @@ export function mergedPages({ fleet, storeHealth, sealKey, isDraining, series }:
         blocks: [...reports.values()].map(({ blocks }) => blocks)[0] ?? null,
         certificates: [...reports.values()].map(({ certificates }) => certificates)[0] ?? [],
         counters: sumOf([...reports.values()]),
+        ...(acme && { acme }),
         ...(webhook && { webhook }),
         ...(sinks.length > 0 && { record_sinks: sinks }),
         workers: fleet.members().map((member) => ({ ...member, ...aboutWorker(reports.get(member.name)) })),

@@ -18,6 +18,8 @@ export interface WorkerReport {
   /** Blocks known to this worker. */
   readonly blocks: readonly object[];
   readonly certificates: readonly object[];
+  /** Automatic certificates; undefined without. */
+  readonly acme: object | undefined;
   /** Deliveries of this worker, and pending ones that it saw. */
   readonly webhook: WebhookStatus | undefined;
   readonly recordSinks: readonly SinkStatus[];

@@ -75,6 +75,7 @@ async function answer(gateway: Gateway, what: keyof WorkerAnswers): Promise<Work
     blocks: gateway.blocks(),
     webhook: gateway.webhook(),
     certificates: gateway.certificateEnds(),
+    acme: gateway.acme(),
     ...gateway.recording(),
   };
 }

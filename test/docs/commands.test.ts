@@ -299,7 +299,7 @@ describe("configuration", () => {
 
   test.each(files)("$page, below $heading: YAML loads", ({ text }) => {
     const isWhole = /^certificates:/m.test(text);
-    const listener = isWhole ? "" : "insecure_server: true\n";
+    const listener = isWhole || /^acme:/m.test(text) ? "" : "insecure_server: true\n";
     const { problems } = loadSlices([{ file: "page.yaml", text: text + listener, boot: true }]);
     // A part may lack what a gateway needs besides, a whole file nothing.
     expect(problems.filter(({ severity }) => isWhole || severity === "error").map(formatProblem)).toEqual([]);

@@ -25,6 +25,7 @@ import { createKeys } from "../../runtime/shared/keys.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import { snapshotFrom, TEST_SHARED_SECRET } from "../support/config.ts";
 import { findPebble, type Pebble, startPebble } from "../support/pebble.ts";
+import { freePort } from "../support/ports.ts";
 import { findPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 
 const pebbleFound = findPebble();
@@ -92,10 +93,10 @@ describe.skipIf("missing" in pebbleFound || "missing" in postgresFound)("automat
       address: "127.0.0.1:0",
       securePort: server.port,
       servesHost: () => true,
-      challengeAnswer: acme.issued.httpAnswer,
+      challengeAnswer: (host, token) => acme.issued.httpAnswer(host, token),
       log: silentLog(),
     });
-    acme.start({ covers: certificates.covers, challenges: ["tls-alpn-01", "http-01"] });
+    acme.start({ covers: (host) => certificates.covers(host), challenges: ["tls-alpn-01", "http-01"] });
     const replica = {
       acme,
       port: server.port,
@@ -201,6 +202,40 @@ describe.skipIf("missing" in pebbleFound || "missing" in postgresFound)("automat
       { hosts: 3, missing: 1, failing: [] },
     ]);
     snapshot = snapshotOf("app.example.test");
+  });
+
+  test("a gateway of one file serves https, and its status shows the certificate", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "gateway-acme-"));
+    const port = await freePort();
+    const targets = pebble.tls.targets;
+    pebble.tls.targets = [port];
+    const file = join(folder, "gateway.yaml");
+    const { keyId: key_id, hmacKey: hmac_key } = pebble.externalAccount;
+    const served = { response: { status: 200, body: "served" }, allow_public_unauthenticated_access: true };
+    const boot = {
+      address: `127.0.0.1:${port}`,
+      admin_address: "127.0.0.1:0",
+      acme: { directory: pebble.directory, ca_file: pebble.caFile, external_account: { key_id, hmac_key } },
+      shared_secret: TEST_SHARED_SECRET,
+      storage_url: `sqlite:${join(folder, "gateway.db")}`,
+      routes: [{ from: "https://one.example.test", ...served }],
+    };
+    writeFileSync(file, stringify(boot));
+    const gateway = await startGateway({ config: file, log: silentLog() });
+    try {
+      await expect.poll(() => serial(port, "one.example.test")).toMatch(/^[0-9A-F]{6,}$/);
+      expect(await gateway.pages.status()).toMatchObject({
+        acme: { hosts: 1, missing: 0, paused: null, failing: [] },
+        certificates: [{ listener: "public", names: ["one.example.test"], isAutomatic: true }],
+      });
+      const metrics = await gateway.pages.metrics();
+      expect(metrics.text).toContain('gateway_acme_orders_total{result="ok"} 1');
+      expect(metrics.text).toContain('gateway_acme_hosts{state="missing"} 0');
+    } finally {
+      await gateway.close();
+      pebble.tls.targets = targets;
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   test("renews at two thirds of the lifetime; without the authority, the last certificate stays, also after a restart", async () => {

@@ -55,6 +55,7 @@ const BY_NAME: Readonly<Record<string, { readonly license: string; readonly why:
     license: "SEE LICENSE IN LICENSE",
     why: "its text says MIT for what is older, Apache-2.0 for what is newer",
   },
+  "node-forge": { license: "(BSD-3-Clause OR GPL-2.0)", why: "of acme-client; taken under BSD-3-Clause" },
   jsonify: { license: "Public Domain", why: "in the bundle of cdktf; its author claims no rights" },
 };
 

@@ -74,8 +74,13 @@ export async function startPebble({ program, dns }: PebbleProgram): Promise<Pebb
   const names = spawn(
     dns,
     [
-      ...["-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-dns01", `127.0.0.1:${dnsPort}`],
-      ...["-http01", "", "-tlsalpn01", "", "-https01", "", "-management", `127.0.0.1:${dnsManagement}`],
+      "-defaultIPv4",
+      "127.0.0.1",
+      ...["-defaultIPv6", "-http01", "-tlsalpn01", "-https01"].flatMap((name) => [name, ""]),
+      "-dns01",
+      `127.0.0.1:${dnsPort}`,
+      "-management",
+      `127.0.0.1:${dnsManagement}`,
     ],
     { stdio: "ignore" },
   );
@@ -117,7 +122,10 @@ async function startForwarder(): Promise<Forwarder> {
   let turn = 0;
   const server: Server = createServer((socket) => {
     const target = forwarder.targets[turn++ % Math.max(1, forwarder.targets.length)];
-    if (target === undefined) return void socket.destroy();
+    if (target === undefined) {
+      socket.destroy();
+      return;
+    }
     const other = connect(target, "127.0.0.1");
     for (const [one, two] of [
       [socket, other],

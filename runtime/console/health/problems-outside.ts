@@ -41,12 +41,42 @@ export function certificateProblems(of: ProcessReport, now: number): readonly Fo
       text: `The certificate for ${certificateNames(certificate)} ${stateOf(certificate, now)}`,
       details: [],
       advice:
-        certificate.owner === undefined
-          ? "Replace its files. They reload automatically."
-          : `It came with the slice of ${showUntrusted(certificate.owner)}, who publishes a new one.`,
+        certificate.isAutomatic === true
+          ? "Its renewal fails. The previous certificate stays in use."
+          : certificate.owner === undefined
+            ? "Replace its files. They reload automatically."
+            : `It came with the slice of ${showUntrusted(certificate.owner)}, who publishes a new one.`,
       read: "Log messages",
       of,
     }));
+}
+
+/** Automatic certificates. */
+export function orderProblems(of: ProcessReport): readonly FoundProblem[] {
+  if (!of.acme) return [];
+  const { failing, paused, omitted } = of.acme;
+  const read = "Automatic certificates";
+  const found = failing.map(({ host, reason, ends }): FoundProblem => ({
+    tone: ends === undefined ? "bad" : "warn",
+    text:
+      ends === undefined
+        ? `No certificate for ${showUntrusted(host)}`
+        : `The certificate for ${showUntrusted(host)} cannot be renewed`,
+    details: [showUntrusted(reason, 400)],
+    advice: ends === undefined ? "Clients cannot connect." : "The current certificate stays in use until it expires.",
+    read,
+    of,
+  }));
+  if (paused) {
+    const text = "Orders of certificates are paused";
+    const advice = "Current certificates stay in use. Orders continue automatically.";
+    found.unshift({ tone: "warn", text, details: [showUntrusted(paused.reason, 400)], advice, read, of });
+  }
+  if (omitted > 0) {
+    const text = `${omitted} hosts get no automatic certificate`;
+    found.push({ tone: "warn", text, details: [], advice: "An owner gets at most 100, all owners 1,000.", read, of });
+  }
+  return found;
 }
 
 export function certificateNames({ names }: CertificateReport): string {

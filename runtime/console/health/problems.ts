@@ -4,7 +4,13 @@ import type { ProcessReport } from "../../health/process-report.ts";
 import type { FailureCount } from "../../health/rollup.ts";
 import { addressOfId, addressOfList } from "../addresses.ts";
 import { showUntrusted } from "../show-untrusted.ts";
-import { certificateProblems, receiverProblems, tokenProblems, upstreamProblems } from "./problems-outside.ts";
+import {
+  certificateProblems,
+  orderProblems,
+  receiverProblems,
+  tokenProblems,
+  upstreamProblems,
+} from "./problems-outside.ts";
 import type { FoundProblem } from "./found.ts";
 import { SILENT_AFTER_SECONDS } from "../../health/report-health.ts";
 
@@ -31,6 +37,7 @@ export function findProblems(facts: ProblemFacts): readonly HealthProblem[] {
     ...facts.reports.flatMap((report) => upstreamProblems(report)),
     ...failureProblems(facts),
     ...facts.reports.flatMap((report) => certificateProblems(report, facts.now)),
+    ...facts.reports.flatMap((report) => orderProblems(report)),
     ...facts.reports.flatMap((report) => [...tokenProblems(report, facts.now), ...receiverProblems(report)]),
     ...differenceProblems(facts),
     ...facts.reports.flatMap((report) => loopProblems(report)),

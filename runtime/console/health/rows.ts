@@ -25,6 +25,7 @@ export function certificateRows(reports: Reports, now: number): readonly StateRo
       text: [
         `${certificate.listener} listener`,
         certificate.owner !== undefined && showUntrusted(certificate.owner),
+        certificate.isAutomatic === true && "automatic",
         html`${certificate.time === "ended" ? "expired" : "expires"} ${consoleTime(certificate.ends * 1000, "minute")}`,
       ],
       state: leftOf(certificate, now),

@@ -40,7 +40,7 @@ export function visibleReport(whole: ProcessReport, sight: VisibleScope): Proces
   const { lastError, ...configuration } = report.configuration;
   const degraded = configuration.degraded.filter(({ owner }) => sight.maySeeOwner(owner));
   const shown = report.upstreams.shown.filter(({ route }) => sight.maySeeRoute(route));
-  const { webhook: _, ...rest } = report;
+  const { webhook: _, acme: __, ...rest } = report;
   return {
     ...rest,
     configuration: {

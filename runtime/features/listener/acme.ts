@@ -55,7 +55,7 @@ export const acmeShape = {
       ),
     },
     {
-      doc: "Requests and renews certificates for the hosts of routes and the sign-in host by ACME (RFC 8555). Requires `shared_secret` and a persistent `storage_url`. The public listener must be reachable on port 443, or `http_redirect_address` on port 80.",
+      doc: "Requests and renews certificates for the hosts of routes and the sign-in host by ACME (RFC 8555). Requires `shared_secret` and a persistent `storage_url`.",
       unset: "none",
     },
   ),

@@ -1,4 +1,4 @@
-/** What the listeners need of automatic certificates (acme/): those in use, and responses to pending challenges. */
+/** Automatic certificates (acme/) as the listeners use them, with responses to pending challenges. */
 import type { HostCertificate } from "../../features/listener/compiled.ts";
 
 export interface IssuedCertificates {

@@ -30,6 +30,16 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "Raise the limit of open files (`LimitNOFILE`, `ulimit -n`), or lower `max_connections`.",
     "file descriptors available again": "No action.",
   },
+  "Automatic certificates": {
+    "cannot get certificate":
+      "The order for `host` failed (`reason`); the next attempt is at `next`. The previous certificate stays in use. See [Automatic certificates](../operations/automatic-certificates.md#an-order-fails).",
+    "cannot order certificates":
+      "The certificate authority is unavailable or rejects the account (`reason`). All orders wait until `next`.",
+    "cannot use stored certificate":
+      "The stored certificate of `host` cannot be used (`reason`), such as after a change of `shared_secret`. A new one is ordered.",
+    "cannot read automatic certificate":
+      "The store is unavailable. Certificates in memory stay in use. Check the store.",
+  },
   Approvals: {
     "cannot look up approval": "A call that needs an approval was denied. Check the store with `/readyz`.",
     "cannot use approval": "An approved call was not made. Check the store.",

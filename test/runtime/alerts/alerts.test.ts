@@ -119,6 +119,7 @@ describe("certificate.ending", () => {
     public: { leaves: () => [leaf] },
     admin: undefined,
     hosts: () => [{ host: "own.example.com", owner: "team-a", certificate: made.cert, key: made.key }],
+    automatic: () => [],
   };
 
   test("is sent when a certificate's renewal is overdue, again when it has expired, and not before", () => {

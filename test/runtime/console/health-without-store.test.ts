@@ -53,6 +53,7 @@ beforeAll(async () => {
           certificates: () => [],
           records: () => [],
           webhook: () => undefined,
+          acme: () => undefined,
         }),
       );
       shown = createConsole({

@@ -7,7 +7,7 @@
  */
 import { readFile } from "node:fs/promises";
 
-import { isRecord, type Members } from "../shared/is-record.ts";
+import { isRecord } from "../shared/is-record.ts";
 import { isWithinBounds } from "../shared/json/foreign-json.ts";
 import { foreignText } from "../shared/json/foreign-text.ts";
 import { openRequests, type Requests } from "../shared/net/bounded-request.ts";
@@ -30,7 +30,7 @@ export interface CaRequest {
   readonly data?: unknown;
 }
 
-export interface Transport {
+export interface CaConnection {
   /** @throws AcmeFailure */
   send(request: CaRequest, signal: AbortSignal): Promise<CaResponse>;
   close(): Promise<void>;
@@ -43,7 +43,7 @@ const MAX_MESSAGE = 400;
 /** A longer wait is not believed: the authority is asked again after a day. */
 const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000;
 
-export interface TransportOptions {
+export interface CaConnectionOptions {
   /** Read at each start of a round, since it can be replaced. */
   readonly caFile: string | undefined;
   /** For `Retry-After` as a date. */
@@ -52,7 +52,11 @@ export interface TransportOptions {
 }
 
 /** @throws AcmeFailure if the file of authorities cannot be read */
-export async function openTransport({ caFile, now, timeoutMs = TIMEOUT_MS }: TransportOptions): Promise<Transport> {
+export async function openCaConnection({
+  caFile,
+  now,
+  timeoutMs = TIMEOUT_MS,
+}: CaConnectionOptions): Promise<CaConnection> {
   const ca = caFile === undefined ? undefined : await readAuthorities(caFile);
   const requests: Requests = openRequests({ ca, timeoutMs, kept: 1, mayUseProxies: true });
   return {
@@ -160,7 +164,7 @@ export function problemText(content: unknown): string | undefined {
 }
 
 function detailOf(content: unknown): string | undefined {
-  const detail = isRecord(content) ? (content as Members)["detail"] : undefined;
+  const detail = isRecord(content) ? content["detail"] : undefined;
   return typeof detail === "string" ? foreignText(detail, MAX_MESSAGE) : undefined;
 }
 
