@@ -8,6 +8,7 @@ import { SECRET_FORMATS } from "./bundle/secret-use.ts";
 import { HEALTH_FORMATS } from "./health/tiers.ts";
 import { MINTED_FORMATS } from "./admin-listener/minted-tokens.ts";
 import { API_ANSWER_FORMATS } from "./admin-listener/objects/idempotency.ts";
+import { MCP_ANSWER_FORMATS } from "./mcp/federation/answer-records.ts";
 import { DRIFT_FORMATS } from "./mcp/tool-locks/shared-drift.ts";
 import { ISSUER_FORMATS } from "./oauth/server/grant-records.ts";
 import { DIRECTORY_FORMATS } from "./directories/records.ts";
@@ -28,6 +29,7 @@ export const recordFormats: RecordFormats = {
   ...MINTED_FORMATS,
   ...API_ANSWER_FORMATS,
   ...DRIFT_FORMATS,
+  ...MCP_ANSWER_FORMATS,
   ...WEBHOOK_FORMATS,
   ...AUDIT_FORMATS,
   ...DRAFT_FORMATS,

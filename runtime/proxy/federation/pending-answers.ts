@@ -4,7 +4,8 @@
  */
 import { randomBytes } from "node:crypto";
 
-import type { MessageJson } from "../../mcp/federation/json.ts";
+import { answerKey, type AnswerRecord } from "../../mcp/federation/answer-records.ts";
+import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
 import { task } from "../../shared/faults/guard.ts";
 import { ignore } from "../../shared/ignore.ts";
 import type { Keys } from "../../shared/keys.ts";
@@ -76,8 +77,8 @@ export class PendingAnswers {
     if (waiting) waiting(answer);
     else {
       const expiresAt = Math.ceil((Date.now() + ANSWER_MS) / 1_000);
-      const value = this.#deps.keys.sealer("mcp-session").seal(text, `answer ${key}`);
-      await this.#deps.answerStore?.put(storeKey(key), value, { expiresAt });
+      const sealed = this.#deps.keys.sealer("mcp-session").seal(text, `answer ${key}`);
+      await this.#deps.answerStore?.put(answerKey(key), { sealed } satisfies AnswerRecord, { expiresAt });
     }
     return true;
   }
@@ -89,13 +90,10 @@ export class PendingAnswers {
   }
 
   async #look(key: string): Promise<MessageJson | undefined> {
-    const { value } = (await this.#deps.answerStore?.take(storeKey(key))) ?? {};
-    const opened =
-      typeof value !== "string" ? undefined : this.#deps.keys.sealer("mcp-session").open(value, `answer ${key}`);
+    const found = await this.#deps.answerStore?.take(answerKey(key));
+    const { sealed } = recordOf(found?.value);
+    const sealer = this.#deps.keys.sealer("mcp-session");
+    const opened = typeof sealed === "string" ? sealer.open(sealed, `answer ${key}`) : undefined;
     return opened && (JSON.parse(opened.toString()) as MessageJson);
   }
-}
-
-function storeKey(key: string): string {
-  return `mcp-answer:${key}`;
 }
