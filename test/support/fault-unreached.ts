@@ -53,7 +53,11 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
   ],
   "of a federated endpoint, which the injected exchanges do not use; what it guards ends the client's exchange": [
     "proxy/federation/ask-member.ts setTimeout",
-    "proxy/federation/stream.ts open",
+    "proxy/federation/pending-answers.ts look for the answer of a client",
+    "proxy/federation/pending-answers.ts end of a wait for a client",
+    "proxy/federation/relay.ts open",
+    "proxy/federation/streams/client-stream.ts guard(exchange, () => {",
+    "proxy/federation/streams/member-stream.ts open",
   ],
   "a task that goes from request to request, each of which has a guard of its own in it": [
     "upstreams/fair-share.ts the next request of a client",
