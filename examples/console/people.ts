@@ -51,9 +51,10 @@ export async function showPeople({ steps, stage, alice, bob }: Scene): Promise<v
       steps.match(await alice.confirm("Sign out session", "seen from a café nobody knows"), /Done/);
     }
     took = await until(isOut, "both replicas have put him out");
-    // The provider knows him still, and may let him in again without a question.
-    const answer = await bob.page.goto(`${stage.home}/servers`);
-    steps.ok(answer?.request().redirectedFrom() !== null, "he is still in");
+    steps.match(await bob.open("/servers"), /Your session has ended/);
+    // The provider knows him still, and lets him in again without a question.
+    await bob.page.getByRole("link", { name: "Sign in" }).click();
+    await bob.page.waitForURL(`${stage.home}/servers`);
     return `${count} ended, out after ${took} ms`;
   });
   await steps.step("clients, as they call themselves; a name that turns its letters round is none", async () => {
