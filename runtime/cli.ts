@@ -10,6 +10,7 @@ import { DEFAULT_OWNER } from "./features/process/owners.ts";
 import { attempting, GatewayError } from "./shared/errors.ts";
 import type { ExplainOptions } from "./tools/explain.ts";
 import { addCatalog } from "./tools/catalog/program.ts";
+import { addInit } from "./tools/init/program.ts";
 import { addTools } from "./tools/lock/program.ts";
 import { IMPORT_FORMATS } from "./tools/import-formats.ts";
 import type { CertificateFacts } from "./policy/facts.ts";
@@ -25,11 +26,13 @@ type Exit = (code: number) => void;
 export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode = 0;
   const exit: Exit = (code) => (exitCode = code);
+  const version = await packageVersion();
   const program = new Command("gateway")
     .description("Identity-aware gateway for MCP servers and web applications")
-    .version(await packageVersion())
+    .version(version)
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text) });
+  addInit(program, exit, { print: printLine, version });
   addRunning(program, exit);
   addQuestions(program, exit);
   addIngress(program, exit);
