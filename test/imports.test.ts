@@ -242,6 +242,7 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "settings", "features", "config", "bundle"],
     why: "a configuration's servers, as clients' files have them",
   },
+  "tools/init": { may: ["shared"], why: "texts of a first configuration, from answers" },
   "tools/import-formats": { may: [], why: "names of them, for the command line" },
   "tools/import": {
     may: ["shared", "policy", "settings", "features", "config", "tools/import-formats"],
@@ -373,7 +374,7 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
   },
   "ipaddr.js": { where: /^runtime\//, why: "addresses" },
   commander: {
-    where: /^runtime\/(cli|tools\/(catalog|commands|lock)\/(program|ingress|object-groups))\.ts$/,
+    where: /^runtime\/(cli|tools\/(catalog|commands|init|lock)\/(program|ingress|object-groups))\.ts$/,
     why: "the command line",
   },
   cdktf: { where: /^cdktf\//, why: "a running proxy never loads it" },

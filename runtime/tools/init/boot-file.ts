@@ -1,12 +1,12 @@
 /** gateway.yaml and gateway.env of `gateway init`. */
 import { randomBytes } from "node:crypto";
 
-import { isLocal, type Answers } from "./questions.ts";
+import { isLocal, type InitAnswers } from "./questions.ts";
 
 /** YAML strings are JSON strings. */
 const text = (value: string): string => JSON.stringify(value);
 
-export function bootFile(answers: Answers): string {
+export function bootFile(answers: InitAnswers): string {
   const { certificates, operator, signIn, storage, program } = answers;
   const lines = [
     "# Main configuration file of the gateway. Secrets are in gateway.env.",
@@ -49,14 +49,14 @@ export function bootFile(answers: Answers): string {
   return `${lines.join("\n")}\n`;
 }
 
-function addressOf({ target, url }: Answers): string {
+function addressOf({ target, url }: InitAnswers): string {
   if (target === "kubernetes") return ":8443";
   const { port, protocol } = new URL(url);
   const number = port === "" ? (protocol === "https:" ? "443" : "80") : port;
   return target === "local" && isLocal(url) ? `127.0.0.1:${number}` : `:${number}`;
 }
 
-function certificateLines({ certificates, target, url, operator }: Answers): readonly string[] {
+function certificateLines({ certificates, target, url, operator }: InitAnswers): readonly string[] {
   if (certificates === "acme")
     return [
       "# Certificates of Let's Encrypt for all hosts, requested and renewed by the gateway. Port 443 must be reachable.",
@@ -74,23 +74,23 @@ function certificateLines({ certificates, target, url, operator }: Answers): rea
     : ["# A proxy in front terminates TLS.", "insecure_server: true"];
 }
 
-const FOLDERS: Readonly<Record<Answers["target"], string>> = {
+const FOLDERS: Readonly<Record<InitAnswers["target"], string>> = {
   local: "",
   systemd: "/etc/gateway-secrets/",
   compose: "/etc/gateway/",
   kubernetes: "/etc/gateway/tls/",
 };
 
-function sqlitePath({ target }: Answers): string {
+function sqlitePath({ target }: InitAnswers): string {
   if (target === "systemd") return "sqlite:/var/lib/gateway/gateway.db";
   return target === "compose" ? "sqlite:/data/gateway.db" : "sqlite:gateway.db";
 }
 
-function secretRef({ target }: Answers, name: string): string {
+function secretRef({ target }: InitAnswers, name: string): string {
   return target === "kubernetes" ? `file:/etc/gateway/secret/${name}` : `env:${name}`;
 }
 
-function providerLines(answers: Answers): readonly string[] {
+function providerLines(answers: InitAnswers): readonly string[] {
   const { issuer, clientId } = answers;
   const isGoogle = issuer === "https://accounts.google.com";
   return [
@@ -102,7 +102,7 @@ function providerLines(answers: Answers): readonly string[] {
   ];
 }
 
-function mcpLines({ kind, to }: Answers): readonly string[] {
+function mcpLines({ kind, to }: InitAnswers): readonly string[] {
   if (kind !== "mcp") return [];
   return [
     "runtime_flags: { mcp: true }",
@@ -114,7 +114,7 @@ function mcpLines({ kind, to }: Answers): readonly string[] {
   ];
 }
 
-function routeLines({ url, to, kind, domain }: Answers): readonly string[] {
+function routeLines({ url, to, kind, domain }: InitAnswers): readonly string[] {
   const { origin, pathname } = new URL(to);
   const path = pathname === "/" ? "" : ` path: ${text(pathname)} `;
   return [
@@ -129,7 +129,7 @@ function routeLines({ url, to, kind, domain }: Answers): readonly string[] {
 }
 
 /** @param clientSecret "" if it is to be filled in */
-export function secretsFile({ storage }: Answers, clientSecret: string): string {
+export function secretsFile({ storage }: InitAnswers, clientSecret: string): string {
   const secret = (): string => randomBytes(32).toString("base64");
   const lines = [
     `SHARED_SECRET=${secret()}`,

@@ -1,8 +1,8 @@
-/** What `gateway init` writes for systemd, Docker Compose and Kubernetes. */
+/** Files of `gateway init` for systemd, Docker Compose and Kubernetes. */
 import { readFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 
-import type { Answers } from "./questions.ts";
+import type { InitAnswers } from "./questions.ts";
 
 export interface DeploymentOptions {
   readonly version: string;
@@ -14,7 +14,7 @@ export interface DeploymentOptions {
 
 /** @returns file name → text */
 export async function deploymentFiles(
-  answers: Answers,
+  answers: InitAnswers,
   { version, directory, findExample }: DeploymentOptions,
 ): Promise<Readonly<Record<string, string>>> {
   switch (answers.target) {
@@ -24,7 +24,7 @@ export async function deploymentFiles(
       return { "gateway.service": unitText(await readFile(await findExample("systemd/gateway.service"), "utf8")) };
     case "compose":
       return { "compose.yaml": composeText(answers, version) };
-    case "kubernetes": {
+    default: {
       const base = await findExample("kubernetes-ingress/base");
       return { "kustomization.yaml": kustomizationText(relative(resolve(directory), base)) };
     }
@@ -41,7 +41,7 @@ function unitText(unit: string): string {
     .replace("run --config /etc/gateway\n", "run --config /etc/gateway/gateway.yaml\n");
 }
 
-function composeText({ url, certificates, storage }: Answers, version: string): string {
+function composeText({ url, certificates, storage }: InitAnswers, version: string): string {
   const port = new URL(url).port || (url.startsWith("https://") ? "443" : "80");
   const tls =
     certificates === "files"

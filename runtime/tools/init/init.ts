@@ -7,14 +7,14 @@ import { GatewayError } from "../../shared/errors.ts";
 import { bootFile, secretsFile } from "./boot-file.ts";
 import { deploymentFiles } from "./deployment-files.ts";
 import { programFiles } from "./program-files.ts";
-import { answerProblem, type Answers, QUESTIONS } from "./questions.ts";
+import { answerProblem, type InitAnswers, QUESTIONS } from "./questions.ts";
 
 export interface InitOptions {
   readonly directory: string;
-  readonly given: Partial<Record<keyof Answers, string>>;
-  /** Asks the user; undefined: nobody can be asked. */
+  readonly given: Partial<Record<keyof InitAnswers, string>>;
+  /** Asks the user. Undefined without a terminal. */
   readonly ask: ((question: string, fallback: string | undefined) => Promise<string>) | undefined;
-  /** Of the gateway at the provider; "" leaves it to be filled in. */
+  /** Client secret at the provider. "" leaves the line in gateway.env empty. */
   readonly clientSecret: string;
   readonly version: string;
 }
@@ -22,7 +22,7 @@ export interface InitOptions {
 export interface InitResult {
   /** Paths as they were given, in the order of writing. */
   readonly files: readonly string[];
-  /** What to do next, one line each. */
+  /** Next steps for the user, one line each. */
   readonly steps: readonly string[];
 }
 
@@ -48,11 +48,11 @@ export async function initGateway(options: InitOptions): Promise<InitResult> {
   return { files, steps: stepsOf(answers, clientSecret === "") };
 }
 
-async function askAll({ given, ask }: InitOptions): Promise<Answers> {
-  const known: Partial<Record<keyof Answers, string>> = {};
+async function askAll({ given, ask }: InitOptions): Promise<InitAnswers> {
+  const known: Partial<Record<keyof InitAnswers, string>> = {};
   for (const question of QUESTIONS) {
     const { name, text, choices, fallback } = question;
-    const soFar = known as Partial<Answers>;
+    const soFar = known as Partial<InitAnswers>;
     const usual = fallback(soFar);
     let answer = given[name];
     if (answer === undefined && ask) {
@@ -70,7 +70,7 @@ async function askAll({ given, ask }: InitOptions): Promise<Answers> {
     if (problem !== undefined) throw new GatewayError("init.answer", problem);
     known[name] = answer;
   }
-  return known as unknown as Answers;
+  return known as unknown as InitAnswers;
 }
 
 /** @param path below examples/ of the package @returns its own path */
@@ -90,7 +90,7 @@ function isThere(path: string): Promise<boolean> {
   );
 }
 
-function stepsOf(answers: Answers, needsSecret: boolean): string[] {
+function stepsOf(answers: InitAnswers, needsSecret: boolean): string[] {
   const { target, storage, certificates, signIn, url, to, kind, program } = answers;
   const fill = [...(needsSecret ? ["IDP_CLIENT_SECRET"] : []), ...(storage === "postgres" ? ["STORAGE_URL"] : [])];
   return [
@@ -106,7 +106,7 @@ function stepsOf(answers: Answers, needsSecret: boolean): string[] {
   ];
 }
 
-const RUN: Readonly<Record<Answers["target"], string>> = {
+const RUN: Readonly<Record<InitAnswers["target"], string>> = {
   local: "Run: gateway run --config gateway.yaml",
   systemd:
     "Install: gateway.yaml to /etc/gateway, gateway.env to /etc/gateway-secrets, gateway.service to /etc/systemd/system; then systemctl enable --now gateway",

@@ -1,26 +1,27 @@
 /** Terraform or CDKTF program of `gateway init`, with the first route. */
-import type { Answers } from "./questions.ts";
+import type { InitAnswers } from "./questions.ts";
 
+const FRAMEWORK = "cdktf";
 const ADMIN_URL = "http://127.0.0.1:9901";
 
 /** File name → text */
-export function programFiles(answers: Answers, version: string): Readonly<Record<string, string>> {
+export function programFiles(answers: InitAnswers, version: string): Readonly<Record<string, string>> {
   switch (answers.program) {
     case "none":
       return {};
     case "terraform":
       return { "main.tf": terraformText(answers) };
-    case "cdktf":
+    default:
       return { "main.ts": cdktfText(answers), "cdktf.json": CDKTF_JSON, "package.json": packageText(version) };
   }
 }
 
-function routeOf({ kind, to }: Answers): { readonly upstream: string; readonly path: string } {
+function routeOf({ kind, to }: InitAnswers): { readonly upstream: string; readonly path: string } {
   const { origin, pathname } = new URL(to);
   return kind === "mcp" ? { upstream: origin, path: pathname === "/" ? "" : pathname } : { upstream: to, path: "" };
 }
 
-function terraformText(answers: Answers): string {
+function terraformText(answers: InitAnswers): string {
   const { url, kind, domain } = answers;
   const { upstream, path } = routeOf(answers);
   const allowed = domain === "" ? "{ authenticated_user = true }" : `{ domain = { is = ${JSON.stringify(domain)} } }`;
@@ -56,7 +57,7 @@ ${mcp}  }
 `;
 }
 
-function cdktfText(answers: Answers): string {
+function cdktfText(answers: InitAnswers): string {
   const { url, kind, domain } = answers;
   const { upstream, path } = routeOf(answers);
   const route = kind === "mcp" ? "McpServerRoute" : "Route";
@@ -68,7 +69,7 @@ function cdktfText(answers: Answers): string {
  *   export GATEWAY_ADMIN_TOKEN="$(sed -n 's/^ADMIN_TOKEN=//p' gateway.env)"
  *   npx cdktf deploy
  */
-import { App, LocalBackend, TerraformStack } from "cdktf";
+import { App, LocalBackend, TerraformStack } from "${FRAMEWORK}";
 import { allow, ${criterion}, Gateway, ${route} } from "gateform/cdktf";
 
 const app = new App();
@@ -94,7 +95,7 @@ app.synth();
 const CDKTF_JSON = `${JSON.stringify({ language: "typescript", app: "node main.ts", sendCrashReports: "false" }, null, 2)}\n`;
 
 function packageText(version: string): string {
-  const dependencies = { cdktf: "0.21.0", constructs: "~10.7.0", gateform: `^${version}` };
+  const dependencies = { [FRAMEWORK]: "0.21.0", constructs: "~10.7.0", gateform: `^${version}` };
   const devDependencies = { "cdktf-cli": "0.21.0" };
   return `${JSON.stringify({ private: true, type: "module", dependencies, devDependencies }, null, 2)}\n`;
 }

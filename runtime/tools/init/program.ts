@@ -3,7 +3,7 @@ import { createInterface } from "node:readline/promises";
 
 import type { Command } from "commander";
 
-import { QUESTIONS, type Answers } from "./questions.ts";
+import { QUESTIONS, type InitAnswers } from "./questions.ts";
 
 export function addInit(
   program: Command,
@@ -21,11 +21,11 @@ export function addInit(
   command
     .addHelpText("after", "\nThe client secret is read from the environment variable IDP_CLIENT_SECRET.")
     .action(
-      async (directory: string, options: Partial<Record<keyof Answers, string>> & { yes?: true; json?: true }) => {
+      async (directory: string, options: Partial<Record<keyof InitAnswers, string>> & { yes?: true; json?: true }) => {
         const { yes, json, ...given } = options;
         const isAsking = yes === undefined && json === undefined && process.stdin.isTTY && process.stdout.isTTY;
         const lines = isAsking ? createInterface({ input: process.stdin, output: process.stdout }) : undefined;
-        // End of input: nobody can answer any more.
+        // Ctrl-D ends the questions.
         const ended = new AbortController();
         lines?.once("close", () => ended.abort());
         // Loaded on demand, as few commands need it.

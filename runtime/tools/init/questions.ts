@@ -1,7 +1,7 @@
-/** What `gateway init` needs to know: each question is also an option of the command. */
+/** Questions of `gateway init`. Each is also an option of the command. */
 import { isIP } from "node:net";
 
-export interface Answers {
+export interface InitAnswers {
   /** Address that users open, without a path. */
   readonly url: string;
   readonly to: string;
@@ -20,22 +20,22 @@ export interface Answers {
   readonly program: "none" | "terraform" | "cdktf";
 }
 
-export interface Question {
-  readonly name: keyof Answers;
-  /** Of the command, such as "--sign-in <url>". */
+export interface InitQuestion {
+  readonly name: keyof InitAnswers;
+  /** Option of the command, such as "--sign-in <url>". */
   readonly option: string;
   /** For the option's help and as the question. */
   readonly text: string;
   readonly choices?: readonly string[];
   /** @returns undefined: an answer is required */
-  readonly fallback: (known: Partial<Answers>) => string | undefined;
+  readonly fallback: (known: Partial<InitAnswers>) => string | undefined;
   /** @returns why the answer cannot be used, "must be …" */
-  readonly problem?: (answer: string, known: Partial<Answers>) => string | undefined;
+  readonly problem?: (answer: string, known: Partial<InitAnswers>) => string | undefined;
 }
 
 const LOCAL_URL = "http://localhost:8080";
 
-export const QUESTIONS: readonly Question[] = [
+export const QUESTIONS: readonly InitQuestion[] = [
   {
     name: "url",
     option: "--url <url>",
@@ -173,7 +173,7 @@ function signInOf(url: string): string {
 }
 
 /** @throws nothing; @returns the problem of an answer, as a sentence */
-export function answerProblem(question: Question, answer: string, known: Partial<Answers>): string | undefined {
+export function answerProblem(question: InitQuestion, answer: string, known: Partial<InitAnswers>): string | undefined {
   const { choices, problem, option } = question;
   const [flag] = option.split(" ");
   if (choices && !choices.includes(answer))
