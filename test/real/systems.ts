@@ -1,5 +1,6 @@
 /** The real systems: how each is had, and its tests. */
 import { CANAILLE_VERSION, installCanaille } from "./canaille/install.ts";
+import { CATALOG_PACKAGES, installCatalog } from "./clients/install.ts";
 import { HYDRA_VERSION, installHydra } from "./hydra/install.ts";
 import { installKeycloak, KEYCLOAK_VERSION } from "./keycloak/install.ts";
 import { installKube, KUBERNETES_VERSION } from "./kube/install.ts";
@@ -29,6 +30,13 @@ export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
     from: "PyPI, `canaille`",
     install: async () => (await installCanaille(), {}),
     tests: ["test/real/canaille/canaille.test.ts"],
+  },
+  clients: {
+    title: "MCP reference servers, Claude Code, Codex, Gemini CLI",
+    version: CATALOG_PACKAGES.map((each) => each.slice(each.lastIndexOf("@") + 1)).join(", "),
+    from: "npm",
+    install: installCatalog,
+    tests: ["test/real/clients/clients.test.ts"],
   },
   go: {
     title: "Go SDK",
