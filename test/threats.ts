@@ -29,6 +29,12 @@ export const THREATS: Readonly<Record<string, readonly Threat[]>> = {
     },
     {
       attacker: "an untrusted client on the internet",
+      tries: "have certificates ordered for names that they request",
+      kind: "D",
+      test: "test/runtime/acme/due.test.ts#certificates are for hosts of routes and the sign-in host, with the owner's permission, within bounds",
+    },
+    {
+      attacker: "an untrusted client on the internet",
       tries: "get past a rule on paths by another form of the path",
       kind: "E",
       test: "test/hostile/path-parameters.test.ts#a route is not walked around by a parameter behind an escape that servers keep",

@@ -39,12 +39,17 @@ export interface Pebble {
 export interface PebbleProgram {
   readonly program: string;
   readonly dns: string;
+  /** Its arguments for an address, which differ between versions. */
+  readonly dnsArguments: (address: string) => readonly string[];
 }
 
 /** The installed programs, the reason why there are none, or an error where they are required. */
 export function findPebble(): PebbleProgram | { readonly missing: string } {
-  const folder = process.env["GATEWAY_PEBBLE"] ?? "/usr/bin";
-  const found = { program: join(folder, "pebble"), dns: join(folder, "pebble-challtestsrv") };
+  const newer = process.env["GATEWAY_PEBBLE"];
+  const folder = newer ?? "/usr/bin";
+  const dnsArguments = (address: string): readonly string[] =>
+    newer === undefined ? ["-dns01", address] : ["-dnsserver", address, "-doh", ""];
+  const found = { dnsArguments, program: join(folder, "pebble"), dns: join(folder, "pebble-challtestsrv") };
   if (existsSync(found.program) && existsSync(found.dns)) return found;
   const missing = `no pebble in ${folder} (Debian package pebble)`;
   if (process.env["GATEWAY_REQUIRE_ALL"] === "1") throw new Error(`${missing}, and GATEWAY_REQUIRE_ALL is set`);
@@ -53,7 +58,7 @@ export function findPebble(): PebbleProgram | { readonly missing: string } {
 
 const MAC_KEY = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W";
 
-export async function startPebble({ program, dns }: PebbleProgram): Promise<Pebble> {
+export async function startPebble({ program, dns, dnsArguments }: PebbleProgram): Promise<Pebble> {
   const folder = mkdtempSync(join(tmpdir(), "gateway-pebble-"));
   const authority = makeTestCertificate({ name: "pebble authority", isAuthority: true });
   const shown = makeTestCertificate({ name: "localhost", dns: ["localhost"], by: authority });
@@ -82,8 +87,7 @@ export async function startPebble({ program, dns }: PebbleProgram): Promise<Pebb
       "-defaultIPv4",
       "127.0.0.1",
       ...["-defaultIPv6", "-http01", "-tlsalpn01", "-https01"].flatMap((name) => [name, ""]),
-      "-dns01",
-      `127.0.0.1:${dnsPort}`,
+      ...dnsArguments(`127.0.0.1:${dnsPort}`),
       "-management",
       `127.0.0.1:${dnsManagement}`,
     ],

@@ -16,7 +16,9 @@ import { snapshotFrom } from "../../support/config.ts";
 import { findPebble, type Pebble, startPebble } from "../../support/pebble.ts";
 
 async function setRenewalInfo(pebble: Pebble, Certificate: string, ARIResponse: string): Promise<number> {
-  const sent = request(`${pebble.management}/set-renewal-info/`, { method: "POST", ca: pebble.ownRoot, agent: false });
+  const headers = { "user-agent": "test" };
+  const options = { method: "POST", headers, ca: pebble.ownRoot, agent: false };
+  const sent = request(`${pebble.management}/set-renewal-info/`, options);
   sent.end(JSON.stringify({ Certificate, ARIResponse }));
   const [answer] = (await once(sent, "response")) as [{ statusCode: number; resume(): void }];
   answer.resume();

@@ -83,7 +83,7 @@ test("renewal is at two thirds of the lifetime or at a time of the suggested win
 });
 
 test("certificateId() is as in RFC 9773 §4.1", () => {
-  const extension = "0603551d23041830168014" + "69885b6b87464041e1b37b847ba0ae2cde01c8d4";
+  const extension = "0603551d2304183016801469885b6b87464041e1b37b847ba0ae2cde01c8d4";
   const raw = Buffer.from(`3000${extension}`, "hex");
   expect(certificateId({ raw, serialNumber: "87654321" })).toBe("aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE");
   expect(certificateId({ raw: leaf.raw, serialNumber: leaf.serialNumber })).toBeUndefined();
