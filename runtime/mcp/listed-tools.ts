@@ -7,7 +7,7 @@
  */
 import type { CompiledRoute } from "../config/compiled.ts";
 import { kindOfKey, nameOfKey } from "../features/mcp/locked-items.ts";
-import { lookAlikeFinder, MAX_TOOL_CHARACTERS } from "../policy/mcp/tool-names.ts";
+import { type KnownTools, lookAlikeFinder, MAX_TOOL_CHARACTERS } from "../policy/mcp/tool-names.ts";
 import type { Log } from "../shared/log.ts";
 import { createServedTools } from "./lists/served-tools.ts";
 import { toolLockOf } from "./tool-locks/tool-locks.ts";
@@ -146,22 +146,23 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
   };
 }
 
-/** Names of a server's tools for administrators, sorted: those of its lock, and those that this process has seen in its lists. */
+/** Names of a server's tools for administrators: those of its lock, and those that this process has seen in its lists. */
 export function knownTools(route: CompiledRoute, listed: Pick<ListedTools, "namesOf"> | undefined): readonly string[] {
   return [...new Set([...lockedTools(route), ...(listed?.namesOf(route.key) ?? [])])].sort();
 }
 
 /**
- * Names of a server's tools for one user, sorted: those of its lock and of its policy, which owners wrote for all, and those
+ * Names of a server's tools for one user: those of its lock and of its policy, which owners wrote for all, and those
  * of the user's own lists. What other users' lists had stays theirs: a server can list tools for some users only.
  */
 export function knownToolsFor(
   route: CompiledRoute,
   userId: string,
   listed: Pick<ListedTools, "namesFor"> | undefined,
-): readonly string[] {
+): KnownTools {
   const named = route.policy.toolMatches.flatMap(({ is, in: list = [] }) => (is === undefined ? list : [is, ...list]));
-  return [...new Set([...lockedTools(route), ...named, ...(listed?.namesFor(route.key, userId) ?? [])])].sort();
+  const complete = [...lockedTools(route), ...(listed?.namesFor(route.key, userId) ?? [])];
+  return { names: [...new Set([...complete, ...named])].sort(), isComplete: complete.length > 0 };
 }
 
 function lockedTools(route: CompiledRoute): readonly string[] {

@@ -92,7 +92,7 @@ export function signOutPage(parts: { readonly user: PageUser; readonly csrfToken
   });
 }
 
-function signOutForm(csrfToken: string, look: "primary" | "quiet" = "quiet"): Html {
+function signOutForm(csrfToken: string, look: "primary" | "" = ""): Html {
   return html`<form method="post" action="/.gateway/sign_out">
     <input type="hidden" name="csrf" value="${csrfToken}" />
     <button class="${look}" type="submit">Sign out</button>

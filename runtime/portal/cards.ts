@@ -16,6 +16,7 @@ import { findSite } from "../identity/sites.ts";
 import type { UserSection } from "../identity/users/user-endpoints.ts";
 import type { FindServerState } from "../oauth/client/user-section.ts";
 import { findTarget } from "../oauth/client/target.ts";
+import type { KnownTools } from "../policy/mcp/tool-names.ts";
 import { cardsSection, type CardLink, type CardParts, type CardsView, type SetupParts } from "../pages/portal/cards.ts";
 import { findReach, mayReachSomething, mayUse } from "../policy/reach.ts";
 import { parseQuery } from "../shared/http/query.ts";
@@ -27,7 +28,7 @@ export interface CardsDeps {
   /** State of the user's account at the upstream, with its actions. */
   readonly serverState: FindServerState;
   /** Tool names of a server that this user can know. */
-  readonly knownTools: (route: CompiledRoute, userId: string) => readonly string[];
+  readonly knownTools: (route: CompiledRoute, userId: string) => KnownTools;
   /** Status of upstreams in this process. */
   readonly upstreams: () => readonly Pick<UpstreamStatus, "route" | "healthy">[];
 }
@@ -118,7 +119,7 @@ function isFound(deps: CardsDeps, { user }: Principal, route: CompiledRoute, sea
   const texts = [route.name, route.about.title, route.about.description ?? "", urlOf(route)];
   if (texts.some((text) => text.toLowerCase().includes(search))) return true;
   if (kindOf(route) !== "server") return false;
-  const named = deps.knownTools(route, user.id).filter((name) => name.toLowerCase().includes(search));
+  const named = deps.knownTools(route, user.id).names.filter((name) => name.toLowerCase().includes(search));
   return named.some((name) => mayUse(route.policy, user, { kind: "tool", name }));
 }
 
@@ -128,7 +129,7 @@ function urlOf(route: CompiledRoute): string {
 }
 
 function ownTools({ knownTools }: CardsDeps, user: Principal["user"], route: CompiledRoute): readonly string[] {
-  return knownTools(route, user.id).filter((name) => mayUse(route.policy, user, { kind: "tool", name }));
+  return knownTools(route, user.id).names.filter((name) => mayUse(route.policy, user, { kind: "tool", name }));
 }
 
 async function cardOf(
@@ -144,7 +145,7 @@ async function cardOf(
 ): Promise<CardParts> {
   const kind = kindOf(route);
   const server = kind === "server" ? await deps.serverState(principal, snapshot, host, route) : undefined;
-  const tools = kind === "server" ? deps.knownTools(route, principal.user.id) : [];
+  const isCounted = kind === "server" && deps.knownTools(route, principal.user.id).isComplete;
   return {
     name: visibleText(route.about.title),
     icon: pathOfIcon(route),
@@ -153,7 +154,7 @@ async function cardOf(
     kind,
     url: urlOf(route),
     state: isDown ? "unavailable" : server === undefined || server.state === "not-needed" ? "ready" : server.state,
-    tools: tools.length === 0 ? undefined : ownTools(deps, principal.user, route).length,
+    tools: isCounted ? ownTools(deps, principal.user, route).length : undefined,
     connectUrl: server?.connectUrl,
     setupHref: addressOf({ ...asked, setup: route.key }),
     disconnect: server?.state === "connected" ? server.disconnect : undefined,

@@ -184,6 +184,10 @@ describe("the npm package", { timeout: LONG_MS }, () => {
     project.write("gateway.yaml", yaml);
     expect(await project.run("gateway", "check", "--elsewhere", "gateway.yaml")).toMatch(/^good: 1 route, 0 errors/m);
     expect(await project.run("gateway", "--version")).toMatch(/^\d+\.\d+\.\d+/);
+    const first = ["--url", "https://a.example.com", "--to", "http://b:1/mcp", "--issuer", "https://idp.example.com"];
+    expect(await project.run("gateway", "init", "first", "--yes", "--target", "systemd", ...first)).toContain(
+      "wrote first/gateway.service",
+    );
     expect(JSON.parse(await project.run("gateway", "schema"))).toHaveProperty("$defs");
     await expect(project.run("terraform-provider-gateway")).rejects.toThrow("This program is a Terraform plugin");
   });

@@ -10,6 +10,7 @@ import type { ExternalTokens } from "../../identity/external-token.ts";
 import type { AssertedUsers } from "../../identity/users/asserted-users.ts";
 import type { IssuerKeys } from "../../issuers/issuer-keys.ts";
 import type { Principal } from "../../identity/principal.ts";
+import type { KnownTools } from "../../policy/mcp/tool-names.ts";
 import type { Authenticator, BrowserSessions, Csrf, Identities, Revocations } from "../../identity/interfaces.ts";
 import type { Store } from "../../store/store.ts";
 import type { FetchDocument } from "./clients/remote-document.ts";
@@ -58,7 +59,7 @@ export interface IssuerDeps {
   readonly log: Log;
   readonly clock: Clock;
   /** Known tool names of a server, for the consent page. */
-  readonly knownTools?: ((route: CompiledRoute, userId: string) => readonly string[]) | undefined;
+  readonly knownTools?: ((route: CompiledRoute, userId: string) => KnownTools) | undefined;
   /** Absent: no upstream is ever connected. */
   readonly upstream?: UpstreamStep | undefined;
   /** Absent: assertions of issuers are never accepted. */

@@ -108,3 +108,11 @@ export function lookAlikeFinder(matches: readonly StringMatch[]): ((tool: string
 function asIs(text: string): string {
   return text;
 }
+
+/** Tools of a server, as far as they are known for one user. */
+export interface KnownTools {
+  /** Sorted. */
+  readonly names: readonly string[];
+  /** A lock or the user's own list names all tools; a policy names some. */
+  readonly isComplete: boolean;
+}

@@ -103,9 +103,9 @@ test("a user's pages name tools of the lock, of the policy and of the user's own
   for (const tool of ["a", "b"]) listed.served(route, tool, "alice");
   listed.served(route, "b", "bob");
   listed.found(route, "of-nobody", true);
-  expect(knownToolsFor(route, "alice", listed)).toEqual(["a", "b", "drop", "purge"]);
-  expect(knownToolsFor(route, "bob", listed)).toEqual(["b", "drop", "purge"]);
-  expect(knownToolsFor(route, "carol", listed)).toEqual(["drop", "purge"]);
+  expect(knownToolsFor(route, "alice", listed)).toEqual({ names: ["a", "b", "drop", "purge"], isComplete: true });
+  expect(knownToolsFor(route, "bob", listed)).toEqual({ names: ["b", "drop", "purge"], isComplete: true });
+  expect(knownToolsFor(route, "carol", listed)).toEqual({ names: ["drop", "purge"], isComplete: false });
   // Over a change of its rules, but not over the end of the route.
   follow("{ mcp_tool: other }");
   expect(listed.namesFor(route.key, "alice")).toEqual(["a", "b"]);

@@ -72,7 +72,7 @@ async function portal(query = "", groups: readonly string[] = ["staff"], id = al
         connectUrl: "https://mcp.example.com/connect",
         disconnect: { action: "/.gateway/mcp/disconnect", route: route.key, csrfToken: "token" },
       }),
-    knownTools: () => ["list_tickets", "delete_ticket"],
+    knownTools: () => ({ names: ["list_tickets", "delete_ticket"], isComplete: true }),
     upstreams: () => down.map((route) => ({ route, healthy: false })),
   });
   const exchange = { query } as Exchange;

@@ -24,7 +24,7 @@ export function consentTools(
   { user }: Principal,
 ): ConsentTools | undefined {
   const [route] = routes;
-  const names = routes.length === 1 && route ? (knownTools?.(route, user.id) ?? []) : [];
+  const names = routes.length === 1 && route ? (knownTools?.(route, user.id).names ?? []) : [];
   if (!route || names.length === 0) return undefined;
   const tools = { allowed: [] as string[], approval: [] as string[] };
   for (const name of names) {
