@@ -33,7 +33,8 @@ function answerChallenges(
     ALPNCallback(this: unknown, { servername, protocols }) {
       const own = PROTOCOLS.find((each) => protocols.includes(each));
       if (own !== undefined || !protocols.includes(ACME_PROTOCOL)) return own;
-      const found = challenge(servername.toLowerCase());
+      // A name is optional, and an error here would end the process.
+      const found = servername ? challenge(servername.toLowerCase()) : undefined;
       if (!found) return undefined;
       validations.set(this as TLSSocket, found);
       return ACME_PROTOCOL;
