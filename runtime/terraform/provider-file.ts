@@ -15,7 +15,7 @@ const REFUSE_OLD_NODE = `(function () {
   process.exit(1);
 })();`;
 
-/** Paths below the current directory of the bundled files. */
+/** Paths of the bundled files, relative to the current directory. */
 export type BundledFiles = readonly string[];
 
 /**

@@ -95,7 +95,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const fleet = await startFleet({
       config,
       names: Array.from({ length: workers }, (_, index) => `${name}/${index + 1}`),
-      // The dead worker cannot remove its own heartbeats, and nothing should wait for it.
+      // The dead worker cannot remove its own heartbeats, and publications must not wait for it.
       onGone(worker) {
         for (const key of [presenceKey(worker), healthKey(worker)]) void store.delete(key).catch(() => false);
       },

@@ -16,7 +16,7 @@ export const AUDIT_KEY_NAME = "gateform/audit";
 
 export interface Checkpoint {
   readonly instance: string;
-  /** Lines that it covers, from 0. */
+  /** Number of lines that it covers, from the first. */
   readonly size: number;
   /** Base64. */
   readonly root: string;

@@ -69,7 +69,7 @@ export class Backlog {
     return this.#begun >= MAX_WAITING || this.#left <= 0;
   }
 
-  /** Accepts no more bytes. @returns false if no complete request waits */
+  /** Accepts no more bytes. @returns whether a complete request waits */
   close(): boolean {
     const bytes = this.#join();
     this.#pieces = [bytes];

@@ -92,7 +92,7 @@ export function assignProblems<P extends UnplacedProblem>(
     if (known) known.push(draftProblem.draftProblem);
     else found.set(draftProblem.key, [draftProblem.draftProblem]);
   }
-  // All problems of an Ingress together: it may have as many as paths.
+  // An Ingress can have one problem per path: they are reported together.
   return { found: new Map([...found].map(([key, draftProblems]) => [key, unique(draftProblems)])), others };
 }
 
