@@ -43,7 +43,6 @@ const SHOTS: readonly Shot[] = [
     }).toString()}`,
   },
   { name: "changes", path: `${CONSOLE}/changes` },
-  { name: "tool-lock", path: `${CONSOLE}/tools` },
   { name: "blocks", path: `${CONSOLE}/blocks` },
   { name: "portal", path: "/.gateway/" },
 ];
@@ -77,7 +76,8 @@ try {
     await page.setViewportSize({ width, height: HEIGHT });
     await page.emulateMedia({ colorScheme });
     for (const { name, path, open } of shots) {
-      await page.goto(home + path);
+      const answer = await page.goto(home + path);
+      if (answer?.ok() !== true) throw new Error(`${path}: ${answer?.status() ?? "no response"}`);
       if (open) await page.locator(open).first().click();
       await page.waitForLoadState();
       // Playwright writes no WebP.
