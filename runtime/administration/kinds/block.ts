@@ -13,7 +13,7 @@ import { textField, timeField, type KindDeps, type OwnScreen, type ShownKind, ti
 type Deps = Pick<KindDeps, "store" | "clock">;
 
 const CREATE_INPUTS = [
-  { name: "kind", label: "What", values: BLOCK_KINDS, isRequired: true },
+  { name: "kind", label: "Type", values: BLOCK_KINDS, isRequired: true },
   { name: "name", label: "Name: user ID or email, client ID, grant ID, route key, or tool", isRequired: true },
   { name: "route", label: "Route, owner/name (tool blocks only)" },
   {
@@ -83,7 +83,7 @@ export const BLOCK: ShownKind<Block, Deps> & { readonly screen: OwnScreen } = {
     name: "Blocks",
     group: "Policy",
     icon: "blocks",
-    filter: { kind: ["What", "everything"], search: "Search name, route, reason" },
+    filter: { kind: ["Type", "All"], search: "Search name, route, reason" },
     emptyFiltered: emptyState("No matching blocks", "Clear the filter to see all blocks."),
     more: "There are more blocks. Use the filter.",
   },

@@ -66,6 +66,7 @@ export const CLIENT: ShownKind<Client, Pick<KindDeps, "store" | "revocations">, 
       {
         name: "Client",
         isHead: true,
+        kind: "wide",
         cell(client, seen) {
           const { id } = client;
           const name = clientName(
@@ -81,10 +82,12 @@ export const CLIENT: ShownKind<Client, Pick<KindDeps, "store" | "revocations">, 
       {
         name: "Issuer",
         kind: "wide",
+        isExtra: true,
         cell: ({ record }) => html`<span class="address">${record && foreignText(record.value.issuer)}</span>`,
       },
       {
         name: "Redirect hosts",
+        kind: "wide",
         cell: ({ record }) =>
           html`<span class="address"
             >${record ? redirectsText(record.value.metadata.redirect_uris) : AS_DOCUMENT}</span

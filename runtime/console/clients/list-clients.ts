@@ -1,4 +1,4 @@
-/** OAuth clients page by page, and one of them with the people who let it act. */
+/** OAuth clients page by page, and one client with its grants. */
 import {
   CLIENT,
   grantTypesText,
@@ -103,6 +103,7 @@ export async function clientView(
   );
   const here = addressOfId("clients/client", id);
   return {
+    list: addressOfList("clients"),
     facts: factsOf(id, record?.value, grants.found[0]?.clientName),
     end: visit.rights.may("operator")
       ? {
@@ -142,7 +143,7 @@ function factsOf(id: string, record: ClientRecord | undefined, grantedName: stri
     ["Name", `${showUntrusted(name)} (${verifiedBy === undefined ? "unverified" : `verified by ${verifiedBy}`})`],
     ["ID", showUntrusted(id, 2048)],
     ["Issuer", record && showUntrusted(record.issuer)],
-    ["Redirect hosts", metadata?.redirect_uris.map((uri) => showUntrusted(uri, 500)).join(", ")],
+    ["Redirect URIs", metadata?.redirect_uris.map((uri) => showUntrusted(uri, 500)).join(", ")],
     ["Grant types", record && grantTypesText(record)],
     [
       "Client authentication",

@@ -1,4 +1,5 @@
 /** Clients that decisions name, registered here or not: when each was used last, and how old its oldest grant is. */
+import { clientKey, type ClientRecord } from "../../oauth/server/grant-records.ts";
 import { pageGrants } from "../../oauth/server/list-access.ts";
 import { fullTable } from "../../pages/console/columns.ts";
 import { consoleTime, sourceFailed } from "../../pages/console/pieces.ts";
@@ -6,6 +7,7 @@ import { html, type Html } from "../../pages/html.ts";
 import type { KeptRecord, RecordReader } from "../../record-store/record-reader.ts";
 import { within } from "../../shared/clock.ts";
 import { addressOfId, addressOfList } from "../addresses.ts";
+import { vouchedBy } from "../people/person-view.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import type { ClientsDeps } from "./deps.ts";
 
@@ -42,7 +44,8 @@ async function tableOf(
     const oldest = Math.min(...grants.map(({ createdAt }) => createdAt));
     const user = last?.email || last?.userId;
     return [
-      html`<a href="${addressOfList("decisions", { client: clientId })}">${showUntrusted(clientId)}</a>`,
+      html`<a href="${addressOfList("decisions", { client: clientId })}">${showUntrusted(clientId)}</a
+        >${await nameText(store, clientId)}`,
       last && consoleTime(last.timeMs, "minute"),
       user !== undefined && last?.userId !== undefined
         ? html`<a href="${addressOfId("people", last.userId)}">${showUntrusted(user)}</a>`
@@ -63,6 +66,17 @@ async function tableOf(
       rows: await Promise.all(rows),
       empty: html``,
     })}`;
+}
+
+/** Name of a client that is registered here. Of others the ID is a URL, which tells more than a name. */
+async function nameText(store: ClientsDeps["store"], clientId: string): Promise<Html | undefined> {
+  const record = isTagText(clientId) ? await store.get<ClientRecord>(clientKey(clientId)) : undefined;
+  const name = record?.value.metadata.client_name ?? "";
+  if (!record || name === "") return undefined;
+  const by = vouchedBy(clientId, new Map([[clientId, record.value]]));
+  return html`<br /><span class="dim"
+      >${showUntrusted(name)} (${by === undefined ? "unverified" : `verified by ${by}`})</span
+    >`;
 }
 
 async function newestDecisions(records: Pick<RecordReader, "find">, search: string): Promise<readonly KeptRecord[]> {

@@ -64,7 +64,7 @@ export function decisionsChart(
       { name: "Denied", tone: "denied", values: values("denied") },
       { name: "Pending approval", tone: "waiting", values: values("waiting") },
       { name: "Rate limited", tone: "limited", values: values("limited") },
-      { name: "Error", tone: "failed", values: values("5xx") },
+      { name: "Failed", tone: "failed", values: values("5xx") },
       { name: "Allowed", tone: "allowed", values: allowed },
     ],
   };

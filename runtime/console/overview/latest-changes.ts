@@ -33,7 +33,7 @@ function changeItem({ generation, href, owner, what, by, atMs }: ChangeRow): Cha
   return {
     icon: "changes",
     href,
-    title: `Publication ${generation}, ${owner}`,
+    title: `Generation ${generation} of ${owner}`,
     text: `${what} · by ${by}`,
     timeMs: atMs,
   };

@@ -88,7 +88,7 @@ export function createStatus({ approvals, toolLocks, clock, ...deps }: StatusDep
   };
 }
 
-/** "Publication 218 active on 2 of 2 processes". */
+/** "Generation 218 active on 2 of 2 processes". */
 function activeOf({ reports, others }: HealthFacts, now: number): FrameStatus["active"] {
   const [own] = reports;
   if (!own) return undefined;
@@ -100,7 +100,7 @@ function activeOf({ reports, others }: HealthFacts, now: number): FrameStatus["a
   ].length;
   const name =
     published && published.inForce > 0
-      ? `Publication ${published.inForce}`
+      ? `Generation ${published.inForce}`
       : `Configuration ${showUntrusted(digest.slice(0, 8))}`;
   return { name, same, all: all.length };
 }

@@ -128,18 +128,24 @@ async function findGroups(
   ];
 }
 
-/** A tool or client that decisions name exactly so. */
+/** A tool or client that decisions name exactly so; of a tool also its access. */
 async function findInRecords(
   records: SearchDeps["records"],
-  { rights: { owners } }: ConsoleRequest,
+  visit: ConsoleRequest,
   by: "tool" | "client",
   asked: string,
 ): Promise<readonly FoundRow[]> {
+  const { owners } = visit.rights;
   const query = { kind: "decision", [by]: asked, order: "newest", limit: 1, ...(owners && { owners }) } as const;
   const [record] = (await records?.find(query))?.records ?? [];
   if (!record) return [];
   const text = `Decisions, the last one ${cut(by === "tool" ? `on ${record.route ?? ""}` : `for ${record.email || record.userId || "no user"}`)}`;
-  return [{ href: addressOfList("decisions", { [by]: asked }), name: cut(asked), text, isCode: by === "tool" }];
+  const found = { name: cut(asked), isCode: by === "tool" };
+  const route = by === "tool" ? visibleRoutes(visit).find(({ key }) => key === record.route) : undefined;
+  return [
+    { ...found, href: addressOfList("decisions", { [by]: asked }), text },
+    ...(route ? [{ ...found, href: toolAddress(route.key, asked), text: `Access on ${cut(route.key)}` }] : []),
+  ];
 }
 
 async function findUsers(store: Store, wanted: string): Promise<readonly FoundRow[]> {
@@ -182,6 +188,11 @@ function findServers(visit: ConsoleRequest, wanted: string): readonly FoundRow[]
     .map((route) => ({ href: addressOfId("servers", route.key), name: cut(route.name), text: cut(addressOf(route)) }));
 }
 
+/** The part of a server's page that says which groups can call the tool. */
+function toolAddress(routeKey: string, tool: string): string {
+  return addressOfId("servers", routeKey, { tool });
+}
+
 /** Of the tools that locks name. */
 function findTools(visit: ConsoleRequest, wanted: string): readonly FoundRow[] {
   const rows: FoundRow[] = [];
@@ -189,7 +200,7 @@ function findTools(visit: ConsoleRequest, wanted: string): readonly FoundRow[] {
     for (const key of toolLockOf(route)?.items.keys() ?? []) {
       const tool = kindOfKey(key) === "tool" ? nameOfKey(key) : undefined;
       if (tool === undefined || !tool.toLowerCase().includes(wanted)) continue;
-      rows.push({ href: addressOfId("servers", route.key), name: cut(tool), text: cut(route.key), isCode: true });
+      rows.push({ href: toolAddress(route.key, tool), name: cut(tool), text: cut(route.key), isCode: true });
       if (rows.length === SHOWN) return rows;
     }
   }

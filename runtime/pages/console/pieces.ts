@@ -1,9 +1,9 @@
-/** What screens of the console are made of. Texts of strangers come here visible and bounded (console/show-untrusted.ts). */
+/** Parts of the console's screens. Untrusted texts arrive visible and bounded (console/show-untrusted.ts). */
 import { html, type Html, type HtmlValue } from "../html.ts";
 
 export type Tone = "good" | "bad" | "warn" | "quiet";
 
-/** A word that stands out. Its colour never says anything that the word does not. */
+/** A highlighted word. Its color adds no information. */
 export function badge(tone: Tone, text: string): Html {
   return html`<span class="badge ${tone}">${text}</span>`;
 }
@@ -14,7 +14,7 @@ export interface TableColumn {
   readonly kind?: "number" | "short" | "wide";
   /** Its cells name their rows. */
   readonly isHead?: boolean;
-  /** The name is there for screen readers alone. */
+  /** The name is only for screen readers. Narrow windows keep the column in view. */
   readonly isQuiet?: boolean;
   /** Only in wide windows: the page of the object has it too. */
   readonly isExtra?: boolean;
@@ -30,11 +30,11 @@ export interface TableParts {
   readonly rows: readonly (readonly HtmlValue[])[];
   /** Of the rows, for scripts. */
   readonly ids?: readonly string[];
-  /** In the place of a table without rows. */
+  /** Replaces a table without rows. */
   readonly empty: Html;
 }
 
-/** Scrolls by itself where it does not fit, by keyboard too. */
+/** Scrolls where it does not fit, also by keyboard. */
 export function table({ id, caption, columns, rows, ids, empty }: TableParts): Html {
   if (rows.length === 0) return empty;
   return html`<div class="scroll" role="region" aria-labelledby="${id}-caption" tabindex="0">
@@ -69,11 +69,11 @@ export function tableRow(columns: readonly TableColumn[], cells: readonly HtmlVa
   </tr>`;
 }
 
-function classOf({ kind, isExtra = false }: TableColumn): string {
-  return `${kind ?? ""}${isExtra ? " extra" : ""}`.trim();
+function classOf({ kind, isExtra = false, isQuiet = false }: TableColumn): string {
+  return `${kind ?? ""}${isExtra ? " extra" : ""}${isQuiet ? " actions" : ""}`.trim();
 }
 
-/** @param text what would be here, and how it comes to be here */
+/** @param text how entries appear here */
 export function emptyState(title: string, text: string): Html {
   return html`<div class="empty">
     <p><strong>${title}</strong></p>
@@ -81,7 +81,7 @@ export function emptyState(title: string, text: string): Html {
   </div>`;
 }
 
-/** In the place of what a source would have given; the rest of the page is there. @param name "The record store" */
+/** Replaces the content of an unavailable source. @param name "The record store" */
 export function sourceFailed(name: string): Html {
   return html`<p class="failed" role="status">${name} is unavailable. The rest of the page is shown.</p>`;
 }

@@ -75,7 +75,7 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea { disp
 textarea { min-height: 5rem; resize: vertical; }
 label, legend { display: block; margin: 0 0 .2rem; padding: 0; color: var(--text-2); font-size: var(--t-s); font-weight: 550; }
 .filter { display: flex; flex-wrap: wrap; align-items: end; gap: var(--s2) var(--s3); margin: 0 0 var(--s4); }
-.filter > div { min-width: 0; flex: 1 1 9rem; max-width: 12rem; }
+.filter > div { min-width: 0; flex: 1 1 9rem; max-width: 15rem; }
 .filter :is(input:not([type=hidden]), select) { height: 2.1rem; }
 .confirm :is(input, select, textarea) { max-width: 32rem; }
 .code textarea { min-height: 14rem; max-width: none; font-family: var(--mono); }
@@ -148,6 +148,7 @@ const NARROWER = `
   .side h2, .side .who { display: block; } .brand { justify-content: flex-start; } .brand span { position: static; width: auto; height: auto; clip-path: none; }
   .side .count { position: static; } .side li a { flex-direction: row; gap: .6rem; min-height: 2.6rem; padding: .3rem var(--s3); font-size: var(--t-m); text-align: left; }
   main { padding: var(--s4) var(--s3); } footer { padding: 0 var(--s3) var(--s4); }
+  caption { max-width: calc(100vw - 2 * var(--s3) - 2px); } .actions { position: sticky; right: 0; background: var(--surface); border-left: 1px solid var(--line); } thead .actions { background: var(--sunk); }
   .filter > div { flex: 1 1 45%; max-width: none; } dl { display: block; } dd { margin-bottom: .5rem; }
 }
 @media (forced-colors: active) { .badge { border: 1px solid CanvasText; } :is(.side li a, .tabs a)[aria-current] { outline: 2px solid Highlight; outline-offset: -2px; } }

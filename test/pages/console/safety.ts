@@ -111,7 +111,7 @@ routes:
       const { page, context, consoleErrors } = await world().visit("alice", "/blocks", { ...WIDE, javaScript: false });
       await page.getByRole("link", { name: "New block" }).focus();
       await page.keyboard.press("Enter");
-      await page.getByLabel("What").selectOption("tool");
+      await page.getByLabel("Type").selectOption("tool");
       await page.getByLabel(/^Name/).fill("<img src=x>\u200bdrop");
       await page.getByLabel(/^Route/).fill("team-a/tools");
       await page.getByLabel(/^Expires/).fill("2h");
@@ -155,7 +155,7 @@ routes:
       await leaving.getByRole("heading", { name: /identity provider too/ }).waitFor();
       await page.getByText("your session or your role has ended").waitFor();
 
-      await other.getByLabel("What").selectOption("tool");
+      await other.getByLabel("Type").selectOption("tool");
       await other.getByLabel(/^Name/).fill("drop");
       await other.getByLabel(/^Reason/).fill("it drops tables");
       await other.getByRole("button", { name: "Block", exact: true }).click();

@@ -75,12 +75,14 @@ describe("the list of clients", () => {
     world.records.push(
       keptDecision({ clientId: DOCUMENT, timeMs: 1_800_000_060_000 }),
       keptDecision({ clientId: "<i>job" }),
+      keptDecision({ clientId: ID("b") }),
     );
     const body = (await show("")) ?? "";
     const text = textOfMarkup(body);
-    expect(text).toMatch(/Clients of the newest 2 decisions/);
+    expect(text).toMatch(/Clients of the newest 3 decisions/);
     expect(text).toMatch(/https:\/\/client\.example\/oauth\/id\.json 2027-01-15 08:01 UTC alice@example\.com \d{4}-/);
     expect(text).toMatch(/<i>job 2027-01-15 08:00 UTC/);
+    expect(text).toContain(`${ID("b")} Ours (verified by an administrator) 2027-`);
     expect(body).not.toContain("<i>job");
     world.records.length = 0;
   });

@@ -237,10 +237,10 @@ describe("Overview", () => {
     expect((await page("", OF_TEAM_A)).text).not.toContain("Last failed request");
   });
 
-  test("counts what was allowed and then failed as an error", async () => {
+  test("counts what was allowed and then failed as failed", async () => {
     const { markup } = await page("?range=1h");
     const legend = textOfMarkup(/<ul class="legend">.*?<\/ul>/s.exec(markup)?.[0]).trim();
-    expect(legend).toBe("Total Denied 2,640 Pending approval 660 Rate limited 660 Error 120 Allowed 39,480");
+    expect(legend).toBe("Total Denied 2,640 Pending approval 660 Rate limited 660 Failed 120 Allowed 39,480");
   });
 
   test("shows a viewer of one owner that owner's numbers only", async () => {

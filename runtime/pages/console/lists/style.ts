@@ -6,7 +6,7 @@ a.plain, .row-link { color: inherit; text-decoration: none; } a.plain:hover, .ro
 a.dim { color: var(--text-2); } .push { margin-left: auto; }
 .cut { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; max-width: none; } td .cut, th .cut { line-height: 24px; } .cut > a { padding-block: .3rem; }
 .dim { color: var(--text-2); }
-.out { display: inline-flex; align-items: center; gap: .4rem; font-weight: 550; white-space: nowrap; }
+.out { display: inline-flex; align-items: center; gap: .4rem; font-weight: 550; white-space: nowrap; vertical-align: middle; }
 .out.bad { color: var(--bad); } .out.warn { color: var(--warn); } .out.hold { color: var(--hold); }
 .out.quiet { color: var(--text-2); font-weight: 400; } .out.allowed .i { color: var(--good); }
 .head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2); margin: 0 0 var(--s4); } .head .bar { margin: 0; } .head .pop > div { left: auto; right: 0; width: max-content; } .head .pop p { margin: 0; padding: .2rem 0; } .head > p { flex: 1 1 16rem; margin: 0; color: var(--text-2); }
@@ -58,7 +58,7 @@ mark { padding: 0 .2rem; border-radius: .2rem; background: var(--warn-soft); col
 .fits { overflow: visible; } .fits table { table-layout: fixed; } .fits th, .fits td { overflow: hidden; } .fits tbody th { min-width: 0; }
 .fits thead th:first-child { border-top-left-radius: var(--r2); } .fits thead th:last-child { border-top-right-radius: var(--r2); }
 .fits caption { position: absolute; width: 1px; height: 1px; padding: 0; overflow: hidden; clip-path: inset(50%); }
-.w-time { width: 8.5rem; } .w-outcome { width: 9.8rem; } .w-what { width: 23%; } .w-who { width: 14%; } .w-client { width: 9%; } .w-took { width: 5rem; }
+.w-time { width: 8.5rem; } .w-outcome { width: 10.6rem; } .w-what { width: 23%; } .w-who { width: 14%; } .w-client { width: 9%; } .w-took { width: 5rem; }
 .split.open .w-what { width: 27%; } .split.open .w-who { width: 14%; }
 tr[aria-current] > * { background: var(--accent-soft); } tr[aria-current] > :first-child { box-shadow: inset 3px 0 var(--accent); }
 tr:is(.denied, .error, .waiting, .limited) > :first-child { box-shadow: inset 3px 0 var(--c-denied); } tr.waiting > :first-child { box-shadow: inset 3px 0 var(--c-waiting); } tr.limited > :first-child { box-shadow: inset 3px 0 var(--c-limited); } tr.error > :first-child { box-shadow: inset 3px 0 var(--c-failed); }

@@ -16,14 +16,17 @@ export interface ClientGrantRow {
 }
 
 export interface ClientView {
+  /** Address of the list. */
+  readonly list: string;
   readonly facts: readonly (readonly [label: string, value: HtmlValue])[];
   readonly end: ActionLink | undefined;
   readonly grants: Listed<ClientGrantRow>;
   readonly pages: PagerParts;
 }
 
-export function clientBody({ facts, end, grants, pages }: ClientView): Html {
-  return html`${card("Client metadata", html`${definitions(facts)}${end && html`<p class="bar">${actionLink(end, true)}</p>`}`)}
+export function clientBody({ list, facts, end, grants, pages }: ClientView): Html {
+  return html`<p class="crumb"><a href="${list}">Clients</a></p>
+    ${card("Client metadata", html`${definitions(facts)}${end && html`<p class="bar">${actionLink(end, true)}</p>`}`)}
     <h2>Authorized by</h2>
     ${fullTable({
       id: "client-grants",
@@ -32,7 +35,7 @@ export function clientBody({ facts, end, grants, pages }: ClientView): Html {
         { name: "User", isHead: true },
         { name: "Server", kind: "wide" },
         { name: "Scopes" },
-        { name: "Began", kind: "short" },
+        { name: "Started", kind: "short" },
         { name: "Expires if unused", kind: "short" },
       ],
       rows: grants.rows.map(({ who, href, server, scope, beganMs, endsMs }) => [

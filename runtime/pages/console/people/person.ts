@@ -85,8 +85,8 @@ function reachCard(reach: PersonReach | undefined): Html | undefined {
       caption: `Routes that some request of this user can pass. ${rest}`,
       columns: [
         { name: "Server or app", isHead: true },
-        { name: "What", kind: "short" },
-        { name: "By this rule", kind: "wide" },
+        { name: "Access", kind: "short" },
+        { name: "Rule", kind: "wide" },
       ],
       rows: rows.map(({ href, name, what, why }) => [
         html`<span class="named">${monogram(name, "s")}<a href="${href}">${name}</a></span>`,
@@ -118,13 +118,13 @@ function decisionsPart(decisions: PersonView["decisions"]): Html | undefined {
   return html`<h2>Recent decisions</h2>
     ${fullTable({
       id: "decisions",
-      caption: "The newest first",
+      caption: "Newest first",
       columns: [
         { name: "Time", kind: "short" },
         { name: "Outcome", kind: "short" },
         { name: "Route", isHead: true },
-        { name: "What" },
-        { name: "From" },
+        { name: "Request" },
+        { name: "Client IP" },
       ],
       rows: decisions.rows.map(({ href, timeMs, outcome, route, what, from }) => [
         html`<a href="${href}">${consoleTime(timeMs)}</a>`,
