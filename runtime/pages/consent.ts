@@ -42,6 +42,8 @@ export interface ConsentServer {
 /** Names of tools, by what the policy says to this user. */
 export interface ConsentTools {
   readonly allowed: readonly string[];
+  /** All tools of the server are known. */
+  readonly isComplete: boolean;
   /** Each call waits for an approval. */
   readonly approval: readonly string[];
   /** Only their number: lists hide their names from this user. */
@@ -94,7 +96,7 @@ export function consentPage(parts: ConsentParts): Page {
       <ul class="can">
         ${scopes.map((scope) => item("good", "check", scopeText(scope, servers.length)))}
         ${servers.map(({ name, members }) => members && item("good", "check", `Use the servers behind ${name}: ${members.join(", ")}`))}
-        ${tools && tools.allowed.length > 0 && item("good", "check", html`Call ${toolNames(tools.allowed)}`)}
+        ${tools && tools.allowed.length > 0 && item("good", "check", html`Call ${toolNames(tools.allowed)}${!tools.isComplete && ", and others that you can call"}`)}
         ${
           tools &&
           tools.approval.length > 0 &&

@@ -128,8 +128,10 @@ function urlOf(route: CompiledRoute): string {
   return `${route.origin}${route.match.kind === "exact" ? route.match.path : `${route.base}/`}`;
 }
 
-function ownTools({ knownTools }: CardsDeps, user: Principal["user"], route: CompiledRoute): readonly string[] {
-  return knownTools(route, user.id).names.filter((name) => mayUse(route.policy, user, { kind: "tool", name }));
+/** Known tools that the user can call. */
+function ownTools({ knownTools }: CardsDeps, user: Principal["user"], route: CompiledRoute): KnownTools {
+  const { names, isComplete } = knownTools(route, user.id);
+  return { names: names.filter((name) => mayUse(route.policy, user, { kind: "tool", name })), isComplete };
 }
 
 async function cardOf(
@@ -145,7 +147,7 @@ async function cardOf(
 ): Promise<CardParts> {
   const kind = kindOf(route);
   const server = kind === "server" ? await deps.serverState(principal, snapshot, host, route) : undefined;
-  const isCounted = kind === "server" && deps.knownTools(route, principal.user.id).isComplete;
+  const tools = kind === "server" ? ownTools(deps, principal.user, route) : undefined;
   return {
     name: visibleText(route.about.title),
     icon: pathOfIcon(route),
@@ -154,7 +156,7 @@ async function cardOf(
     kind,
     url: urlOf(route),
     state: isDown ? "unavailable" : server === undefined || server.state === "not-needed" ? "ready" : server.state,
-    tools: isCounted ? ownTools(deps, principal.user, route).length : undefined,
+    tools: tools?.isComplete === true ? tools.names.length : undefined,
     connectUrl: server?.connectUrl,
     setupHref: addressOf({ ...asked, setup: route.key }),
     disconnect: server?.state === "connected" ? server.disconnect : undefined,
@@ -182,12 +184,14 @@ function setupOf(
   const route = routes.find(({ key, mcp }) => key === asked.setup && mcp?.kind === "server");
   if (!route) return undefined;
   const url = urlOf(route);
+  const { names, isComplete } = ownTools(deps, user, route);
   return {
     name: visibleText(route.about.title),
     icon: pathOfIcon(route),
     url,
     recipes: clientRecipes(route.name, url, settings.mcpAllowedClientIdDomains),
-    tools: ownTools(deps, user, route).slice(0, MOST_TOOLS_SHOWN).map(visibleText),
+    tools: names.slice(0, MOST_TOOLS_SHOWN).map(visibleText),
+    areAllTools: isComplete && names.length <= MOST_TOOLS_SHOWN,
     closeHref: addressOf({ ...asked, setup: undefined }),
   };
 }

@@ -16,7 +16,7 @@ export interface CardParts {
   readonly url: string;
   /** unavailable: the route has no healthy upstream. */
   readonly state: "ready" | "connected" | "disconnected" | "unavailable";
-  /** Known tools that the user can call; undefined: unknown. */
+  /** Number of tools that the user can call; undefined: unknown. */
   readonly tools: number | undefined;
   /** URL where the user connects an account. */
   readonly connectUrl: string | undefined;
@@ -53,6 +53,7 @@ export interface SetupParts {
   readonly recipes: readonly ClientRecipe[];
   /** Known tools that the user can call. */
   readonly tools: readonly string[];
+  readonly areAllTools: boolean;
   readonly closeHref: string;
 }
 
@@ -136,7 +137,7 @@ function cardItem(card: CardParts): Html {
   </li>`;
 }
 
-function setupSection({ name, icon, url, recipes, tools, closeHref }: SetupParts): Html {
+function setupSection({ name, icon, url, recipes, tools, areAllTools, closeHref }: SetupParts): Html {
   const links = recipes.filter(({ link }) => link !== undefined);
   return html`<section class="card wide" id="setup" aria-labelledby="setup-name">
     <header>
@@ -163,7 +164,9 @@ function setupSection({ name, icon, url, recipes, tools, closeHref }: SetupParts
       ${
         tools.length > 0 &&
         html`<details>
-          <summary>${tools.length} tool${tools.length === 1 ? "" : "s"} that you can call</summary>
+          <summary>
+            ${areAllTools ? `${tools.length} tool${tools.length === 1 ? "" : "s"} that you can call` : "Some of the tools that you can call"}
+          </summary>
           <p class="dim">${tools.map((tool, index) => html`${index > 0 && ", "}<code>${tool}</code>`)}</p>
         </details>`
       }

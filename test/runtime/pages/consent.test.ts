@@ -24,7 +24,8 @@ const itemsOf = (text: string): readonly string[] =>
 
 test("the consent page says which tools the client can call for this user, and which it cannot", () => {
   const names = Array.from({ length: 14 }, (_, index) => `read_${index}`);
-  const text = consentPage({ ...PARTS, tools: { allowed: names, approval: ["<refund>"], denied: 3 } })();
+  const tools = { allowed: names, isComplete: true, approval: ["<refund>"], denied: 3 };
+  const text = consentPage({ ...PARTS, tools })();
   expect(itemsOf(text).slice(0, 5)).toEqual([
     "Act on your behalf on this MCP server, with your own permissions",
     `Call ${names.slice(0, 12).join(", ")} and 2 more`,
@@ -33,6 +34,8 @@ test("the consent page says which tools the client can call for this user, and w
     "Use any other server, or do what you cannot do yourself",
   ]);
   expect(text).toContain("Verified by claude.ai");
+  const some = { ...tools, allowed: ["read"], isComplete: false };
+  expect(itemsOf(consentPage({ ...PARTS, tools: some })())[1]).toBe("Call read, and others that you can call");
 });
 
 test("a name that only the client states is unverified", () => {

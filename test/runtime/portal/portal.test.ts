@@ -39,6 +39,7 @@ const HOST = "auth.example.com";
 let world: ConsoleWorld;
 let alice: UserId;
 let state: "connected" | "disconnected" | "not-needed" = "not-needed";
+let areAllTools = true;
 const down: string[] = [];
 beforeAll(async () => {
   world = await openConsoleWorld(YAML);
@@ -72,7 +73,7 @@ async function portal(query = "", groups: readonly string[] = ["staff"], id = al
         connectUrl: "https://mcp.example.com/connect",
         disconnect: { action: "/.gateway/mcp/disconnect", route: route.key, csrfToken: "token" },
       }),
-    knownTools: () => ({ names: ["list_tickets", "delete_ticket"], isComplete: true }),
+    knownTools: () => ({ names: ["list_tickets", "delete_ticket"], isComplete: areAllTools }),
     upstreams: () => down.map((route) => ({ route, healthy: false })),
   });
   const exchange = { query } as Exchange;
@@ -133,6 +134,11 @@ describe("cards", () => {
     });
     expect(markup).toContain("cursor://anysphere.cursor-deeplink/mcp/install?name=tickets&#38;config=");
     expect(textOfMarkup(markup)).toContain("1 tool that you can call list_tickets");
+    areAllTools = false;
+    const partly = textOfMarkup(await portal("?setup=default/tickets"));
+    areAllTools = true;
+    expect(partly).toContain("Some of the tools that you can call list_tickets");
+    expect(partly).toContain("tickets Support tickets <all regions> MCP server Ready");
     expect(await portal("?setup=default/ledger")).not.toContain('id="setup"');
   });
 });

@@ -24,15 +24,16 @@ export function consentTools(
   { user }: Principal,
 ): ConsentTools | undefined {
   const [route] = routes;
-  const names = routes.length === 1 && route ? (knownTools?.(route, user.id).names ?? []) : [];
-  if (!route || names.length === 0) return undefined;
+  const known = routes.length === 1 && route ? knownTools?.(route, user.id) : undefined;
+  if (!route || !known || known.names.length === 0) return undefined;
+  const { names, isComplete } = known;
   const tools = { allowed: [] as string[], approval: [] as string[] };
   for (const name of names) {
     const { outcome } = findToolReach(route.policy, user, name);
     // Lists hide the names of denied tools.
     if (outcome === "allowed" || outcome === "approval") tools[outcome].push(visibleText(name));
   }
-  return { ...tools, denied: names.length - tools.allowed.length - tools.approval.length };
+  return { ...tools, isComplete, denied: names.length - tools.allowed.length - tools.approval.length };
 }
 
 /** Same as in the grant, see `createGrant`. */
