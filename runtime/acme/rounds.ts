@@ -64,9 +64,6 @@ export async function runRound(deps: RoundDeps, closing: AbortSignal): Promise<v
   const { directory } = settings;
   const due = [...deps.hosts()].filter((host) => dueOf(state.get(host), directory, epochSeconds(clock)) !== undefined);
   if (due.length === 0) return;
-  const pause = await records.pause();
-  deps.onPause(pause);
-  if (isPaused(pause, epochSeconds(clock))) return;
   const lease = await deps.store.lease("acme", LEASE_MS);
   // Another process is ordering.
   if (!lease) return;
@@ -75,6 +72,10 @@ export async function runRound(deps: RoundDeps, closing: AbortSignal): Promise<v
   const stop = keepRenewed(lease, () => lost.abort());
   let connection: CaConnection | undefined;
   try {
+    // Under the lease: its previous holder may just have written it.
+    const pause = await records.pause();
+    deps.onPause(pause);
+    if (isPaused(pause, epochSeconds(clock))) return;
     connection = await openCaConnection({ caFile: settings.caFile, now: () => clock.now() });
     const round = new Round(deps, connection, signal);
     for (const host of due.toSorted((a, b) => byUrgency(state.get(a), state.get(b)))) {
