@@ -108,7 +108,7 @@ export const MATRIX_STYLE = `
 .rule-list > li { margin: 0 0 var(--s2); padding: .45rem var(--s3); border: 1px solid var(--line); border-radius: var(--r1); font-size: var(--t-s); scroll-margin-top: 4.5rem; }
 .rule-list > li:target { border-color: var(--accent); box-shadow: 0 0 0 1px var(--accent); background: var(--accent-soft); }
 .rule-list ul { margin: .2rem 0 0; padding-left: 1.2rem; }
-.named { display: flex; align-items: center; gap: .6rem; min-width: 0; } .named > :last-child { min-width: 0; } .named small { display: block; min-width: min(13rem, 50vw); font-weight: 400; overflow-wrap: anywhere; }
+.named { display: flex; align-items: center; gap: .6rem; min-width: 0; } .named > :last-child { min-width: 0; } .named small { display: block; min-width: min(9.5rem, 50vw); font-weight: 400; overflow-wrap: anywhere; }
 .kpi h2 { margin: 0; color: var(--text-2); font-size: var(--t-s); font-weight: 500; } .kpi { position: relative; } .kpi .spark { position: absolute; right: var(--s4); bottom: var(--s4); width: 40%; height: 2rem; }
 .named a { font-weight: 550; color: inherit; text-decoration: none; } .named a:hover { text-decoration: underline; }
 .amount { display: block; margin: .1rem 0; font-size: var(--t-xl); font-weight: 650; line-height: 1.2; } .amount + p { margin: 0; }

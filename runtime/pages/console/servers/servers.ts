@@ -1,6 +1,6 @@
 /** The console's list of servers and applications. */
 import { fullTable } from "../columns.ts";
-import { html, type Html } from "../../html.ts";
+import { html, type Html, type HtmlValue } from "../../html.ts";
 import {
   badge,
   consoleTime,
@@ -96,7 +96,7 @@ export function serversBody(view: ServersView): Html {
     rows: rows.map((row) => [
       html`<span class="named"
         >${monogram(row.name)}<span
-          ><a href="${row.href}">${row.name}</a><small class="dim address">${row.address}</small></span
+          ><a href="${row.href}">${row.name}</a><small class="dim address">${breakable(row.address)}</small></span
         ></span
       >`,
       row.kind,
@@ -117,6 +117,11 @@ export function serversBody(view: ServersView): Html {
         : emptyState("No matching servers or apps", "Change the search."),
   })}
   ${pager(pages)}`;
+}
+
+/** Narrow columns break a URL before its path. */
+function breakable(address: string): HtmlValue {
+  return address.split(/(?<!\/)(?=\/[^/])/).map((part, index) => html`${index > 0 && html`<wbr />`}${part}`);
 }
 
 function share(some: number, all: number): string {
