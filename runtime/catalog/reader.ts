@@ -65,7 +65,7 @@ export function respondDocument(
   { type, maxAgeSeconds }: { readonly type: string; readonly maxAgeSeconds: number },
 ): void {
   const body = Buffer.from(JSON.stringify(document));
-  const headers = ["x-request-id", exchange.id, "vary", "authorization"];
+  const headers = ["x-request-id", exchange.id, "vary", TOKEN_HEADERS.join(", ")];
   if (user !== undefined) headers.push("cache-control", "private, no-store");
   else {
     const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;

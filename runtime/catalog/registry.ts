@@ -46,19 +46,44 @@ function respondList(deps: CatalogDeps, exchange: Exchange, snapshot: Snapshot, 
   if (typeof asked === "string")
     return respondError(exchange, 400, { code: "catalog.bad-request", message: asked }, NO_CACHE);
   const entries = entriesOf(snapshot);
-  const begin = asked.after === undefined ? 0 : firstAfter(entries, asked.after);
+  const { cursor, limit } = asked;
+  const begin = firstAfter(entries, cursor.after) + cursor.skipped;
   const found: CatalogEntry[] = [];
   let at = begin;
-  for (; at < entries.length && found.length < asked.limit && at - begin < MAX_LOOKED_AT; at += 1) {
+  // One more than the page shows: a cursor must not reveal servers that the reader may not find.
+  for (; at < entries.length && found.length <= limit && at - begin < MAX_LOOKED_AT; at += 1) {
     const entry = entries[at];
     if (entry && isAsked(asked, entry) && mayFind(deps.blocks, reader, entry)) found.push(entry);
   }
-  const last = at < entries.length ? entries[at - 1] : undefined;
+  const isFull = found.length > limit;
+  const servers = found.slice(0, limit);
+  const after = servers.at(-1)?.name ?? cursor.after;
+  const next = { after, skipped: isFull ? 0 : at - firstAfter(entries, after) };
   respond(exchange, reader, {
-    servers: found.map(serverOf),
-    metadata: { count: found.length, ...(last && { nextCursor: Buffer.from(last.name).toString("base64url") }) },
+    servers: servers.map(serverOf),
+    metadata: { count: servers.length, ...((isFull || at < entries.length) && { nextCursor: writeCursor(next) }) },
   });
 }
+
+/** After a server that the reader may find, and some others. */
+interface Cursor {
+  /** "": from the start. */
+  readonly after: string;
+  readonly skipped: number;
+}
+
+function writeCursor({ after, skipped }: Cursor): string {
+  return Buffer.from(skipped === 0 ? after : `${after}:${skipped}`).toString("base64url");
+}
+
+function readCursor(cursor: string): Cursor | undefined {
+  const text = Buffer.from(cursor, "base64url").toString();
+  const [whole, after = "", skipped = "0"] = CURSOR.exec(text) ?? [];
+  const isCursor = whole !== undefined && (whole !== "" || cursor === "");
+  return !isCursor ? undefined : { after, skipped: Number(skipped) };
+}
+
+const CURSOR = /^([A-Za-z0-9.-]+\/[A-Za-z0-9._-]+)?(?::([0-9]{1,7}))?$/;
 
 const NO_CACHE = ["cache-control", "no-store"];
 
@@ -107,7 +132,7 @@ function respond(exchange: Exchange, reader: Reader, document: object): void {
 
 interface Asked {
   readonly limit: number;
-  readonly after: string | undefined;
+  readonly cursor: Cursor;
   readonly search: string;
   readonly version: string | undefined;
 }
@@ -124,13 +149,11 @@ function readAsked(exchange: Exchange): Asked | string {
     return '"updated_since" must be a time such as "2026-11-30T12:00:00Z"';
   const search = values.get("search") ?? "";
   if (search.length > MAX_SEARCH_CHARACTERS) return `"search" must have at most ${MAX_SEARCH_CHARACTERS} characters`;
-  const cursor = values.get("cursor");
-  const after = cursor === undefined || cursor === "" ? undefined : Buffer.from(cursor, "base64url").toString();
-  if (after !== undefined && !/^[A-Za-z0-9.-]+\/[A-Za-z0-9._-]+$/.test(after))
-    return '"cursor" is not one of this registry';
+  const cursor = readCursor(values.get("cursor") ?? "");
+  if (cursor === undefined) return '"cursor" is not one of this registry';
   return {
     limit: Math.min(Number(limit), MAX_LIMIT),
-    after,
+    cursor,
     search: search.toLowerCase(),
     version: values.get("version"),
   };

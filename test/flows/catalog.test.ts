@@ -6,11 +6,15 @@ import { join } from "node:path";
 import { Ajv } from "ajv";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { registryEndpoint } from "../../runtime/catalog/registry.ts";
+import { NO_BLOCKS } from "../../runtime/identity/blocks.ts";
 import { createExternalTokens, EVERY_SERVER } from "../../runtime/identity/external-token.ts";
 import { createServiceAccount, mintServiceAccountToken } from "../../runtime/identity/tokens/service-accounts.ts";
 import { systemClock } from "../../runtime/shared/clock.ts";
 import { createKeys } from "../../runtime/shared/keys.ts";
 import { openRecords } from "../../runtime/record-kinds.ts";
+import { snapshotFrom } from "../support/config.ts";
+import { createFakeExchange } from "../support/fake-exchange.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { sendRaw } from "../support/raw-client.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
@@ -163,12 +167,40 @@ describe("the registry", () => {
     expect([names(first), first.metadata.count]).toEqual([[OLD_BUILDS], 1]);
     const second = await list(`?limit=1&cursor=${first.metadata.nextCursor}`, mine());
     expect(names(second)).toEqual(["com.example.orders/orders"]);
-    const rest = await list(`?limit=9&cursor=${second.metadata.nextCursor}`, mine());
-    expect([names(rest), rest.metadata.nextCursor]).toEqual([[], undefined]);
+    // The one server behind it cannot be found by this caller.
+    expect(second.metadata.nextCursor).toBeUndefined();
     expect(names(await list("?search=ALL%20TEAMS", mine()))).toEqual([OLD_BUILDS]);
     expect(names(await list("?version=2.0.1"))).toEqual(["com.example.wiki/wiki"]);
     expect(names(await list("?version=latest&updated_since=2026-11-30T12:00:00Z"))).toEqual(["com.example.wiki/wiki"]);
     expect(names(await list("?version=9"))).toEqual([]);
+  });
+
+  test("a cursor never names a server that its reader may not find", async () => {
+    const base = snapshotFrom(
+      settings("mcp_catalog: public")
+        .replaceAll("{origin}", "https://auth.example.com")
+        .replace("http://127.0.0.1:9", "https://idp.example.com"),
+    );
+    const [found, hidden] = ["wiki", "orders"].map((name) => base.routes.find((route) => route.name === name));
+    if (!found || !hidden) throw new Error("no routes");
+    const copies = Array.from({ length: 2_100 }, (_, index) => {
+      const name = `secret-${index}`;
+      return { ...hidden, name, key: `default/${name}` };
+    });
+    const snapshot = { ...base, routes: [...copies, found] };
+    const endpoint = registryEndpoint({ programs: { ownBearer: () => undefined }, blocks: NO_BLOCKS });
+    const read = async (query: string): Promise<Listed> => {
+      let text = "";
+      const respond = (_status: number, _headers: readonly string[], body?: Buffer | string) => (text = String(body));
+      const exchange = createFakeExchange({ method: "GET", path: SERVERS });
+      await endpoint.handle({ ...exchange, host: "auth.example.com", query, respond }, snapshot);
+      return JSON.parse(text) as Listed;
+    };
+    const first = await read("");
+    const { nextCursor = "" } = first.metadata;
+    expect([names(first), Buffer.from(nextCursor, "base64url").toString()]).toEqual([[], ":2000"]);
+    const second = await read(`?cursor=${nextCursor}`);
+    expect([names(second), second.metadata.nextCursor]).toEqual([["com.example.wiki/wiki"], undefined]);
   });
 
   test.each([

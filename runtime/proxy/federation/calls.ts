@@ -1,4 +1,5 @@
 /** A request that goes to one member, in as many rounds as it needs, and its cancellation. */
+import type { CurrentPrincipal } from "../../identity/current-principal.ts";
 import { inward } from "../../mcp/federation/carry.ts";
 import { requestFor } from "../../mcp/federation/eras.ts";
 import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
@@ -13,6 +14,7 @@ import type { Link, Links } from "./links.ts";
 import type { MemberCall } from "./member-call.ts";
 import { notConnected } from "./refusals.ts";
 import { relay, type RelayEnd } from "./relay.ts";
+import { renewCaller } from "./renew-caller.ts";
 import type { ClientReply } from "./reply.ts";
 import type { MemberSeals } from "./member-seals.ts";
 
@@ -22,6 +24,7 @@ export interface CallDeps {
   readonly gaps: Gaps;
   readonly seals: MemberSeals;
   readonly answers: PendingAnswers;
+  readonly current?: CurrentPrincipal | undefined;
 }
 
 /** For messages without an awaited response. */
@@ -76,6 +79,8 @@ export class MemberCalls {
       round += 1;
       const responses = await askForInput(this.#deps, call, end);
       if (typeof responses === "string") return reply.error(-32603, responses);
+      if (!(await renewCaller(this.#deps.current, context)))
+        return reply.error(ACCESS_DENIED_CODE, "Your access ended");
       const params = { ...recordOf(own["params"]), ...responses };
       body = { ...own, params };
     }
@@ -95,7 +100,7 @@ export class MemberCalls {
   }
 
   #exchange({ context, client, body, calledAs, reply }: MemberCall, link: Link, isKept: boolean): Promise<RelayEnd> {
-    const { run, seals, links, gaps } = this.#deps;
+    const { run, seals, links, gaps, current } = this.#deps;
     const { member, version, session } = link;
     const { prefix } = member;
     const key = client.isModern ? undefined : runningKey(context, body["id"]);
@@ -104,6 +109,7 @@ export class MemberCalls {
     return new Promise((resolve) => {
       const options = {
         run,
+        current,
         caller: context,
         link,
         message: requestFor(body, link.isModern, client.side),

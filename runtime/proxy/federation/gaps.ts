@@ -22,6 +22,7 @@ export interface GapDeps {
 /** One line for a member and reason in this time. */
 const QUIET_MS = 60_000;
 const MAX_TOLD = 1_000;
+const MAX_NAME = 256;
 
 export class Gaps {
   readonly #deps: GapDeps;
@@ -52,13 +53,15 @@ export class Gaps {
   /** @param dropped names with the member's prefix that would be too long */
   tellDropped({ exchange, prepared }: RequestContext, dropped: readonly string[]): void {
     const { log, clock } = this.#deps;
-    for (const name of dropped)
+    for (const long of dropped) {
+      const name = long.slice(0, MAX_NAME);
       this.#once(`${prepared.route.key} name ${name}`, clock.now(), () =>
         log.warn(
-          { request: exchange.id, route: prepared.route.key, name: name.slice(0, 256) },
+          { request: exchange.id, route: prepared.route.key, name },
           "name too long for federated route, not listed",
         ),
       );
+    }
   }
 
   #once(key: string, nowMs: number, tell: () => void): void {

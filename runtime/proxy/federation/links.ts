@@ -45,11 +45,19 @@ interface Greeting extends Visited {
   readonly untilMs: number;
 }
 
+interface Guess extends Visited {
+  readonly route: CompiledRoute;
+  readonly era: KnownEra;
+}
+
 const ERA_MS = 300_000;
 /** A member whose revision is unknown is taken for one with sessions for a short time. */
 const GUESS_MS = 30_000;
 const ASK_MS = 10_000;
 const MAX_GREETINGS = 10_000;
+/** Longer ones are asked for each time. */
+const MAX_GREETING_BYTES = 16_384;
+const MAX_GUESSES = 10_000;
 const NONE = (): void => {};
 
 export interface LinksDeps {
@@ -62,6 +70,8 @@ export class Links {
   /** By compiled route: a changed route is asked again. */
   readonly #eras = new WeakMap<CompiledRoute, KnownEra>();
   readonly #greetings = new BoundedCache<Greeting>(MAX_GREETINGS);
+  /** By caller, if the member's policy denies the question: other callers may get an answer. */
+  readonly #guesses = new BoundedCache<Guess>(MAX_GUESSES);
 
   constructor(deps: LinksDeps) {
     this.#deps = deps;
@@ -86,7 +96,7 @@ export class Links {
       return legacyLink(member, version, session || undefined);
     }
     const endMs = performance.now() + timeoutMs;
-    const era = this.#eraOf(member);
+    const era = this.#eraFor(caller, member);
     if (era?.isModern === true && !wantsSession) return modernLink(member, undefined);
     if (era?.statelessVersion !== undefined) return legacyLink(member, era.statelessVersion, undefined);
     if (era === undefined) {
@@ -122,7 +132,7 @@ export class Links {
     const known = this.#greetings.get(keyOf(caller, member));
     if (known !== undefined && known.route === member.prepared.route && known.untilMs > this.#deps.clock.now())
       return known.result;
-    if (this.#eraOf(member)?.isModern === false) return undefined;
+    if (this.#eraFor(caller, member)?.isModern === false) return undefined;
     const result = await this.#discover(caller, member, timeoutMs);
     return result === "invalid" ? undefined : result;
   }
@@ -142,6 +152,13 @@ export class Links {
     return era !== undefined && era.untilMs > this.#deps.clock.now() ? era : undefined;
   }
 
+  #eraFor(caller: RequestContext, member: RouteMember): KnownEra | undefined {
+    const guess = this.#guesses.get(keyOf(caller, member));
+    const isFresh =
+      guess !== undefined && guess.route === member.prepared.route && guess.era.untilMs > this.#deps.clock.now();
+    return this.#eraOf(member) ?? (isFresh ? guess.era : undefined);
+  }
+
   /** @returns the result of a modern member, "invalid" for another one */
   async #discover(caller: RequestContext, member: RouteMember, timeoutMs: number): Promise<MessageJson | LinkFailure> {
     const meta = {
@@ -157,14 +174,17 @@ export class Links {
     const versions = result["supportedVersions"];
     const isModern = Array.isArray(versions) && versions.includes(MODERN);
     const failure = failureOf(answer);
-    const isProof = isModern || failure === "invalid";
-    const untilMs = this.#deps.clock.now() + (isProof ? ERA_MS : GUESS_MS);
+    const untilMs = this.#deps.clock.now() + (failure === "denied" ? GUESS_MS : ERA_MS);
+    const era = { isModern, statelessVersion: undefined, untilMs };
+    const { route } = member.prepared;
+    // A failure of one caller's question does not disprove the answer that another one got.
+    const isProof = isModern || (failure === "invalid" && !this.isModern(member));
     // Unavailable or not connected: it is asked again at once.
-    if (isProof || failure === "denied")
-      this.#eras.set(member.prepared.route, { isModern, statelessVersion: undefined, untilMs });
+    if (isProof) this.#eras.set(route, era);
+    else if (failure === "denied") this.#guesses.set(keyOf(caller, member), { visited: false, route, era });
     // Servers that know the method not may fail so; others' failures are those of the gateway.
     if (!isModern) return answer.status === 500 || answer.status === 501 ? "invalid" : failure;
-    this.#keep(caller, member, result);
+    this.#keep(caller, member, result, answer.size);
     return result;
   }
 
@@ -188,11 +208,11 @@ export class Links {
     const greeting = recordOf(reply["result"]);
     const version = greeting["protocolVersion"];
     if (typeof version !== "string" || !/^\d{4}-\d{2}-\d{2}$/.test(version)) return "invalid";
-    this.#keep(caller, member, greeting);
+    this.#keep(caller, member, greeting, answer.size);
     const { session } = answer;
     const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
     await askMember(run, caller, member, { method: "POST", message: initialized, version, session }, timeoutMs);
-    const era = this.#eraOf(member);
+    const era = this.#eraFor(caller, member);
     if (session === undefined && era?.isModern === false) era.statelessVersion = version;
     const close = (): void => {
       if (session !== undefined) void askMember(run, caller, member, { method: "DELETE", version, session }, ASK_MS);
@@ -200,7 +220,8 @@ export class Links {
     return { ...legacyLink(member, version, session), greeting, close };
   }
 
-  #keep(caller: RequestContext, member: RouteMember, result: MessageJson): void {
+  #keep(caller: RequestContext, member: RouteMember, result: MessageJson, bytes: number): void {
+    if (bytes > MAX_GREETING_BYTES) return;
     const untilMs = this.#deps.clock.now() + ERA_MS;
     this.#greetings.set(keyOf(caller, member), { visited: false, route: member.prepared.route, result, untilMs });
   }

@@ -59,9 +59,7 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
     this.calledAs = calledAs;
     this.#client = client;
     this.#receiver = receiver;
-    client.onClose((complete) => {
-      if (!complete) this.abort();
-    });
+    endWith(client, this);
   }
 
   get isOpen(): boolean {
@@ -108,8 +106,24 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
   #finish(complete: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    openOf.get(this.#client)?.delete(this);
     this.giveBack();
     this.#receiver.onEnd(complete);
     for (const listener of this.#closeListeners) listener(complete);
   }
+}
+
+/** Open requests to members, by the client's: a client with a stream may cause any number of them. */
+const openOf = new WeakMap<Exchange, Set<MemberExchange>>();
+
+/** A client that disconnects aborts its requests to members. */
+function endWith(client: Exchange, exchange: MemberExchange): void {
+  const known = openOf.get(client);
+  if (known) return void known.add(exchange);
+  const open = new Set([exchange]);
+  openOf.set(client, open);
+  client.onClose((complete) => {
+    openOf.delete(client);
+    if (!complete) for (const each of open) each.abort();
+  });
 }

@@ -19,15 +19,15 @@ export function notConnected(prefix: string, { name, origin }: CompiledRoute): R
 }
 
 const MISSING_CAPABILITY = -32021;
-const CAPABILITY_OF: Readonly<Record<string, string>> = {
-  "elicitation/create": "elicitation",
-  "sampling/createMessage": "sampling",
-  "roots/list": "roots",
-};
+const CAPABILITY_OF: ReadonlyMap<string, string> = new Map([
+  ["elicitation/create", "elicitation"],
+  ["sampling/createMessage", "sampling"],
+  ["roots/list", "roots"],
+]);
 
 /** A member with sessions asks a client of the later revision, which no member may do there. */
 export function undeclared(method: string, member: string): RpcError {
-  const capability = CAPABILITY_OF[method];
+  const capability = CAPABILITY_OF.get(method);
   return {
     code: MISSING_CAPABILITY,
     message: `${member} asks its user during the call (${method.slice(0, 64)}), which needs a client with sessions (MCP 2025-11-25)`,

@@ -4,6 +4,7 @@
  * Untrusted input: the member's response. Promises: the client gets exactly one response to its request; requests of the
  * member reach the client under an ID that only this caller can answer.
  */
+import type { CurrentPrincipal } from "../../identity/current-principal.ts";
 import { outwardMessage, outwardResult } from "../../mcp/federation/carry.ts";
 import { resultFor } from "../../mcp/federation/eras.ts";
 import { idText, numberOf, readMessage, recordOf, type MessageJson } from "../../mcp/federation/json.ts";
@@ -17,6 +18,7 @@ import { eventsIn, openMember, type MemberEvent, type Outgoing, type RunMember }
 import type { Link } from "./links.ts";
 import type { MemberExchange, MemberReceiver } from "./member-exchange.ts";
 import { notConnected, undeclared } from "./refusals.ts";
+import { renewCaller } from "./renew-caller.ts";
 
 /** The response to the client. */
 export interface Reply {
@@ -38,6 +40,7 @@ const [MIN_RESUME_MS, MAX_RESUME_MS] = [100, 30_000];
 
 export interface RelayOptions {
   readonly run: RunMember;
+  readonly current: CurrentPrincipal | undefined;
   readonly caller: RequestContext;
   readonly link: Link;
   /** As it goes to the member. */
@@ -146,14 +149,22 @@ class Relay implements MemberReceiver, Relaying {
 
   /** @returns false: the member cannot continue its response in another stream */
   #resume(): boolean {
-    const { link, caller } = this.#options;
+    const { link, caller, current } = this.#options;
     const { version, session } = link;
     const lastEventId = this.#lastId;
     const canResume = this.#mode === "events" && lastEventId !== undefined && session !== undefined;
     if (!canResume || this.#isAborted || this.#resumed === MAX_RESUMED) return false;
     this.#resumed += 1;
     this.#events = new EventBlocks(MAX_BYTES);
-    const open = guard(caller.exchange, () => this.open({ method: "GET", version, session, lastEventId }));
+    const again = guard(caller.exchange, () => this.open({ method: "GET", version, session, lastEventId }));
+    const open = guard(caller.exchange, () => {
+      void renewCaller(current, caller).then((isCurrent) => {
+        if (this.isOver || this.#isAborted) return this.#finish("answered");
+        if (isCurrent) return again();
+        this.#fail("access ended");
+        this.#finish("answered");
+      });
+    });
     const timer = setTimeout(open, Math.min(MAX_RESUME_MS, Math.max(MIN_RESUME_MS, this.#retryMs)));
     caller.exchange.onClose(() => {
       clearTimeout(timer);

@@ -1,6 +1,8 @@
 /** What a federated route carries between its clients and members beside calls: streams, rounds, tasks, apps, kept lists. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
+import { NO_BLOCKS, type Blocks } from "../../../runtime/identity/blocks.ts";
+import type { Principal } from "../../../runtime/identity/principal.ts";
 import type { UpstreamTokens } from "../../../runtime/proxy/upstream-tokens.ts";
 import { modernHeaders, modernMeta } from "../../support/mcp.ts";
 import { startPipeline, type Pipeline, type PipelineOptions } from "../../support/pipeline.ts";
@@ -33,6 +35,11 @@ afterEach(async () => {
   servers.scripts.clear();
   servers.seen.length = 0;
 });
+
+/** Users who are in no group by now. */
+const left = (principal: Principal): Promise<Principal> =>
+  Promise.resolve({ ...principal, user: { ...principal.user, groups: [], version: 2 } });
+const STAFF_ONLY = ", { deny: { nor: [{ groups: { has: staff } }] } }";
 
 const ALLOW = "{ allow: { and: [{ domain: example.com }] } }";
 
@@ -202,6 +209,48 @@ describe("kept lists", () => {
     expect(namesIn(await ask(pipeline, "tools/list"))).toEqual(["one__b"]);
   });
 
+  test("a kept list has the prefix of the route that is asked, and no tool that was blocked meanwhile", async () => {
+    let blocked: string | undefined;
+    const block = (name: string) => ({ kind: "tool", name, since: 0, by: "operator", reason: "" }) as const;
+    const blocks: Blocks = {
+      ...NO_BLOCKS,
+      size: 1,
+      find: ({ tool }) => (tool !== undefined && tool === blocked ? block(tool) : undefined),
+      hasTools: () => blocked !== undefined,
+      blockedTools: () => (blocked === undefined ? [] : [blocked]),
+    };
+    const pipeline = await serve({ one: listing(60_000) }, { blocks });
+    const route = (name: string, rest: string): string =>
+      `  - { name: ${name}, from: "http://localhost:${pipeline.port}", prefix: /${name}, ${rest}, policy: [${ALLOW}] }`;
+    pipeline.swap(`
+runtime_flags: { mcp: true }
+routes:
+${route("all", "mcp: { server: { members: { one: one } } }")}
+${route("hub", "mcp: { server: { members: { other: one } } }")}
+${route("one", `to: "${servers.origin}", mcp: { server: { path: /one, filter_lists: false } }`)}
+`);
+    const listed = async (path: string): Promise<readonly string[]> => {
+      const response = await fetch(`http://localhost:${pipeline.port}${path}`, {
+        method: "POST",
+        headers: [
+          ["authorization", "Bearer gwt_alice"],
+          ["content-type", "application/json"],
+        ],
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+      });
+      return namesIn((await response.json()) as Body);
+    };
+    expect([await listed("/all"), await listed("/hub")]).toEqual([
+      ["one__a", "one__b"],
+      ["other__a", "other__b"],
+    ]);
+    blocked = "a";
+    expect(await listed("/all")).toEqual(["one__b"]);
+    blocked = "one__b";
+    expect([await listed("/all"), await listed("/hub")]).toEqual([["one__a"], ["other__a", "other__b"]]);
+    expect(asksOf("/one", "tools/list")).toHaveLength(1);
+  });
+
   test("a list of another connected account is not used", async () => {
     let account = "first";
     const attach = () => ({ kind: "token", accessToken: account, authorization: `Bearer ${account}` }) as const;
@@ -304,6 +353,19 @@ describe("changes", () => {
     pipeline.revocations.revokeNow("session:session-alice");
     // The lists that changed as well, then the end.
     for await (const { message } of stream) expect(message.method).toMatch(/list_changed$/);
+  });
+
+  test("a member's stream that ends is opened again with the groups that its user has by then", async () => {
+    const streams = new Map<string, Asked>();
+    const scripts = { one: withSession(telling(streams), CHANGES) };
+    const pipeline = await serve(scripts, { member: STAFF_ONLY, current: left });
+    const session = await initialize(pipeline);
+    await fetchAll(pipeline.port, {}, "alice", ["accept", "text/event-stream", "mcp-session-id", session]);
+    await expect.poll(() => streams.get("/one")?.httpMethod).toBe("GET");
+    streams.get("/one")?.response.end();
+    const denied = () => pipeline.records.filter(({ federated, allow }) => federated !== undefined && allow === false);
+    await expect.poll(denied, { timeout: 4_000 }).toHaveLength(1);
+    expect(servers.seen.filter(({ httpMethod }) => httpMethod === "GET")).toHaveLength(1);
   });
 
   test("a kept list of a member that tells of a change is asked for again", async () => {
@@ -415,6 +477,23 @@ describe("rounds", () => {
       });
     },
   );
+
+  test("a call that waited for its user continues with the groups that they have by then", async () => {
+    const pipeline = await serve({ one: asking }, { member: STAFF_ONLY, current: left });
+    const session = await initialize(pipeline, { elicitation: {} });
+    const stream = eventsOf(await send(pipeline, "tools/call", { name: "one__t0" }, { session }));
+    const { message } = await next(stream);
+    const body = JSON.stringify({ jsonrpc: "2.0", id: message.id, result: answer });
+    await fetchAll(pipeline.port, { method: "POST", body }, "alice", [
+      "accept",
+      "application/json, text/event-stream",
+      "content-type",
+      "application/json",
+    ]);
+    const { message: last } = await next(stream);
+    expect([last.result, last.error?.message]).toEqual([undefined, expect.stringContaining("denied")]);
+    expect(asksOf("/one", "tools/call")).toHaveLength(1);
+  });
 
   test("what the client did not declare is not asked, and a member that asks without end is stopped", async () => {
     const pipeline = await serve({ one: asking });

@@ -1,8 +1,14 @@
 /** Members of a federated route that lie, and that deny: whatever they send, and whatever their policies say. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
+import type { RouteMember } from "../../../runtime/proxy/federation/ask-member.ts";
+import { SlowMembers } from "../../../runtime/proxy/federation/lists/slow-members.ts";
+import { MemberExchange } from "../../../runtime/proxy/federation/member-exchange.ts";
+import type { PreparedRoute } from "../../../runtime/proxy/prepared-route.ts";
+import type { RequestContext } from "../../../runtime/proxy/request-context.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";
 import { snapshotFrom } from "../../support/config.ts";
+import { createFakeExchange } from "../../support/fake-exchange.ts";
 import { modernHeaders, modernMeta } from "../../support/mcp.ts";
 import { createTestAuthenticator, startPipeline, testPrincipal, type Pipeline } from "../../support/pipeline.ts";
 import { createRandom } from "../../support/random.ts";
@@ -165,6 +171,18 @@ describe("a member that lies", () => {
     expect(servers.seen.at(-1)?.path).toBe("/bad");
   });
 
+  test("long pages are a list up to the size of one response", async () => {
+    const description = "x".repeat(5_000_000);
+    lie("tools/list", ({ id, params }) => {
+      const page = ((params?.["cursor"] as string | undefined) ?? "") + "x";
+      return { jsonrpc: "2.0", id, result: { tools: [{ name: page, description }], nextCursor: page } };
+    });
+    expect(namesIn(await ask("/all", "tools/list"))).toEqual(["bad__x", ...GOOD]);
+    expect(servers.seen.filter(({ path, message }) => path === "/bad" && message.method === "tools/list")).toHaveLength(
+      2,
+    );
+  });
+
   test.each<[string, Answer]>([
     ["an ID of no request", () => [{ jsonrpc: "2.0", id: "other", result: { content: [] } }]],
     ["nothing", () => []],
@@ -288,6 +306,59 @@ describe("several clients at once", () => {
     });
     return String(answer.headers.get("mcp-session-id"));
   };
+});
+
+test("a member denied to one user stays available to others", async () => {
+  const noSessions: Script = ({ message: { id } }) => ({ jsonrpc: "2.0", id, error: { code: -32601, message: "No" } });
+  const own: Script = (asked) => (asked.message.method === "initialize" ? noSessions(asked) : undefined);
+  servers.scripts.set("/one", modern(own));
+  serve({ one: "{ allow: { and: [{ email: alice@example.com }] } }" });
+  const initialize = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
+  for (const first of ["bob", "alice"]) {
+    await ask("/all", "initialize", initialize, first);
+    expect(namesIn(await ask("/all", "tools/list", {}, "bob"))).toEqual([]);
+    expect(namesIn(await ask("/all", "tools/list", {}, "alice"))).toHaveLength(4);
+  }
+});
+
+test("a member that was too slow is not waited for again for a while, for the same caller and route", () => {
+  let now = 0;
+  const slow = new SlowMembers({ now: () => now });
+  const of = (name: string) =>
+    ({ principal: testPrincipal(name, 1), prepared: { route: { key: "all" } } }) as unknown as RequestContext;
+  const member = (key: string): RouteMember => ({ prefix: key, prepared: { route: { key } } as PreparedRoute });
+  const one = member("one");
+  const beganMs = performance.now();
+  slow.failed(of("alice"), one, beganMs);
+  expect(slow.has(of("alice"), one)).toBe(false);
+  slow.failed(of("alice"), one, beganMs - 2_000);
+  expect([slow.has(of("alice"), one), slow.has(of("bob"), one), slow.has(of("alice"), member("two"))]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  // A changed route.
+  expect(slow.has(of("alice"), member("one"))).toBe(false);
+  now += 15_000;
+  expect(slow.has(of("alice"), one)).toBe(false);
+});
+
+test("a client's stream remembers open requests to members only", () => {
+  const client = createFakeExchange();
+  const listeners: ((complete: boolean) => void)[] = [];
+  const counted = { ...client, onClose: (listener: (complete: boolean) => void) => void listeners.push(listener) };
+  const ends: boolean[] = [];
+  const open = (): MemberExchange =>
+    new MemberExchange(
+      counted,
+      { method: "GET", host: "a", path: "/", headers: [], body: undefined, calledAs: "" },
+      { onHead: () => {}, onData: () => true, onEnd: (complete) => ends.push(complete) },
+    );
+  for (let index = 0; index < 3; index += 1) open().end();
+  open();
+  expect([listeners.length, ends]).toEqual([1, [true, true, true]]);
+  for (const listener of listeners) listener(false);
+  expect(ends).toEqual([true, true, true, false]);
 });
 
 test("names have the prefix also with one member, and stay the same when another one comes", async () => {

@@ -46,7 +46,8 @@ export async function mergedList(
   const { lists, gaps } = await collect(deps, context, method, client);
   deps.gaps.tellAll(context, gaps);
   const { prepared } = context;
-  const keeps = prepared.filtersLists ? keepsFor(deps, context)() : () => true;
+  const isFiltered = prepared.filtersLists || deps.blocks?.hasTools(prepared.route.key) === true;
+  const keeps = isFiltered ? keepsFor(deps, context)() : () => true;
   const { mcp } = prepared.route;
   const claims = mcp?.kind === "server" ? mcp.resourcePrefixes : [];
   const { items, dropped } = mergeLists(method, lists, claims, keeps);

@@ -78,11 +78,19 @@ export async function collect(
   method: MergedMethod,
   client: AskingClient,
 ): Promise<Collected> {
+  const { slow } = deps.cache;
+  let isGone = false;
+  caller.exchange.onClose(() => (isGone = true));
   const { answers, gaps } = await askAll(membersOf(caller), async (member) => {
     const kept = await deps.cache.get(caller, member, method);
     if (kept !== undefined) return kept;
+    if (slow.has(caller, member)) return "unavailable";
+    const beganMs = performance.now();
     const credential = await deps.cache.credentialOf(caller, member);
     const list = await listFrom(deps, caller, member, method, client);
+    const failure = typeof list === "string" ? list : list.failure;
+    // The client's own end aborts its requests.
+    if (failure === "unavailable" && !isGone) slow.failed(caller, member, beganMs);
     if (typeof list === "string") return list;
     deps.cache.keep(caller, member, method, credential, list);
     return list;

@@ -14,6 +14,7 @@ import { keepsFor, type ListDeps } from "../../lists/list-rules.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { UpstreamTokens } from "../../upstream-tokens.ts";
 import type { RouteMember } from "../ask-member.ts";
+import { SlowMembers } from "./slow-members.ts";
 import { listedOf, type MemberList, type MergedMethod } from "./lists.ts";
 
 interface Kept extends Visited {
@@ -36,11 +37,13 @@ const MAX_ITEMS = 500;
 const MAX_BYTES = 65_536;
 
 export class ListCache {
+  readonly slow: SlowMembers;
   readonly #deps: ListCacheDeps;
   readonly #kept = new BoundedCache<Kept>(MAX_LISTS);
 
   constructor(deps: ListCacheDeps) {
     this.#deps = deps;
+    this.slow = new SlowMembers(deps.clock);
   }
 
   async get(caller: RequestContext, member: RouteMember, method: MergedMethod): Promise<MemberList | undefined> {
@@ -54,16 +57,18 @@ export class ListCache {
       this.#kept.delete(key);
       return undefined;
     }
-    const { list } = kept;
+    // Another federated route can have another prefix for the member.
+    const list = { ...kept.list, prefix: member.prefix, ttlMs: leftMs };
     const { mcp, policy } = member.prepared.route;
     if (!mayReachSomething(policy, caller.principal?.user)) return undefined;
-    if (mcp?.kind !== "server" || !mcp.filtersLists) return { ...list, ttlMs: leftMs };
+    const isFiltered = mcp?.kind === "server" && mcp.filtersLists;
+    if (!isFiltered && this.#deps.blocks?.hasTools(member.prepared.route.key) !== true) return list;
     const keeps = keepsFor(this.#deps, { ...caller, prepared: member.prepared })();
     const items = list.items.filter((item) => {
       const listed = listedOf(method, item);
       return listed !== undefined && keeps(listed);
     });
-    return { ...list, items, ttlMs: leftMs };
+    return { ...list, items };
   }
 
   /** @param credential of the time before the list was asked for */

@@ -32,6 +32,8 @@ export type MergedMethod = keyof typeof MERGED;
 
 const MAX_PAGES = 16;
 const MAX_ITEMS = 2_000;
+/** All pages together, as much as one response. */
+const MAX_BYTES = 8 * 1024 * 1024;
 const LIST_MS = 5_000;
 
 export interface MemberList {
@@ -81,6 +83,7 @@ export async function listOf(
       return ended(numberOf(code) === -32601 ? undefined : failureOf(answer));
     }
     bytes += answer.size;
+    if (bytes > MAX_BYTES) return ended("too-long");
     const result = recordOf(reply["result"]);
     const page = result[key];
     if (!Array.isArray(page)) return ended("invalid");

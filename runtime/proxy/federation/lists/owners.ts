@@ -23,12 +23,16 @@ interface Claims extends Visited {
   /** Text that files of a skill begin with. */
   readonly skills: readonly { readonly prefix: string; readonly start: string }[];
   readonly madeMs: number;
+  /** In UTF-16 units. */
+  readonly size: number;
 }
 
 const KEEP_MS = 60_000;
 /** A resource that was created meanwhile is found after this time. */
 const ASK_AGAIN_MS = 2_000;
 const MAX_CALLERS = 1_000;
+/** Longer ones are asked for each time. */
+const MAX_KEPT = 524_288;
 
 export type Collect = (caller: RequestContext, method: MergedMethod) => Promise<Collected>;
 
@@ -51,13 +55,14 @@ export class Owners {
     const isFresh = known !== undefined && known.route === route && nowMs < known.madeMs + KEEP_MS;
     const found = isFresh ? ownerIn(known, uri) : undefined;
     if (found !== undefined || (isFresh && nowMs < known.madeMs + ASK_AGAIN_MS)) return found;
-    const claims = await claimsOf(caller, collect, nowMs);
-    this.#known.set(key, claims);
+    const claims = await claimsOf(caller, collect, this.#clock);
+    if (claims.size <= MAX_KEPT) this.#known.set(key, claims);
+    else this.#known.delete(key);
     return ownerIn(claims, uri);
   }
 }
 
-async function claimsOf(caller: RequestContext, collect: Collect, madeMs: number): Promise<Claims> {
+async function claimsOf(caller: RequestContext, collect: Collect, clock: Clock): Promise<Claims> {
   const methods = ["resources/list", "resources/templates/list", "skills/list"] as const;
   const [listed, templated, skilled] = await Promise.all(
     methods.map(async (method) => {
@@ -73,7 +78,9 @@ async function claimsOf(caller: RequestContext, collect: Collect, madeMs: number
     uris,
     templates: (templated ?? []).map(({ prefix, text }) => ({ prefix, template: text })),
     skills: (skilled ?? []).map(({ prefix, text }) => ({ prefix, start: text.slice(0, text.lastIndexOf("/") + 1) })),
-    madeMs,
+    // After the answers: a member that hangs must not be asked again for each URI.
+    madeMs: clock.now(),
+    size: [listed, templated, skilled].flatMap((each) => each ?? []).reduce((sum, { text }) => sum + text.length, 0),
   };
 }
 

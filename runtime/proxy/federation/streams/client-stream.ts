@@ -3,6 +3,7 @@
  * to it.
  */
 import { withAddedHeaders } from "../../../features/headers/apply-added.ts";
+import type { CurrentPrincipal } from "../../../identity/current-principal.ts";
 import { writeJson, type MessageJson } from "../../../mcp/federation/json.ts";
 import { renderEvent } from "../../../mcp/lists/event-blocks.ts";
 import { guard } from "../../../shared/faults/guard.ts";
@@ -32,6 +33,8 @@ export function startStream({ exchange, corsOrigin }: RequestContext, more: read
 export interface ClientStreamDeps {
   readonly streams: Streams;
   readonly listChanges?: ListChanges;
+  /** Absent: principals never change while a response lasts. */
+  readonly current?: CurrentPrincipal | undefined;
 }
 
 export class ClientStream implements OpenStream {

@@ -118,7 +118,7 @@ class Listening {
 
   /** A member of the same revision. @returns when it has acknowledged */
   #listen(link: Link, { uris, tasks }: Wanted): Promise<void> {
-    const { run } = this.#deps;
+    const { run, current } = this.#deps;
     const { prefix } = link.member;
     const notifications = {
       ...Object.fromEntries(this.#lists.map((list) => [`${list}ListChanged`, true])),
@@ -126,7 +126,7 @@ class Listening {
       ...(tasks.length > 0 && { taskIds: tasks }),
     };
     return new Promise((resolve) => {
-      const options = { run, context: this.#context, link, notifications, lastEventId: undefined };
+      const options = { run, current, context: this.#context, link, notifications, lastEventId: undefined };
       new MemberStream(options, {
         take: (message) => {
           if (message === "none") return true;
@@ -150,7 +150,7 @@ class Listening {
 
   /** A member with sessions: one for this stream. @returns when it has acknowledged */
   async #subscribe(link: Link, { uris }: Wanted): Promise<void> {
-    const { run } = this.#deps;
+    const { run, current } = this.#deps;
     const { member, version, session, greeting } = link;
     const own = this.#lists.some(
       (list) => recordOf(recordOf(greeting?.["capabilities"])[list])["listChanged"] === true,
@@ -160,7 +160,7 @@ class Listening {
       return this.#followLists(member.prepared.route.key);
     }
     this.#context.exchange.onClose(() => link.close());
-    const options = { run, context: this.#context, link, notifications: {}, lastEventId: undefined };
+    const options = { run, current, context: this.#context, link, notifications: {}, lastEventId: undefined };
     new MemberStream(options, {
       take: (message) => message === "none" || this.#pass(link, message),
       alive: () => this.#stream.keepAlive(),

@@ -3,6 +3,7 @@
  *
  * Untrusted input: the member's stream. Promise: one that ends is opened again, later each time, and continues where it was.
  */
+import type { CurrentPrincipal } from "../../../identity/current-principal.ts";
 import { requestFor } from "../../../mcp/federation/eras.ts";
 import type { MessageJson } from "../../../mcp/federation/json.ts";
 import { EventBlocks } from "../../../mcp/lists/event-blocks.ts";
@@ -11,8 +12,10 @@ import { guard } from "../../../shared/faults/guard.ts";
 import { allHeaders } from "../../../shared/http/header-lookup.ts";
 import { isEventStream } from "../../forwarding/response-headers.ts";
 import type { RequestContext } from "../../request-context.ts";
+import type { MemberExchange } from "../member-exchange.ts";
 import { eventsIn, openMember, type Outgoing, type RunMember } from "../ask-member.ts";
 import type { Link } from "../links.ts";
+import { renewCaller } from "../renew-caller.ts";
 
 const PAUSES: Pauses = { firstMs: 1_000, mostMs: 60_000 };
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -20,6 +23,7 @@ const LISTEN_ID = "gateform-listen";
 
 export interface MemberStreamOptions {
   readonly run: RunMember;
+  readonly current: CurrentPrincipal | undefined;
   readonly context: RequestContext;
   readonly link: Link;
   /** Asked of a member of the later revision. */
@@ -43,6 +47,7 @@ export class MemberStream {
   #lastEventId: string | undefined;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
+  #exchange: MemberExchange | undefined;
   #ends = 0;
 
   constructor(options: MemberStreamOptions, reader: MemberStreamReader) {
@@ -52,6 +57,8 @@ export class MemberStream {
     options.context.exchange.onClose(() => {
       this.#isClosed = true;
       clearTimeout(this.#timer);
+      // A client that ends its stream completely does not abort those of the members.
+      this.#exchange?.abort();
     });
   }
 
@@ -72,8 +79,7 @@ export class MemberStream {
       },
       onEnd: () => this.#ended(isStream),
     });
-    // A client that ends its stream completely does not abort those of the members.
-    context.exchange.onClose(() => exchange.abort());
+    this.#exchange = exchange;
   }
 
   #outgoing(): Outgoing {
@@ -88,9 +94,16 @@ export class MemberStream {
   #ended(wasStream: boolean): void {
     if (this.#isClosed) return;
     if (!wasStream) return this.#reader.none();
-    const open = guard(this.#options.context.exchange, () => this.open());
-    this.#timer = setTimeout(open, pauseAfter(this.#ends, PAUSES));
+    const { context } = this.#options;
+    const reopen = guard(context.exchange, () => void this.#reopen());
+    this.#timer = setTimeout(reopen, pauseAfter(this.#ends, PAUSES));
     this.#ends += 1;
+  }
+
+  async #reopen(): Promise<void> {
+    const { context, current } = this.#options;
+    if (!(await renewCaller(current, context)) || this.#isClosed) return;
+    guard(context.exchange, () => this.open())();
   }
 
   /** @returns false: wait for `onDrain`; undefined: the stream cannot be read */

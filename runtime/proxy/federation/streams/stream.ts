@@ -47,7 +47,14 @@ export function mergeStreams(
   for (const link of links) {
     const { member } = link;
     const { prefix } = member;
-    const options = { run: deps.run, context, link, notifications: ALL_LISTS, lastEventId: ids.get(prefix) };
+    const options = {
+      run: deps.run,
+      current: deps.current,
+      context,
+      link,
+      notifications: ALL_LISTS,
+      lastEventId: ids.get(prefix),
+    };
     const reader = new MemberStream(options, {
       take(message, id) {
         const isKept = id !== undefined && id.length <= MAX_EVENT_ID;
@@ -111,7 +118,7 @@ export function resumeCall(
   if (stream === undefined) return;
   context.lastEventId = "";
   const { prefix, method } = call;
-  const options = { run: deps.run, context, link, notifications: {}, lastEventId: ids[0]?.[1] };
+  const options = { run: deps.run, current: deps.current, context, link, notifications: {}, lastEventId: ids[0]?.[1] };
   new MemberStream(options, {
     take(message, id) {
       const sealed = id === undefined ? undefined : deps.seals.positions.seal(context, { call, ids: [[prefix, id]] });
