@@ -26,11 +26,14 @@ function waits({ tried, nextAt = 0 }: HostRecord, directory: string, now: number
   return tried === directory && nextAt > now && nextAt - now <= LONGEST_SECONDS;
 }
 
-/** Renewals before first certificates, since their clients are served already; the earliest expiry first. */
+/**
+ * Renewals before first certificates, since their clients are served already; the earliest expiry first. Of the others, those
+ * that failed least: one owner's hosts that never succeed must not delay those of another.
+ */
 export function byUrgency(one: KnownHost | undefined, other: KnownHost | undefined): number {
   const endOf = (known: KnownHost | undefined): number =>
     known?.used ? (known.record.endsAt ?? 0) : Number.MAX_SAFE_INTEGER;
-  return endOf(one) - endOf(other);
+  return endOf(one) - endOf(other) || (one?.record.failures ?? 0) - (other?.record.failures ?? 0);
 }
 
 export interface FailedOrder {

@@ -50,6 +50,8 @@ export interface MemberAnswer {
 export type MemberFailure = "timeout" | "aborted" | "too-large" | "unreadable";
 
 const MAX_BYTES = 8 * 1024 * 1024;
+/** A longer one is none: it goes back to the member in a header. */
+const MAX_EVENT_ID = 1_024;
 
 export function openMember(
   run: RunMember,
@@ -188,9 +190,14 @@ export function* eventsIn(blocks: readonly EventBlock[]): Iterable<MemberEvent> 
   for (const block of blocks) {
     if (block.kind === "filler") continue;
     const { data, others } = block;
+    const id = fieldOf(others, "id:");
     const retry = Number(fieldOf(others, "retry:") ?? Number.NaN);
     const message = data.length === 0 ? "none" : readMessage(data);
-    yield { message, id: fieldOf(others, "id:"), retryMs: Number.isFinite(retry) ? retry : undefined };
+    yield {
+      message,
+      id: id !== undefined && id.length > MAX_EVENT_ID ? undefined : id,
+      retryMs: Number.isFinite(retry) ? retry : undefined,
+    };
   }
 }
 

@@ -36,6 +36,8 @@ const MAX_BYTES = 16 * 1024 * 1024;
 /** Members may end a stream before the response, which is then in the next one. */
 const MAX_RESUMED = 100;
 const RESUME_MS = 1_000;
+/** A member that responded and then does not end its stream would keep a connection for each call. */
+const LINGER_MS = 1_000;
 const [MIN_RESUME_MS, MAX_RESUME_MS] = [100, 30_000];
 
 export interface RelayOptions {
@@ -96,6 +98,7 @@ class Relay implements MemberReceiver, Relaying {
   #lastId: string | undefined;
   #retryMs = RESUME_MS;
   #resumed = 0;
+  #linger: NodeJS.Timeout | undefined;
 
   constructor(options: RelayOptions, reply: Reply, done: RelayDone) {
     this.#options = options;
@@ -144,6 +147,7 @@ class Relay implements MemberReceiver, Relaying {
   #finish(end: RelayEnd): void {
     if (this.isOver) return;
     this.isOver = true;
+    clearTimeout(this.#linger);
     this.#done(end, this.#isFault);
   }
 
@@ -259,7 +263,7 @@ class Relay implements MemberReceiver, Relaying {
     const needsInput = result["resultType"] === "input_required";
     if (needsInput && !clientIsModern) {
       if (!canAsk) return this.#fail("it needs input, for which the client must open a session and read event streams");
-      this.#isAnswered = true;
+      this.#settle();
       this.#input = result;
       return;
     }
@@ -279,7 +283,14 @@ class Relay implements MemberReceiver, Relaying {
 
   #answer(write: () => void): void {
     if (this.#isAnswered) return;
-    this.#isAnswered = true;
+    this.#settle();
     write();
+  }
+
+  /** Nothing more of the member counts. */
+  #settle(): void {
+    this.#isAnswered = true;
+    const end = guard(this.#options.caller.exchange, () => this.abort());
+    this.#linger = setTimeout(end, LINGER_MS);
   }
 }

@@ -64,6 +64,18 @@ test("renewals come before first certificates, the earliest expiry first", () =>
   expect(hosts.toSorted(byUrgency).map((each) => each?.record.endsAt)).toEqual([5, 9, undefined]);
 });
 
+test("of the hosts without a certificate, those that failed least come first", () => {
+  const failed = (failures: number): KnownHost => ({ ...known({ failures }), used: undefined });
+  const hosts: Readonly<Record<string, KnownHost | undefined>> = {
+    twice: failed(2),
+    once: failed(1),
+    fresh: undefined,
+    renewed: known({ endsAt: 5 }),
+  };
+  const sorted = Object.keys(hosts).toSorted((a, b) => byUrgency(hosts[a], hosts[b]));
+  expect(sorted).toEqual(["renewed", "fresh", "once", "twice"]);
+});
+
 test("renewal is at two thirds of the lifetime or at a time of the suggested window", () => {
   const [from, to] = [Date.parse(leaf.validFrom), Date.parse(leaf.validTo)];
   expect((renewalTime(leaf, 0) - from) / (to - from)).toBeCloseTo(2 / 3, 3);

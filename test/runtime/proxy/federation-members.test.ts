@@ -195,6 +195,21 @@ describe("a member that lies", () => {
     expect((await ask("/all", "tools/call", { name: "good__t0" })).result).toBeDefined();
   });
 
+  test("a stream that goes on after the response is ended", async () => {
+    let open = 0;
+    servers.scripts.set("/bad", (asked) => {
+      const { message, response } = asked;
+      if (message.method !== "tools/call") return honestly(asked);
+      open += 1;
+      response.on("close", () => (open -= 1));
+      events(response, { jsonrpc: "2.0", id: message.id, result: { content: [] } });
+      return "taken";
+    });
+    const bodies = await Promise.all([1, 2, 3].map(() => ask("/all", "tools/call", { name: "bad__t0" })));
+    expect(bodies.map(({ result }) => result)).toEqual([{ content: [] }, { content: [] }, { content: [] }]);
+    await expect.poll(() => [open, pipeline.proxy.underWay], { timeout: 4_000 }).toEqual([0, 0]);
+  });
+
   test("only the first response of a call counts", async () => {
     const of = (id: unknown, text: string) => ({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text }] } });
     lie("tools/call", ({ id }) => [of("other", "foreign"), of(id, "first"), of(id, "second")]);
