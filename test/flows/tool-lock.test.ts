@@ -367,11 +367,14 @@ describe("a tool lock", () => {
   });
 
   test("reports why there is none, without a token", async () => {
+    const DOCUMENTATION = "\nDocumentation: runtime/guide/tool-lock.md";
     tools = [];
     const empty = await gateway("tools", "lock", lockFile(), ...server("old", "alice"));
     expect(empty).toEqual({
       code: 1,
-      out: 'Cannot list the tools of "https://tools.example/old/old": it lists none, which can also be an outage',
+      out:
+        'Cannot list the tools of "https://tools.example/old/old": it lists none, which can also be an outage' +
+        DOCUMENTATION,
     });
     tools = REVIEWED;
     const wrong = join(world.gateway.directory, "wrong.token");
@@ -380,7 +383,7 @@ describe("a tool lock", () => {
     const refused = await gateway("tools", "diff", lockFile(), ...one);
     expect(refused).toEqual({
       code: 1,
-      out: 'Cannot list the tools of "https://tools.example/notes/mcp": it does not accept the token',
+      out: 'Cannot list the tools of "https://tools.example/notes/mcp": it does not accept the token' + DOCUMENTATION,
     });
     expect((await gateway("tools", "diff", join(world.gateway.directory, "none.json"), ...one)).code).toBe(1);
     const unknown = await gateway(
@@ -392,6 +395,8 @@ describe("a tool lock", () => {
       "--token-file",
       wrong,
     );
-    expect(unknown.out).toBe('Cannot compare "https://other.example/mcp": ./tools.lock.json does not have it');
+    expect(unknown.out).toBe(
+      'Cannot compare "https://other.example/mcp": ./tools.lock.json does not have it' + DOCUMENTATION,
+    );
   });
 });
