@@ -42,6 +42,7 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "store/follow-feed.ts the poll of a feed",
     "store/postgres/postgres-connection.ts a new connection to the store",
     "store/postgres/postgres-connection.ts a notification of the store",
+    "acme/acme.ts orders of certificates",
     "store/sweeper.ts the sweep of the store",
     "store/watch/store-health.ts check of the store",
     "tracing/otlp.ts the deadline of a batch of spans",
@@ -57,7 +58,10 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "proxy/federation/pending-answers.ts end of a wait for a client",
     "proxy/federation/relay.ts open",
     "proxy/federation/streams/client-stream.ts guard(exchange, () => {",
+    "proxy/federation/relay.ts again",
     "proxy/federation/streams/member-stream.ts open",
+    "proxy/federation/streams/member-stream.ts reopen",
+    "proxy/federation/streams/member-stream.ts guard(context.exchange, () => this.open(",
   ],
   "a task that goes from request to request, each of which has a guard of its own in it": [
     "upstreams/fair-share.ts the next request of a client",

@@ -8,7 +8,13 @@ test("asksUpstream() knows each setting: an unknown one would be accepted with `
   expect(others.toSorted()).toEqual(
     [
       "name",
+      "title",
       "description",
+      "icon",
+      "version",
+      "documentation_url",
+      "contact",
+      "catalog",
       "from",
       "prefix",
       "path",
