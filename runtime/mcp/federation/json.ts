@@ -1,6 +1,7 @@
 /** Messages of members as values: in the order, and with the numbers, in which they were written. */
 import { parseNumbers } from "../../shared/canonical-json.ts";
 import { isRecord } from "../../shared/is-record.ts";
+import { isWithinBounds } from "../../shared/json/foreign-json.ts";
 
 export type MessageJson = Readonly<Record<string, unknown>>;
 
@@ -9,15 +10,21 @@ const MAY_CHANGE = /[[:,\s](?:-0|-?\d{16}|-?\d+[.eE])/;
 /** An own member with this name would be lost. */
 const PROTO = '"__proto__"';
 
+/** Of many values, 16 MiB take seconds to read, during which no other request continues. */
+const [MAX_DEPTH, MAX_VALUES] = [1_000, 500_000];
+/** Shorter ones cannot have too many. */
+const COUNTED_LENGTH = 262_144;
+
 /** TypeScript does not know them yet (ES2026). */
 const { rawJSON, isRawJSON } = JSON as unknown as {
   readonly rawJSON: (text: string) => object;
   readonly isRawJSON: (value: unknown) => value is { readonly rawJSON: string };
 };
 
-/** @returns undefined for anything but one JSON object */
+/** @returns undefined for anything but one JSON object, and for one of too many values */
 export function readMessage(bytes: Buffer): MessageJson | undefined {
   const text = bytes.toString("utf8");
+  if (text.length > COUNTED_LENGTH && !isWithinBounds(text, MAX_DEPTH, MAX_VALUES)) return undefined;
   try {
     const value: unknown = MAY_CHANGE.test(text) ? parseNumbers(text, exactNumber) : JSON.parse(text);
     return isRecord(value) && !text.includes(PROTO) ? value : undefined;

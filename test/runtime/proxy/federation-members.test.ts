@@ -187,6 +187,10 @@ describe("a member that lies", () => {
     ["an ID of no request", () => [{ jsonrpc: "2.0", id: "other", result: { content: [] } }]],
     ["nothing", () => []],
     ["a wrong type", () => ["no message"] as never],
+    [
+      "too many values",
+      ({ id }) => ({ jsonrpc: "2.0", id, result: { structuredContent: { numbers: Array(600_000).fill(1.5) } } }),
+    ],
     ["an error of the wrong type", ({ id }) => ({ jsonrpc: "2.0", id, error: "no" })],
   ])("calls: %s is one error with the client's ID", async (_, answer) => {
     lie("tools/call", answer);
