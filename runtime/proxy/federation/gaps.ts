@@ -23,6 +23,8 @@ export interface GapDeps {
 const QUIET_MS = 60_000;
 const MAX_TOLD = 1_000;
 const MAX_NAME = 256;
+/** Lines about names in one list. */
+const MAX_NAMES = 10;
 
 export class Gaps {
   readonly #deps: GapDeps;
@@ -53,9 +55,10 @@ export class Gaps {
   /** @param dropped names with the member's prefix that would be too long */
   tellDropped({ exchange, prepared }: RequestContext, dropped: readonly string[]): void {
     const { log, clock } = this.#deps;
-    for (const long of dropped) {
+    for (const [index, long] of dropped.slice(0, MAX_NAMES).entries()) {
       const name = long.slice(0, MAX_NAME);
-      this.#once(`${prepared.route.key} name ${name}`, clock.now(), () =>
+      // Not by name: a member can have others in each list.
+      this.#once(`${prepared.route.key} name ${index}`, clock.now(), () =>
         log.warn(
           { request: exchange.id, route: prepared.route.key, name },
           "name too long for federated route, not listed",

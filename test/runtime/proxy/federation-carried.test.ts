@@ -335,6 +335,17 @@ describe("changes", () => {
     await expect.poll(() => servers.seen.some(({ httpMethod }) => httpMethod === "DELETE")).toBe(true);
   });
 
+  test("a member reports changes of its own resources only", async () => {
+    const streams = new Map<string, Asked>();
+    const pipeline = await serve({ one: modern(telling(streams)), two: modern(telling(streams)) });
+    const notifications = { resourceSubscriptions: ["one://r", "two://r"] };
+    const stream = eventsOf(await send(pipeline, "subscriptions/listen", { notifications }));
+    await next(stream);
+    tell(streams, "/two", "notifications/resources/updated", { uri: "one://r" });
+    tell(streams, "/two", "notifications/resources/updated", { uri: "two://r" });
+    expect((await next(stream)).message.params?.["uri"]).toBe("two://r");
+  });
+
   test("a client with a session hears of members of both revisions, and of changes of the policy", async () => {
     const streams = new Map<string, Asked>();
     const scripts = { one: modern(telling(streams)), two: withSession(telling(streams), CHANGES) };

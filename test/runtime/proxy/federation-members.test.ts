@@ -2,10 +2,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import type { RouteMember } from "../../../runtime/proxy/federation/ask-member.ts";
+import { Gaps } from "../../../runtime/proxy/federation/gaps.ts";
 import { SlowMembers } from "../../../runtime/proxy/federation/lists/slow-members.ts";
 import { MemberExchange } from "../../../runtime/proxy/federation/member-exchange.ts";
 import type { PreparedRoute } from "../../../runtime/proxy/prepared-route.ts";
 import type { RequestContext } from "../../../runtime/proxy/request-context.ts";
+import { silentLog } from "../../../runtime/shared/log.ts";
 import { systemClock } from "../../../runtime/shared/clock.ts";
 import { snapshotFrom } from "../../support/config.ts";
 import { createFakeExchange } from "../../support/fake-exchange.ts";
@@ -360,6 +362,19 @@ test("a member that was too slow is not waited for again for a while, for the sa
   expect(slow.has(of("alice"), member("one"))).toBe(false);
   now += 15_000;
   expect(slow.has(of("alice"), one)).toBe(false);
+});
+
+test("names that are too long fill no log, whatever names each list has", () => {
+  const lines: object[] = [];
+  const log = { ...silentLog(), warn: (fields: object) => void lines.push(fields) };
+  const gaps = new Gaps({ log, clock: { now: () => 1_000_000 } });
+  const context = { exchange: { id: "1" }, prepared: { route: { key: "all" } } } as unknown as RequestContext;
+  for (let list = 0; list < 3; list += 1)
+    gaps.tellDropped(
+      context,
+      Array.from({ length: 50 }, (_, index) => `bad: ${list} ${index} ${"x".repeat(300)}`),
+    );
+  expect([lines.length, lines[0]]).toEqual([10, { request: "1", route: "all", name: `bad: 0 0 ${"x".repeat(247)}` }]);
 });
 
 test("a client's stream remembers open requests to members only", () => {

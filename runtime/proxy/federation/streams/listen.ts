@@ -75,7 +75,8 @@ class Listening {
   readonly #stream: ClientStream;
   readonly #id: unknown;
   readonly #lists: readonly ChangedList[];
-  readonly #uris = new Set<string>();
+  /** With the member that reports them. */
+  readonly #uris = new Map<string, string>();
   readonly #tasks = new Set<string>();
   /** Until the acknowledgement. */
   #early: MessageJson[] | undefined = [];
@@ -107,7 +108,7 @@ class Listening {
     clearTimeout(timer);
     const notifications = {
       ...Object.fromEntries(this.#lists.map((list) => [`${list}ListChanged`, true])),
-      ...(this.#uris.size > 0 && { resourceSubscriptions: [...this.#uris] }),
+      ...(this.#uris.size > 0 && { resourceSubscriptions: [...this.#uris.keys()] }),
       ...(this.#tasks.size > 0 && { taskIds: [...this.#tasks] }),
     };
     const early = this.#early ?? [];
@@ -133,7 +134,7 @@ class Listening {
           if (message["method"] !== "notifications/subscriptions/acknowledged") return this.#pass(link, message);
           const granted = recordOf(recordOf(message["params"])["notifications"]);
           for (const uri of textsOf(granted["resourceSubscriptions"]) ?? [])
-            if (uris.includes(uri)) this.#uris.add(advertiseUri(prefix, uri));
+            if (uris.includes(uri)) this.#uris.set(advertiseUri(prefix, uri), prefix);
           for (const task of textsOf(granted["taskIds"]) ?? [])
             if (tasks.includes(task)) this.#tasks.add(advertiseTask(prefix, task));
           resolve();
@@ -173,7 +174,7 @@ class Listening {
         const outgoing = { method: "POST", message, version, session } as const;
         const answer = await askMember(run, this.#context, member, outgoing, SUBSCRIBE_MS);
         if (typeof answer !== "string" && answerTo(answer, id)?.["result"] !== undefined)
-          this.#uris.add(advertiseUri(member.prefix, uri));
+          this.#uris.set(advertiseUri(member.prefix, uri), member.prefix);
       }),
     );
   }
@@ -189,7 +190,7 @@ class Listening {
     }
     const isWanted =
       method === UPDATED
-        ? typeof uri === "string" && this.#uris.has(uri) && mayHearOf(this.#context, uri)
+        ? typeof uri === "string" && this.#uris.get(uri) === member.prefix && mayHearOf(this.#context, uri)
         : isTaskNotification(method) && this.#tasks.has(String(taskId));
     return !isWanted || this.#write(own);
   }
