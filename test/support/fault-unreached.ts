@@ -60,7 +60,6 @@ export const UNREACHED: Readonly<Record<string, readonly string[]>> = {
     "proxy/federation/streams/client-stream.ts guard(exchange, () => {",
     "proxy/federation/relay.ts again",
     "proxy/federation/relay.ts end",
-    "proxy/federation/streams/member-stream.ts open",
     "proxy/federation/streams/member-stream.ts reopen",
     "proxy/federation/streams/member-stream.ts guard(context.exchange, () => this.open(",
   ],
