@@ -22,6 +22,7 @@ const DEFAULT_LIMIT = 30;
 const MAX_LIMIT = 100;
 /** Servers that one request looks at: a page can have fewer than its limit, and a cursor. */
 const MAX_LOOKED_AT = 2_000;
+const SKIPPED_STEP = 500;
 const MAX_SEARCH_CHARACTERS = 100;
 const MAX_AGE_SECONDS = 60;
 
@@ -58,7 +59,7 @@ function respondList(deps: CatalogDeps, exchange: Exchange, snapshot: Snapshot, 
   const isFull = found.length > limit;
   const servers = found.slice(0, limit);
   const after = servers.at(-1)?.name ?? cursor.after;
-  const next = { after, skipped: isFull ? 0 : at - firstAfter(entries, after) };
+  const next = { after, skipped: isFull ? 0 : inSteps(at - firstAfter(entries, after)) };
   respond(exchange, reader, {
     servers: servers.map(serverOf),
     metadata: { count: servers.length, ...((isFull || at < entries.length) && { nextCursor: writeCursor(next) }) },
@@ -72,6 +73,11 @@ interface Cursor {
   readonly skipped: number;
 }
 
+/** Only whole steps: exact numbers would let readers count the servers that they may not find. */
+function inSteps(count: number): number {
+  return count - (count % SKIPPED_STEP);
+}
+
 function writeCursor({ after, skipped }: Cursor): string {
   return Buffer.from(skipped === 0 ? after : `${after}:${skipped}`).toString("base64url");
 }
@@ -79,7 +85,8 @@ function writeCursor({ after, skipped }: Cursor): string {
 function readCursor(cursor: string): Cursor | undefined {
   const text = Buffer.from(cursor, "base64url").toString();
   const [whole, after = "", skipped = "0"] = CURSOR.exec(text) ?? [];
-  const isCursor = whole !== undefined && (whole !== "" || cursor === "");
+  const isCursor =
+    whole !== undefined && (whole !== "" || cursor === "") && inSteps(Number(skipped)) === Number(skipped);
   return !isCursor ? undefined : { after, skipped: Number(skipped) };
 }
 

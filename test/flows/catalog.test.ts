@@ -207,6 +207,8 @@ describe("the registry", () => {
     "?limit=0",
     "?limit=x",
     "?cursor=..",
+    // ":1"
+    "?cursor=OjE",
     "?updated_since=yesterday",
     `?search=${"x".repeat(101)}`,
     "?limit=1&limit=2",
