@@ -31,7 +31,7 @@ export async function showSafety({ steps, stage, alice, bob, agents }: Scene): P
   );
   await steps.step("a tool is blocked in the console, at both replicas, until the block is lifted", async () => {
     await alice.open("/blocks/new");
-    await alice.page.getByLabel("What").selectOption("tool");
+    await alice.page.getByLabel("Type").selectOption("tool");
     await alice.page.getByLabel(/^Name/).fill("read_ticket");
     await alice.page.getByLabel(/^Route/).fill("payments/desk");
     await alice.look("block");
