@@ -27,7 +27,7 @@ export interface HostFailure {
   readonly random: number;
 }
 
-/** @returns false: other hosts must wait, too. @throws GatewayError `store.unavailable` */
+/** @returns false: other hosts must also wait. @throws GatewayError `store.unavailable` */
 export async function recordFailure(
   deps: FailureDeps,
   { host, known, failure, random }: HostFailure,

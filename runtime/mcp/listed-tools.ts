@@ -146,7 +146,7 @@ export function createListedTools({ log }: { readonly log: Log }): ListedTools {
   };
 }
 
-/** Names of a server's tools for administrators: those of its lock, and those that this process has seen in its lists. */
+/** Names of a server's tools for administrators: of its lock, and of the lists that this process has seen. */
 export function knownTools(route: CompiledRoute, listed: Pick<ListedTools, "namesOf"> | undefined): readonly string[] {
   return [...new Set([...lockedTools(route), ...(listed?.namesOf(route.key) ?? [])])].sort();
 }

@@ -8,7 +8,7 @@
  */
 import { type Branding, brandMark, OWN_BRANDING } from "./branding.ts";
 import { drawnIcon, type Icon } from "./icons.ts";
-import { html, type Html } from "./html.ts";
+import { html, type Html, type HtmlValue } from "./html.ts";
 
 /** A whole document, rendered when it is sent. */
 export type Page = (branding?: Branding) => string;
@@ -51,20 +51,24 @@ export function page({ title, heading, mark, body, reference, after }: PageParts
 
 /** A document around a page that has its own frame. */
 export function pageDocument(title: string, body: (branding: Branding) => Html): Page {
-  return (branding = OWN_BRANDING) =>
-    html`<!doctype html>
-      <html lang="en">
-        <head>
-          <meta charset="utf-8" />
-          <meta name="viewport" content="width=device-width, initial-scale=1" />
-          <meta name="robots" content="noindex" />
-          <title>${title}</title>
-          ${branding.styleElement}
-        </head>
-        <body>
-          ${body(branding)}
-        </body>
-      </html> `.toString();
+  return (branding = OWN_BRANDING) => htmlDocument(title, branding.styleElement, body(branding));
+}
+
+/** @param head elements of the head after the title */
+export function htmlDocument(title: HtmlValue, head: HtmlValue, body: HtmlValue): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <title>${title}</title>
+        ${head}
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html> `.toString();
 }
 
 /** An icon above a heading. */

@@ -47,7 +47,7 @@ function leftOf({ time, ends }: CertificateReport, now: number): string {
 /** @param now epoch seconds */
 export function dependencyRows(facts: HealthFacts): readonly StateRow[] {
   const { reports, scope } = facts;
-  // The store belongs to no owner; reports have left out the other ones.
+  // The store belongs to no owner; reports omit the others.
   const store = scope.isWhole ? [storeRow(facts)] : [];
   return [...providerRows(reports), ...store, ...destinationRows(facts), ...refreshRows(reports)].slice(0, MAX_ROWS);
 }

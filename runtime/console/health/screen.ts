@@ -14,7 +14,7 @@ import { loopChart, trafficCharts } from "./charts.ts";
 import { visibleScopes } from "./counted.ts";
 import { healthFacts } from "./facts.ts";
 import { processRows } from "./process-rows.ts";
-import { RANGES } from "./ranges.ts";
+import { rangeLinks, RANGES, tierOf } from "./ranges.ts";
 import { certificateRows, dependencyRows } from "./rows.ts";
 import { upstreamRows } from "./upstream-rows.ts";
 import type { VisibleScope } from "./visible-scope.ts";
@@ -24,6 +24,8 @@ export interface HealthScreenDeps {
 }
 
 const PATH = "/.gateway/console/health";
+const [USUAL] = TIERS;
+
 export function healthScreen({ health }: HealthScreenDeps): Screen {
   return {
     path: "health",
@@ -33,26 +35,17 @@ export function healthScreen({ health }: HealthScreenDeps): Screen {
     async show(visit): Promise<ScreenPage | undefined> {
       if (visit.path.length > 0) return undefined;
       const parts = await healthParts(health, visit);
-      const tier = tierOf(visit);
+      const tier = tierOf(visit, USUAL);
       const route = parts.filter.value === "" ? undefined : parts.filter.value;
-      const ranges = TIERS.map(({ name }, index) => ({
-        href: addressOfList("health", { range: index === 0 ? undefined : name, route }),
-        name: RANGES[name].name,
-        isCurrent: name === tier.name,
-      }));
       return {
         title: "Health",
         lead: leadOf(parts),
-        aside: segments("Time range", ranges),
+        aside: rangeLinks("health", tier, USUAL, { route }),
         body: healthBody(parts),
         scripts: ["chart"],
       };
     },
   };
-}
-
-function tierOf({ query }: Pick<ConsoleRequest, "query">): Tier {
-  return TIERS.find(({ name }) => name === query.get("range")) ?? TIERS[0];
 }
 
 function leadOf({ problems, processes }: HealthParts): string {
@@ -67,7 +60,7 @@ export async function healthParts(
   { snapshot, rights, query, now: nowMs }: Pick<ConsoleRequest, "snapshot" | "rights" | "query" | "now">,
 ): Promise<HealthParts> {
   const now = Math.floor(nowMs / 1000);
-  const tier = tierOf({ query });
+  const tier = tierOf({ query }, USUAL);
   const facts = healthFacts(await gather(health, tier), { snapshot, rights }, now);
   const { steps, reports, others, isAlone, scope, nameOf } = facts;
   const routes = routesOf(steps).filter((key) => scope.maySeeRoute(key));
@@ -84,7 +77,7 @@ export async function healthParts(
     charts: [failures, loopChart(tier, steps, nameOf)],
     plotted: plottedText(route, scope, isAlone),
     filter: routeFilter(routes, route),
-    kept: tier === TIERS[0] ? [] : [["range", tier.name]],
+    kept: tier === USUAL ? [] : [["range", tier.name]],
     processes: processRows({ reports, others, now, nameOf }),
     certificates: certificateRows(reports, now),
     upstreams: upstreamRows(facts, now),

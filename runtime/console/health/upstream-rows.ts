@@ -1,4 +1,4 @@
-/** Upstreams: those with a status of their own, then those that only requests tell about. */
+/** Upstreams: first those with health checks, then the others by the outcome of their requests. */
 import type { FailureCount } from "../../health/rollup.ts";
 import { addFailures, routeScope } from "../../health/rollup.ts";
 import type { StateRow } from "../../pages/console/health/health.ts";
@@ -47,7 +47,7 @@ function checkedRows({ reports, nameOf }: UpstreamFacts) {
       state: "Unavailable",
     };
   });
-  // Reports have those that are away first, and not all of the others.
+  // Reports list unavailable upstreams first, and not all of the others.
   const known = Math.max(groups.length, ...reports.map(({ upstreams }) => upstreams.known));
   const rest = known - unhealthy.length;
   const available: readonly StateRow[] =

@@ -16,7 +16,7 @@ import { decisionsChart } from "../health/charts.ts";
 import { countedSteps, mergeSteps, visibleScopes } from "../health/counted.ts";
 import { healthFacts } from "../health/facts.ts";
 import { gather } from "../health/gather.ts";
-import { RANGES } from "../health/ranges.ts";
+import { rangeLinks, RANGES, tierOf } from "../health/ranges.ts";
 import { visibleFailures, type VisibleScope } from "../health/visible-scope.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { remember } from "./remember.ts";
@@ -40,7 +40,7 @@ export interface OverviewDeps {
 
 type Viewer = Pick<ConsoleRequest, "snapshot" | "rights" | "principal" | "query" | "now">;
 
-const DEFAULT: Tier["name"] = "6h";
+const USUAL = TIERS.find(({ name }) => name === "6h") ?? TIERS[0];
 /** Counts of records are not older than this. */
 const REMEMBERED_MS = 10_000;
 /** A part that comes later is shown as unavailable. */
@@ -58,26 +58,17 @@ export function overviewScreen(deps: OverviewDeps): Screen {
     name: "Overview",
     async show(visit): Promise<ScreenPage | undefined> {
       if (visit.path.length > 0) return undefined;
-      const tier = tierOf(visit);
+      const tier = tierOf(visit, USUAL);
       const parts = await overviewParts(deps, visit, ranked);
-      const ranges = TIERS.map(({ name }) => ({
-        href: addressOfList("overview", { range: name === DEFAULT ? undefined : name }),
-        name: RANGES[name].name,
-        isCurrent: name === tier.name,
-      }));
       return {
         title: "Overview",
         lead: leadOf(parts),
-        aside: segments("Time range", ranges),
+        aside: rangeLinks("overview", tier, USUAL),
         body: overviewBody(parts),
         scripts: ["chart"],
       };
     },
   };
-}
-
-function tierOf({ query }: Viewer): Tier {
-  return TIERS.find(({ name }) => name === (query.get("range") ?? DEFAULT)) ?? TIERS[1] ?? TIERS[0];
 }
 
 function leadOf({ problems, attention, waiting }: OverviewParts): string {
@@ -97,7 +88,7 @@ export async function overviewParts(
   const { status, records } = deps;
   const { rights, now: nowMs } = visit;
   const now = Math.floor(nowMs / 1000);
-  const tier = tierOf(visit);
+  const tier = tierOf(visit, USUAL);
   const sinceMs = nowMs - tier.steps * tier.stepSeconds * 1000;
   const since = new Date(sinceMs).toISOString().slice(0, 16);
   const rank = async (

@@ -6,7 +6,7 @@
  */
 import { brandMark, OWN_BRANDING } from "../branding.ts";
 import { html, type Html } from "../html.ts";
-import { type Page, type PagePlace, pageHeaders } from "../layout.ts";
+import { htmlDocument, type Page, type PagePlace, pageHeaders } from "../layout.ts";
 import { icon, ICONS, type Icon } from "./icons.ts";
 import type { Tab } from "./pieces.ts";
 
@@ -68,64 +68,56 @@ export interface ConsoleFrame {
 export function consolePage(parts: ConsoleFrame): Page {
   const { title, lead, aside, body, navigation, person, roles, told, refused, environment, style, scripts } = parts;
   return (branding = OWN_BRANDING) =>
-    html`<!doctype html>
-      <html lang="en">
-        <head>
-          <meta charset="utf-8" />
-          <meta name="viewport" content="width=device-width, initial-scale=1" />
-          <meta name="robots" content="noindex" />
-          <title>${title}${environment !== undefined && ` · ${environment}`} · ${branding.name} console</title>
-          <link rel="stylesheet" href="${style}" />
-          ${scripts.map((src) => html`<script src="${src}" defer blocking="render"></script>`)}
-        </head>
-        <body>
-          <a class="skip" href="#main">Skip to main content</a>
-          ${ICONS}
-          <div class="app">
-            <nav class="side" id="side" popover aria-label="Console">
-              <p class="brand">
-                ${brandMark(branding, icon("gate"))}<span
-                  >${branding.name}<small>${environment ?? "Console"}</small></span
-                >
-              </p>
-              ${navigation.map(
-                ({ name, entries }) =>
-                  html`${name !== "" && html`<h2>${name}</h2>`}
-                    <ul>
-                      ${entries.map(entry)}
-                    </ul>`,
-              )}
-              <p class="who">
-                <strong>${person}</strong><span class="roles">${roles}</span> <a href="/.gateway/">Your account</a> ·
-                <a href="/.gateway/sign_out">Sign out</a>
-              </p>
-            </nav>
-            <div>
-              <header class="menu-bar">
-                <button type="button" popovertarget="side" aria-label="Menu">${icon("menu")}</button>
-                ${environment !== undefined && html`<strong class="environment">${environment}</strong>`}
-                ${searchBox(parts.search ?? "")} ${parts.active && activeLine(parts.active)}
-              </header>
-              <main id="main" tabindex="-1">
-                ${
-                  lead === undefined && aside === undefined
-                    ? html`<h1>${title}</h1>`
-                    : html`<div class="title-bar">
-                        <div>
-                          <h1>${title}</h1>
-                          ${lead !== undefined && html`<p>${lead}</p>`}
-                        </div>
-                        ${aside}
-                      </div>`
-                }
-                ${told !== undefined && html`<p class="told" role="status">${told}</p>`}
-                ${refused !== undefined && html`<p class="refused" role="alert">${refused}</p>`} ${body}
-              </main>
-              <footer><p id="zone">Times in UTC.</p></footer>
-            </div>
+    htmlDocument(
+      html`${title}${environment !== undefined && ` · ${environment}`} · ${branding.name} console`,
+      html`<link rel="stylesheet" href="${style}" />
+        ${scripts.map((src) => html`<script src="${src}" defer blocking="render"></script>`)}`,
+      html`<a class="skip" href="#main">Skip to main content</a>
+        ${ICONS}
+        <div class="app">
+          <nav class="side" id="side" popover aria-label="Console">
+            <p class="brand">
+              ${brandMark(branding, icon("gate"))}<span
+                >${branding.name}<small>${environment ?? "Console"}</small></span
+              >
+            </p>
+            ${navigation.map(
+              ({ name, entries }) =>
+                html`${name !== "" && html`<h2>${name}</h2>`}
+                  <ul>
+                    ${entries.map(entry)}
+                  </ul>`,
+            )}
+            <p class="who">
+              <strong>${person}</strong><span class="roles">${roles}</span> <a href="/.gateway/">Your account</a> ·
+              <a href="/.gateway/sign_out">Sign out</a>
+            </p>
+          </nav>
+          <div>
+            <header class="menu-bar">
+              <button type="button" popovertarget="side" aria-label="Menu">${icon("menu")}</button>
+              ${environment !== undefined && html`<strong class="environment">${environment}</strong>`}
+              ${searchBox(parts.search ?? "")} ${parts.active && activeLine(parts.active)}
+            </header>
+            <main id="main" tabindex="-1">
+              ${
+                lead === undefined && aside === undefined
+                  ? html`<h1>${title}</h1>`
+                  : html`<div class="title-bar">
+                      <div>
+                        <h1>${title}</h1>
+                        ${lead !== undefined && html`<p>${lead}</p>`}
+                      </div>
+                      ${aside}
+                    </div>`
+              }
+              ${told !== undefined && html`<p class="told" role="status">${told}</p>`}
+              ${refused !== undefined && html`<p class="refused" role="alert">${refused}</p>`} ${body}
+            </main>
+            <footer><p id="zone">Times in UTC.</p></footer>
           </div>
-        </body>
-      </html> `.toString();
+        </div>`,
+    );
 }
 
 function entry({ href, name, isCurrent, icon: drawing, count }: NavigationEntry): Html {

@@ -51,7 +51,7 @@ export function describePeople(world: () => ConsoleWorld): void {
       expect(await page.evaluate("document.activeElement.id")).toBe(next);
       expect(await page.locator(`#${String(ended)}`).count()).toBe(0);
 
-      // One of the two browsers is told that its session ended; the other one stays signed in.
+      // One of the two browsers gets a page about its ended session; the other one stays signed in.
       const isSignedOut = async (each: Page): Promise<boolean> => {
         const answer = await each.goto(`${world().home}/servers`);
         return answer?.status() === 401;

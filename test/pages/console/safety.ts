@@ -136,8 +136,8 @@ routes:
       await context.close();
     });
 
-    test("a session that ends is told to a live page and to a form, which lead back", async () => {
-      // A session of its own: the others go on.
+    test("a live page and a form report an ended session and lead back", async () => {
+      // A session of its own: the others continue.
       const visitor = await world().visit("alice", "/decisions", {
         ...WIDE,
         storageState: { cookies: [], origins: [] },

@@ -64,7 +64,7 @@ test("renewals come before first certificates, the earliest expiry first", () =>
   expect(hosts.toSorted(byUrgency).map((each) => each?.record.endsAt)).toEqual([5, 9, undefined]);
 });
 
-test("of the hosts without a certificate, those that failed least come first", () => {
+test("of the hosts without a certificate, the ones with the fewest failures come first", () => {
   const failed = (failures: number): KnownHost => ({ ...known({ failures }), used: undefined });
   const hosts: Readonly<Record<string, KnownHost | undefined>> = {
     twice: failed(2),

@@ -250,7 +250,7 @@ describe("a session that ended", () => {
     return browser;
   };
 
-  it("is told, and the sign-in leads back to the same address", async () => {
+  it("is reported, and the sign-in leads back to the same address", async () => {
     const browser = await longGone(ALICE);
     const page = await browser.open(`${HOME}/a?user=x&outcome=denied`, { headers: { referer: HOME } });
     expect([page.status, page.text.includes(ended)]).toEqual([401, true]);
@@ -259,7 +259,7 @@ describe("a session that ended", () => {
     expect([back.url, seen(back)]).toEqual([`${HOME}/a?user=x&outcome=denied`, "a user,x outcome,denied"]);
   });
 
-  it("is told of a form that changed nothing, with the way back to the page that had it", async () => {
+  it("is reported for a form that changed nothing, with the way back to the page that had it", async () => {
     const browser = await longGone(ALICE);
     const form = { action: "rename", thing: "lamp", csrf_token: "of the page from before" };
     const answer = await post(browser, form, { headers: { referer: `${HOME}/a?b=c` } });
@@ -269,7 +269,7 @@ describe("a session that ended", () => {
     expect(done).toEqual([]);
   });
 
-  it("is no news to a browser that had none", async () => {
+  it("is not reported to a browser that had none", async () => {
     const page = await bench.browser().open(HOME, { follow: false });
     expect([page.status, page.text.includes(ended)]).toEqual([302, false]);
   });

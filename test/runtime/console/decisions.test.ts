@@ -153,7 +153,7 @@ describe("the list", () => {
     expect(left.text).toContain(">view 19<");
   });
 
-  it("shows requests that were allowed and failed apart from those that were not allowed", async () => {
+  it("shows requests that were allowed and failed apart from requests that were not allowed", async () => {
     const ids = add({ outcome: "denied" }, { outcome: "limited" }, { outcome: "waiting" }, { outcome: "error" });
     const { browser, page } = await signedIn(ALICE, `${HOME}?outcome=not-allowed`);
     expect(rowsOf(page).toSorted()).toEqual(ids.slice(0, 3).toSorted());

@@ -170,7 +170,7 @@ describe("what is wrong", () => {
     expect(healthBody(parts).toString()).toContain("No problems detected.");
   });
 
-  test("old refreshes are no news; they stay in the list", async () => {
+  test("old refreshes are not a problem; they stay in the list", async () => {
     const refreshes = [{ of: "identity", result: "refused", count: 2, lastAt: NOW - 7200 } as const];
     const parts = await shown({ own: { ...good, refreshes } });
     expect(parts.problems).toEqual([]);
