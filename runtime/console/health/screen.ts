@@ -1,12 +1,11 @@
 /** Screen "Health": reports of all processes, and requests over time. */
 import type { HealthParts } from "../../pages/console/health/health.ts";
 import { healthBody } from "../../pages/console/health/health.ts";
-import { type FilterField, segments } from "../../pages/console/pieces.ts";
+import type { FilterField } from "../../pages/console/pieces.ts";
 import type { HealthReader } from "../../health/health.ts";
 import { routeScope } from "../../health/rollup.ts";
 import type { TrafficStep } from "../../health/read-traffic.ts";
-import { TIERS, type Tier } from "../../health/tiers.ts";
-import { addressOfList } from "../addresses.ts";
+import { TIERS } from "../../health/tiers.ts";
 import type { Screen, ScreenPage, ConsoleRequest } from "../screen.ts";
 import { showUntrusted } from "../show-untrusted.ts";
 import { gather } from "./gather.ts";

@@ -7,7 +7,6 @@ import { addFailures } from "../../health/rollup.ts";
 import { TIERS, type Tier } from "../../health/tiers.ts";
 import type { ToolLocks } from "../../mcp/tool-locks/tool-locks.ts";
 import { overviewBody, type OverviewParts, type Part } from "../../pages/console/overview.ts";
-import { segments } from "../../pages/console/pieces.ts";
 import type { KeptRecord, Ranking, RankQuery, RecordReader } from "../../record-store/record-reader.ts";
 import { type Clock, within } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
