@@ -7,7 +7,7 @@ import type { UpstreamOauth2 } from "./upstream-oauth2.ts";
 export interface McpServerRouteProps extends RouteProps, McpServerSettings {
   /**
    * Address of the MCP server, or a list of them; "url,weight" sets an address's share of the traffic.
-   * @default - required without `members`
+   * @default - required without `members` and `membersByLabel`
    */
   readonly to?: string | readonly string[];
   /**
@@ -49,6 +49,9 @@ export class McpServerRoute extends Route {
       toolScopes,
       recordArguments,
       members,
+      membersByLabel,
+      labels,
+      memberPrefix,
       resourcePrefixes,
       searchToolsAbove,
       ...route
@@ -66,6 +69,9 @@ export class McpServerRoute extends Route {
       toolScopes,
       recordArguments,
       members,
+      membersByLabel,
+      labels,
+      memberPrefix,
       resourcePrefixes,
       searchToolsAbove,
     } satisfies Record<keyof McpServerSettings | "path" | "upstreamOauth2", unknown>;

@@ -7655,6 +7655,21 @@ export interface BundleRouteMcpServer {
   */
   readonly members?: { [key: string]: string };
   /**
+  * More members: the owner's MCP server routes with one of these `labels`, or `owner/label`. Earlier ones win a prefix. Such a route has no `to`.
+  *
+  */
+  readonly membersByLabel?: string[];
+  /**
+  * Labels by which `members_by_label` of federated routes selects this MCP server.
+  *
+  */
+  readonly labels?: string[];
+  /**
+  * Prefix of this server's tools at federated routes that select it by label. Default: the name of the route.
+  *
+  */
+  readonly memberPrefix?: string;
+  /**
   * Resources that belong to one member: start of the URI to the member's prefix. Other URIs belong to the first member that lists them.
   *
   */
@@ -7728,6 +7743,9 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
   }
   return {
     members: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.members),
+    members_by_label: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.membersByLabel),
+    labels: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.labels),
+    member_prefix: cdktf.stringToTerraform(struct!.memberPrefix),
     resource_prefixes: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.resourcePrefixes),
     search_tools_above: cdktf.numberToTerraform(struct!.searchToolsAbove),
     max_request_bytes: cdktf.numberToTerraform(struct!.maxRequestBytes),
@@ -7756,6 +7774,24 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
       isBlock: false,
       type: "map",
       storageClassType: "stringMap",
+    },
+    members_by_label: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.membersByLabel),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    labels: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.labels),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    member_prefix: {
+      value: cdktf.stringToHclTerraform(struct!.memberPrefix),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
     },
     resource_prefixes: {
       value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.resourcePrefixes),
@@ -7863,6 +7899,18 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.members = this._members;
     }
+    if (this._membersByLabel !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.membersByLabel = this._membersByLabel;
+    }
+    if (this._labels !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.labels = this._labels;
+    }
+    if (this._memberPrefix !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.memberPrefix = this._memberPrefix;
+    }
     if (this._resourcePrefixes !== undefined) {
       hasAnyValues = true;
       internalValueResult.resourcePrefixes = this._resourcePrefixes;
@@ -7923,6 +7971,9 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
       this._members = undefined;
+      this._membersByLabel = undefined;
+      this._labels = undefined;
+      this._memberPrefix = undefined;
       this._resourcePrefixes = undefined;
       this._searchToolsAbove = undefined;
       this._maxRequestBytes = undefined;
@@ -7945,6 +7996,9 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
       this._members = value.members;
+      this._membersByLabel = value.membersByLabel;
+      this._labels = value.labels;
+      this._memberPrefix = value.memberPrefix;
       this._resourcePrefixes = value.resourcePrefixes;
       this._searchToolsAbove = value.searchToolsAbove;
       this._maxRequestBytes = value.maxRequestBytes;
@@ -7975,6 +8029,54 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get membersInput() {
     return this._members;
+  }
+
+  // members_by_label - computed: false, optional: true, required: false
+  private _membersByLabel?: string[]; 
+  public get membersByLabel() {
+    return this.getListAttribute('members_by_label');
+  }
+  public set membersByLabel(value: string[]) {
+    this._membersByLabel = value;
+  }
+  public resetMembersByLabel() {
+    this._membersByLabel = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get membersByLabelInput() {
+    return this._membersByLabel;
+  }
+
+  // labels - computed: false, optional: true, required: false
+  private _labels?: string[]; 
+  public get labels() {
+    return this.getListAttribute('labels');
+  }
+  public set labels(value: string[]) {
+    this._labels = value;
+  }
+  public resetLabels() {
+    this._labels = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get labelsInput() {
+    return this._labels;
+  }
+
+  // member_prefix - computed: false, optional: true, required: false
+  private _memberPrefix?: string; 
+  public get memberPrefix() {
+    return this.getStringAttribute('member_prefix');
+  }
+  public set memberPrefix(value: string) {
+    this._memberPrefix = value;
+  }
+  public resetMemberPrefix() {
+    this._memberPrefix = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get memberPrefixInput() {
+    return this._memberPrefix;
   }
 
   // resource_prefixes - computed: false, optional: true, required: false

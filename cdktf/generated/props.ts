@@ -1006,6 +1006,18 @@ export interface McpServerSettings {
    */
   readonly members?: Readonly<Record<string, string>>;
   /**
+   * More members: the owner's MCP server routes with one of these `labels`, or `owner/label`. Earlier ones win a
+   * prefix. Such a route has no `to`.
+   */
+  readonly membersByLabel?: readonly string[];
+  /** Labels by which `membersByLabel` of federated routes selects this MCP server. */
+  readonly labels?: readonly string[];
+  /**
+   * Prefix of this server's tools at federated routes that select it by label.
+   * @default - the name of the route
+   */
+  readonly memberPrefix?: string;
+  /**
    * Resources that belong to one member: start of the URI to the member's prefix. Other URIs belong to the first member
    * that lists them.
    */

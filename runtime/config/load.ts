@@ -9,7 +9,8 @@ import type { BootDoc, SettingsDoc } from "./settings.ts";
 import type { UpstreamReach } from "../features/connection/compiled.ts";
 import { findOwnerRights } from "../features/process/owners.ts";
 import type { Problem } from "../settings/problem.ts";
-import type { RouteMemory } from "./read-route.ts";
+import { findMembers, type FoundMembers } from "./find-members.ts";
+import type { CanonicalRoute, RouteMemory } from "./read-route.ts";
 import type { HostCertificateDoc } from "../features/listener/host-certificates.ts";
 import type { ReadSlice, SliceSource, SliceValue } from "./read-slice.ts";
 import { compare, readSlices, type ReadSlices } from "./read-slices.ts";
@@ -90,9 +91,10 @@ export function checkedConfig({ slices, boot, settings }: Omit<ReadSlices, "prob
   for (const { owner, source, routes: read } of slices) {
     const reach = source.boot ? undefined : upstreamReach(boot, owner);
     const limitedTo = boot.owners && !source.boot ? owner : undefined;
-    for (const { name, doc: written, canonical } of read) {
-      if (!written) continue;
-      const { doc, text } = canonical(name);
+    for (const route of read) {
+      const { name, canonical } = route;
+      if (!route.doc) continue;
+      const { doc, text } = withMembers(canonical(name), findMembers(route, boot, slices));
       const key = `${owner}/${name}`;
       routes.push({ key, owner, limitedTo, name: doc.name ?? name, doc, text, ...(reach && { reach }) });
     }
@@ -104,6 +106,13 @@ export function checkedConfig({ slices, boot, settings }: Omit<ReadSlices, "prob
   const own = certificates.length === 0 ? "" : `"certificates":{${membersText(certificates)}},`;
   const digest = sha256(`{${own}"routes":{${members}},"settings":${canonicalJson(settings)}}`);
   return { boot, settings, certificates, routes, digest, files: fileRules(slices, boot) };
+}
+
+/** Members by label are members like those that are named: what compares or compiles routes knows no labels. */
+function withMembers(route: CanonicalRoute, found: FoundMembers | undefined): CanonicalRoute {
+  if (found === undefined) return route;
+  const doc = { ...route.doc, mcp: { server: { ...route.doc.mcp?.server, members: found.members } } };
+  return { doc, text: canonicalJson(doc) };
 }
 
 function certificatesOf({ owner, certificates }: ReadSlice): readonly CheckedCertificate[] {

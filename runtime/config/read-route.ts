@@ -12,6 +12,7 @@ import { extraPathRules } from "../features/mcp/extra-paths.ts";
 import { type From, parseFrom } from "../features/routing/from.ts";
 import { headerRules } from "../features/headers/rules.ts";
 import { validate } from "../settings/validate.ts";
+import { isFederated } from "../features/mcp/members.ts";
 import { mcpRules } from "../features/mcp/rules.ts";
 import type { PlacedUpstream } from "./rules/own-addresses.ts";
 import { type PatternWork, patternWork } from "../features/routing/pattern-conflicts.ts";
@@ -142,6 +143,7 @@ function validateRoute(value: unknown, publisher: string | undefined, known: Kno
   const { to = NO_UPSTREAMS } = route;
   const upstreams = typeof to === "string" ? [placeUpstream(to, ["to"])] : known.upstreamsOf(to);
   const pattern = route.regex === undefined ? undefined : patternWork(route.regex);
+  const hasMembers = isFederated(route.mcp?.server);
   const wrote = (name: keyof RouteDoc): boolean => isRecord(value) && Object.hasOwn(value, name);
   secretRules(routeFields, route, publisher, report);
   headerRules(route, wrote, tokenFor(route), report);
@@ -149,14 +151,19 @@ function validateRoute(value: unknown, publisher: string | undefined, known: Kno
   pathRules(route, wrote, report);
   extraPathRules(route, report);
   if (isRecord(value))
-    routingRules({ ...route, parsed: { from, upstreams, pattern } }, wrote, Object.keys(value), report);
+    routingRules(
+      { ...route, parsed: { from, upstreams, pattern, isFederated: hasMembers } },
+      wrote,
+      Object.keys(value),
+      report,
+    );
   upstreamTlsRules(route, report);
   balancingRules(route, report);
   limitRules(route, report);
   rateLimitRules(route, mcpKind(route) === "server", report);
   const criteria = criteriaLists(route);
   if (validated.complete) accessRules(route, wrote, mcpKind(route), criteria, report);
-  if (route.mcp?.server?.members !== undefined) federatedApproveRule(criteria, report);
+  if (hasMembers) federatedApproveRule(criteria, report);
   const isValid = validated.complete && problems.every(({ severity }) => severity !== "error");
   let last: { readonly name: string; readonly canonical: CanonicalRoute } | undefined;
   return {

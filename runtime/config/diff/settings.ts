@@ -50,10 +50,17 @@ export function settingGaps(before: Compared, after: Compared): readonly string[
     ),
     ...after.routes.flatMap(({ key, doc }) => {
       const was = old.get(key);
-      const names = was ? changed(OF_ROUTES, was.doc, doc) : [];
+      const names = was ? changed(OF_ROUTES, withoutLabels(was.doc), withoutLabels(doc)) : [];
       return names.map((name) => `${key}: the effect of the change of ${name}`);
     }),
   ];
+}
+
+/** The effect of labels is the change of `members`. */
+function withoutLabels(doc: CheckedConfig["routes"][number]["doc"]): Members {
+  if (!doc.mcp?.server) return doc;
+  const { labels, members_by_label: selectors, member_prefix: prefix, ...server } = doc.mcp.server;
+  return { ...doc, mcp: { server } };
 }
 
 type Compared = Pick<CheckedConfig, "boot" | "settings"> & {

@@ -15,7 +15,14 @@ import { domainPatternList, textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { isServiceAccountName } from "../../shared/user-id.ts";
 import { ownerPatternProblem } from "../process/owners.ts";
-import { membersSetting, resourcePrefixesSetting, searchToolsSetting } from "./members.ts";
+import {
+  labelsSetting,
+  memberPrefixSetting,
+  membersByLabelSetting,
+  membersSetting,
+  resourcePrefixesSetting,
+  searchToolsSetting,
+} from "./members.ts";
 import { recordArgumentsBlock } from "./record-arguments.ts";
 import { toolLockBlock } from "./tool-lock.ts";
 import { upstreamOAuthShape } from "./upstream-oauth.ts";
@@ -29,6 +36,9 @@ export const DEFAULT_MAX_REQUEST_BYTES = 4096;
 
 const serverShape = {
   members: membersSetting,
+  members_by_label: membersByLabelSetting,
+  labels: labelsSetting,
+  member_prefix: memberPrefixSetting,
   resource_prefixes: resourcePrefixesSetting,
   search_tools_above: searchToolsSetting,
   upstream_oauth2: block(upstreamOAuthShape, {

@@ -18,11 +18,13 @@ interface ParsedRoute {
   readonly from: From | undefined;
   readonly upstreams: readonly { readonly pathname: string; readonly path: ValuePath }[];
   readonly pattern: PatternWork | undefined;
+  /** Whether it has members instead of an upstream. */
+  readonly isFederated: boolean;
 }
 
 /** Other members of a route that can conflict with its routing. */
 export interface BesideRouting {
-  readonly mcp?: { readonly server?: { readonly members?: object | undefined } | undefined } | undefined;
+  readonly mcp?: { readonly server?: object | undefined } | undefined;
   readonly set_response_headers?: Readonly<Record<string, string>>;
 }
 
@@ -48,7 +50,7 @@ const OF_UPSTREAMS =
 export function routingRules(route: Routed, wrote: Wrote, names: readonly string[], report: Report): void {
   patternRules(route, wrote, report);
   rewriteRules(route, wrote, report);
-  answerRules(wrote, names, route.mcp?.server?.members !== undefined, report);
+  answerRules(wrote, names, route.parsed.isFederated, report);
   if (route.redirect) redirectRules(route, route.redirect, report);
   const { status, body = "" } = route.response ?? {};
   if (status !== undefined && BODILESS.includes(status) && body !== "") {

@@ -1,4 +1,5 @@
 /** One Ingress → routes in the form of a slice, not validated yet. */
+import { type FederatedDoc, isFederated } from "../../features/mcp/members.ts";
 import { type AnnotationReading, readAnnotations } from "./annotations/annotations.ts";
 import { withFewSuggestions } from "../../settings/validate.ts";
 import { shapeProblems } from "./ingress-shape.ts";
@@ -117,12 +118,12 @@ function draftRoutes(
   const problems: DraftProblem[] = [];
   const settingsBytes = bytesOf(reading.settings);
   // An Ingress must have a backend; that of a federated route is its members.
-  const isFederated = valueAt(reading.settings, ["mcp", "server", "members"]) !== undefined;
+  const federated = isFederated(valueAt(reading.settings, ["mcp", "server"]) as FederatedDoc | undefined);
   let bytes = 0;
   for (const place of places) {
     // It is rejected as a whole. Endpoints are repeated on each route: all of them could exceed this process's memory.
     if (bytes > MAX_SLICE_BYTES) break;
-    const upstream = isFederated
+    const upstream = federated
       ? NO_UPSTREAM
       : readUpstream(place.backend, place.backendPath, context, {
           namespace,
@@ -142,7 +143,7 @@ function draftRoutes(
       problems.push(ingressError({ path: place.matchPath }, `repeats a path of host "${place.host}"`));
     const doc = {
       from: `${context.scheme}://${place.host}${context.port === undefined ? "" : `:${context.port}`}`,
-      ...(!isFederated && { to: upstream.to.length === 1 ? upstream.to[0] : upstream.to }),
+      ...(!federated && { to: upstream.to.length === 1 ? upstream.to[0] : upstream.to }),
       ...(path === "" ? {} : { [kind === "exact" ? "path" : kind]: path }),
       ...reading.settings,
     };

@@ -2,6 +2,7 @@
  * Members of federated routes whose own Ingress is not served: they are omitted, since a gateway rejects a whole slice for a
  * member that is missing.
  */
+import { isFederated } from "../../../features/mcp/members.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 import { quote } from "../../../settings/problem.ts";
 import type { IngressDraft } from "../draft.ts";
@@ -20,7 +21,7 @@ export function withServedMembers(
   for (const { namespace, routes } of drafts)
     for (const { name, doc } of routes) {
       const server = serverOf(doc);
-      if (server && server["members"] === undefined) servers.add(keyOf(name, owner, namespace));
+      if (server && !isFederated(server)) servers.add(keyOf(name, owner, namespace));
     }
   return drafts.flatMap((draft) => {
     const routes = draft.routes.map((route) => {
@@ -33,17 +34,17 @@ export function withServedMembers(
         return !isOwn(key) || servers.has(key);
       });
       if (served.length === members.length) return route;
-      const missing = members.filter((member) => !served.includes(member)).map(([prefix]) => quote(prefix));
-      const what = `names no MCP server route that is served: ${missing.join(", ")}`;
-      report(draft.key, served.length === 0 ? ingressError(ANNOTATION, what) : ingressWarning(ANNOTATION, what));
-      const prefixes = new Set(served.map(([prefix]) => prefix));
+      const missing = members.filter((member) => !served.includes(member)).map(([prefix]) => prefix);
+      const what = `names no MCP server route that is served: ${missing.map(quote).join(", ")}`;
+      const isEmpty = served.length === 0 && server["members_by_label"] === undefined;
+      report(draft.key, isEmpty ? ingressError(ANNOTATION, what) : ingressWarning(ANNOTATION, what));
       const starts = Object.entries(isRecord(server["resource_prefixes"]) ? server["resource_prefixes"] : {});
       const own = {
         ...server,
         members: Object.fromEntries(served),
-        resource_prefixes: Object.fromEntries(starts.filter(([, prefix]) => prefixes.has(String(prefix)))),
+        resource_prefixes: Object.fromEntries(starts.filter(([, prefix]) => !missing.includes(String(prefix)))),
       };
-      return served.length === 0 ? undefined : { ...route, doc: { ...route.doc, mcp: { server: own } } };
+      return isEmpty ? undefined : { ...route, doc: { ...route.doc, mcp: { server: own } } };
     });
     return routes.includes(undefined)
       ? []
