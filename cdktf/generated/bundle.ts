@@ -6507,7 +6507,7 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly scopes?: string[];
   /**
-  * Additional query parameters of the authorization URL, such as `access_type: offline`.
+  * More query parameters of the authorization URL, such as `access_type: offline`.
   *
   */
   readonly authorizationUrlParams?: { [key: string]: string };
@@ -6517,7 +6517,7 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly resource?: string;
   /**
-  * Send `resource` (RFC 8707) to the upstream's authorization server. Disable it for servers that reject it, such as Microsoft Entra ID. Default: `true`.
+  * Send `resource` (RFC 8707) to the upstream's authorization server. Disable it for servers that reject it, such as Entra ID. Default: `true`.
   *
   */
   readonly sendResource?: boolean | cdktf.IResolvable;
@@ -7650,32 +7650,32 @@ export class BundleRouteMcpServerRecordArgumentsOutputReference extends cdktf.Co
 }
 export interface BundleRouteMcpServer {
   /**
-  * MCP server routes offered together at this address: prefix to route name, or to `owner/name`. Such a route has no `to`.
+  * MCP server routes offered together here, instead of `to`: prefix to route name or `owner/name`.
   *
   */
   readonly members?: { [key: string]: string };
   /**
-  * More members: the owner's MCP server routes with one of these `labels`, or `owner/label`. Earlier ones win a prefix. Such a route has no `to`.
+  * More members: the owner's routes with such `labels`, or `owner/label`.
   *
   */
   readonly membersByLabel?: string[];
   /**
-  * Labels by which `members_by_label` of federated routes selects this MCP server.
+  * Labels for `members_by_label` of federated routes.
   *
   */
   readonly labels?: string[];
   /**
-  * Prefix of this server's tools at federated routes that select it by label. Default: the name of the route.
+  * Prefix where selected by label. Default: the name of the route.
   *
   */
   readonly memberPrefix?: string;
   /**
-  * Resources that belong to one member: start of the URI to the member's prefix. Other URIs belong to the first member that lists them.
+  * Resources of one member: start of the URI to the member's prefix. Others belong to the first member that lists them.
   *
   */
   readonly resourcePrefixes?: { [key: string]: string };
   /**
-  * Number of tools above which a client's list has `find_tools` and `use_tool` instead, which search them and call one. Only with `members`. Default: never.
+  * Number of tools above which lists have `find_tools` and `use_tool` instead, to search and call them. Only with `members`. Default: never.
   *
   */
   readonly searchToolsAbove?: number;
@@ -7690,7 +7690,7 @@ export interface BundleRouteMcpServer {
   */
   readonly filterLists?: boolean | cdktf.IResolvable;
   /**
-  * OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with a trailing `*`, to scopes.
+  * OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with `*`, to scopes.
   *
   */
   readonly toolScopes?: { [key: string]: string[] } | cdktf.IResolvable;
@@ -7705,7 +7705,7 @@ export interface BundleRouteMcpServer {
   */
   readonly extraPaths?: string[];
   /**
-  * Other owners whose applications (MCP client routes) can call this server: "team-a", "kubernetes.*", or "*" for all. Default: the same owner and the main configuration file.
+  * Other owners whose MCP client routes and federated routes can use this server: "team-a", "kubernetes.*", or "*" for all. Default: the same owner and the main configuration file.
   *
   */
   readonly allowedApplications?: string[];
@@ -7725,7 +7725,7 @@ export interface BundleRouteMcpServer {
   */
   readonly upstreamOauth2?: BundleRouteMcpServerUpstreamOauth2;
   /**
-  * Digests of the reviewed tools of this server and, if included, its prompts, resource templates, skills and `instructions`.
+  * Digests of reviewed tools and, if included, prompts, resource templates, skills and `instructions`.
   *
   */
   readonly toolLock?: BundleRouteMcpServerToolLock;

@@ -1000,31 +1000,25 @@ export type RateLimitKey = "user" | "client" | "tool";
 
 /** Settings of an MCP server route, in files below `mcp.server`. */
 export interface McpServerSettings {
-  /**
-   * MCP server routes offered together at this address: prefix to route name, or to `owner/name`. Such a route has no
-   * `to`.
-   */
+  /** MCP server routes offered together here, instead of `to`: prefix to route name or `owner/name`. */
   readonly members?: Readonly<Record<string, string>>;
-  /**
-   * More members: the owner's MCP server routes with one of these `labels`, or `owner/label`. Earlier ones win a
-   * prefix. Such a route has no `to`.
-   */
+  /** More members: the owner's routes with such `labels`, or `owner/label`. */
   readonly membersByLabel?: readonly string[];
-  /** Labels by which `membersByLabel` of federated routes selects this MCP server. */
+  /** Labels for `membersByLabel` of federated routes. */
   readonly labels?: readonly string[];
   /**
-   * Prefix of this server's tools at federated routes that select it by label.
+   * Prefix where selected by label.
    * @default - the name of the route
    */
   readonly memberPrefix?: string;
   /**
-   * Resources that belong to one member: start of the URI to the member's prefix. Other URIs belong to the first member
-   * that lists them.
+   * Resources of one member: start of the URI to the member's prefix. Others belong to the first member that lists
+   * them.
    */
   readonly resourcePrefixes?: Readonly<Record<string, string>>;
   /**
-   * Number of tools above which a client's list has `find_tools` and `use_tool` instead, which search them and call
-   * one. Only with `members`.
+   * Number of tools above which lists have `find_tools` and `use_tool` instead, to search and call them. Only with
+   * `members`.
    * @default - never
    */
   readonly searchToolsAbove?: number;
@@ -1038,14 +1032,9 @@ export interface McpServerSettings {
    * @default true
    */
   readonly filterLists?: boolean | IResolvable;
-  /**
-   * Digests of the reviewed tools of this server and, if included, its prompts, resource templates, skills and
-   * `instructions`.
-   */
+  /** Digests of reviewed tools and, if included, prompts, resource templates, skills and `instructions`. */
   readonly toolLock?: ToolLock;
-  /**
-   * OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with a trailing `*`, to scopes.
-   */
+  /** OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with `*`, to scopes. */
   readonly toolScopes?: Readonly<Record<string, readonly string[]>>;
   /**
    * Which tool arguments records contain, by JSON pointer. The longest matching pointer applies.
@@ -1058,7 +1047,8 @@ export interface McpServerSettings {
    */
   readonly extraPaths?: readonly string[];
   /**
-   * Other owners whose applications (MCP client routes) can call this server: "team-a", "kubernetes.*", or "*" for all.
+   * Other owners whose MCP client routes and federated routes can use this server: "team-a", "kubernetes.*", or "*" for
+   * all.
    * @default - the same owner and the main configuration file
    */
   readonly allowedApplications?: readonly string[];
@@ -1129,7 +1119,7 @@ export interface UpstreamOauth2Options {
    * @default - those in the upstream's metadata
    */
   readonly scopes?: readonly string[];
-  /** Additional query parameters of the authorization URL, such as `access_type: "offline"`. */
+  /** More query parameters of the authorization URL, such as `access_type: "offline"`. */
   readonly authorizationUrlParams?: Readonly<Record<string, string>>;
   /**
    * Resource identifier (RFC 8707) in token requests with `workload` and `clientCredentials`.
@@ -1138,7 +1128,7 @@ export interface UpstreamOauth2Options {
   readonly resource?: string;
   /**
    * Send `resource` (RFC 8707) to the upstream's authorization server. Disable it for servers that reject it, such as
-   * Microsoft Entra ID.
+   * Entra ID.
    * @default true
    */
   readonly sendResource?: boolean | IResolvable;

@@ -8,7 +8,6 @@
 import { isFederated, isMemberPrefix, MAX_MEMBERS, memberKey } from "../features/mcp/members.ts";
 import { matchesOwner } from "../features/process/owners.ts";
 import type { ReadRoute, ReadSlice } from "./read-slice.ts";
-import { compare } from "./read-slices.ts";
 import type { BootDoc } from "./settings.ts";
 
 export interface FoundMembers {
@@ -113,7 +112,7 @@ function indexOf(slices: readonly ReadSlice[]): RouteIndex {
       else byLabel.set(key, [route]);
     }
   }
-  for (const routes of byLabel.values()) routes.sort((one, other) => compare(keyOf(one), keyOf(other)));
+  for (const routes of byLabel.values()) routes.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
   const index = { byKey, byLabel };
   indexes.set(slices, index);
   return index;

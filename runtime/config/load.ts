@@ -108,7 +108,7 @@ export function checkedConfig({ slices, boot, settings }: Omit<ReadSlices, "prob
   return { boot, settings, certificates, routes, digest, files: fileRules(slices, boot) };
 }
 
-/** Members by label are members like those that are named: what compares or compiles routes knows no labels. */
+/** Adds members by label to those by name, so that comparison and compilation need not know labels. */
 function withMembers(route: CanonicalRoute, found: FoundMembers | undefined): CanonicalRoute {
   if (found === undefined) return route;
   const doc = { ...route.doc, mcp: { server: { ...route.doc.mcp?.server, members: found.members } } };

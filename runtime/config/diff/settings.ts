@@ -59,9 +59,11 @@ export function settingGaps(before: Compared, after: Compared): readonly string[
 /** The effect of labels is the change of `members`. */
 function withoutLabels(doc: CheckedConfig["routes"][number]["doc"]): Members {
   if (!doc.mcp?.server) return doc;
-  const { labels, members_by_label: selectors, member_prefix: prefix, ...server } = doc.mcp.server;
-  return { ...doc, mcp: { server } };
+  const server = Object.entries(doc.mcp.server).filter(([name]) => !LABELS.has(name));
+  return { ...doc, mcp: { server: Object.fromEntries(server) } };
 }
+
+const LABELS = new Set(["labels", "members_by_label", "member_prefix"]);
 
 type Compared = Pick<CheckedConfig, "boot" | "settings"> & {
   readonly routes: readonly Pick<CheckedConfig["routes"][number], "key" | "doc">[];

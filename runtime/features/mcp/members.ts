@@ -21,7 +21,7 @@ const LABEL_EXPECTED = 'must be 1 to 32 lower-case letters, digits and "-", not 
 const MAX_LABELS = 16;
 
 export const membersSetting = textMap({
-  doc: "MCP server routes offered together at this address: prefix to route name, or to `owner/name`. Such a route has no `to`.",
+  doc: "MCP server routes offered together here, instead of `to`: prefix to route name or `owner/name`.",
   unset: "none",
   annotation: "mcp_server_members",
   checkName: (prefix) => (isMemberPrefix(prefix) ? undefined : `is not a prefix, ${PREFIX_EXPECTED}`),
@@ -29,21 +29,21 @@ export const membersSetting = textMap({
 });
 
 export const membersByLabelSetting = textList({
-  doc: "More members: the owner's MCP server routes with one of these `labels`, or `owner/label`. Earlier ones win a prefix. Such a route has no `to`.",
+  doc: "More members: the owner's routes with such `labels`, or `owner/label`.",
   unset: "none",
   annotation: "mcp_server_members_by_label",
   check: (value) => quotedProblem(value, selectorProblem(value)),
 });
 
 export const labelsSetting = textList({
-  doc: "Labels by which `members_by_label` of federated routes selects this MCP server.",
+  doc: "Labels for `members_by_label` of federated routes.",
   unset: "none",
   annotation: "mcp_server_labels",
   check: (label) => quotedProblem(label, LABEL.test(label) ? undefined : LABEL_EXPECTED),
 });
 
 export const memberPrefixSetting = text({
-  doc: "Prefix of this server's tools at federated routes that select it by label.",
+  doc: "Prefix where selected by label.",
   unset: "the name of the route",
   annotation: "mcp_server_member_prefix",
   check: (prefix) => quotedProblem(prefix, isMemberPrefix(prefix) ? undefined : PREFIX_EXPECTED),
@@ -64,7 +64,7 @@ function selectorProblem(selector: string): string | undefined {
 const CLAIM = /^(?!ui:)[a-z][a-z0-9+.-]*:[\x21-\x7e]*$/;
 
 export const resourcePrefixesSetting = textMap({
-  doc: "Resources that belong to one member: start of the URI to the member's prefix. Other URIs belong to the first member that lists them.",
+  doc: "Resources of one member: start of the URI to the member's prefix. Others belong to the first member that lists them.",
   unset: "none",
   annotation: "mcp_server_resource_prefixes",
   checkName: (start) =>
@@ -72,7 +72,7 @@ export const resourcePrefixesSetting = textMap({
 });
 
 export const searchToolsSetting = count({
-  doc: "Number of tools above which a client's list has `find_tools` and `use_tool` instead, which search them and call one. Only with `members`.",
+  doc: "Number of tools above which lists have `find_tools` and `use_tool` instead, to search and call them. Only with `members`.",
   unset: "never",
   annotation: "mcp_server_search_tools_above",
   min: 0,

@@ -59,7 +59,7 @@ const serverShape = {
   }),
   tool_lock: toolLockBlock,
   tool_scopes: textListMap({
-    doc: "OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with a trailing `*`, to scopes.",
+    doc: "OAuth scopes required for tool calls, in addition to `mcp`: tool name, or prefix with `*`, to scopes.",
     unset: "none",
     annotation: "mcp_server_tool_scopes",
     checkName: (pattern) => quotedProblem(pattern, toolPatternProblem(pattern)),
@@ -79,7 +79,7 @@ const serverShape = {
     check: extraPathProblem,
   }),
   allowed_applications: textList({
-    doc: 'Other owners whose applications (MCP client routes) can call this server: "team-a", "kubernetes.*", or "*" for all.',
+    doc: 'Other owners whose MCP client routes and federated routes can use this server: "team-a", "kubernetes.*", or "*" for all.',
     unset: "the same owner and the main configuration file",
     annotation: "mcp_server_allowed_applications",
     check: (value) => (value === "*" ? undefined : quotedProblem(value, ownerPatternProblem(value))),

@@ -65,7 +65,7 @@ export const toolLockShape = {
 export type ToolLockDoc = ShapeDoc<typeof toolLockShape>;
 
 export const toolLockBlock = block(toolLockShape, {
-  doc: "Digests of the reviewed tools of this server and, if included, its prompts, resource templates, skills and `instructions`.",
+  doc: "Digests of reviewed tools and, if included, prompts, resource templates, skills and `instructions`.",
   unset: "none",
 });
 

@@ -79,7 +79,7 @@ export const upstreamOAuthShape = {
     check: checkScope,
   }),
   authorization_url_params: textMap({
-    doc: "Additional query parameters of the authorization URL, such as `access_type: offline`.",
+    doc: "More query parameters of the authorization URL, such as `access_type: offline`.",
     unset: "none",
     annotation: "mcp_server_upstream_oauth2_authorization_url_params",
     checkName: (name) => (PROTOCOL_PARAMETERS.has(name) ? "is set by the gateway itself" : undefined),
@@ -91,7 +91,7 @@ export const upstreamOAuthShape = {
     check: notEmpty("a resource identifier"),
   }),
   send_resource: flag({
-    doc: "Send `resource` (RFC 8707) to the upstream's authorization server. Disable it for servers that reject it, such as Microsoft Entra ID.",
+    doc: "Send `resource` (RFC 8707) to the upstream's authorization server. Disable it for servers that reject it, such as Entra ID.",
     default: true,
     annotation: "mcp_server_upstream_oauth2_send_resource",
   }),
