@@ -8,6 +8,7 @@ import type { ReadyOptions } from "./tools/commands/ready.ts";
 import { addAdministration, addAuditCommands, addPolicyCommands } from "./tools/commands/program.ts";
 import { DEFAULT_OWNER } from "./features/process/owners.ts";
 import { attempting, GatewayError } from "./shared/errors.ts";
+import { VERSION } from "./shared/version.ts";
 import type { ExplainOptions } from "./tools/explain.ts";
 import { addCatalog } from "./tools/catalog/program.ts";
 import { addInit } from "./tools/init/program.ts";
@@ -26,13 +27,12 @@ type Exit = (code: number) => void;
 export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode = 0;
   const exit: Exit = (code) => (exitCode = code);
-  const version = await packageVersion();
   const program = new Command("gateway")
     .description("Identity-aware gateway for MCP servers and web applications")
-    .version(version)
+    .version(VERSION)
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text) });
-  addInit(program, exit, { print: printLine, version });
+  addInit(program, exit, { print: printLine, version: VERSION });
   addRunning(program, exit);
   addQuestions(program, exit);
   addIngress(program, exit);
@@ -126,6 +126,15 @@ function addRunning(program: Command, exit: Exit): void {
 
 /** Commands that only answer questions. */
 function addQuestions(program: Command, exit: Exit): void {
+  program
+    .command("version")
+    .description("Show version, commit, build date and protocol versions")
+    .option("--json", "Print JSON")
+    .action(async ({ json = false }: { json?: boolean }) => {
+      const { versionText } = await import("./tools/commands/version.ts");
+      printLine(versionText(json));
+    });
+
   program
     .command("explain")
     .description("Explain whether a request would be allowed")
@@ -245,12 +254,4 @@ async function readCertificate(file: string, isValid: boolean): Promise<Certific
 /** @throws GatewayError `import.write` if the file exists or cannot be written */
 function writeNewFile(path: string, text: string): Promise<void> {
   return attempting("import.write", `Cannot write "${path}"`, () => writeFile(path, text, { flag: "wx" }));
-}
-
-async function packageVersion(): Promise<string> {
-  const text = await readFile(new URL("../package.json", import.meta.url), "utf8").catch(() =>
-    // Built files are one folder deeper.
-    readFile(new URL("../../package.json", import.meta.url), "utf8"),
-  );
-  return (JSON.parse(text) as { version: string }).version;
 }

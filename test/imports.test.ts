@@ -286,6 +286,8 @@ const rules: Readonly<Record<string, Rule>> = {
       "directories",
       "oauth/server",
       "oauth/client",
+      "mcp",
+      "terraform",
       "bundle",
       "record-kinds",
       "tools/check",

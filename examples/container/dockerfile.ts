@@ -36,7 +36,7 @@ export async function readDockerfile(file: string): Promise<readonly Stage[]> {
   for (const line of text.split("\n")) {
     if (line.trim() === "") continue;
     const [, name = "", rest = ""] = /^([A-Z]+)\s+(.*)$/.exec(line) ?? [];
-    const from = /^(\S+)(?:\s+AS\s+(\S+))?$/.exec(rest);
+    const from = /^(?:--platform=\S+\s+)?(\S+)(?:\s+AS\s+(\S+))?$/.exec(rest);
     if (name === "FROM" && from?.[1] !== undefined) stages.push({ name: from[2], base: from[1], instructions: [] });
     else if (name !== "" && stages.length > 0) stages.at(-1)?.instructions.push({ name, text: rest.trim() });
     else throw new Error(`Cannot read this line of the Dockerfile: ${line}`);

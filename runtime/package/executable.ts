@@ -5,16 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { LAUNCHER, PROVIDER_FILE } from "../terraform/launcher.ts";
+import { BINARIES, nodeBinary, RELEASE_NODE } from "./node-binaries.ts";
+import { type Platform, thisPlatform } from "./platforms.ts";
 import type { Component } from "./sbom.ts";
 import type { ZipEntry } from "./zip.ts";
-
-/** Terraform's name of a platform. */
-export type Platform = `${"linux" | "darwin"}_${"amd64" | "arm64"}`;
-
-export const PLATFORMS: readonly Platform[] = ["linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"];
-
-/** The one platform with a self-contained executable, which contains the Node of this host. */
-const SELF_CONTAINED: Platform = "linux_amd64";
 
 export interface ProviderFiles {
   /** Path of the bundle. */
@@ -28,47 +22,53 @@ export interface ProviderFiles {
 /** @returns the files of the archive; the executable is the first */
 export async function filesFor(platform: Platform, files: ProviderFiles): Promise<readonly ZipEntry[]> {
   const licenses = { name: "THIRD_PARTY_LICENSES.txt", content: await readFile(files.licenses), mode: 0o644 };
-  if (platform === SELF_CONTAINED && canBuildHere()) {
-    const content = await selfContained(files.bundle);
-    return [{ name: files.name, content, mode: 0o755 }, licenses, { ...NODE_NOTICE, mode: 0o644 }];
+  if (isSelfContained(platform)) {
+    const name = platform.startsWith("windows_") ? `${files.name}.exe` : files.name;
+    const content = await selfContained(platform, files.bundle);
+    return [{ name, content, mode: 0o755 }, licenses, { ...NODE_NOTICE, mode: 0o644 }];
   }
   const bundle = { name: PROVIDER_FILE, content: await readFile(files.bundle), mode: 0o644 };
   return [{ name: files.name, content: Buffer.from(LAUNCHER), mode: 0o755 }, bundle, licenses];
 }
 
-/** Node as a part of the self-contained executable, for bills of materials; undefined if none is made here. */
+/** Node as a part of the executables, for bills of materials; undefined if these platforms have none. */
 export function embeddedNode(platforms: readonly Platform[]): Component | undefined {
-  if (!platforms.includes(SELF_CONTAINED) || !canBuildHere()) return undefined;
+  const having = platforms.filter(isSelfContained);
+  if (having.length === 0) return undefined;
   return {
-    "bom-ref": `node@${process.versions.node}`,
+    "bom-ref": `node@${RELEASE_NODE}`,
     type: "platform",
     name: "node",
-    version: process.versions.node,
-    description: `Node.js, in the executable for ${SELF_CONTAINED} alone`,
-    purl: `pkg:generic/node@${process.versions.node}`,
+    version: RELEASE_NODE,
+    description: `Node.js, in the executables for ${having.join(", ")}`,
+    purl: `pkg:generic/node@${RELEASE_NODE}`,
     licenses: [{ license: { id: "MIT" } }],
   };
 }
 
-function canBuildHere(): boolean {
-  return process.platform === "linux" && process.arch === "x64" && Number(process.versions.node.split(".")[0]) >= 26;
+/** With another Node, a checkout still makes archives that work: those with the launcher. */
+function isSelfContained(platform: Platform): boolean {
+  return process.versions.node === RELEASE_NODE && BINARIES[platform] !== undefined;
 }
 
 /**
- * By Node's own means: a copy of the running `node` with the bundle and its compiled code inside.
+ * By Node's own means: a copy of its binary with the bundle inside, for this host also with the bundle's compiled code.
  *
  * The same bytes at each build: Node writes the path of the bundle into it, so the path is a bare name; and V8 compiles
  * to the same code only with `--predictable`, which the code cache does not require when the executable starts.
  */
-async function selfContained(bundle: string): Promise<Buffer> {
+async function selfContained(platform: Platform, bundle: string): Promise<Buffer> {
   const directory = await mkdtemp(join(tmpdir(), "gateform-sea-"));
+  const binary = BINARIES[platform];
+  if (!binary) throw new Error(`There is no Node for ${platform}`);
   try {
     await copyFile(bundle, join(directory, PROVIDER_FILE));
     const settings = {
       main: PROVIDER_FILE,
       output: "provider",
+      executable: await nodeBinary(binary, directory),
       disableExperimentalSEAWarning: true,
-      useCodeCache: true,
+      useCodeCache: platform === thisPlatform(),
     };
     await writeFile(join(directory, "sea.json"), JSON.stringify(settings));
     const stdio = ["ignore", "pipe", 2] as const;
@@ -83,7 +83,7 @@ async function selfContained(bundle: string): Promise<Buffer> {
 const NODE_NOTICE = {
   name: "NODE_LICENSE.txt",
   content: Buffer.from(
-    `This executable contains Node.js ${process.version}, copyright Node.js contributors, under the MIT licence.\n` +
-      `The licence and those of what is in it: https://github.com/nodejs/node/blob/${process.version}/LICENSE\n`,
+    `This executable contains Node.js v${RELEASE_NODE}, copyright Node.js contributors, under the MIT licence.\n` +
+      `The licence and those of what is in it: https://github.com/nodejs/node/blob/v${RELEASE_NODE}/LICENSE\n`,
   ),
 };

@@ -41,10 +41,9 @@ const REASONS: Readonly<Record<HandshakeRefusal, string>> = {
   protocol: "terraform-provider-gateway: this Terraform does not speak plugin protocol 6, use Terraform 1.0 or later\n",
   "no-certificate":
     "terraform-provider-gateway: Terraform gave no certificate, and without one no connection is safe\n",
-  platform: "terraform-provider-gateway: does not run on Windows; use Linux, macOS or WSL\n",
 };
 
-const refusal = refuseStart(process.env, process.platform);
+const refusal = refuseStart(process.env);
 if (refusal) {
   process.stderr.write(REASONS[refusal]);
   process.exitCode = 1;

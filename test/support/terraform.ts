@@ -113,7 +113,12 @@ export async function serveInProcess(
   const socketPath = join(directory, "s");
   const ignore = (): void => {};
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-  const server = await serveProvider({ provider: bundleProvider(), log, socketPath, onShutdown: ignore });
+  const server = await serveProvider({
+    provider: bundleProvider(),
+    log,
+    listen: `unix:${socketPath}`,
+    onShutdown: ignore,
+  });
   const running = {
     Protocol: "grpc",
     ProtocolVersion: 6,

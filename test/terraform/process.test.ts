@@ -38,6 +38,11 @@ const pluginEnv = {
   PLUGIN_CLIENT_CERT: client.certificate,
 };
 
+/** The provider acts as on Windows; Node and files are those of this host. */
+const AS_ON_WINDOWS = {
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent('Object.defineProperty(process, "platform", { value: "win32" })')}`,
+};
+
 let root: string;
 let mirror: DevMirror;
 const children: ChildProcess[] = [];
@@ -59,19 +64,18 @@ describe("refuseStart()", () => {
   const env = { TF_PLUGIN_MAGIC_COOKIE: COOKIE, PLUGIN_PROTOCOL_VERSIONS: "5,6", PLUGIN_CLIENT_CERT: "pem" };
 
   test.each([
-    ["nothing when Terraform started it", {}, "linux", undefined],
-    ["a start by hand", { TF_PLUGIN_MAGIC_COOKIE: undefined }, "linux", "by-hand"],
-    ["another cookie", { TF_PLUGIN_MAGIC_COOKIE: "other" }, "linux", "by-hand"],
-    ["a Terraform without protocol 6", { PLUGIN_PROTOCOL_VERSIONS: "4,5" }, "linux", "protocol"],
-    ["a connection without certificates", { PLUGIN_CLIENT_CERT: undefined }, "linux", "no-certificate"],
-    ["Windows", {}, "win32", "platform"],
-  ] as const)("finds %s", (_name, change, platform, refusal) => {
-    expect(refuseStart({ ...env, ...change }, platform)).toBe(refusal);
+    ["nothing when Terraform started it", {}, undefined],
+    ["a start by hand", { TF_PLUGIN_MAGIC_COOKIE: undefined }, "by-hand"],
+    ["another cookie", { TF_PLUGIN_MAGIC_COOKIE: "other" }, "by-hand"],
+    ["a Terraform without protocol 6", { PLUGIN_PROTOCOL_VERSIONS: "4,5" }, "protocol"],
+    ["a connection without certificates", { PLUGIN_CLIENT_CERT: undefined }, "no-certificate"],
+  ] as const)("finds %s", (_name, change, refusal) => {
+    expect(refuseStart({ ...env, ...change })).toBe(refusal);
   });
 });
 
 test("handshakeLine() has the certificate in base64 without padding", () => {
-  expect(handshakeLine("/tmp/x/s", Buffer.from([1]))).toBe("1|6|unix|/tmp/x/s|grpc|AQ\n");
+  expect(handshakeLine("unix|/tmp/x/s", Buffer.from([1]))).toBe("1|6|unix|/tmp/x/s|grpc|AQ\n");
 });
 
 describe("terraform-provider-gateway", () => {
@@ -100,6 +104,15 @@ describe("terraform-provider-gateway", () => {
     expect(await handshake(socketPath, { key: client.privateKey, cert: client.certificate })).toBe("accepted");
     expect(await handshake(socketPath, { key: foreign.privateKey, cert: foreign.certificate })).toBe("refused");
     expect(await handshake(socketPath, {})).toBe("refused");
+  });
+
+  test("on Windows, where Terraform requires TCP: a port of the loopback address, and as strict", async () => {
+    const line = await firstLine(start({ ...pluginEnv, ...AS_ON_WINDOWS }));
+    const [, port = ""] = /^1\|6\|tcp\|127\.0\.0\.1:([1-9]\d+)\|grpc\|[A-Za-z0-9+/]+\n$/.exec(line) ?? [];
+    const foreign = makeCertificate(Date.now());
+    expect(await handshake(Number(port), { key: client.privateKey, cert: client.certificate })).toBe("accepted");
+    expect(await handshake(Number(port), { key: foreign.privateKey, cert: foreign.certificate })).toBe("refused");
+    expect(await handshake(Number(port), {})).toBe("refused");
   });
 
   test("leaves an interrupt to Terraform", async () => {
@@ -241,12 +254,17 @@ describe.skipIf(missing !== undefined)("terraform with the development mirror", 
     }
   });
 
-  test("shows the provider's own log lines with their fields", async () => {
-    const workspace = createWorkspace({ TF_CLI_CONFIG_FILE: mirror.cliConfigFile, TF_LOG_PROVIDER: "debug" });
+  test("shows the provider's own log lines with their fields, over TCP as on Windows", async () => {
+    const workspace = createWorkspace({
+      ...AS_ON_WINDOWS,
+      TF_CLI_CONFIG_FILE: mirror.cliConfigFile,
+      TF_LOG_PROVIDER: "debug",
+    });
     workspaces.push(workspace);
     writeConfig(workspace, 1, "1s");
     await workspace.succeed("init");
-    const { stderr } = await workspace.run("plan");
+    const { code, stderr } = await workspace.run("plan");
+    expect(code).toBe(0);
     expect(stderr).toMatch(
       /\[DEBUG\] provider\.terraform-provider-gateway_v\S+: answered: .*method=PlanResourceChange/,
     );
@@ -405,9 +423,10 @@ async function finished(child: ChildProcess): Promise<{ code: number | null; std
 }
 
 /** TLS as far as the first frame of HTTP/2: with TLS 1.3 a refusal of our certificate comes after the handshake. */
-function handshake(path: string, identity: { key?: string; cert?: string }): Promise<"accepted" | "refused"> {
+function handshake(at: string | number, identity: { key?: string; cert?: string }): Promise<"accepted" | "refused"> {
+  const address = typeof at === "string" ? { path: at } : { host: "127.0.0.1", port: at };
   return new Promise((resolve) => {
-    const socket = connect({ path, ...identity, rejectUnauthorized: false, ALPNProtocols: ["h2"] }, () => {
+    const socket = connect({ ...address, ...identity, rejectUnauthorized: false, ALPNProtocols: ["h2"] }, () => {
       socket.write(
         Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), Buffer.from("000000040000000000", "hex")]),
       );

@@ -33,7 +33,13 @@ const METHODS: ReadonlySet<string> = new Set([
   "notifications/progress",
   "notifications/roots/list_changed",
 ]);
-const REVISIONS: ReadonlySet<string> = new Set(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]);
+export const REVISIONS: ReadonlySet<string> = new Set([
+  "2024-11-05",
+  "2025-03-26",
+  "2025-06-18",
+  "2025-11-25",
+  "2026-07-28",
+]);
 /** Codes reserved by JSON-RPC for itself and for servers, including MCP's, and our own; servers may send any number. */
 const CODE = /^-(?:32700|3260[0-3]|320[0-9]{2}|31403|31429)$/;
 

@@ -10,7 +10,8 @@ import { providerImplementation, providerService } from "./service.ts";
 export interface ServerOptions {
   readonly provider: Provider;
   readonly log: ProviderLog;
-  readonly socketPath: string;
+  /** "unix:PATH", or "HOST:PORT" with 0 for any free port. */
+  readonly listen: string;
   /** Without it the server speaks plain text; only for reattached development servers. */
   readonly tls?: { readonly privateKey: string; readonly certificate: string; readonly clientCertificate: string };
   /** Called when Terraform requests the shutdown. */
@@ -18,13 +19,15 @@ export interface ServerOptions {
 }
 
 export interface RunningServer {
+  /** Of TCP. */
+  readonly port: number;
   /** Ends open calls and stops listening. */
   close(): void;
 }
 
 /** @throws GatewayError `terraform.listen` */
 export async function serveProvider(options: ServerOptions): Promise<RunningServer> {
-  const { provider, log, socketPath, tls } = options;
+  const { provider, log, listen, tls } = options;
   // The default limit of 4 MB would truncate the plan of a large bundle.
   const server = new Server({ "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 });
   server.addService(providerService, providerImplementation(provider, log));
@@ -37,13 +40,14 @@ export async function serveProvider(options: ServerOptions): Promise<RunningServ
         true,
       )
     : ServerCredentials.createInsecure();
-  await new Promise<void>((resolve, reject) => {
-    server.bindAsync(`unix:${socketPath}`, credentials, (error) => {
-      if (error) reject(new GatewayError("terraform.listen", `Cannot listen on "${socketPath}"`, { cause: error }));
-      else resolve();
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(listen, credentials, (error, bound) => {
+      if (error) reject(new GatewayError("terraform.listen", `Cannot listen on "${listen}"`, { cause: error }));
+      else resolve(bound);
     });
   });
   return {
+    port,
     close: () => {
       server.forceShutdown();
     },
