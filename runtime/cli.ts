@@ -131,7 +131,7 @@ function addQuestions(program: Command, exit: Exit): void {
     .description("Show version, commit, build date and protocol versions")
     .option("--json", "Print JSON")
     .action(async ({ json = false }: { json?: boolean }) => {
-      const { versionText } = await import("./tools/commands/version.ts");
+      const { versionText } = await import("./tools/version.ts");
       printLine(versionText(json));
     });
 

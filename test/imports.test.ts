@@ -265,6 +265,7 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "audit", "store", "identity", "oauth/server", "bundle", "record-kinds"],
     why: "which secrets processes have, and which records need",
   },
+  "tools/version": { may: ["shared", "mcp", "terraform"], why: "what this program is, and which protocols it speaks" },
   "tools/check": { may: ["config", "features"], why: "what `gateway check` says of a configuration" },
   "tools/commands": {
     may: [
@@ -286,8 +287,6 @@ const rules: Readonly<Record<string, Rule>> = {
       "directories",
       "oauth/server",
       "oauth/client",
-      "mcp",
-      "terraform",
       "bundle",
       "record-kinds",
       "tools/check",

@@ -118,7 +118,7 @@ const PLACES: Readonly<Record<string, Place>> = {
     piece: /principal\(exchange: Exchange, snapshot: Snapshot\): Promise<AuthResult>;/,
     file: "identity/interfaces.ts",
   },
-  "what status says of a process first": { piece: /node: process\.version/, file: "admin-listener/process-facts.ts" },
+  "what status says of a process first": { piece: /node: process\.version\b/, file: "admin-listener/process-facts.ts" },
   "which of those that a command names are not there": {
     piece: /There is no \$\{what\}/,
     file: "tools/commands/output.ts",

@@ -24,10 +24,9 @@ import { VERSION } from "../shared/version.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** The Dockerfile and what it copies. */
-const CONTEXT = [
-  ...["package.json", "package-lock.json", "tsconfig.json", ".tsconfig.build.json", ".tsconfig.constructs.json"],
-  ...["runtime", "cdktf", "examples/container/Dockerfile", ":!runtime/operations/pictures"],
-];
+const CONTEXT =
+  "package.json package-lock.json tsconfig.json .tsconfig.build.json .tsconfig.constructs.json runtime cdktf " +
+  "examples/container/Dockerfile :!runtime/operations/pictures";
 
 interface ReleaseOptions {
   /** Must be empty or not exist. */
@@ -60,7 +59,7 @@ async function release({ out, key }: ReleaseOptions): Promise<Record<string, unk
     console.error("Packages of its lock file");
     run("npm", "ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--silent");
     await mkdir(join(out, "image"), { recursive: true });
-    const context = gzipSync(archive(...CONTEXT), { level: 9 });
+    const context = gzipSync(archive(...CONTEXT.split(" ")), { level: 9 });
     await writeFile(join(out, "image", `gateform-${VERSION}-image-context.tar.gz`), context);
     run(process.execPath, "runtime/package/release-files.ts", out);
   } finally {

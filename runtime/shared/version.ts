@@ -4,13 +4,8 @@ export const VERSION = "0.1.0";
 /** Commit and its time in seconds: `git archive`, from which releases are built, fills them in (`.gitattributes`). */
 const STAMP = "$Format:%H %ct$";
 
-export interface Build {
-  readonly commit: string;
-  readonly date: Date;
-}
-
 /** @returns undefined for a build from a checkout, whose files may differ from every commit */
-export function readBuild(stamp: string = STAMP): Build | undefined {
+export function readBuild(stamp: string = STAMP): { readonly commit: string; readonly date: Date } | undefined {
   const [, commit, seconds] = /^([0-9a-f]{40}|[0-9a-f]{64}) (\d{1,12})$/.exec(stamp) ?? [];
   return commit === undefined ? undefined : { commit, date: new Date(Number(seconds) * 1000) };
 }

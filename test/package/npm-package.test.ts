@@ -186,6 +186,7 @@ describe("the npm package", { timeout: LONG_MS }, () => {
     project.write("gateway.yaml", yaml);
     expect(await project.run("gateway", "check", "--elsewhere", "gateway.yaml")).toMatch(/^good: 1 route, 0 errors/m);
     expect(await project.run("gateway", "--version")).toMatch(/^\d+\.\d+\.\d+/);
+    expect(JSON.parse(await project.run("gateway", "version", "--json"))).toHaveProperty("commit", null);
     const first = ["--url", "https://a.example.com", "--to", "http://b:1/mcp", "--issuer", "https://idp.example.com"];
     expect(await project.run("gateway", "init", "first", "--yes", "--target", "systemd", ...first)).toContain(
       "wrote first/gateway.service",

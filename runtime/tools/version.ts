@@ -1,7 +1,7 @@
 /** `gateway version`: what this program is, for support requests and for inventories. */
-import { REVISIONS } from "../../mcp/operations/operation.ts";
-import { readBuild, VERSION } from "../../shared/version.ts";
-import { PROVIDER_PROTOCOL } from "../../terraform/version.ts";
+import { REVISIONS } from "../mcp/operations/operation.ts";
+import { readBuild, VERSION } from "../shared/version.ts";
+import { PROVIDER_PROTOCOL } from "../terraform/version.ts";
 
 /** @param build default: of this program */
 export function versionText(isJson: boolean, build = readBuild()): string {
