@@ -32,6 +32,8 @@ export interface ProviderSchema {
   readonly resource_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
   readonly data_source_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
   readonly ephemeral_resource_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
+  readonly list_resource_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
+  readonly action_schemas?: Readonly<Record<string, { readonly block: DocumentedBlock }>>;
   readonly functions?: Readonly<Record<string, DocumentedFunction>>;
 }
 
@@ -47,6 +49,12 @@ export function providerDocs(version: string): ReadonlyMap<string, string> {
   }
   for (const [name, { block }] of Object.entries(schema.ephemeral_resource_schemas ?? {})) {
     pages.set(`ephemeral-resources/${shortName(name)}.md`, blockPage(name, "Ephemeral Resource", block));
+  }
+  for (const [name, { block }] of Object.entries(schema.list_resource_schemas ?? {})) {
+    pages.set(`list-resources/${shortName(name)}.md`, blockPage(name, "List Resource", block));
+  }
+  for (const [name, { block }] of Object.entries(schema.action_schemas ?? {})) {
+    pages.set(`actions/${shortName(name)}.md`, blockPage(name, "Action", block));
   }
   for (const [name, about] of Object.entries(schema.functions ?? {})) {
     pages.set(`functions/${name}.md`, functionPage(name, about));

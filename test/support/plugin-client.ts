@@ -8,6 +8,8 @@ import type { Message } from "../../runtime/terraform/protocol/wire.ts";
 
 export interface PluginClient {
   call(method: string, request: Message): Promise<Message>;
+  /** All messages of a stream. */
+  stream(method: string, request: Message): Promise<readonly Message[]>;
   close(): void;
 }
 
@@ -23,6 +25,13 @@ export function connectPlugin(socketPath: string): PluginClient {
           else resolve(response as Message);
         });
       }),
+    stream: async (method, request) => {
+      const { path, requestSerialize, responseDeserialize } = providerService[method]!;
+      const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
+      const messages: Message[] = [];
+      for await (const message of call) messages.push(message as Message);
+      return messages;
+    },
     close: () => {
       client.close();
     },

@@ -9,19 +9,23 @@ import {
   type DocumentedAttribute,
   type DocumentedBlock,
   type DocumentedFunction,
+  type ProviderSchema,
 } from "../docs.ts";
 import { code, table } from "./parts.ts";
 
 const EXAMPLE = new URL("../../../examples/terraform/one-file/main.tf", import.meta.url);
 
 export function terraformParts(): Readonly<Record<string, string>> {
-  const { provider, data_source_schemas, ephemeral_resource_schemas, functions } = providerSchema();
+  const schema = providerSchema();
+  const { provider, data_source_schemas, ephemeral_resource_schemas, functions } = schema;
   return {
     example: `\`\`\`hcl\n${readFileSync(EXAMPLE, "utf8").trim()}\n\`\`\``,
     provider: attributeTable(provider.block),
     functions: functionTable(functions ?? {}),
     status: attributeTable(only(data_source_schemas)),
     "publish-token": attributeTable(only(ephemeral_resource_schemas)),
+    list: attributeTable(only(schema.list_resource_schemas)),
+    actions: actionsTable(schema.action_schemas),
   };
 }
 
@@ -94,6 +98,17 @@ function isOwn(path: string, name: string): boolean {
   return path === ""
     ? /^(?:owner|seal_key|routes|sha256|generation|bundle_json|file|http)$/.test(name)
     : /^(?:file|http)$/.test(path);
+}
+
+/** Without the arguments that the data source has too. */
+function actionsTable(schemas: ProviderSchema["action_schemas"] = {}): string {
+  const common = new Set(Object.keys(only(providerSchema().data_source_schemas).attributes ?? {}));
+  const parts = Object.entries(schemas).map(([name, { block }]) => {
+    const own = Object.entries(block.attributes ?? {}).filter(([each]) => !common.has(each));
+    const table = attributeTable({ attributes: Object.fromEntries(own) });
+    return `### ${code(name)}\n\n${block.description ?? ""}\n\n${table}`;
+  });
+  return parts.join("\n\n");
 }
 
 function firstSentence(text: string): string {

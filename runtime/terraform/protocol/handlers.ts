@@ -8,6 +8,7 @@ import { mapEntries, findType, readDynamic, readRaw, wireDiagnostics } from "./m
 import type { Provider, TerraformCaller, DataSource, TerraformResource, StateOutcome } from "./provider.ts";
 import { wireFunction, blockType, wireSchema } from "../schema/schema-model.ts";
 import type { Message } from "./wire.ts";
+import { createActionHandlers } from "./action-handlers.ts";
 import { createEphemeralHandlers } from "./ephemeral-handlers.ts";
 import type { Handler } from "./handler.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
@@ -31,7 +32,7 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
     diagnostics: wireDiagnostics(diagnostics),
   });
 
-  const { dataSources = NONE, ephemerals = NONE } = provider;
+  const { dataSources = NONE, ephemerals = NONE, lists = NONE, actions = NONE } = provider;
   const find = (request: Message): { resource: TerraformResource; type: ValueType; name: string } => {
     const name = request["typeName"] as string;
     const resource = findType(provider.resources, "resource type", name);
@@ -48,12 +49,16 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
       resources: [...provider.resources.keys()].map((name) => ({ name })),
       functions: [...provider.functions.keys()].map((name) => ({ name })),
       ephemerals: [...ephemerals.keys()].map((name) => ({ name })),
+      lists: [...lists.keys()].map((name) => ({ name })),
+      actions: [...actions.keys()].map((name) => ({ name })),
     }),
     GetProviderSchema: () => ({
       provider: wireSchema(provider.schema),
       resources: mapEntries(provider.resources, ({ schema }) => wireSchema(schema)),
       dataSources: mapEntries(dataSources, ({ schema }) => wireSchema(schema)),
       ephemerals: mapEntries(ephemerals, ({ schema }) => wireSchema(schema)),
+      lists: mapEntries(lists, ({ schema }) => wireSchema(schema)),
+      actions: mapEntries(actions, ({ schema }) => ({ schema: wireSchema(schema) })),
       functions: wireFunctions(provider),
       capabilities,
     }),
@@ -136,6 +141,7 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
     ...dataSourceHandlers(dataSources, readObject),
     ...functionHandlers(provider, decode),
     ...createEphemeralHandlers(provider),
+    ...createActionHandlers(provider),
   };
 }
 

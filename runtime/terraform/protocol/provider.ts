@@ -100,6 +100,34 @@ export interface Opened {
   readonly handle: string;
 }
 
+/** Finds objects of a resource type, for `terraform query`. Terraform 1.14 and later. */
+export interface ListResource {
+  readonly schema: SchemaBlock;
+  validate(config: ValueMap): readonly Diagnostic[];
+  /** At most `limit`. @throws GatewayError */
+  list(config: ValueMap, asked: { readonly limit: number; readonly withState: boolean }): AsyncIterable<Listed>;
+}
+
+export interface Listed {
+  /** For users. */
+  readonly name: string;
+  readonly identity: ValueMap;
+  /** Only if asked for. */
+  readonly state?: ValueMap | null;
+  readonly diagnostics?: readonly Diagnostic[];
+}
+
+/** A change that is made once and has no state. Terraform 1.14 and later. */
+export interface ProviderAction {
+  readonly schema: SchemaBlock;
+  /** @param config may be unknown in parts */
+  validate(config: ValueMap): readonly Diagnostic[];
+  /** @param config may be unknown in parts @returns target, and effect as sentences, for the plan */
+  effect(config: ValueMap): readonly [target: string, effect: string];
+  /** Yields what is done so far. @returns warnings @throws GatewayError */
+  invoke(config: ValueMap): AsyncGenerator<string, readonly Diagnostic[]>;
+}
+
 export interface ProviderFunction {
   readonly schema: SchemaFunction;
   /** Pure. @throws FunctionError */
@@ -125,5 +153,8 @@ export interface Provider {
   readonly resources: ReadonlyMap<string, TerraformResource>;
   readonly dataSources?: ReadonlyMap<string, DataSource>;
   readonly ephemerals?: ReadonlyMap<string, EphemeralResource>;
+  /** By the type name of the resource, which has an identity. */
+  readonly lists?: ReadonlyMap<string, ListResource>;
+  readonly actions?: ReadonlyMap<string, ProviderAction>;
   readonly functions: ReadonlyMap<string, ProviderFunction>;
 }

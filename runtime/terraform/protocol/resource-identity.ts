@@ -35,7 +35,7 @@ export function upgradeIdentity(identity: ResourceIdentity, raw: unknown): Messa
   return data ? { identity: wireIdentity(identity, data) } : {};
 }
 
-function wireIdentity(identity: ResourceIdentity, data: ValueMap): Message {
+export function wireIdentity(identity: ResourceIdentity, data: ValueMap): Message {
   return { data: { msgpack: encodeValue(identityType(identity), data) } };
 }
 

@@ -37,10 +37,11 @@ const TABLE: Readonly<Record<string, string>> = {
 
   MetadataResponse:
     "capabilities ServerCapabilities=1, *diagnostics Diagnostic=2, *dataSources Named=3, *resources Named=4, *functions Named=5, " +
-    "*ephemerals Named=6",
+    "*ephemerals Named=6, *lists Named=7, *actions Named=9",
   SchemaResponse:
     "provider Schema=1, {resources Schema=2, {dataSources Schema=3, *diagnostics Diagnostic=4, providerMeta Schema=5, " +
-    "capabilities ServerCapabilities=6, {functions Function=7, {ephemerals Schema=8",
+    "capabilities ServerCapabilities=6, {functions Function=7, {ephemerals Schema=8, {lists Schema=9, {actions ActionSchema=11",
+  ActionSchema: "schema Schema=1",
   IdentitySchemasResponse: "{schemas IdentitySchema=1, *diagnostics Diagnostic=2",
   FunctionsResponse: "{functions Function=1, *diagnostics Diagnostic=2",
   StopResponse: "error string=1",
@@ -81,6 +82,11 @@ const TABLE: Readonly<Record<string, string>> = {
   RenewResponse: "*diagnostics Diagnostic=1, renewAt Timestamp=2, ?private bytes=3",
   CloseRequest: "typeName string=1, ?private bytes=2",
   CloseResponse: "*diagnostics Diagnostic=1",
+  ValidateListRequest: "typeName string=1, config DynamicValue=2, withState DynamicValue=3, limit DynamicValue=4",
+  ListRequest: "typeName string=1, config DynamicValue=2, withState bool=3, limit int64=4",
+  ListEvent: "identity Identity=1, name string=2, state DynamicValue=3, *diagnostics Diagnostic=4",
+  Progress: "message string=1",
+  ActionEvent: "progress Progress=1, completed ValidateResponse=2",
   CallRequest: "name string=1, *arguments DynamicValue=2",
   CallError: "text string=1, ?argument int64=2",
   CallResponse: "result DynamicValue=1, error CallError=2",

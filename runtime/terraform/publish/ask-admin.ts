@@ -1,5 +1,6 @@
-/** Requests of data sources and ephemeral resources to the admin address that they name, with the token that they name. */
+/** Requests of everything but bundles to the admin address that they name, with the token that they name. */
 import { attempting, GatewayError } from "../../shared/errors.ts";
+import { TERRAFORM_PROGRAM, userAgentOf } from "../../shared/version.ts";
 import { adminToken, type AdminConnection } from "./admin-token.ts";
 import { askGateway, type GatewayAnswer } from "./ask-gateway.ts";
 import { gatewayTls } from "./gateway-tls.ts";
@@ -27,6 +28,9 @@ export interface AdminQuestion {
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: TIMEOUT_MS. */
+  readonly timeoutMs?: number;
   /** Code of the error when there is no response. */
   readonly code: string;
 }
@@ -39,7 +43,7 @@ export interface AdminQuestion {
 export async function askAdmin(
   config: ValueMap,
   connection: AdminConnection,
-  { method, path, body, code }: AdminQuestion,
+  { method, path, body, headers, code, timeoutMs = TIMEOUT_MS }: AdminQuestion,
 ): Promise<GatewayAnswer & { readonly base: string }> {
   const { url } = config;
   if (typeof url !== "string") throw new GatewayError(code, 'Cannot ask the gateway: "url" is not known');
@@ -50,9 +54,14 @@ export async function askAdmin(
     askGateway({
       method,
       url: `${base}${path}`,
-      headers: { authorization, ...(body && { "content-type": "application/json" }) },
+      headers: {
+        ...headers,
+        authorization,
+        "user-agent": userAgentOf(TERRAFORM_PROGRAM),
+        ...(body && { "content-type": "application/json" }),
+      },
       body: body && JSON.stringify(body),
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs,
       tls,
     }),
   );

@@ -1,5 +1,7 @@
-/** The provider as a whole: one resource, one data source, one ephemeral resource, a handful of functions. */
+/** The provider as a whole: one resource and its list, one data source, one ephemeral resource, actions, functions. */
+import { createActions } from "../actions/actions.ts";
 import type { AdminConnection } from "../publish/admin-token.ts";
+import { createBundleList } from "./bundle-list.ts";
 import { createBundleResource } from "./bundle-resource.ts";
 import { functionsByName } from "../schema/functions.ts";
 import type { Provider } from "../protocol/provider.ts";
@@ -20,6 +22,8 @@ export function bundleProvider(): Provider {
     resources: new Map([[BUNDLE_TYPE, createBundleResource(connection)]]),
     dataSources: new Map([[STATUS_TYPE, createStatusDataSource(connection)]]),
     ephemerals: new Map([[PUBLISH_TOKEN_TYPE, createPublishToken(connection)]]),
+    lists: new Map([[BUNDLE_TYPE, createBundleList(connection)]]),
+    actions: createActions(connection),
     functions: functionsByName,
   };
 }

@@ -93,7 +93,7 @@ export function wireFunction(fn: SchemaFunction): Message {
 }
 
 /** Exactly the form that `terraform providers schema -json` prints for one block. */
-export function jsonSchema(block: SchemaBlock): unknown {
+export function jsonSchema(block: SchemaBlock): { readonly version: number; readonly block: object } {
   return { version: block.version ?? 0, block: jsonBlock(block) };
 }
 

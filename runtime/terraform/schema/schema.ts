@@ -8,11 +8,13 @@
 import type { Field } from "../../settings/field.ts";
 import { routeFields } from "../../config/route.ts";
 import { settingsFields } from "../../config/settings.ts";
-import { TOKEN_REF } from "../publish/ask-admin.ts";
+import { actionSchemas } from "../actions/actions.ts";
+import { GATEWAY_URL, TOKEN_REF } from "../publish/ask-admin.ts";
 import { functionSchemas } from "./functions.ts";
 import { PROVIDER_TLS } from "../publish/gateway-tls.ts";
 import { blockOf } from "./field-schema.ts";
 import { isGroup, nestFields } from "../../settings/groups.ts";
+import { mapValues } from "../protocol/value.ts";
 import { jsonFunction, jsonSchema, type SchemaAttribute, type SchemaBlock, type SchemaNested } from "./schema-model.ts";
 import { PUBLISH_TOKEN_TYPE, publishTokenSchema } from "../resource/publish-token.ts";
 import { STATUS_TYPE, statusSchema } from "../resource/status-data-source.ts";
@@ -134,6 +136,15 @@ const ROUTE_DOC =
 /** Schema of `gateway_bundle`. @throws TypeError when a setting uses a reserved name */
 export const bundleSchema: SchemaBlock = makeBundleSchema(bundleFields, routeBlockFields);
 
+export const bundleListSchema: SchemaBlock = {
+  doc: "Published slices of one gateway or directory. Set `url` or `directory`. The provider block has the admin token, or a publish token, which lists the slices of its owners.",
+  attributes: [
+    { ...GATEWAY_URL, use: "optional" },
+    { name: "directory", type: "string", use: "optional", doc: "Directory with slices (`<owner>.json`)." },
+  ],
+  blocks: [],
+};
+
 export const providerBlock: SchemaBlock = {
   doc: "Publishes routes, policies and settings of a gateway as one bundle.",
   attributes: [
@@ -177,7 +188,10 @@ export function makeBundleSchema(settings: readonly Field[], route: readonly Fie
   };
 }
 
-/** The schema exactly as `terraform providers schema -json` prints it; generators read it without Terraform. */
+/**
+ * The schema exactly as `terraform providers schema -json` prints it since 1.14, but for identities; generators read it
+ * without Terraform.
+ */
 export function providerSchemaJson(): unknown {
   return {
     format_version: "1.0",
@@ -187,6 +201,8 @@ export function providerSchemaJson(): unknown {
         resource_schemas: { [BUNDLE_TYPE]: jsonSchema(bundleSchema) },
         data_source_schemas: { [STATUS_TYPE]: jsonSchema(statusSchema) },
         ephemeral_resource_schemas: { [PUBLISH_TOKEN_TYPE]: jsonSchema(publishTokenSchema) },
+        list_resource_schemas: { [BUNDLE_TYPE]: jsonSchema(bundleListSchema) },
+        action_schemas: mapValues(actionSchemas, (schema) => ({ block: jsonSchema(schema).block })),
         functions: Object.fromEntries(functionSchemas.map((fn) => [fn.name, jsonFunction(fn)])),
       },
     },
