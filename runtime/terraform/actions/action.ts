@@ -22,7 +22,7 @@ import type { SchemaAttribute, SchemaBlock } from "../schema/schema-model.ts";
 export type Ask = (goal: string, question: ActionQuestion) => Promise<Answered>;
 export type Answered = GatewayAnswer & { readonly base: string };
 export interface ActionQuestion extends Omit<AdminQuestion, "code" | "headers"> {
-  /** Statuses, in addition to 200 and 201, that are no failure. */
+  /** Statuses that also count as success; default: 200 and 201. */
   readonly accepts?: readonly number[];
 }
 
