@@ -110,6 +110,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
     "aws_account",
   ],
   "members of requests for global token revocation": ["iss_sub", "sub_id"],
+  "arguments of Terraform": ["action_trigger", "include_resource"],
   "other programs": ["auth_request", "node_modules", "rule_files", "stop_grace_period"],
 };
 

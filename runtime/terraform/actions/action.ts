@@ -19,8 +19,8 @@ import { addressProblems } from "../publish/http-rules.ts";
 import type { SchemaAttribute, SchemaBlock } from "../schema/schema-model.ts";
 
 /** Sends a request. @param goal completes "Cannot …" @throws GatewayError */
-export type Ask = (goal: string, question: ActionQuestion) => Promise<Answered>;
-export type Answered = GatewayAnswer & { readonly base: string };
+export type ActionAsk = (goal: string, question: ActionQuestion) => Promise<ActionAnswer>;
+export type ActionAnswer = GatewayAnswer & { readonly base: string };
 export interface ActionQuestion extends Omit<AdminQuestion, "code" | "headers"> {
   /** Statuses that also count as success; default: 200 and 201. */
   readonly accepts?: readonly number[];
@@ -35,7 +35,7 @@ export interface ActionOf {
   /** Arguments other than those about the gateway. */
   readonly attributes: readonly SchemaAttribute[];
   problems(config: ValueMap): Iterable<readonly [attribute: string, detail: string]>;
-  invoke(config: ValueMap, ask: Ask): AsyncGenerator<string, readonly Diagnostic[]>;
+  invoke(config: ValueMap, ask: ActionAsk): AsyncGenerator<string, readonly Diagnostic[]>;
 }
 
 export const REASON: SchemaAttribute = {
@@ -63,7 +63,7 @@ export function createAction(of: ActionOf, connection: AdminConnection): Provide
   };
 }
 
-function askWith(config: ValueMap, connection: AdminConnection): Ask {
+function askWith(config: ValueMap, connection: AdminConnection): ActionAsk {
   return async (goal, { accepts = [], ...question }) => {
     // Requests without it are rejected where a repetition would do something a second time.
     const headers = question.method === "POST" ? { "idempotency-key": randomUUID() } : {};

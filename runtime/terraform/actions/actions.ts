@@ -7,16 +7,16 @@ import { block } from "./block.ts";
 import { revokeUser } from "./revoke-user.ts";
 import { rollback } from "./rollback.ts";
 
-const ACTIONS: Readonly<Record<string, ActionOf>> = {
-  gateway_block: block,
-  gateway_revoke_user: revokeUser,
-  gateway_rollback: rollback,
-};
+const ACTIONS: ReadonlyMap<string, ActionOf> = new Map([
+  ["gateway_block", block],
+  ["gateway_revoke_user", revokeUser],
+  ["gateway_rollback", rollback],
+]);
 
 export const actionSchemas: Readonly<Record<string, SchemaBlock>> = Object.fromEntries(
-  Object.entries(ACTIONS).map(([name, of]) => [name, actionSchema(of)]),
+  [...ACTIONS].map(([name, of]) => [name, actionSchema(of)]),
 );
 
 export function createActions(connection: AdminConnection): ReadonlyMap<string, ProviderAction> {
-  return new Map(Object.entries(ACTIONS).map(([name, of]) => [name, createAction(of, connection)]));
+  return new Map([...ACTIONS].map(([name, of]) => [name, createAction(of, connection)]));
 }

@@ -1,7 +1,7 @@
 /** Action `gateway_revoke_user`: like `gateway sessions revoke` and `gateway grants revoke`, by the admin API. */
 import { isRecord } from "../../shared/is-record.ts";
 import type { ValueMap } from "../protocol/value.ts";
-import { type ActionOf, type Ask, nameProblem, notAGateway, REASON, refusal, shown } from "./action.ts";
+import { type ActionOf, type ActionAsk, nameProblem, notAGateway, REASON, refusal, shown } from "./action.ts";
 
 /** Objects in one page, and in one line of progress. */
 const PAGE = 50;
@@ -41,7 +41,7 @@ export const revokeUser: ActionOf = {
 };
 
 /** Yields how many of each page existed. */
-async function* endAll(kind: "sessions" | "grants", { user, reason }: ValueMap, ask: Ask): AsyncIterable<number> {
+async function* endAll(kind: "sessions" | "grants", { user, reason }: ValueMap, ask: ActionAsk): AsyncIterable<number> {
   const goal = `end the ${kind} of the user`;
   const path = `/api/v1/${kind}`;
   const query = new URLSearchParams({ user: user as string, limit: String(PAGE) }).toString();

@@ -20,7 +20,6 @@ import type { Value, ValueMap, ValueType } from "./value.ts";
 
 /** By method name. */
 export function createHandlers(provider: Provider): Readonly<Record<string, Handler>> {
-  const capabilities = { planDestroy: true, schemaOptional: true, moveState: true };
   // Cached: every call needs the types, and they never change.
   const types = new Map([...provider.resources].map(([name, { schema }]) => [name, blockType(schema)]));
   const memory = createValueMemory();
@@ -32,7 +31,6 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
     diagnostics: wireDiagnostics(diagnostics),
   });
 
-  const { dataSources = NONE, ephemerals = NONE, lists = NONE, actions = NONE } = provider;
   const find = (request: Message): { resource: TerraformResource; type: ValueType; name: string } => {
     const name = request["typeName"] as string;
     const resource = findType(provider.resources, "resource type", name);
@@ -43,25 +41,7 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
   );
 
   return {
-    GetMetadata: () => ({
-      capabilities,
-      dataSources: [...dataSources.keys()].map((name) => ({ name })),
-      resources: [...provider.resources.keys()].map((name) => ({ name })),
-      functions: [...provider.functions.keys()].map((name) => ({ name })),
-      ephemerals: [...ephemerals.keys()].map((name) => ({ name })),
-      lists: [...lists.keys()].map((name) => ({ name })),
-      actions: [...actions.keys()].map((name) => ({ name })),
-    }),
-    GetProviderSchema: () => ({
-      provider: wireSchema(provider.schema),
-      resources: mapEntries(provider.resources, ({ schema }) => wireSchema(schema)),
-      dataSources: mapEntries(dataSources, ({ schema }) => wireSchema(schema)),
-      ephemerals: mapEntries(ephemerals, ({ schema }) => wireSchema(schema)),
-      lists: mapEntries(lists, ({ schema }) => wireSchema(schema)),
-      actions: mapEntries(actions, ({ schema }) => ({ schema: wireSchema(schema) })),
-      functions: wireFunctions(provider),
-      capabilities,
-    }),
+    ...schemaHandlers(provider),
     GetResourceIdentitySchemas: () => ({ schemas: mapEntries(identities, wireIdentitySchema) }),
     ValidateProviderConfig: () => ({}),
     ConfigureProvider(request) {
@@ -138,10 +118,36 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
         ...identityMember(resource, state),
       };
     },
-    ...dataSourceHandlers(dataSources, readObject),
+    ...dataSourceHandlers(provider.dataSources, readObject),
     ...functionHandlers(provider, decode),
     ...createEphemeralHandlers(provider),
     ...createActionHandlers(provider),
+  };
+}
+
+function schemaHandlers(provider: Provider): Readonly<Record<string, Handler>> {
+  const capabilities = { planDestroy: true, schemaOptional: true, moveState: true };
+  const { dataSources = NONE, ephemerals = NONE, lists = NONE, actions = NONE } = provider;
+  return {
+    GetMetadata: () => ({
+      capabilities,
+      dataSources: [...dataSources.keys()].map((name) => ({ name })),
+      resources: [...provider.resources.keys()].map((name) => ({ name })),
+      functions: [...provider.functions.keys()].map((name) => ({ name })),
+      ephemerals: [...ephemerals.keys()].map((name) => ({ name })),
+      lists: [...lists.keys()].map((name) => ({ name })),
+      actions: [...actions.keys()].map((name) => ({ name })),
+    }),
+    GetProviderSchema: () => ({
+      provider: wireSchema(provider.schema),
+      resources: mapEntries(provider.resources, ({ schema }) => wireSchema(schema)),
+      dataSources: mapEntries(dataSources, ({ schema }) => wireSchema(schema)),
+      ephemerals: mapEntries(ephemerals, ({ schema }) => wireSchema(schema)),
+      lists: mapEntries(lists, ({ schema }) => wireSchema(schema)),
+      actions: mapEntries(actions, ({ schema }) => ({ schema: wireSchema(schema) })),
+      functions: wireFunctions(provider),
+      capabilities,
+    }),
   };
 }
 
@@ -167,7 +173,7 @@ function movedState(resource: TerraformResource, name: string, request: Message)
 }
 
 function dataSourceHandlers(
-  dataSources: ReadonlyMap<string, DataSource>,
+  dataSources: Provider["dataSources"],
   readObject: ReadObject,
 ): Readonly<Record<string, Handler>> {
   const findDataSource = (request: Message): { source: DataSource; type: ValueType } => {

@@ -105,10 +105,10 @@ export interface ListResource {
   readonly schema: SchemaBlock;
   validate(config: ValueMap): readonly Diagnostic[];
   /** At most `limit`. @throws GatewayError */
-  list(config: ValueMap, asked: { readonly limit: number; readonly withState: boolean }): AsyncIterable<Listed>;
+  list(config: ValueMap, asked: { readonly limit: number; readonly withState: boolean }): AsyncIterable<ListedResource>;
 }
 
-export interface Listed {
+export interface ListedResource {
   /** For users. */
   readonly name: string;
   readonly identity: ValueMap;

@@ -8,7 +8,7 @@ import { isRecord } from "../../shared/is-record.ts";
 import { isOwner } from "../../features/process/owners.ts";
 import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
 import type { Diagnostic } from "../protocol/diagnostics.ts";
-import type { Listed, ListResource, ResourceIdentity } from "../protocol/provider.ts";
+import type { ListedResource, ListResource, ResourceIdentity } from "../protocol/provider.ts";
 import { isList, isMap, mapValues, type Value, type ValueMap } from "../protocol/value.ts";
 import type { AdminConnection } from "../publish/admin-token.ts";
 import { askAdmin, reasonOf } from "../publish/ask-admin.ts";
@@ -38,7 +38,10 @@ export function createBundleList(connection: AdminConnection): ListResource {
 }
 
 /** An invalid slice must not hide the others. */
-async function stateOf(identity: ResourceIdentity, of: ValueMap): Promise<Pick<Listed, "state" | "diagnostics">> {
+async function stateOf(
+  identity: ResourceIdentity,
+  of: ValueMap,
+): Promise<Pick<ListedResource, "state" | "diagnostics">> {
   try {
     const { state, diagnostics } = await identity.importState(of);
     return { state: state && withoutSecrets(bundleSchema, state), diagnostics };
