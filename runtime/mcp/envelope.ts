@@ -29,8 +29,12 @@ export interface Envelope {
 // Reused between messages for its arrays; it retains nothing of a message, and no two calls interleave.
 const scanner = new JsonScanner();
 
-/** @param bytes valid UTF-8 @returns the members, or the reason why this is not a message */
-export function readEnvelope(bytes: Buffer): Envelope | RefusalReason {
+/**
+ * @param bytes valid UTF-8
+ * @param scanned arguments of a tool that were scanned before, in the message that these bytes come from
+ * @returns the members, or the reason why this is not a message
+ */
+export function readEnvelope(bytes: Buffer, scanned?: TextSpan): Envelope | RefusalReason {
   try {
     scanner.start(bytes);
     const kind = scanner.peek();
@@ -41,7 +45,7 @@ export function readEnvelope(bytes: Buffer): Envelope | RefusalReason {
       return "mcp-invalid-message";
     }
     const envelope = emptyEnvelope();
-    const hasLookAlike = readMembers(envelope);
+    const hasLookAlike = readMembers(envelope, scanned);
     scanner.finish();
     return hasLookAlike ? "mcp-look-alike-key" : envelope;
   } catch (error) {
@@ -60,7 +64,7 @@ const SCAN_REFUSALS: Readonly<Record<ScanReason, RefusalReason>> = {
 };
 
 /** @returns true when a key of the envelope, of `params` or of `_meta` looks like a known one */
-function readMembers(envelope: Envelope): boolean {
+function readMembers(envelope: Envelope, scanned: TextSpan | undefined): boolean {
   let hasLookAlike = false;
   const mark = scanner.openObject();
   while (scanner.nextKey(mark)) {
@@ -69,7 +73,7 @@ function readMembers(envelope: Envelope): boolean {
       case "params":
         if (scanner.peek() === "object") {
           envelope.params = OBJECT;
-          if (readParams(envelope)) hasLookAlike = true;
+          if (readParams(envelope, scanned)) hasLookAlike = true;
         } else {
           envelope.params = scanner.take();
         }
@@ -89,12 +93,19 @@ function readMembers(envelope: Envelope): boolean {
   return hasLookAlike;
 }
 
-function readParams(envelope: Envelope): boolean {
+function readParams(envelope: Envelope, scanned: TextSpan | undefined): boolean {
   let hasLookAlike = false;
   const mark = scanner.openObject();
   while (scanner.nextKey(mark)) {
     const member = knownMember(scanner);
-    if (member === "name" || member === "uri" || member === "taskId" || member === "arguments" || member === "ref") {
+    if (member === "arguments" && scanned !== undefined && scanner.skipScanned(scanned)) envelope.arguments = scanned;
+    else if (
+      member === "name" ||
+      member === "uri" ||
+      member === "taskId" ||
+      member === "arguments" ||
+      member === "ref"
+    ) {
       envelope[member] = scanner.take();
     } else if (member === "_meta" && scanner.peek() === "object") {
       if (readMeta(envelope)) hasLookAlike = true;

@@ -27,6 +27,8 @@ export interface MessageOptions {
    * For rules that name tools: whether they can decide about a name that is not plain. Default: all names are accepted.
    */
   readonly isClearTool?: ToolNameCheck | undefined;
+  /** Position of a tool's arguments that were scanned in another message, see `readEnvelope`. */
+  readonly scanned?: TextSpan | undefined;
 }
 
 export interface McpMessage {
@@ -53,7 +55,7 @@ export function parseMessage(
   if (!isIdentityCoding(headers.contentEncoding)) return refusal("mcp-content-encoding");
   const hasByteOrderMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   if (hasByteOrderMark || !isUtf8(bytes)) return refusal("mcp-not-utf8");
-  const envelope = readEnvelope(bytes);
+  const envelope = readEnvelope(bytes, options.scanned);
   if (typeof envelope === "string") return refusal(envelope);
   const message = validateShape(bytes, envelope, options);
   if (!message.ok) return message;

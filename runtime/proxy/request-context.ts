@@ -8,6 +8,7 @@ import type { AuthFailureReason, AuthResult, Principal } from "../identity/princ
 import type { Inspection } from "../mcp/inspect.ts";
 import type { McpMessage } from "../mcp/message.ts";
 import type { MemberSessions } from "../mcp/federation/sessions.ts";
+import type { TextSpan } from "../mcp/scan.ts";
 import type { Operation } from "../mcp/operations/operation.ts";
 import type { OpenedMessage } from "../mcp/tasks/task-requests.ts";
 import type { Facts, ApprovalNeed } from "../policy/facts.ts";
@@ -15,6 +16,16 @@ import type { RequestTrace } from "../tracing/tracing.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
 import type { InternalToken } from "./upstream-tokens.ts";
 import type { ApprovalState } from "../approvals/interfaces.ts";
+
+/** Of a request to a member of a federated route. */
+export interface FederatedOrigin {
+  /** Key of that route. */
+  readonly route: string;
+  /** Name or URI in the client's message; "" for none. */
+  readonly name: string;
+  /** Position of the arguments in the message to the member: the same bytes as in the client's, which were scanned. */
+  readonly scanned: TextSpan | undefined;
+}
 
 export interface RequestContext {
   readonly exchange: Exchange;
@@ -57,8 +68,8 @@ export interface RequestContext {
   upstreamSession: string | undefined;
   /** Federated routes: the sessions of the members, opened. */
   memberSessions: MemberSessions | undefined;
-  /** Requests to a member of a federated route: that route, and the name or URI in the client's message, or "". */
-  federated: { readonly route: string; readonly name: string } | undefined;
+  /** Requests to a member of a federated route. */
+  federated: FederatedOrigin | undefined;
   /** MCP server routes, streams of GET: see `EndedStream`. */
   lastEventId: string | undefined;
   /** MCP server routes: the user's token for the upstream. */

@@ -41,7 +41,7 @@ export function requestFor(request: MessageJson, memberIsModern: boolean, client
 export function resultFor(method: unknown, result: MessageJson, clientIsModern: boolean): MessageJson {
   const { resultType, ttlMs, cacheScope, _meta, ...rest } = result;
   const meta = ownMembers(recordOf(_meta));
-  const isCached = ttlMs !== undefined || cacheScope !== undefined || CACHED.has(String(method));
+  const isCached = ttlMs !== undefined || cacheScope !== undefined || isCachedMethod(method);
   return {
     ...rest,
     ...(Object.keys(meta).length > 0 && { _meta: meta }),
@@ -52,11 +52,19 @@ export function resultFor(method: unknown, result: MessageJson, clientIsModern: 
 }
 
 /** Results that have hints for caches from 2026-07-28 on. */
-const CACHED: ReadonlySet<string> = new Set(["resources/read", "resources/directory/read", "skills/get"]);
+const CACHED: ReadonlySet<unknown> = new Set(["resources/read", "resources/directory/read", "skills/get"]);
+
+export function isCachedMethod(method: unknown): boolean {
+  return CACHED.has(method);
+}
+
+/** @param name of a member of `_meta` */
+export function isOfHop(name: string): boolean {
+  return name.startsWith(OF_HOP) && !OF_MESSAGE.has(name);
+}
 
 function ownMembers(meta: MessageJson): Record<string, unknown> {
-  const entries = Object.entries(meta).filter(([name]) => !name.startsWith(OF_HOP) || OF_MESSAGE.has(name));
-  return Object.fromEntries(entries);
+  return Object.fromEntries(Object.entries(meta).filter(([name]) => !isOfHop(name)));
 }
 
 /** @returns a notification of a member without what belongs to its own hop */

@@ -4,10 +4,13 @@ import type { WireAnswer } from "../../mcp/refuse.ts";
 import { routeCorsHeaders } from "../cors.ts";
 import type { RequestContext } from "../request-context.ts";
 
-export function answerWire(context: RequestContext, wire: WireAnswer): void {
+export function answerWire(
+  context: RequestContext,
+  wire: Omit<WireAnswer, "body"> & { readonly body: Buffer | string },
+): void {
   const { exchange } = context;
   const cors = routeCorsHeaders(context.corsOrigin);
-  const body = Buffer.from(wire.body);
+  const body = typeof wire.body === "string" ? Buffer.from(wire.body) : wire.body;
   context.operation?.see(body);
   respondBytes(
     exchange,

@@ -8,6 +8,7 @@ import { EventBlocks, type EventBlock } from "../../mcp/lists/event-blocks.ts";
 import { encodeMirror, isJsonMediaType } from "../../mcp/message-headers.ts";
 import { MODERN } from "../../mcp/federation/eras.ts";
 import { idText, readMessage, recordOf, writeMessage, type MessageJson } from "../../mcp/federation/json.ts";
+import { writeCall, type RawArguments } from "../../mcp/federation/raw-arguments.ts";
 import { isAboutTask } from "../../mcp/tasks/task-requests.ts";
 import { guard } from "../../shared/faults/guard.ts";
 import { allHeaders } from "../../shared/http/header-lookup.ts";
@@ -27,6 +28,8 @@ export type RunMember = (exchange: MemberExchange, member: RouteMember, caller: 
 export interface Outgoing {
   readonly method: "POST" | "GET" | "DELETE";
   readonly message?: MessageJson;
+  /** Arguments of a tool that the message calls. */
+  readonly args?: RawArguments | undefined;
   /** Negotiated revision. */
   readonly version: string;
   /** The member's session, as its route sealed it. */
@@ -57,11 +60,12 @@ export function openMember(
   run: RunMember,
   caller: RequestContext,
   member: RouteMember,
-  { method, message, version, session, calledAs = "", lastEventId }: Outgoing,
+  { method, message, args, version, session, calledAs = "", lastEventId }: Outgoing,
   receiver: MemberReceiver,
 ): MemberExchange {
   const { route } = member.prepared;
-  const body = message && writeMessage(message);
+  const call = message && args && writeCall(message, args);
+  const body = call ? call.bytes : message && writeMessage(message);
   const exchange = new MemberExchange(
     caller.exchange,
     {
@@ -82,6 +86,7 @@ export function openMember(
       ],
       body,
       calledAs,
+      scanned: call?.span,
     },
     receiver,
   );
@@ -178,27 +183,28 @@ function readAnswer(headers: readonly string[], body: Buffer): readonly MessageJ
   return message && [message];
 }
 
-export interface MemberEvent {
-  /** Undefined: it is not a message; "none": the event only has an ID. */
-  readonly message: MessageJson | "none" | undefined;
+export class MemberEvent {
+  readonly data: Buffer;
   readonly id: string | undefined;
   /** Time after which the member wants to be asked again, in milliseconds. */
   readonly retryMs: number | undefined;
+
+  constructor({ data, others }: Extract<EventBlock, { kind: "event" }>) {
+    const id = fieldOf(others, "id:");
+    const retry = Number(fieldOf(others, "retry:") ?? Number.NaN);
+    this.data = data;
+    this.id = id !== undefined && id.length > MAX_EVENT_ID ? undefined : id;
+    this.retryMs = Number.isFinite(retry) ? retry : undefined;
+  }
+
+  /** Parsed at each use. Undefined: it is not a message; "none": the event only has an ID. */
+  get message(): MessageJson | "none" | undefined {
+    return this.data.length === 0 ? "none" : readMessage(this.data);
+  }
 }
 
 export function* eventsIn(blocks: readonly EventBlock[]): Iterable<MemberEvent> {
-  for (const block of blocks) {
-    if (block.kind === "filler") continue;
-    const { data, others } = block;
-    const id = fieldOf(others, "id:");
-    const retry = Number(fieldOf(others, "retry:") ?? Number.NaN);
-    const message = data.length === 0 ? "none" : readMessage(data);
-    yield {
-      message,
-      id: id !== undefined && id.length > MAX_EVENT_ID ? undefined : id,
-      retryMs: Number.isFinite(retry) ? retry : undefined,
-    };
-  }
+  for (const block of blocks) if (block.kind === "event") yield new MemberEvent(block);
 }
 
 function fieldOf(lines: readonly string[], name: string): string | undefined {

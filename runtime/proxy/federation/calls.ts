@@ -13,7 +13,8 @@ import { askForInput } from "./input.ts";
 import type { Link, Links } from "./links.ts";
 import type { MemberCall } from "./member-call.ts";
 import { notConnected } from "./refusals.ts";
-import { relay, type RelayEnd } from "./relay.ts";
+import type { RelayEnd } from "./relay-options.ts";
+import { relay } from "./relay.ts";
 import { renewCaller } from "./renew-caller.ts";
 import type { ClientReply } from "./reply.ts";
 import type { MemberSeals } from "./member-seals.ts";
@@ -99,7 +100,11 @@ export class MemberCalls {
       : "Unknown request state";
   }
 
-  #exchange({ context, client, body, calledAs, reply }: MemberCall, link: Link, isKept: boolean): Promise<RelayEnd> {
+  #exchange(
+    { context, client, body, args, calledAs, reply }: MemberCall,
+    link: Link,
+    isKept: boolean,
+  ): Promise<RelayEnd> {
     const { run, seals, links, gaps, current } = this.#deps;
     const { member, version, session } = link;
     const { prefix } = member;
@@ -113,6 +118,7 @@ export class MemberCalls {
         caller: context,
         link,
         message: requestFor(body, link.isModern, client.side),
+        args,
         calledAs,
         clientIsModern: client.isModern,
         canAsk: client.sessions !== undefined && reply.takesMessages,

@@ -8,7 +8,8 @@ import { MODERN } from "../../mcp/federation/eras.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import type { Keys } from "../../shared/keys.ts";
 import { inward } from "../../mcp/federation/carry.ts";
-import { recordOf, readMessage, type MessageJson } from "../../mcp/federation/json.ts";
+import { recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import { readClientMessage } from "../../mcp/federation/raw-arguments.ts";
 import { readAdvertised, readAppUri, readTask } from "../../mcp/federation/names.ts";
 import type { FederatedSessions } from "../../mcp/federation/sessions.ts";
 import { answerWire } from "../answers/answer-wire.ts";
@@ -28,6 +29,7 @@ import { discover, initialize } from "./greet.ts";
 import { legacyLink, Links, type Link } from "./links.ts";
 import { ListCache, type ListCacheDeps } from "./lists/list-cache.ts";
 import { listen } from "./streams/listen.ts";
+import type { ClientRequest } from "./member-call.ts";
 import { memberOf, membersOf } from "./members.ts";
 import { Owners } from "./lists/owners.ts";
 import { ClientReply } from "./reply.ts";
@@ -78,18 +80,20 @@ class FederatedEndpoint {
   answer(context: RequestContext): Promise<void> | void {
     const { message, exchange } = context;
     if (message === undefined) return exchange.method === "DELETE" ? this.#endSessions(context) : this.#listen(context);
-    const body = readMessage(message.bytes);
+    const read = readClientMessage(message);
     const reply = new ClientReply(context);
-    if (body === undefined) return reply.error(-32600, "Message cannot be read");
+    if (read === undefined) return reply.error(-32600, "Message cannot be read");
+    const { body, args } = read;
     const client = clientOf(context, body);
     if (message.kind === "response") return this.#respond(context, body);
     if (message.kind === "notification") return this.#notify(context, client, body);
     if (client.isModern && !hasRequiredMeta(body))
       return reply.error(-32602, "_meta has no valid protocolVersion and clientCapabilities", undefined, 400);
-    return this.#request(context, client, body, reply);
+    return this.#request({ context, client, body, args, reply });
   }
 
-  #request(context: RequestContext, client: AskingClient, body: MessageJson, reply: ClientReply): Promise<void> | void {
+  #request(request: ClientRequest): Promise<void> | void {
+    const { context, client, body, reply } = request;
     const method = String(body["method"]);
     const isModern = client.isModern;
     switch (method) {
@@ -110,80 +114,76 @@ class FederatedEndpoint {
         return answerList(this.#parts, context, client, method, body, reply);
       case "tools/call":
       case "prompts/get":
-        if (isFindTools(context, body)) return this.#findTools(context, client, body, reply);
-        return this.#named(context, client, body, reply);
+        return isFindTools(context, body) ? this.#findTools(request) : this.#named(request);
       case "completion/complete":
-        return this.#complete(context, client, body, reply);
+        return this.#complete(request);
       case "resources/read":
       case "resources/directory/read":
       case "skills/get":
-        return this.#owned(context, client, body, reply);
+        return this.#owned(request);
       case "tasks/get":
       case "tasks/update":
       case "tasks/cancel":
-        return this.#task(context, client, body, reply);
+        return this.#task(request);
       case "tasks/result":
-        return isModern ? reply.error(-32601, "Method not found") : this.#task(context, client, body, reply);
+        return isModern ? reply.error(-32601, "Method not found") : this.#task(request);
       case "subscriptions/listen":
-        if (isModern) return this.#subscribe(context, client, body, reply);
-        return reply.error(-32601, "Method not found");
+        return isModern ? this.#subscribe(request) : reply.error(-32601, "Method not found");
       case "resources/subscribe":
       case "resources/unsubscribe":
         // The updates come in the stream of a session.
-        if (!isModern && client.sessions !== undefined) return this.#owned(context, client, body, reply);
+        if (!isModern && client.sessions !== undefined) return this.#owned(request);
         return reply.error(-32601, "Method not found");
       default:
         return reply.error(-32601, "Method not found");
     }
   }
 
-  #findTools(context: RequestContext, client: AskingClient, body: MessageJson, reply: ClientReply): Promise<void> {
+  #findTools({ context, client, args, reply }: ClientRequest): Promise<void> {
     const listTools = async () => (await mergedList(this.#parts, context, client, "tools/list")).items;
-    return answerFindTools(listTools, client, body, reply);
+    return answerFindTools(listTools, client, args && (JSON.parse(args.bytes.toString()) as unknown), reply);
   }
 
   /** A tool or a prompt. */
-  #named(context: RequestContext, client: AskingClient, body: MessageJson, reply: ClientReply): Promise<void> | void {
+  #named(request: ClientRequest): Promise<void> | void {
+    const { context, body, reply } = request;
     const params = recordOf(body["params"]);
     const calledAs = String(params["name"]);
     const found = readAdvertised(calledAs);
     const member = found && memberOf(context, found.prefix);
     if (!found || !member) return reply.error(-32602, `Unknown name: ${calledAs.slice(0, 128)}`);
     const own = { ...body, params: { ...params, name: found.name } };
-    return this.#calls.make({ context, client, member, body: own, calledAs, reply });
+    return this.#calls.make({ ...request, member, body: own, calledAs });
   }
 
-  async #complete(context: RequestContext, client: AskingClient, body: MessageJson, reply: ClientReply): Promise<void> {
+  async #complete(request: ClientRequest): Promise<void> {
+    const { context, body, reply } = request;
     const params = recordOf(body["params"]);
     const ref = recordOf(params["ref"]);
     const { name, uri } = ref;
-    if (typeof name !== "string") return this.#owned(context, client, body, reply, uri);
+    if (typeof name !== "string") return this.#owned(request, uri);
     const found = readAdvertised(name);
     const member = found && memberOf(context, found.prefix);
     if (!found || !member) return reply.error(-32602, `Unknown name: ${name.slice(0, 128)}`);
     const own = { ...body, params: { ...params, ref: { ...ref, name: found.name } } };
-    return this.#calls.make({ context, client, member, body: own, calledAs: name, reply });
+    return this.#calls.make({ ...request, member, body: own, calledAs: name });
   }
 
   /** A task of some member, which its ID names. */
-  #task(context: RequestContext, client: AskingClient, body: MessageJson, reply: ClientReply): Promise<void> | void {
+  #task(request: ClientRequest): Promise<void> | void {
+    const { context, body, reply } = request;
     const params = recordOf(body["params"]);
     const calledAs = String(params["taskId"]);
     const found = readTask(calledAs);
     const member = found && memberOf(context, found.prefix);
     if (!found || !member) return reply.error(-32602, "Unknown task");
     const own = { ...body, params: { ...params, taskId: found.name } };
-    return this.#calls.make({ context, client, member, body: own, calledAs: "", reply });
+    return this.#calls.make({ ...request, member, body: own, calledAs: "" });
   }
 
   /** Something with a URI, which is the same for all members, except for apps. */
-  async #owned(
-    context: RequestContext,
-    client: AskingClient,
-    body: MessageJson,
-    reply: ClientReply,
-    uri: unknown = recordOf(body["params"])["uri"],
-  ): Promise<void> {
+  async #owned(request: ClientRequest, uri: unknown = recordOf(request.body["params"])["uri"]): Promise<void> {
+    const { context, client, body, reply } = request;
     if (typeof uri !== "string") return reply.error(-32602, "The URI is missing");
     const app = readAppUri(uri);
     const prefix = app ? app.prefix : await this.#ownerOf(context, client, uri);
@@ -193,14 +193,14 @@ class FederatedEndpoint {
       return reply.error(code, body["method"] === "skills/get" ? "Skill not found" : "Resource not found", { uri });
     }
     const own = app ? withUri(body, app.name) : body;
-    return this.#calls.make({ context, client, member, body: own, calledAs: uri, reply });
+    return this.#calls.make({ ...request, member, body: own, calledAs: uri });
   }
 
   #ownerOf(context: RequestContext, client: AskingClient, uri: string): Promise<string | undefined> {
     return this.#owners.find(context, uri, (caller, method) => collect(this.#parts, caller, method, client));
   }
 
-  #subscribe(context: RequestContext, client: AskingClient, body: MessageJson, reply: ClientReply): Promise<void> {
+  #subscribe({ context, client, body, reply }: ClientRequest): Promise<void> {
     const ownerOf = (caller: RequestContext, asking: AskingClient, uri: string) => this.#ownerOf(caller, asking, uri);
     return listen({ ...this.#parts, ownerOf }, context, client, body, reply);
   }

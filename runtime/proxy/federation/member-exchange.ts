@@ -10,7 +10,8 @@ import { Readable } from "node:stream";
 import type { Exchange } from "../../http/exchange.ts";
 import type { ClientCertificate } from "../../http/listener/client-certificate.ts";
 import { ReceivedRequest } from "../../http/received-request.ts";
-import { headerTraits } from "../../shared/http/header-traits.ts";
+import type { TextSpan } from "../../mcp/scan.ts";
+import { headerTraits, type HeaderTraits } from "../../shared/http/header-traits.ts";
 
 /** Gets the response of a member. */
 export interface MemberReceiver {
@@ -30,6 +31,8 @@ export interface MemberRequest {
   readonly body: Buffer | undefined;
   /** Name or URI in the client's message; "" for none. */
   readonly calledAs: string;
+  /** See `FederatedOrigin`. */
+  readonly scanned?: TextSpan | undefined;
 }
 
 export class MemberExchange extends ReceivedRequest implements Exchange {
@@ -40,6 +43,7 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
   readonly wholeBody: Buffer | undefined;
   readonly trailers: readonly string[] = [];
   readonly calledAs: string;
+  readonly scanned: TextSpan | undefined;
   status = 0;
   readonly #client: Exchange;
   readonly #receiver: MemberReceiver;
@@ -47,8 +51,9 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
   #isOver = false;
 
   constructor(client: Exchange, request: MemberRequest, receiver: MemberReceiver) {
-    const { method, host, path, headers, body, calledAs } = request;
-    const traits = headers.filter((_, index) => index % 2 === 0).map((name) => headerTraits(name));
+    const { method, host, path, headers, body, calledAs, scanned } = request;
+    const traits: HeaderTraits[] = [];
+    for (let at = 0; at < headers.length; at += 2) traits.push(headerTraits(headers[at] as string));
     super(method, { host, path, query: "" }, headers, traits, body !== undefined);
     this.secure = client.secure;
     this.remoteAddress = client.remoteAddress;
@@ -57,6 +62,7 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
     this.party = client.party;
     this.wholeBody = body;
     this.calledAs = calledAs;
+    this.scanned = scanned;
     this.#client = client;
     this.#receiver = receiver;
     endWith(client, this);
@@ -77,7 +83,11 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
   }
 
   write(chunk: Buffer | string): boolean {
-    return this.#isOver || chunk.length === 0 || this.#receiver.onData(Buffer.from(chunk));
+    return (
+      this.#isOver ||
+      chunk.length === 0 ||
+      this.#receiver.onData(typeof chunk === "string" ? Buffer.from(chunk) : chunk)
+    );
   }
 
   onDrain(listener: () => void): void {

@@ -4,31 +4,20 @@
  * Untrusted input: the member's response. Promises: the client gets exactly one response to its request; requests of the
  * member reach the client under an ID that only this caller can answer.
  */
-import type { CurrentPrincipal } from "../../identity/current-principal.ts";
 import { outwardMessage, outwardResult } from "../../mcp/federation/carry.ts";
 import { resultFor } from "../../mcp/federation/eras.ts";
 import { idText, numberOf, readMessage, recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import { passThrough } from "../../mcp/federation/pass-through.ts";
 import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
 import { isJsonMediaType } from "../../mcp/message-headers.ts";
 import { guard } from "../../shared/faults/guard.ts";
 import { allHeaders } from "../../shared/http/header-lookup.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
-import type { RequestContext } from "../request-context.ts";
-import { eventsIn, openMember, type MemberEvent, type Outgoing, type RunMember } from "./ask-member.ts";
-import type { Link } from "./links.ts";
+import { eventsIn, openMember, type MemberEvent, type Outgoing } from "./ask-member.ts";
 import type { MemberExchange, MemberReceiver } from "./member-exchange.ts";
 import { notConnected, undeclared } from "./refusals.ts";
+import type { RelayDone, RelayEnd, RelayOptions, Reply } from "./relay-options.ts";
 import { renewCaller } from "./renew-caller.ts";
-
-/** The response to the client. */
-export interface Reply {
-  /** The one response to its request. */
-  result(result: MessageJson): void;
-  /** @param data default: the request ID */
-  error(code: number, message: string, data?: unknown): void;
-  /** A message before it; "none": only its ID. @param id of the event @returns false: wait for `exchange.onDrain` */
-  before(message: MessageJson | "none", id?: string): boolean;
-}
 
 /** Limit of one JSON response or one event; streams can be longer. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -40,42 +29,16 @@ const RESUME_MS = 1_000;
 const LINGER_MS = 1_000;
 const [MIN_RESUME_MS, MAX_RESUME_MS] = [100, 30_000];
 
-export interface RelayOptions {
-  readonly run: RunMember;
-  readonly current: CurrentPrincipal | undefined;
-  readonly caller: RequestContext;
-  readonly link: Link;
-  /** As it goes to the member. */
-  readonly message: MessageJson;
-  /** Name or URI in the client's message, for the record. */
-  readonly calledAs: string | undefined;
-  readonly clientIsModern: boolean;
-  /** The gateway can ask the client for input, for a member of the later revision. */
-  readonly canAsk: boolean;
-  /** Makes an ID of a member's request one that only this caller can answer. */
-  readonly sealId: (idText: string) => string;
-  /** Makes a state of the member one that only this caller can send back, to that member. */
-  readonly sealState: (state: string) => string;
-  /** ID of an event as the client sees it; undefined: it cannot resume. */
-  readonly sealPosition: ((id: string) => string) | undefined;
-}
-
-/** "gone": the member does not know the session, and has done nothing. A result: it needs input. */
-export type RelayEnd = "answered" | "gone" | MessageJson;
-
-/** @param isFault the response was none that a member may give */
-export type RelayDone = (end: RelayEnd, isFault: boolean) => void;
-
 export interface Relaying {
   readonly isOver: boolean;
   abort(): void;
 }
 
 export function relay(options: RelayOptions, reply: Reply, done: RelayDone): Relaying {
-  const { link, message, calledAs } = options;
+  const { link, message, args, calledAs } = options;
   const { version, session } = link;
   const relaying = new Relay(options, reply, done);
-  relaying.open({ method: "POST", message, version, session, calledAs });
+  relaying.open({ method: "POST", message, args, version, session, calledAs });
   return relaying;
 }
 
@@ -191,9 +154,12 @@ class Relay implements MemberReceiver, Relaying {
     return goesOn;
   }
 
-  #readEvent({ message, id, retryMs }: MemberEvent): boolean {
+  #readEvent(event: MemberEvent): boolean {
+    const { id, retryMs } = event;
     this.#lastId = id ?? this.#lastId;
     this.#retryMs = retryMs ?? this.#retryMs;
+    if (this.#passResponse(event.data)) return true;
+    const { message } = event;
     const position = id === undefined ? undefined : this.#options.sealPosition?.(id);
     if (message === "none") return position === undefined || this.#reply.before("none", position);
     if (message !== undefined) return this.#take(message, false, position);
@@ -202,11 +168,23 @@ class Relay implements MemberReceiver, Relaying {
   }
 
   #readBody(): void {
-    const message = readMessage(Buffer.concat(this.#chunks));
+    const bytes = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
+    if (this.#passResponse(bytes)) return;
+    const message = readMessage(bytes);
     const isResponse =
       message !== undefined && (message["result"] !== undefined || recordOf(message["error"])["code"] !== undefined);
     if (isResponse) this.#take(message, true);
     else this.#refused(recordOf(message));
+  }
+
+  /** @returns false: it must be parsed */
+  #passResponse(bytes: Buffer): boolean {
+    const { caller, message, clientIsModern } = this.#options;
+    const id = caller.message?.id;
+    const passed = id === undefined ? id : passThrough(bytes, { id, method: message["method"], clientIsModern });
+    if (passed === undefined) return false;
+    this.#answer(() => this.#reply.response(passed));
+    return true;
   }
 
   /** The member's route or the member gave a status instead of a response. */

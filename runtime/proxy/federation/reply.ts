@@ -9,7 +9,7 @@ import { renderEvent } from "../../mcp/lists/event-blocks.ts";
 import { JSON_ANSWER } from "../../mcp/refuse.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { Reply } from "./relay.ts";
+import type { Reply } from "./relay-options.ts";
 import { EVENT, startStream } from "./streams/client-stream.ts";
 
 export class ClientReply implements Reply {
@@ -28,6 +28,11 @@ export class ClientReply implements Reply {
 
   result(result: MessageJson): void {
     this.#end(`"result":${writeJson(result)}`);
+  }
+
+  /** The whole response, with the client's ID. */
+  response(bytes: Buffer): void {
+    if (!this.#isOver) this.#send(bytes, 200);
   }
 
   error(
@@ -59,16 +64,17 @@ export class ClientReply implements Reply {
   }
 
   #end(outcome: string, status = 200): void {
-    if (this.#isOver) return;
+    if (!this.#isOver)
+      this.#send(Buffer.from(`{"jsonrpc":"2.0","id":${this.#context.message?.id ?? "null"},${outcome}}`), status);
+  }
+
+  #send(body: Buffer, status: number): void {
     this.#isOver = true;
-    const { exchange, message, operation } = this.#context;
-    const body = `{"jsonrpc":"2.0","id":${message?.id ?? "null"},${outcome}}`;
-    if (!exchange.started) {
-      answerWire(this.#context, { status, headers: [...JSON_ANSWER, ...this.#headers], body });
-      return;
-    }
-    operation?.see(Buffer.from(body));
-    exchange.end(renderEvent(EVENT, body));
+    const { exchange, operation } = this.#context;
+    if (!exchange.started)
+      return answerWire(this.#context, { status, headers: [...JSON_ANSWER, ...this.#headers], body });
+    operation?.see(body);
+    exchange.end(renderEvent(EVENT, body.toString("utf8")));
   }
 }
 

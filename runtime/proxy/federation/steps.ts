@@ -71,7 +71,11 @@ function runMember({ tracing, log }: FederationDeps, steps: readonly Step[]): Ru
     trace?.routed(prepared.route);
     const context = createRequestContext(exchange, caller.snapshot, prepared, trace, undefined);
     context.principal = caller.principal;
-    context.federated = { route: caller.prepared.route.key, name: exchange.calledAs };
+    context.federated = {
+      route: caller.prepared.route.key,
+      name: exchange.calledAs,
+      scanned: exchange.scanned,
+    };
     runSteps(steps, context, log);
   };
 }

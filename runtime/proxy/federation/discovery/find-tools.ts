@@ -15,14 +15,14 @@ export function isFindTools({ prepared: { route } }: RequestContext, body: Messa
   return isOn && body["method"] === "tools/call" && recordOf(body["params"])["name"] === FIND_TOOLS;
 }
 
-/** @param listTools all tools that the caller can use, as a list would have them */
+/** @param listTools all tools that the caller can use, as a list would have them @param args of the call */
 export async function answerFindTools(
   listTools: () => Promise<readonly MessageJson[]>,
   client: AskingClient,
-  body: MessageJson,
+  args: unknown,
   reply: ClientReply,
 ): Promise<void> {
-  const asked = readSearch(recordOf(body["params"])["arguments"]);
+  const asked = readSearch(args);
   if (typeof asked === "string") return reply.error(-32602, asked);
   const tools = await listTools();
   const found = searchTools(tools, asked.query, asked.limit);

@@ -1,0 +1,48 @@
+/**
+ * Calls of tools whose arguments stay bytes: the gateway has scanned them, decides about them, and changes nothing in them.
+ *
+ * Promise: the member gets the client's arguments byte by byte, once, in the place of its own message. Pure.
+ */
+import type { McpMessage } from "../message.ts";
+import type { TextSpan } from "../scan.ts";
+import { readMessage, recordOf, writeJson, type MessageJson } from "./json.ts";
+
+export interface RawArguments {
+  readonly kind: TextSpan["kind"];
+  readonly bytes: Buffer;
+}
+
+export interface ClientMessage {
+  /** Without the arguments of a tool. */
+  readonly body: MessageJson;
+  readonly args: RawArguments | undefined;
+}
+
+/** @returns undefined for a message that cannot be read */
+export function readClientMessage({ bytes, argumentsSpan }: McpMessage): ClientMessage | undefined {
+  if (argumentsSpan === undefined) {
+    const body = readMessage(bytes);
+    return body && { body, args: undefined };
+  }
+  const { kind, start, end } = argumentsSpan;
+  const others = readMessage(Buffer.concat([bytes.subarray(0, start), PLACE, bytes.subarray(end)]));
+  if (others === undefined) return undefined;
+  const { arguments: _, ...params } = recordOf(others["params"]);
+  return { body: { ...others, params }, args: { kind, bytes: bytes.subarray(start, end) } };
+}
+
+const PLACE = Buffer.from("0");
+const CLOSE = Buffer.from("}}");
+
+/** @param message a call that names a tool @returns its bytes, and the position of the arguments in them */
+export function writeCall(
+  message: MessageJson,
+  args: RawArguments,
+): { readonly bytes: Buffer; readonly span: TextSpan } {
+  const { params, ...others } = message;
+  const beginning = `${writeJson(others).slice(0, -1)},"params":${writeJson(params).slice(0, -1)},"arguments":`;
+  const before = Buffer.from(beginning);
+  const start = before.length;
+  const span = { kind: args.kind, start, end: start + args.bytes.length, isEscaped: false };
+  return { bytes: Buffer.concat([before, args.bytes, CLOSE]), span };
+}
