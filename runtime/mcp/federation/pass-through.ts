@@ -10,7 +10,7 @@ import { isRecord } from "../../shared/is-record.ts";
 import { isCachedMethod, isOfHop } from "./eras.ts";
 import { isWithinLimits, type MessageJson } from "./json.ts";
 
-export interface Asked {
+export interface PassedResponse {
   /** JSON text of the ID, the same in the client's message and in the member's. */
   readonly id: string;
   readonly method: unknown;
@@ -18,7 +18,7 @@ export interface Asked {
 }
 
 /** @returns the response for the client; undefined: it must be parsed and written */
-export function passThrough(bytes: Buffer, { id, method, clientIsModern }: Asked): Buffer | undefined {
+export function passThrough(bytes: Buffer, { id, method, clientIsModern }: PassedResponse): Buffer | undefined {
   if ((clientIsModern && isCachedMethod(method)) || !isUtf8(bytes)) return undefined;
   // The fastest decoding: other characters than those of ASCII occur only in texts, whose meaning is not needed.
   const text = bytes.toString("latin1");
@@ -73,18 +73,18 @@ const WHITE_SPACE: ReadonlySet<string> = new Set([" ", "\t", "\n", "\r"]);
 interface ReadResult {
   /** Without `_meta` that belongs to one hop. */
   readonly result: MessageJson;
-  /** Of its text, with the closing brace. */
+  /** Length of its text, with the closing brace. */
   readonly length: number;
 }
 
-/** @param text must be one value by itself: then nothing in it ends the message around it */
+/** @param text alone it must be one JSON value, so that it cannot contain the end of the message */
 function readResult(text: string): ReadResult | undefined {
   const meta = text.includes(META) ? text.lastIndexOf(META) : -1;
   if (meta === -1) {
     const result = parsed(text);
     return result && { result, length: text.length };
   }
-  // The SDK of 2026-07-28 writes the server's name behind each result. Both parts must be values by themselves as well.
+  // The SDK of 2026-07-28 adds the server's name to the end of each result. Both parts must be JSON values alone.
   const others = text.slice(0, text[meta - 1] === "," ? meta - 1 : meta);
   const result = parsed(`${others}}`);
   const values = parsed(text.slice(meta + META.length, -1));

@@ -1,7 +1,7 @@
 /**
- * Calls of tools whose arguments stay bytes: the gateway has scanned them, decides about them, and changes nothing in them.
+ * Calls of tools, with the arguments as bytes.
  *
- * Promise: the member gets the client's arguments byte by byte, once, in the place of its own message. Pure.
+ * Promise: the member gets the client's arguments unchanged. Pure.
  */
 import type { McpMessage } from "../message.ts";
 import type { TextSpan } from "../scan.ts";
