@@ -10,7 +10,7 @@ import { join } from "node:path";
 
 import { errorText } from "../../runtime/shared/errors.ts";
 import { type Outcome, writeReport } from "./report.ts";
-import { SYSTEMS } from "./systems.ts";
+import { type RealSystem, SYSTEMS } from "./systems.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -25,15 +25,19 @@ interface Results {
   }[];
 }
 
-async function runTests(tests: readonly string[], more: Readonly<Record<string, string>>): Promise<Outcome> {
+/** Before a command that runs with a loopback interface and mounts of its own. */
+const OWN_NETWORK = ["unshare", "--net", "--mount", "sh", "-c", 'ip link set lo up && exec "$0" "$@"'];
+
+async function runTests({ tests, ownNetwork }: RealSystem, more: Readonly<Record<string, string>>): Promise<Outcome> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-real-"));
   const file = join(directory, "results.json");
   const startedMs = performance.now();
   try {
     const options = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
     const vitest = join(root, "node_modules/vitest/vitest.mjs");
-    const args = [vitest, "run", "--config", "test/real/vitest.config.ts", ...tests, ...options];
-    const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, ...more }, stdio: "inherit" });
+    const [command, ...before] = [...(ownNetwork ? OWN_NETWORK : []), process.execPath];
+    const args = [...before, vitest, "run", "--config", "test/real/vitest.config.ts", ...tests, ...options];
+    const child = spawn(command, args, { cwd: root, env: { ...process.env, ...more }, stdio: "inherit" });
     await once(child, "exit");
     const { testResults } = JSON.parse(await readFile(file, "utf8")) as Results;
     const cases = testResults.flatMap(({ assertionResults }) => assertionResults);
@@ -67,7 +71,7 @@ for (const [name, system] of Object.entries(SYSTEMS)) {
     console.log(`${system.title} ${system.version} cannot be had: ${errorText(error)}`);
     continue;
   }
-  const outcome = await runTests(system.tests, more);
+  const outcome = await runTests(system, more);
   const good = outcome.cases.filter((each) => each.passed).length;
   passed += good;
   failed += outcome.cases.length - good;

@@ -22,7 +22,7 @@ export async function writeReport(name: string, system: RealSystem, outcome: Out
 /** Replaces one part of the page and leaves the others; parts are in the order of their names. */
 export function withPart(page: string, name: string, text: string): string {
   const parts = new Map<string, string>();
-  for (const [, known = "", inside = ""] of page.matchAll(/<!-- real: ([a-z]+) -->\n(.*?)<!-- end -->\n/gs))
+  for (const [, known = "", inside = ""] of page.matchAll(/<!-- real: ([a-z-]+) -->\n(.*?)<!-- end -->\n/gs))
     parts.set(known, inside);
   parts.set(name, text);
   const sorted = [...parts].sort(([one], [other]) => (one < other ? -1 : 1));

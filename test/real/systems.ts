@@ -1,6 +1,8 @@
 /** The real systems: how each is had, and its tests. */
 import { CANAILLE_VERSION, installCanaille } from "./canaille/install.ts";
 import { CATALOG_PACKAGES, installCatalog } from "./clients/install.ts";
+import { GATEWAY_API_VERSION, installConformance } from "./gateway-api/install.ts";
+import { HELM_VERSION, installHelm } from "./helm/install.ts";
 import { HYDRA_VERSION, installHydra } from "./hydra/install.ts";
 import { installKeycloak, KEYCLOAK_VERSION } from "./keycloak/install.ts";
 import { installKube, KUBERNETES_VERSION } from "./kube/install.ts";
@@ -19,6 +21,8 @@ export interface RealSystem {
   readonly from: string;
   /** @returns more environment for its tests. @throws Error with the reason where it cannot be had */
   readonly install: () => Promise<Readonly<Record<string, string>>>;
+  /** They change network and mounts: they run in their own (Linux, root). */
+  readonly ownNetwork?: true;
   /** Also those of `npm test` that can run with it. */
   readonly tests: readonly string[];
 }
@@ -39,12 +43,27 @@ export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
     install: installCatalog,
     tests: ["test/real/clients/clients.test.ts"],
   },
+  "gateway-api": {
+    title: "Gateway API, conformance suite",
+    version: GATEWAY_API_VERSION,
+    from: "the Go module `sigs.k8s.io/gateway-api/conformance`, with Kubernetes below",
+    install: async () => (await installConformance(), {}),
+    ownNetwork: true,
+    tests: ["test/real/gateway-api/gateway-api.test.ts"],
+  },
   go: {
     title: "Go SDK",
     version: GO_SDK_VERSION,
     from: "the Go module `github.com/modelcontextprotocol/go-sdk`",
     install: async () => (await installGo(), {}),
     tests: ["test/real/sdks/go/go.test.ts"],
+  },
+  helm: {
+    title: "Helm",
+    version: HELM_VERSION,
+    from: "the Go module `helm.sh/helm/v4`, with Kubernetes below",
+    install: async () => (await installKube(), await installHelm(), {}),
+    tests: ["test/real/helm/helm.test.ts"],
   },
   hydra: {
     title: "Ory Hydra",
