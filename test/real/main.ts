@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { errorText } from "../../runtime/shared/errors.ts";
+import { HOST_NAMESPACES, namespaces, OWN_NETWORK } from "./common/own-network.ts";
 import { type Outcome, writeReport } from "./report.ts";
 import { type RealSystem, SYSTEMS } from "./systems.ts";
 
@@ -16,17 +17,16 @@ const root = new URL("../..", import.meta.url).pathname;
 
 /** Part of vitest's JSON. */
 interface Results {
-  readonly testResults: readonly {
-    readonly assertionResults: readonly {
-      readonly ancestorTitles: readonly string[];
-      readonly title: string;
-      readonly status: string;
-    }[];
-  }[];
+  readonly testResults: readonly { readonly assertionResults: readonly Result[] }[];
+}
+interface Result {
+  readonly ancestorTitles: readonly string[];
+  readonly title: string;
+  readonly status: string;
 }
 
-/** Before a command that runs with a loopback interface and mounts of its own. */
-const OWN_NETWORK = ["unshare", "--net", "--mount", "sh", "-c", 'ip link set lo up && exec "$0" "$@"'];
+const nameOf = ({ ancestorTitles, title }: Result): string => [...ancestorTitles, title].join(": ");
+const isSkipped = ({ status }: Result): boolean => ["pending", "skipped", "todo"].includes(status);
 
 async function runTests({ tests, ownNetwork }: RealSystem, more: Readonly<Record<string, string>>): Promise<Outcome> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-real-"));
@@ -35,18 +35,19 @@ async function runTests({ tests, ownNetwork }: RealSystem, more: Readonly<Record
   try {
     const options = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
     const vitest = join(root, "node_modules/vitest/vitest.mjs");
+    const hosts = ownNetwork ? { [HOST_NAMESPACES]: namespaces().join(" ") } : {};
     const [command, ...before] = [...(ownNetwork ? OWN_NETWORK : []), process.execPath];
     const args = [...before, vitest, "run", "--config", "test/real/vitest.config.ts", ...tests, ...options];
-    const child = spawn(command, args, { cwd: root, env: { ...process.env, ...more }, stdio: "inherit" });
+    const child = spawn(command, args, { cwd: root, env: { ...process.env, ...more, ...hosts }, stdio: "inherit" });
     await once(child, "exit");
     const { testResults } = JSON.parse(await readFile(file, "utf8")) as Results;
     const cases = testResults.flatMap(({ assertionResults }) => assertionResults);
     return {
       seconds: Math.round((performance.now() - startedMs) / 1000),
-      cases: cases.map(({ ancestorTitles, title, status }) => ({
-        name: [...ancestorTitles, title].join(": "),
-        passed: status === "passed",
-      })),
+      cases: cases
+        .filter((each) => !isSkipped(each))
+        .map((each) => ({ name: nameOf(each), passed: each.status === "passed" })),
+      skipped: cases.filter(isSkipped).map(nameOf),
     };
   } finally {
     await rm(directory, { recursive: true, force: true });

@@ -6,6 +6,8 @@ import type { RealSystem } from "./systems.ts";
 export interface Outcome {
   readonly seconds: number;
   readonly cases: readonly { readonly name: string; readonly passed: boolean }[];
+  /** Cases that were skipped, with the reason in their name. */
+  readonly skipped?: readonly string[];
 }
 
 const PAGE = new URL("../../runtime/TESTED.md", import.meta.url);
@@ -29,12 +31,12 @@ export function withPart(page: string, name: string, text: string): string {
   return HEAD + sorted.map(([each, inside]) => `\n<!-- real: ${each} -->\n${inside}<!-- end -->\n`).join("");
 }
 
-export function partOf(system: RealSystem, { seconds, cases }: Outcome, at: Date): string {
+export function partOf(system: RealSystem, { seconds, cases, skipped = [] }: Outcome, at: Date): string {
   const good = cases.filter(({ passed }) => passed).length;
   const failed = cases.flatMap(({ name, passed }) => (passed ? [] : [`- ${name}: **failed**\n`])).join("");
   const date = at.toISOString().slice(0, 10);
   return `## ${system.title} ${system.version}
 
 From ${system.from}. ${date}: ${good} of ${cases.length} cases passed, in ${seconds} s after the set-up.
-${failed === "" ? "" : `\n${failed}`}`;
+${failed === "" ? "" : `\n${failed}`}${skipped.length === 0 ? "" : `\nNot supported:\n\n${skipped.map((name) => `- ${name}\n`).join("")}`}`;
 }

@@ -46,6 +46,8 @@ test.for(all.filter(({ outcome, name }) => outcome === "passed" || (outcome === 
   ({ outcome, text }) => expect(outcome, text).toBe("passed"),
 );
 
+for (const [name, reason] of Object.entries(KNOWN_FAILURES)) test.skip(`${name}: ${reason}`, () => {});
+
 test("the list of known failures has those that fail, and no others", () => {
   const failed = all.filter(({ outcome }) => outcome === "failed").map(({ name }) => name);
   expect(Object.keys(KNOWN_FAILURES).filter((name) => !failed.includes(name))).toEqual([]);

@@ -129,8 +129,8 @@ describe("each value", () => {
     const before = await template({ gatewayApi });
     const own = valuesWith(path, found.value) as { readonly gatewayApi?: object };
     const after = await template({ ...own, gatewayApi: { ...gatewayApi, ...own.gatewayApi } });
-    const [more, less] = found.shows.startsWith("-") ? [before, after] : [after, before];
-    const text = found.shows.replace(/^-/, "");
+    const [more, less, text = ""] =
+      found.hides === undefined ? [after, before, found.shows] : [before, after, found.hides];
     expect(more).toContain(text);
     expect(less).not.toContain(text);
     expect(await accepted(after)).toContain("deployment.apps/gateway created (server dry run)");

@@ -1,10 +1,12 @@
-/** Another value for each one of the chart, and a text that the manifests have with it only. */
+/** Another value for each one of the chart. */
 
 export interface ValueCase {
   /** As in a values file, for this path. */
   readonly value: unknown;
-  /** Text of the manifests with it; "-" before it: text of the manifests without it. */
-  readonly shows: string;
+  /** Text that only the manifests with it have. */
+  readonly shows?: string;
+  /** Text that only the manifests without it have. */
+  readonly hides?: string;
 }
 
 const BOTH = { requests: { cpu: "300m", memory: "1Gi" }, limits: { memory: "2Gi" } };
@@ -26,14 +28,14 @@ export const VALUE_CASES: Readonly<Record<string, ValueCase>> = {
   "service.type": { value: "ClusterIP", shows: "type: ClusterIP" },
   "service.externalTrafficPolicy": { value: "Cluster", shows: "externalTrafficPolicy: Cluster" },
   "service.annotations": { value: { internal: "true" }, shows: 'internal: "true"' },
-  "networkPolicy.enabled": { value: false, shows: "-kind: NetworkPolicy" },
+  "networkPolicy.enabled": { value: false, hides: "kind: NetworkPolicy" },
   "networkPolicy.monitoringNamespace": { value: "metrics", shows: 'kubernetes.io/metadata.name: "metrics"' },
-  "controller.enabled": { value: false, shows: "-kind: ClusterRole" },
+  "controller.enabled": { value: false, hides: "kind: ClusterRole" },
   "controller.args": { value: ["--no-tls-secrets"], shows: "- --no-tls-secrets" },
   "controller.secrets": { value: { shop: ["shop-tls"], blog: ["blog-tls"] }, shows: 'resourceNames: ["blog-tls"]' },
   "controller.nodeOptions": { value: "--max-old-space-size=200", shows: "--max-old-space-size=200" },
   "controller.resources": { value: BOTH, shows: "memory: 2Gi" },
-  "ingressClass.enabled": { value: false, shows: "-kind: IngressClass" },
+  "ingressClass.enabled": { value: false, hides: "kind: IngressClass" },
   "ingressClass.name": { value: "edge", shows: 'kind: IngressClass\nmetadata:\n  name: "edge"' },
   "ingressClass.default": { value: true, shows: "is-default-class" },
   "gatewayApi.enabled": { value: true, shows: "kind: GatewayClass" },
