@@ -59,8 +59,9 @@ export async function openListeners(
     );
   }
   if (acme && certificates) {
-    const challenges = address === undefined ? (["tls-alpn-01"] as const) : (["tls-alpn-01", "http-01"] as const);
-    acme.start({ covers: (host) => certificates.covers(host), challenges });
+    const byTls = clients?.rejectConnection === true ? [] : (["tls-alpn-01"] as const);
+    const byHttp = address === undefined ? [] : (["http-01"] as const);
+    acme.start({ covers: (host) => certificates.covers(host), challenges: [...byTls, ...byHttp] });
   }
   return { server, certificates };
 }

@@ -105,6 +105,8 @@ if (import.meta.main) {
     process.exit(2);
   }
   const key = values.key ?? process.env["GATEFORM_GPG_KEY"];
+  // npm packs the permissions of files.
+  process.umask(0o022);
   const facts = await release({ out: resolve(process.env["INIT_CWD"] ?? ".", values.out), key });
   const signed = key ?? null;
   const sums = await readFile(join(String(facts["directory"]), "SHA256SUMS"));

@@ -2,9 +2,10 @@
  * Automatic certificates by a real certificate authority (pebble): two replicas over one PostgreSQL store, behind load
  * balancers without affinity. pebble validates each challenge three times, so both replicas answer it.
  */
-import { X509Certificate } from "node:crypto";
+import { randomBytes, X509Certificate } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
+import { get as getTls } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
@@ -16,7 +17,7 @@ import { stringify } from "yaml";
 import { type Acme, openAcme } from "../../runtime/acme/acme.ts";
 import type { GatewayEvent } from "../../runtime/audit/events.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
-import { startGateway } from "../../runtime/gateway.ts";
+import { type Gateway, startGateway } from "../../runtime/gateway.ts";
 import { openCertificates } from "../../runtime/http/listener/certificates.ts";
 import { startRedirectServer } from "../../runtime/http/listener/redirect-server.ts";
 import { createHttpServer } from "../../runtime/http/listener/server.ts";
@@ -27,6 +28,8 @@ import { silentLog } from "../../runtime/shared/log.ts";
 import { snapshotFrom, TEST_SHARED_SECRET } from "../support/config.ts";
 import { findPebble, type Pebble, startPebble } from "../support/pebble.ts";
 import { freePort } from "../support/ports.ts";
+import { runGateway } from "../support/run-gateway.ts";
+import { makeTestCertificate } from "../support/certificates.ts";
 import { findPostgres, type Postgres, startPostgres } from "../support/postgres.ts";
 
 const pebbleFound = findPebble();
@@ -133,6 +136,39 @@ describe.skipIf("missing" in pebbleFound || "missing" in postgresFound)("automat
     });
   }
 
+  function oneFile(folder: string, port: number) {
+    const { keyId: key_id, hmacKey: hmac_key } = pebble.externalAccount;
+    return {
+      address: `127.0.0.1:${port}`,
+      admin_address: "127.0.0.1:0",
+      acme: { directory: pebble.directory, ca_file: pebble.caFile, external_account: { key_id, hmac_key } },
+      downstream_mtls: { ca_file: join(folder, "users.crt") },
+      storage_url: `sqlite:${join(folder, "gateway.db")}`,
+    };
+  }
+
+  /** Status of a request with a client certificate. */
+  function answer(
+    port: number,
+    servername: string,
+    own: { readonly cert?: string; readonly key?: string },
+  ): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const options = {
+        host: "127.0.0.1",
+        port,
+        servername,
+        ca: pebble.root,
+        headers: { host: servername },
+        agent: false,
+      };
+      getTls({ ...options, cert: own.cert, key: own.key }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      }).on("error", reject);
+    });
+  }
+
   beforeAll(async () => {
     if ("missing" in pebbleFound || "missing" in postgresFound) return;
     [pebble, postgres] = await Promise.all([startPebble(pebbleFound), startPostgres(postgresFound.bin)]);
@@ -207,33 +243,83 @@ describe.skipIf("missing" in pebbleFound || "missing" in postgresFound)("automat
     snapshot = snapshotOf("app.example.test");
   });
 
-  test("a gateway of one file serves https, and its status shows the certificate", async () => {
+  test("a gateway of one file: client certificates are verified, and a new shared secret opens what is stored", async () => {
     const folder = mkdtempSync(join(tmpdir(), "gateway-acme-"));
     const port = await freePort();
     const targets = pebble.tls.targets;
     pebble.tls.targets = [port];
-    const file = join(folder, "gateway.yaml");
-    const { keyId: key_id, hmacKey: hmac_key } = pebble.externalAccount;
-    const served = { response: { status: 200, body: "served" }, allow_public_unauthenticated_access: true };
-    const boot = {
-      address: `127.0.0.1:${port}`,
-      admin_address: "127.0.0.1:0",
-      acme: { directory: pebble.directory, ca_file: pebble.caFile, external_account: { key_id, hmac_key } },
-      shared_secret: TEST_SHARED_SECRET,
-      storage_url: `sqlite:${join(folder, "gateway.db")}`,
-      routes: [{ from: "https://one.example.test", ...served }],
+    const accounts = (): number => pebble.log().match(/There are now \d+ accounts/g)?.length ?? 0;
+    const users = makeTestCertificate({ name: "users", isAuthority: true });
+    writeFileSync(join(folder, "users.crt"), users.cert);
+    const client = makeTestCertificate({ name: "client", by: users });
+    const run = async (hosts: readonly string[], secrets: object, use: (gateway: Gateway) => Promise<void>) => {
+      const served = { response: { status: 200, body: "served" }, allow_public_unauthenticated_access: true };
+      const boot = {
+        ...oneFile(folder, port),
+        ...secrets,
+        routes: hosts.map((host) => ({ from: `https://${host}`, ...served })),
+      };
+      writeFileSync(join(folder, "gateway.yaml"), stringify(boot));
+      const gateway = await startGateway({ config: join(folder, "gateway.yaml"), log: silentLog() });
+      await use(gateway).finally(() => gateway.close());
     };
-    writeFileSync(file, stringify(boot));
-    const gateway = await startGateway({ config: file, log: silentLog() });
+    const ordered = async (gateway: Gateway): Promise<string | undefined> =>
+      /^gateway_acme_orders_total\{result="ok"\} (\d+)$/m.exec((await gateway.pages.metrics()).text)?.[1];
+    const [first, second] = [TEST_SHARED_SECRET, randomBytes(32).toString("base64")];
+    let issued = "";
     try {
-      await expect.poll(() => serial(port, "one.example.test")).toMatch(/^[0-9A-F]{6,}$/);
-      expect(await gateway.pages.status()).toMatchObject({
-        acme: { hosts: 1, missing: 0, paused: null, failing: [] },
-        certificates: [{ listener: "public", names: ["one.example.test"], isAutomatic: true }],
+      await run(["one.example.test"], { shared_secret: first }, async (gateway) => {
+        await expect.poll(() => serial(port, "one.example.test")).toMatch(/^[0-9A-F]{6,}$/);
+        issued = await serial(port, "one.example.test");
+        expect(await gateway.pages.status()).toMatchObject({
+          acme: { hosts: 1, missing: 0, paused: null, failing: [] },
+          certificates: [{ listener: "public", names: ["one.example.test"], isAutomatic: true }],
+        });
+        expect(await ordered(gateway)).toBe("1");
+        expect((await gateway.pages.metrics()).text).toContain('gateway_acme_hosts{state="missing"} 0');
+        expect(await answer(port, "one.example.test", {})).toBe(495);
+        expect(await answer(port, "one.example.test", client)).toBe(200);
+        // Signed by a public authority is not enough.
+        const other = makeTestCertificate({
+          name: "client",
+          by: makeTestCertificate({ name: "others", isAuthority: true }),
+        });
+        expect(await answer(port, "one.example.test", other)).toBe(495);
       });
-      const metrics = await gateway.pages.metrics();
-      expect(metrics.text).toContain('gateway_acme_orders_total{result="ok"} 1');
-      expect(metrics.text).toContain('gateway_acme_hosts{state="missing"} 0');
+      const known = accounts();
+      expect(known).toBeGreaterThan(0);
+      const both = { shared_secret: second, previous_shared_secret: [first] };
+      await run(["one.example.test", "two.example.test"], both, async (gateway) => {
+        await expect.poll(() => serial(port, "two.example.test")).toMatch(/^[0-9A-F]{6,}$/);
+        expect(await ordered(gateway)).toBe("1");
+      });
+      await run(["one.example.test", "two.example.test"], { shared_secret: second }, async (gateway) => {
+        expect(await serial(port, "one.example.test")).toBe(issued);
+        expect(await gateway.pages.status()).toMatchObject({ acme: { hosts: 2, missing: 0, paused: null } });
+        expect(await ordered(gateway)).not.toBe("1");
+      });
+      expect(accounts()).toBe(known);
+    } finally {
+      pebble.tls.targets = targets;
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  test("workers of one process order once, and all answer the validation and serve the certificate", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "gateway-acme-"));
+    const port = await freePort();
+    const targets = pebble.tls.targets;
+    pebble.tls.targets = [port];
+    const boot = { ...oneFile(folder, port), downstream_mtls: undefined, insecure_server: undefined };
+    const route = { from: "https://workers.example.test", to: "http://127.0.0.1:1", policy: [] };
+    const gateway = await runGateway({ workers: 2, boot, yaml: stringify({ routes: [route] }) });
+    try {
+      await expect.poll(() => serial(port, "workers.example.test")).toMatch(/^[0-9A-F]{6,}$/);
+      const own = async (): Promise<readonly string[]> =>
+        Promise.all(Array.from({ length: 16 }, () => serial(port, "workers.example.test")));
+      await expect.poll(async () => new Set(await own()).size).toBe(1);
+      expect(await gateway.workers()).toHaveLength(2);
+      expect(gateway.log().split("certificate issued")).toHaveLength(2);
     } finally {
       await gateway.close();
       pebble.tls.targets = targets;

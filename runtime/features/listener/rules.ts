@@ -23,7 +23,12 @@ export function* tlsListener(settings: Partial<ListenerDoc> & { readonly acme?: 
   if (certificates?.length === 0) yield errorAt(["certificates"], "is an empty list, must have a certificate");
   if (certificates && insecure === true)
     yield errorAt(["certificates"], 'cannot be combined with "insecure_server": true');
-  if (mtls && !certificates) yield errorAt(["downstream_mtls"], 'requires "certificates"');
+  if (mtls && !isTls) yield errorAt(["downstream_mtls"], 'requires "certificates" or "acme"');
+  if (mtls?.enforcement === "reject_connection" && settings.acme !== undefined && redirect === undefined)
+    yield errorAt(
+      ["downstream_mtls", "enforcement"],
+      'requires "http_redirect_address" with "acme": the certificate authority validates hosts without a client certificate',
+    );
   if (redirect !== undefined && !isTls)
     yield errorAt(
       ["http_redirect_address"],

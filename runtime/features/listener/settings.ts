@@ -58,7 +58,7 @@ export const listenerShape = {
       }),
     },
     {
-      doc: "Request client certificates on the public listener. Requires `certificates`.",
+      doc: "Request client certificates on the public listener. Requires `certificates` or `acme`.",
       unset: "none",
     },
   ),

@@ -84,7 +84,8 @@ export async function openCertificates(
   files: readonly CertificateFiles[],
   { log, clients, hosts, issued, pollMs = POLL_MS }: CertificateDeps,
 ): Promise<Certificates> {
-  let loaded = await loadCertificates(files, clients?.caFile);
+  let authorities = await loadAuthorities(clients?.caFile);
+  let loaded = await loadCertificates(files, authorities);
   let byName = indexOf(loaded);
   let listener: (fallback: SecureContextOptions) => void = () => {};
   /** Ensures that a broken file is logged once, not with each check. */
@@ -95,7 +96,7 @@ export async function openCertificates(
   const certificates: Certificates = {
     clients,
     get fallback() {
-      return loaded[0]?.options ?? optionsOf(issued?.first());
+      return loaded[0]?.options ?? optionsOf(issued?.first(), authorities);
     },
     challenge: issued && ((serverName) => contextOf(issued.challenge(serverName))),
     covers(host) {
@@ -111,9 +112,12 @@ export async function openCertificates(
     leaves: () => loaded.map(({ leaf }) => leaf),
     async reload() {
       try {
-        const next = await loadCertificates(files, clients?.caFile, loaded);
+        const nextAuthorities = await loadAuthorities(clients?.caFile);
+        const next = await loadCertificates(files, nextAuthorities, loaded);
         lastReason = "";
-        if (next.every((each, index) => each === loaded[index])) return false;
+        const isSame = String(nextAuthorities) === String(authorities);
+        if (isSame && next.every((each, index) => each === loaded[index])) return false;
+        authorities = nextAuthorities;
         loaded = next;
         byName = indexOf(loaded);
         contexts = new WeakMap();
@@ -150,10 +154,8 @@ export async function openCertificates(
     const known = contexts.get(certificate);
     if (known) return known;
     // Without the configured authorities, client certificates of all public authorities would be trusted.
-    const { ca } = certificates.fallback;
-    const { certificate: cert, key } = certificate;
     try {
-      const made = createSecureContext({ cert, key, secureOptions, ...(ca !== undefined && { ca }) });
+      const made = createSecureContext(optionsOf(certificate, authorities));
       contexts.set(certificate, made);
       return made;
     } catch (error) {
@@ -164,36 +166,58 @@ export async function openCertificates(
   }
 }
 
-/** Without a certificate, handshakes fail until the first one is issued. */
-function optionsOf(certificate: HostCertificate | undefined): SecureContextOptions {
-  return certificate ? { cert: certificate.certificate, key: certificate.key, secureOptions } : { secureOptions };
+/**
+ * Without a certificate, handshakes fail until the first one is issued.
+ *
+ * @param ca undefined: no client is asked for a certificate
+ */
+function optionsOf(certificate: HostCertificate | undefined, ca: Buffer | undefined): SecureContextOptions {
+  const own = certificate && { cert: certificate.certificate, key: certificate.key };
+  return { ...own, secureOptions, ...(ca && { ca }) };
+}
+
+/**
+ * Reads and checks the CA file of client certificates.
+ *
+ * @throws GatewayError `http.certificate`
+ */
+export async function loadAuthorities(caFile: string | undefined): Promise<Buffer | undefined> {
+  if (caFile === undefined) return undefined;
+  try {
+    const ca = await readFile(caFile);
+    // OpenSSL ignores a file without an authority, and then rejects every client.
+    if (!new X509Certificate(ca).ca) throw new TypeError("it has no certificate of a CA");
+    return ca;
+  } catch (cause) {
+    const file = JSON.stringify(caFile);
+    throw new GatewayError("http.certificate", `Cannot use CA of client certificates ${file}: ${errorText(cause)}`, {
+      cause,
+    });
+  }
 }
 
 /**
  * Reads and checks the files, for the listener's start.
  *
+ * @param ca of client certificates
  * @param earlier previous content of the files, in their order; returned for unchanged files
  * @throws GatewayError `http.certificate`
  */
 export function loadCertificates(
   files: readonly CertificateFiles[],
-  caFile: string | undefined,
+  ca: Buffer | undefined,
   earlier: readonly LoadedCertificate[] = [],
 ): Promise<readonly LoadedCertificate[]> {
-  return Promise.all(files.map((each, index) => load(each, caFile, earlier[index])));
+  return Promise.all(files.map((each, index) => load(each, ca, earlier[index])));
 }
 
 async function load(
   files: CertificateFiles,
-  caFile: string | undefined,
+  ca: Buffer | undefined,
   earlier?: LoadedCertificate,
 ): Promise<LoadedCertificate> {
   try {
-    const [cert, key, ca] = await Promise.all([
-      readFile(files.certificateFile),
-      readFile(files.keyFile),
-      caFile === undefined ? undefined : readFile(caFile),
-    ]);
+    const [cert, key] = await Promise.all([readFile(files.certificateFile), readFile(files.keyFile)]);
     const text = [cert, key, ca ?? ""].map((each) => each.toString("latin1")).join("\0");
     if (earlier?.text === text) return earlier;
     const leaf = new X509Certificate(cert);
@@ -201,9 +225,6 @@ async function load(
     // No client accepts an expired one. A certificate that expires while in use stays, and its expiry is reported.
     const problem = timeProblem(leaf, Date.now());
     if (problem !== undefined) throw new TypeError(problem);
-    // OpenSSL ignores a file without an authority, and then rejects every client.
-    if (ca && !new X509Certificate(ca).ca)
-      throw new TypeError("the CA of client certificates has no valid certificate");
     const options = { cert, key, secureOptions, ...(ca && { ca }) };
     return { text, leaf, names: namesOf(leaf), options, context: createSecureContext(options) };
   } catch (cause) {

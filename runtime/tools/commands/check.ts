@@ -26,7 +26,7 @@ import { quote } from "../../settings/problem.ts";
 import { secretUses } from "../../settings/secret-forms.ts";
 import { settingsFields } from "../../config/settings.ts";
 import { errorText } from "../../shared/errors.ts";
-import { loadCertificates } from "../../http/listener/certificates.ts";
+import { loadAuthorities, loadCertificates } from "../../http/listener/certificates.ts";
 import { loadBranding } from "../../http/branding.ts";
 import { type ListenAddress, parseAddress } from "../../http/listener/listen.ts";
 import { NO_CERTIFICATE_PROBLEM } from "../../http/listener/server.ts";
@@ -92,8 +92,8 @@ type Report = (message: string) => void;
 /** Checks certificates and directories of the host. */
 async function checkPlaces(boot: BootSettings, report: Report): Promise<void> {
   const { adminTls } = boot;
-  await attempt(() => loadCertificates(boot.certificates, boot.downstreamMtls?.caFile), report);
-  if (adminTls) await attempt(() => loadCertificates([adminTls], adminTls.clientCaFile), report);
+  await attempt(() => loadBoth(boot.certificates, boot.downstreamMtls?.caFile), report);
+  if (adminTls) await attempt(() => loadBoth([adminTls], adminTls.clientCaFile), report);
   const { branding } = boot;
   if (branding) await attempt(() => loadBranding(branding), report);
   const database = sqlitePath(boot.storageUrl);
@@ -102,6 +102,10 @@ async function checkPlaces(boot: BootSettings, report: Report): Promise<void> {
   }
   if (boot.authorizeLog !== "stdout") await checkWritable("authorize_log", boot.authorizeLog, report);
   checkPorts(boot, report);
+}
+
+async function loadBoth(files: BootSettings["certificates"], caFile: string | undefined): Promise<void> {
+  await loadCertificates(files, await loadAuthorities(caFile));
 }
 
 /** Only the start can show whether a port is in use or not allowed. */

@@ -25,7 +25,7 @@ describe("gateway version", () => {
     expect(versionText(false)).toContain("\ncommit: unknown (not a release)\n");
   });
 
-  test.each(["$Format:%H %ct$", `${COMMIT}`, `${COMMIT.slice(1)} 1`, `${COMMIT} 1 `, ""])(
+  test.each(["$Format:%H %ct$", COMMIT, `${COMMIT.slice(1)} 1`, `${COMMIT} 1 `, ""])(
     "reads no build from %j",
     (stamp) => {
       expect(readBuild(stamp)).toBeUndefined();
