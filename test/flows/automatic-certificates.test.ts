@@ -261,7 +261,11 @@ describe.skipIf("missing" in pebbleFound || "missing" in postgresFound)("automat
       };
       writeFileSync(join(folder, "gateway.yaml"), stringify(boot));
       const gateway = await startGateway({ config: join(folder, "gateway.yaml"), log: silentLog() });
-      await use(gateway).finally(() => gateway.close());
+      try {
+        await use(gateway);
+      } finally {
+        await gateway.close();
+      }
     };
     const ordered = async (gateway: Gateway): Promise<string | undefined> =>
       /^gateway_acme_orders_total\{result="ok"\} (\d+)$/m.exec((await gateway.pages.metrics()).text)?.[1];

@@ -58,7 +58,7 @@ export const listenerShape = {
       }),
     },
     {
-      doc: "Request client certificates on the public listener. Requires `certificates` or `acme`.",
+      doc: "Request client certificates. Requires `certificates` or `acme`.",
       unset: "none",
     },
   ),
