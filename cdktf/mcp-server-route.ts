@@ -54,6 +54,8 @@ export class McpServerRoute extends Route {
       memberPrefix,
       resourcePrefixes,
       searchToolsAbove,
+      dpop,
+      dpopNonce,
       ...route
     } = props;
     const server = {
@@ -74,6 +76,8 @@ export class McpServerRoute extends Route {
       memberPrefix,
       resourcePrefixes,
       searchToolsAbove,
+      dpop,
+      dpopNonce,
     } satisfies Record<keyof McpServerSettings | "path" | "upstreamOauth2", unknown>;
     super(scope, id, route, { server });
   }

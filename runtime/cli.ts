@@ -195,10 +195,11 @@ function addQuestions(program: Command, exit: Exit): void {
 
   program
     .command("reference")
-    .description("Print the reference of all settings as Markdown")
+    .description("Print the reference of all settings and criteria as Markdown")
     .action(async () => {
       const { configReference } = await import("./config/surfaces/reference.ts");
-      printLine(configReference());
+      const { policyReference } = await import("./config/surfaces/policy-reference.ts");
+      printLine(`${configReference()}\n\n${policyReference()}`);
     });
 }
 

@@ -18,6 +18,7 @@ import { NO_BLOCKS, type Blocks } from "./identity/blocks.ts";
 import { currentPrincipal, type CurrentPrincipal } from "./identity/current-principal.ts";
 import { createCookies } from "./identity/cookie.ts";
 import { createCsrf } from "./identity/csrf.ts";
+import { createProofs, type Proofs } from "./identity/dpop/proofs.ts";
 import { createExternalTokens, type ExternalTokens } from "./identity/external-token.ts";
 import { createIdJags } from "./identity/id-jags.ts";
 import { createIdentities } from "./identity/identities.ts";
@@ -106,6 +107,7 @@ export interface People extends Closable {
   readonly assertions: Assertions;
   readonly applicationTokens: ApplicationTokens;
   readonly externalTokens: ExternalTokens;
+  readonly proofs: Proofs;
   readonly revocations: Revocations;
   readonly identities: Identities;
   readonly idJags: IdJags;
@@ -204,6 +206,7 @@ export function createPeople(deps: PeopleOptions): People {
     }),
     applicationTokens: createApplicationTokens({ externalTokens, snapshots, clock }),
     externalTokens,
+    proofs: createProofs({ keys, clock }),
     revocations,
     identities,
     idJags: createIdJags({ records, identities, snapshots, discover, keys, clock }),

@@ -113,6 +113,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
       signIn: session.signIn,
       deviceProofs: devices.proofs,
       programs: session.programs,
+      proofs: session.proofs,
       current: session.current,
       assertions: session.assertions,
       applicationTokens: session.applicationTokens,

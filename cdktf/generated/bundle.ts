@@ -7715,6 +7715,16 @@ export interface BundleRouteMcpServer {
   */
   readonly introspectionAccounts?: string[];
   /**
+  * Tokens bound to a key of the client (DPoP, RFC 9449): `allowed` for clients that send proofs, `required` for all. One of `allowed`, `required`. Default: off.
+  *
+  */
+  readonly dpop?: string;
+  /**
+  * Proofs must contain a nonce of the gateway, which is valid for two minutes. Clients get it with a 401. Default: `false`.
+  *
+  */
+  readonly dpopNonce?: boolean | cdktf.IResolvable;
+  /**
   * Authorization server issuer if discovery fails. With a configured client or `workload`, the only issuer that receives the credentials.
   *
   */
@@ -7755,6 +7765,8 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
     extra_paths: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.extraPaths),
     allowed_applications: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedApplications),
     introspection_accounts: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.introspectionAccounts),
+    dpop: cdktf.stringToTerraform(struct!.dpop),
+    dpop_nonce: cdktf.booleanToTerraform(struct!.dpopNonce),
     authorization_server_url: cdktf.stringToTerraform(struct!.authorizationServerUrl),
     upstream_oauth2: bundleRouteMcpServerUpstreamOauth2ToTerraform(struct!.upstreamOauth2),
     tool_lock: bundleRouteMcpServerToolLockToTerraform(struct!.toolLock),
@@ -7846,6 +7858,18 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
       isBlock: false,
       type: "list",
       storageClassType: "stringList",
+    },
+    dpop: {
+      value: cdktf.stringToHclTerraform(struct!.dpop),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    dpop_nonce: {
+      value: cdktf.booleanToHclTerraform(struct!.dpopNonce),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
     },
     authorization_server_url: {
       value: cdktf.stringToHclTerraform(struct!.authorizationServerUrl),
@@ -7947,6 +7971,14 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.introspectionAccounts = this._introspectionAccounts;
     }
+    if (this._dpop !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.dpop = this._dpop;
+    }
+    if (this._dpopNonce !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.dpopNonce = this._dpopNonce;
+    }
     if (this._authorizationServerUrl !== undefined) {
       hasAnyValues = true;
       internalValueResult.authorizationServerUrl = this._authorizationServerUrl;
@@ -7983,6 +8015,8 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._extraPaths = undefined;
       this._allowedApplications = undefined;
       this._introspectionAccounts = undefined;
+      this._dpop = undefined;
+      this._dpopNonce = undefined;
       this._authorizationServerUrl = undefined;
       this._upstreamOauth2.internalValue = undefined;
       this._toolLock.internalValue = undefined;
@@ -8008,6 +8042,8 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._extraPaths = value.extraPaths;
       this._allowedApplications = value.allowedApplications;
       this._introspectionAccounts = value.introspectionAccounts;
+      this._dpop = value.dpop;
+      this._dpopNonce = value.dpopNonce;
       this._authorizationServerUrl = value.authorizationServerUrl;
       this._upstreamOauth2.internalValue = value.upstreamOauth2;
       this._toolLock.internalValue = value.toolLock;
@@ -8221,6 +8257,38 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get introspectionAccountsInput() {
     return this._introspectionAccounts;
+  }
+
+  // dpop - computed: false, optional: true, required: false
+  private _dpop?: string; 
+  public get dpop() {
+    return this.getStringAttribute('dpop');
+  }
+  public set dpop(value: string) {
+    this._dpop = value;
+  }
+  public resetDpop() {
+    this._dpop = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get dpopInput() {
+    return this._dpop;
+  }
+
+  // dpop_nonce - computed: false, optional: true, required: false
+  private _dpopNonce?: boolean | cdktf.IResolvable; 
+  public get dpopNonce() {
+    return this.getBooleanAttribute('dpop_nonce');
+  }
+  public set dpopNonce(value: boolean | cdktf.IResolvable) {
+    this._dpopNonce = value;
+  }
+  public resetDpopNonce() {
+    this._dpopNonce = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get dpopNonceInput() {
+    return this._dpopNonce;
   }
 
   // authorization_server_url - computed: false, optional: true, required: false

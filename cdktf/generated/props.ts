@@ -1055,6 +1055,16 @@ export interface McpServerSettings {
   /** Service accounts whose clients can introspect all tokens for this server (RFC 7662). */
   readonly introspectionAccounts?: readonly string[];
   /**
+   * Tokens bound to a key of the client (DPoP, RFC 9449): `allowed` for clients that send proofs, `required` for all.
+   * @default - off
+   */
+  readonly dpop?: "allowed" | "required";
+  /**
+   * Proofs must contain a nonce of the gateway, which is valid for two minutes. Clients get it with a 401.
+   * @default false
+   */
+  readonly dpopNonce?: boolean | IResolvable;
+  /**
    * Authorization server issuer if discovery fails. With a configured client or `workload`, the only issuer that
    * receives the credentials.
    */

@@ -175,6 +175,11 @@ class Readings {
   }
 }
 
+/** A token that is bound to a key is valid only where the key's proof is checked. */
+function lacksProof({ keyThumbprint }: Pick<Principal, "keyThumbprint">, { checksProof }: TokenAudience): boolean {
+  return keyThumbprint !== undefined && checksProof !== true;
+}
+
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const steady = steadyClock(deps.clock);
   const tokens = new BoundedCache<Entry>(CACHE_ENTRIES);
@@ -228,6 +233,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       if (entry) {
         const { routeKey } = entry.result.principal;
         if (!isMeantFor(entry.audience, routeKey, audience)) return refusal("wrong-audience");
+        if (lacksProof(entry.result.principal, audience)) return refusal("proof-missing");
         const result = readings.fromCache(tokens, token, entry, () => {
           const claimed = openToken(token);
           if (typeof claimed === "string") return undefined;
@@ -239,6 +245,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       const claimed = opened ?? openToken(token);
       if (typeof claimed === "string") return refusal(claimed);
       if (!isMeantFor(claimed.audience, claimed.routeKey, audience)) return refusal("wrong-audience");
+      if (lacksProof(claimed, audience)) return refusal("proof-missing");
       noteUse(claimed);
       return readings.read(tokens, token, claimed, entry);
     },

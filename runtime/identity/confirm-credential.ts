@@ -85,6 +85,7 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
         ...(claimed.grantId === undefined ? {} : { grantId: claimed.grantId }),
         ...(claimed.clientId === undefined ? {} : { clientId: claimed.clientId }),
         ...(claimed.scopes === undefined ? {} : { scopes: claimed.scopes }),
+        ...(claimed.keyThumbprint === undefined ? {} : { keyThumbprint: claimed.keyThumbprint }),
         ...(claimed.routeKey === undefined ? {} : { routeKey: claimed.routeKey }),
         ...(devices === undefined ? {} : { devices }),
         ...(assertedBy === undefined ? {} : { assertedBy }),
@@ -113,7 +114,7 @@ async function confirmServiceAccount(
   keys: readonly string[],
   earlier: Principal | undefined,
 ): Promise<AuthResult> {
-  const { accountId: sid, clientId, scopes } = claimed;
+  const { accountId: sid, clientId, scopes, keyThumbprint } = claimed;
   if (sid === undefined) return refusal("malformed");
   const account = await deps.records.serviceAccounts.get(sid);
   if (!account) return refusal("revoked");
@@ -130,6 +131,7 @@ async function confirmServiceAccount(
       sid,
       ...(clientId === undefined ? {} : { clientId }),
       ...(scopes === undefined ? {} : { scopes }),
+      ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
       expiresAt,
       revocationKeys: [...keys, userTag(user.id)],
     },

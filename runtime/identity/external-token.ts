@@ -36,6 +36,8 @@ export interface ExternalTokenClaims {
   readonly clientId?: string;
   /** Granted tool scopes of OAuth clients, at least one, without `mcp`. */
   readonly scopes?: readonly string[];
+  /** The token is valid only with proofs by this key (DPoP): SHA-256 of the public key, RFC 7638. */
+  readonly keyThumbprint?: string;
   /** A resource, an origin, `applicationAudience(origin)`, or `EVERY_SERVER`. */
   readonly audience: string;
   readonly expiresAt: number;
@@ -63,6 +65,7 @@ interface Wire {
   readonly r?: string;
   readonly c?: string;
   readonly o?: readonly string[];
+  readonly j?: string;
   readonly a: string;
   readonly e: number;
   readonly i?: number;
@@ -85,6 +88,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
         ...(claims.routeKey === undefined ? {} : { r: claims.routeKey }),
         ...(claims.clientId === undefined ? {} : { c: claims.clientId }),
         ...(claims.scopes === undefined ? {} : { o: claims.scopes }),
+        ...(claims.keyThumbprint === undefined ? {} : { j: claims.keyThumbprint }),
         a: claims.audience,
         e: claims.expiresAt,
         i: epochSeconds(deps.clock),
@@ -110,6 +114,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
           ...(wire.r === undefined ? {} : { routeKey: wire.r }),
           ...(wire.c === undefined ? {} : { clientId: wire.c }),
           ...(wire.o === undefined ? {} : { scopes: wire.o }),
+          ...(wire.j === undefined ? {} : { keyThumbprint: wire.j }),
           audience: wire.a,
           expiresAt: wire.e,
           ...(wire.i === undefined ? {} : { issuedAt: wire.i }),
@@ -175,6 +180,8 @@ export interface TokenAudience {
   readonly origin: string;
   /** The MCP server route, if there is one. */
   readonly server?: CompiledRoute;
+  /** The caller of this check verifies the proof of a token that is bound to a key. Others refuse such tokens. */
+  readonly checksProof?: boolean;
   /** An ordinary route: accepts only tokens of programs. */
   readonly isWeb?: boolean;
 }

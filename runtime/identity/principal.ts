@@ -56,6 +56,8 @@ export interface Principal {
   readonly clientId?: string;
   /** OAuth clients only: tool scopes of their token; absent: none. */
   readonly scopes?: readonly string[];
+  /** The credential is valid only with proofs by this key (DPoP): SHA-256 of the public key, RFC 7638. */
+  readonly keyThumbprint?: string;
   /** Present: the caller is authenticated by an assertion, without sign-in or browser. */
   readonly assertedBy?: AssertedBy;
   /** Epoch seconds. The credential expires then, and open streams end. */
@@ -76,6 +78,12 @@ export type AuthFailureReason =
   | "wrong-kind"
   | "unknown-user"
   | "blocked"
+  /** bound to a key, but presented without a proof; a proof that is not valid, or without the required nonce */
+  | "proof-missing"
+  | "proof-invalid"
+  | "proof-nonce"
+  /** not bound to a key, where the route requires it */
+  | "not-bound"
   | "unavailable";
 
 export type AuthResult =

@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 import { configReference } from "../config/surfaces/reference.ts";
+import { policyReference } from "../config/surfaces/policy-reference.ts";
 import { endpointParts } from "./pages/endpoints.ts";
 import { guideParts, webhookParts } from "./pages/guide.ts";
 import { fillParts } from "./pages/parts.ts";
@@ -21,6 +22,7 @@ export function madePages(): ReadonlyMap<string, string> {
   ];
   return new Map([
     ["runtime/REFERENCE.md", `${configReference()}\n`],
+    ["runtime/reference/policy.md", `${policyReference()}\n`],
     ...Object.entries(guideParts()).map(([page, parts]) => filled(`runtime/guide/${page}.md`, parts)),
     filled("runtime/reference/endpoints.md", endpointParts()),
     filled("runtime/operations/webhook.md", webhookParts()),

@@ -10,13 +10,13 @@ import { respondBytes } from "../http/respond.ts";
 
 const MAX_AGE_SECONDS = "600";
 const ALLOWED_HEADERS =
-  "authorization, content-type, accept, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id";
-const EXPOSED_HEADERS = "www-authenticate, mcp-session-id, mcp-protocol-version";
+  "authorization, dpop, content-type, accept, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id";
+const EXPOSED_HEADERS = "www-authenticate, dpop-nonce, mcp-session-id, mcp-protocol-version";
 const OPEN_TO_EVERYONE = [
   "access-control-allow-origin",
   "*",
   "access-control-expose-headers",
-  "www-authenticate",
+  "www-authenticate, dpop-nonce",
 ] as const;
 const NOTHING: readonly string[] = [];
 const MCP_METHODS = "GET, POST, DELETE, OPTIONS";

@@ -48,7 +48,6 @@ import { createListChanges } from "./lists/list-changes.ts";
 import type { ToolLockDeps } from "./lists/tool-lock.ts";
 import {
   answerPreflight,
-  authenticateToken,
   checkOrigin,
   findMcpPath,
   openMessageAddress,
@@ -57,6 +56,7 @@ import {
   sealSession,
   takeMessage,
 } from "./mcp-route.ts";
+import { authenticateToken, requireBoundToken } from "./presented-token.ts";
 import { narrowListen } from "./narrow-listen.ts";
 import type { LimitDeps } from "./answers/limit-request.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
@@ -281,6 +281,7 @@ function callSteps(deps: ProxyDeps, forwarding: ForwardDeps, own: OwnMcpDeps): r
   const { messageAddresses, taskIds } = forwarding;
   const bound = { ...deps, ...own, messageAddresses, taskIds };
   return [
+    requireBoundToken(deps),
     findMcpPath(deps),
     openMessageAddress(bound),
     readMessage(deps),

@@ -6,6 +6,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { respondJson } from "../http/respond.ts";
 import type { Authenticator, Revocations } from "../identity/interfaces.ts";
 import type { Blocks } from "../identity/blocks.ts";
+import { NONCE_HEADER, type Proofs } from "../identity/dpop/proofs.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";
 import { inspect, type Inspection } from "../mcp/inspect.ts";
 import { readTraceMeta } from "../tracing/trace-meta.ts";
@@ -49,22 +50,6 @@ export function answerPreflight({ exchange, corsOrigin }: RequestContext): StepO
   if (exchange.method !== "OPTIONS") return "next";
   answerRoutePreflight(exchange, corsOrigin);
   return "done";
-}
-
-/** Step: before the body, so that nothing of an unknown caller is parsed. */
-export function authenticateToken(deps: DecideDeps & ChallengeDeps & { readonly authenticator: Authenticator }): Step {
-  return (context) => {
-    const { route } = context.prepared;
-    const credential = bearerToken(context.exchange.header("authorization"));
-    if (!credential.ok) return refuseUnauthorized(deps, context, credential.reason);
-    const resource = route.mcp?.kind === "server" ? route.mcp.resource : "";
-    const audience = { resource, origin: route.origin, server: route };
-    return after(deps.authenticator.bearer(credential.token, audience), (result) => {
-      if (!result.ok) return refuseUnauthorized(deps, context, result.reason);
-      context.principal = result.principal;
-      return "next";
-    });
-  };
 }
 
 /** Step: names the endpoint in the response to other paths. The metadata of the route is public and names it anyway. */
@@ -156,6 +141,7 @@ export function openSession(deps: DecideDeps & { readonly mcpSessions: McpSessio
 }
 
 export interface ChallengeDeps {
+  readonly proofs: Proofs;
   /** Value of WWW-Authenticate for a request without a valid token; `origin` is the route's. */
   readonly challenge: (
     route: CompiledRoute,
@@ -249,33 +235,15 @@ export function sealSession(
   return sessions.seal(upstreamSession, bindingOf(context), context.exchange.header("mcp-session-id"));
 }
 
-type Credential =
-  | { readonly ok: true; readonly token: string }
-  | { readonly ok: false; readonly reason: AuthFailureReason };
-
-/**
- * The token of an Authorization header (RFC 6750 §2.1). A token in the query is never read.
- *
- * The text after the scheme is checked as a whole: the seal of our tokens has exactly one form.
- */
-function bearerToken(authorization: string | undefined): Credential {
-  if (authorization === undefined) return { ok: false, reason: "missing" };
-  const isBearer =
-    authorization.length > SCHEME.length && authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME;
-  const token = isBearer ? authorization.slice(SCHEME.length).trim() : "";
-  return token === "" ? { ok: false, reason: "malformed" } : { ok: true, token };
-}
-
-const SCHEME = "bearer ";
-
-function refuseUnauthorized(
+export function refuseUnauthorized(
   deps: DecideDeps & ChallengeDeps,
   context: RequestContext,
   reason: AuthFailureReason,
 ): StepOutcome | Promise<StepOutcome> {
   if (reason === "unavailable") return refuseUnavailable(deps, context);
   return refuse(deps, context, `credential-${reason}`, () => {
-    const headers = ["www-authenticate", challengeFor(deps, context, reason)];
+    const nonce = reason === "proof-nonce" ? [NONCE_HEADER, deps.proofs.nonce()] : [];
+    const headers = ["www-authenticate", challengeFor(deps, context, reason), ...nonce];
     const { exchange, snapshot, prepared } = context;
     if (deps.showAddress?.(exchange, snapshot, prepared.route, UNAUTHORIZED, headers) === true) return;
     answer(context, 401, { error: UNAUTHORIZED, message: "Unauthorized" }, headers);

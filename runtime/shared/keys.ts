@@ -51,6 +51,7 @@ export const KEY_PURPOSES = [
   "console",
   "secret-id",
   "acme",
+  "dpop-nonce",
 ] as const;
 
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];

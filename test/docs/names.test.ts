@@ -58,7 +58,14 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   "settings of the Rust SDK for MCP": ["with_allowed_hosts", "with_initial_scope_selection"],
   "settings of OpenBao's Kubernetes login": ["kubernetes_ca_cert", "token_reviewer_jwt"],
   "a metric of the ingress controller": ["gateway_ingress_refused_total"],
-  "members of OAuth's documents and responses": ["expires_in", "jwks_uri"],
+  "members of OAuth's documents and responses": [
+    "dpop_bound_access_tokens",
+    "dpop_jkt",
+    "expires_in",
+    "invalid_dpop_proof",
+    "jwks_uri",
+    "use_dpop_nonce",
+  ],
   "members of clients at identity providers": ["backchannel_logout_uri", "token_endpoint_auth_signing_alg"],
   "tools of MCP servers, the demo's among them": [
     "add_note",

@@ -9,10 +9,8 @@ import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { createBrowser, findForm, findLink } from "../support/browser.ts";
 import { startMcpGateway, type McpGateway } from "../support/mcp-gateway.ts";
-
-const CALLBACK = "http://localhost:43117/callback";
+import { createSdkProvider } from "../support/sdk-provider.ts";
 
 let world: McpGateway;
 
@@ -24,50 +22,11 @@ afterAll(async () => {
   await world?.close();
 });
 
-/** A host application's stored state for an SDK, and its user. */
-function createProvider(user: string) {
-  const kept = new Map<string, unknown>();
-  let callback: URL | undefined;
-  const provider = {
-    redirectUrl: CALLBACK,
-    clientMetadata: {
-      client_name: "SDK client",
-      redirect_uris: [CALLBACK],
-      grant_types: ["authorization_code", "refresh_token"],
-      response_types: ["code"],
-      token_endpoint_auth_method: "none",
-    },
-    state: () => "state-of-the-sdk",
-    clientInformation: () => kept.get("client") as never,
-    saveClientInformation: (value: unknown) => void kept.set("client", value),
-    tokens: () => kept.get("tokens") as never,
-    saveTokens: (value: unknown) => void kept.set("tokens", value),
-    saveCodeVerifier: (value: string) => void kept.set("verifier", value),
-    codeVerifier: () => String(kept.get("verifier")),
-    discoveryState: () => kept.get("discovery") as never,
-    saveDiscoveryState: (value: unknown) => void kept.set("discovery", value),
-    redirectToAuthorization: async (url: URL) => void (callback = await signIn(url, user)),
-  };
-  return { provider, kept, callback: () => callback?.searchParams ?? new URLSearchParams() };
-}
-
-/** Chooses the user at the identity provider, consents, and answers where the browser was sent. */
-async function signIn(url: URL, user: string): Promise<URL> {
-  const browser = createBrowser();
-  let page = await browser.open(url.href, CALLBACK);
-  const link = findLink(page, user);
-  if (link !== undefined) page = await browser.open(link, CALLBACK);
-  const form = findForm(page, "/.gateway/mcp/consent");
-  if (form) page = await browser.submit(page, form, { decision: "approve" }, CALLBACK);
-  if (!page.left) throw new Error(`Cannot sign in: ${page.status} ${page.text}`);
-  return new URL(page.url);
-}
-
 const textOf = (result: unknown): string => JSON.stringify((result as { content: unknown }).content);
 
 describe("SDK v1", () => {
   test("registers, signs in, lists and calls a tool; a denied tool is an error, not a broken connection", async () => {
-    const { provider, callback } = createProvider("alice@example.com");
+    const { provider, callback } = createSdkProvider("alice@example.com");
     const url = new URL(world.resource);
     const first = new TransportV1(url, { authProvider: provider });
     await expect(new ClientV1({ name: "v1", version: "1" }).connect(first as never)).rejects.toBeInstanceOf(
@@ -98,7 +57,7 @@ describe("SDK v1", () => {
   });
 
   test("refreshes automatically when its access token is invalid", async () => {
-    const { provider, kept, callback } = createProvider("alice@example.com");
+    const { provider, kept, callback } = createSdkProvider("alice@example.com");
     const url = new URL(world.resource);
     const first = new TransportV1(url, { authProvider: provider });
     await expect(new ClientV1({ name: "v1", version: "1" }).connect(first as never)).rejects.toBeInstanceOf(
@@ -116,7 +75,7 @@ describe("SDK v1", () => {
 
 describe.each(["auto", "legacy"] as const)("SDK v2, version negotiation %s", (mode) => {
   test("registers, signs in with iss checked, lists and calls a tool", async () => {
-    const { provider, callback } = createProvider("alice@example.com");
+    const { provider, callback } = createSdkProvider("alice@example.com");
     const url = new URL(world.resource);
     const options = { versionNegotiation: { mode } } as never;
     const first = new TransportV2(url, { authProvider: provider });

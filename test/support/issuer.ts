@@ -15,6 +15,7 @@ import { createHttpServer } from "../../runtime/http/listener/server.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import { epochSeconds } from "../../runtime/shared/clock.ts";
 import { createEndpointFinder } from "../../runtime/proxy/endpoints.ts";
+import { createProofs } from "../../runtime/identity/dpop/proofs.ts";
 import { createAuthenticator } from "../../runtime/identity/authenticate.ts";
 import type { Blocks } from "../../runtime/identity/blocks.ts";
 import { createCookies } from "../../runtime/identity/cookie.ts";
@@ -162,6 +163,7 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
     ...(options.fetchClientDocument && { fetchClientDocument: options.fetchClientDocument }),
     session: {
       externalTokens,
+      proofs: createProofs({ keys, clock }),
       revocations,
       callers,
       ...(options.blocks && { blocks: options.blocks }),

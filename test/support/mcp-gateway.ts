@@ -28,6 +28,8 @@ export interface McpGatewayOptions {
   /** Sign-in and consent on a host of their own (127.0.0.1; routes are on localhost). */
   readonly authenticateHost?: boolean;
   readonly federated?: boolean;
+  /** More settings of the first MCP server, in YAML: "dpop: required". */
+  readonly server?: string;
 }
 
 const FEDERATED = `  - name: both
@@ -50,7 +52,7 @@ routes:
     from: "{origin}"
     prefix: /tools
     to: ${mcpServer.origin}
-    mcp: { server: { path: /mcp } }
+    mcp: { server: { path: /mcp, ${options.server ?? ""} } }
     policy:
       - allow: { and: [{ domain: { is: example.com } }] }
         deny: { and: [{ mcp_tool: { starts_with: delete_ } }] }

@@ -208,6 +208,8 @@ export interface SignInOptions extends OAuthClientOptions {
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly parameters?: AuthorizeOptions["parameters"];
   readonly press?: string;
+  /** Headers of token requests: proofs. */
+  readonly tokenHeaders?: (url: string) => Promise<Readonly<Record<string, string>>>;
 }
 
 /** All steps: discover, register, sign in, consent, exchange. @throws Error when any step is rejected */
@@ -235,15 +237,20 @@ export async function signInClient(options: SignInOptions): Promise<SignedInClie
     if (answer.status !== 200) throw new Error(`Cannot get tokens: ${answer.status} ${answer.text}`);
     return answer.json() as unknown as Tokens;
   };
+  const headers = async (): Promise<Readonly<Record<string, string>> | undefined> =>
+    options.tokenHeaders?.((await oauth.discover()).token_endpoint);
   let tokens = read(
-    await oauth.sendToken({
-      grant_type: "authorization_code",
-      code,
-      redirect_uri: redirectUri,
-      code_verifier: verifier,
-      resource: options.resource,
-      ...proof,
-    }),
+    await oauth.sendToken(
+      {
+        grant_type: "authorization_code",
+        code,
+        redirect_uri: redirectUri,
+        code_verifier: verifier,
+        resource: options.resource,
+        ...proof,
+      },
+      await headers(),
+    ),
   );
   return {
     oauth,
@@ -253,7 +260,10 @@ export async function signInClient(options: SignInOptions): Promise<SignedInClie
     },
     async refresh() {
       tokens = read(
-        await oauth.sendToken({ grant_type: "refresh_token", refresh_token: tokens.refresh_token ?? "", ...proof }),
+        await oauth.sendToken(
+          { grant_type: "refresh_token", refresh_token: tokens.refresh_token ?? "", ...proof },
+          await headers(),
+        ),
       );
       return tokens;
     },

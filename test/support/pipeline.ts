@@ -17,6 +17,7 @@ import type { RecordWriter } from "../../runtime/audit/record-writer.ts";
 import { systemClock, type Clock } from "../../runtime/shared/clock.ts";
 import { createProxy, type Proxy, type ProxyDeps } from "../../runtime/proxy/handle.ts";
 import type { AuthResult, Principal } from "../../runtime/identity/principal.ts";
+import { createProofs } from "../../runtime/identity/dpop/proofs.ts";
 import type { Authenticator, Revocations } from "../../runtime/identity/interfaces.ts";
 import { snapshotFrom } from "./config.ts";
 import { userId } from "./users.ts";
@@ -66,6 +67,7 @@ export async function startPipeline(yaml: string, options: PipelineOptions = {})
     revocations,
     records: collecting(records),
     keys: createKeys([Buffer.alloc(32, 7)]),
+    proofs: createProofs({ keys: createKeys([Buffer.alloc(32, 7)]), clock }),
     challenge: (route, _origin, failure) =>
       `Bearer resource_metadata="${route.origin}/.well-known/oauth-protected-resource"${failure === "missing" ? "" : ', error="invalid_token"'}`,
     ...options,

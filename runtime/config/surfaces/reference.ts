@@ -1,9 +1,6 @@
 /**
  * The reference of all settings as Markdown, REFERENCE.md, generated from the Field tree so that it cannot be outdated.
  */
-import { CRITERIA } from "../../policy/criteria.ts";
-import { LIST_OPERATORS, STRING_OPERATORS } from "../../policy/match.ts";
-import { OPERATORS } from "../../policy/parse.ts";
 import { fallbackText, type Field, type FieldKind } from "../../settings/field.ts";
 import { shapeOf } from "../../settings/shapes.ts";
 import { EXIT_CODES } from "./reference-endpoints.ts";
@@ -64,11 +61,6 @@ export function configReference(): string {
     ],
     ["Routes", SURFACES, MATCHING, MESSAGES, ...routeTables(printed)],
     [
-      "Policy",
-      POLICY,
-      ["| Criterion | Description | Reasons |", "|---|---|---|", ...CRITERIA.map(criterionRow)].join("\n"),
-    ],
-    [
       "Exit codes of commands",
       pageTable(
         ["Code", "Description"],
@@ -84,7 +76,7 @@ export function configReference(): string {
   ]);
   return [
     "# Reference",
-    "All settings, with policy and exit codes. Tasks and details: [guide](guide/README.md), [operations](operations/README.md). Terms: [glossary](guide/glossary.md). [Endpoints](reference/endpoints.md) and [errors](reference/errors.md) have their own pages.",
+    "All settings, and exit codes of commands. Criteria of policies: [policy](reference/policy.md). Tasks and details: [guide](guide/README.md), [operations](operations/README.md). Terms: [glossary](guide/glossary.md). [Endpoints](reference/endpoints.md) and [errors](reference/errors.md) have their own pages.",
     contents.join("\n"),
     INTRODUCTION,
     ...sections.flatMap(([title, ...parts]) => [`## ${title}`, ...parts]),
@@ -110,7 +102,7 @@ function anchorOf(title: string): string {
   return title.toLowerCase().replaceAll(" ", "-");
 }
 
-function pageTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function pageTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.map(escapeCell).join(" | ")} |`;
   return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
@@ -140,26 +132,6 @@ A message to an MCP server route can have 4 KiB by default. A tool call with a f
 increase \`mcp.server.max_request_bytes\`. Messages are held in memory during evaluation.
 
 Interim responses of upstreams are not forwarded: Early Hints (103) are dropped, and 100 Continue is sent by the gateway itself.`;
-
-const POLICY = `A policy is a list of rules. Each has \`allow\`, \`deny\` or \`approve\` blocks, made of ${named(OPERATORS)}: lists of criteria of
-which all match, at least one matches, **none** matches, **at least one does not** match (as in Pomerium; not the usual NOR).
-One operator of a rule is enough. Truth tables: [guide](guide/policy.md#operators).
-
-- Deny takes precedence over allow. Without a matching allow rule, the request is denied.
-- Unknown values never allow a request, such as the email address of a request without sign-in.
-- An approve rule that matches an otherwise allowed tool call requires approval on a page of the gateway: by the user, or by another
-  user in one of the groups in \`approvers\`. It does not apply to other requests, and hides nothing from lists.
-- \`gateway explain\` shows the deciding rule.
-- Text matchers: a value, or ${named(STRING_OPERATORS)}. List matchers: a value, or ${named(LIST_OPERATORS)}.`;
-
-function criterionRow({ name, takesPath, doc, reasons, omitted }: (typeof CRITERIA)[number]): string {
-  const reasonCell = named([...new Set([reasons.ok, reasons.no, ...(omitted ? [omitted.reason] : [])])]);
-  return `| \`${name}${takesPath ? "/<path>" : ""}\` | ${escapeCell(doc)} | ${reasonCell} |`;
-}
-
-function named(names: readonly string[]): string {
-  return names.map((name) => `\`${name}\``).join(", ");
-}
 
 /** Where fields and texts are printed: doc → setting, field → setting, and member → the block that has it. */
 interface Printed {

@@ -36,6 +36,8 @@ export function compileMcp(
     toolScopes: compileToolScopes(server.tool_scopes),
     recordArguments: compileRecordArguments(server.record_arguments),
     resource: address + path,
+    dpop: server.dpop,
+    dpopNonce: server.dpop_nonce ?? false,
     upstreamOAuth: compileUpstreamOAuth(server, secrets),
     authorizationServerUrl: server.authorization_server_url,
     allowedApplications: server.allowed_applications ?? [],

@@ -66,6 +66,10 @@ export interface McpServer {
    * The protected resource and listed URL: `from` + prefix + `path`, without trailing slash unless it is a bare origin.
    */
   readonly resource: string;
+  /** Tokens bound to keys of clients; undefined: none are issued for this server. */
+  readonly dpop: "allowed" | "required" | undefined;
+  /** Whether proofs must contain a nonce of the gateway. */
+  readonly dpopNonce: boolean;
   readonly upstreamOAuth: UpstreamOAuth | undefined;
   readonly authorizationServerUrl: string | undefined;
   /** Owners whose applications may call it, in addition to its own, as features/process/owners.ts reads them. */

@@ -20,6 +20,8 @@ export function mcpRules(mcp: NonNullable<McpDoc["mcp"]>, report: Report): void 
   const recorded = mcp.server?.record_arguments;
   if (recorded)
     recordArgumentsRules(recorded, (problem) => report(below(["mcp", "server", "record_arguments"], problem)));
+  if (mcp.server?.dpop_nonce === true && mcp.server.dpop === undefined)
+    report(errorAt(["mcp", "server", "dpop_nonce"], 'requires "dpop"'));
   const oauth = mcp.server?.upstream_oauth2;
   if (oauth) oauthRules(oauth, (problem) => report(below(OAUTH, problem)));
 }

@@ -8,7 +8,7 @@ import { hasUnsafeCharacter, parseOrigin, parseHttpUrl, parseRoutePath, type Rea
 import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { extraPathProblem } from "./extra-paths.ts";
 import { block } from "../../settings/types/block.ts";
-import { count, duration, flag, text, url } from "../../settings/types/scalar.ts";
+import { choice, count, duration, flag, text, url } from "../../settings/types/scalar.ts";
 import { textListMap } from "../../settings/types/map.ts";
 import { toolPatternProblem, toolScopeProblem } from "./tool-scopes.ts";
 import { domainPatternList, textList } from "../../settings/types/list.ts";
@@ -92,6 +92,16 @@ const serverShape = {
       isServiceAccountName(value)
         ? undefined
         : `is ${quote(value)}, must be the name of a service account: letters, digits, ".", "_" and "-", at most 63`,
+  }),
+  dpop: choice(["allowed", "required"], {
+    doc: "Tokens bound to a key of the client (DPoP, RFC 9449): `allowed` for clients that send proofs, `required` for all.",
+    unset: "off",
+    annotation: "mcp_server_dpop",
+  }),
+  dpop_nonce: flag({
+    doc: "Proofs must contain a nonce of the gateway, which is valid for two minutes. Clients get it with a 401.",
+    default: false,
+    annotation: "mcp_server_dpop_nonce",
   }),
   authorization_server_url: url({
     doc: "Authorization server issuer if discovery fails. With a configured client or `workload`, the only issuer that receives the credentials.",

@@ -7,7 +7,7 @@ import { randomHandle } from "../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { pageOf, type PageOf, type PageRequest } from "../../store/page-of.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
-import type { ExternalTokens } from "../external-token.ts";
+import type { ExternalTokenClaims, ExternalTokens } from "../external-token.ts";
 import type { User } from "../principal.ts";
 import { isServiceAccountName, serviceAccountUserId } from "../../shared/user-id.ts";
 import { createRecords, userTag, type ServiceAccountRecord } from "../identity-records.ts";
@@ -96,7 +96,7 @@ export function mintServiceAccountToken(
   account: { readonly id: string; readonly record: ServiceAccountRecord },
   audience: string,
   expiresAt: number,
-  ofClient: { readonly clientId?: string; readonly scopes?: readonly string[] } = {},
+  ofClient: Partial<Pick<ExternalTokenClaims, "clientId" | "scopes" | "keyThumbprint">> = {},
 ): string {
   return externalTokens.mint({
     kind: "service-account",

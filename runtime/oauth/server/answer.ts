@@ -5,7 +5,7 @@ import { acceptsHtml, redirect, respondAgainLater, respondError, respondJson } f
 import { BLOCKED, type Block } from "../../policy/blocks.ts";
 import { withAnswer } from "./clients/redirect-uri.ts";
 
-/** Error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7009 §2.2.1, RFC 7591 §3.2.2, RFC 8707 §2, OpenID Connect Core §3.1.2.6. */
+/** Error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7009 §2.2.1, RFC 7591 §3.2.2, RFC 8707 §2, RFC 9449 §12.2, OpenID Connect Core §3.1.2.6. */
 export type OAuthErrorCode =
   | "invalid_request"
   | "invalid_client"
@@ -22,6 +22,8 @@ export type OAuthErrorCode =
   | "invalid_redirect_uri"
   | "invalid_client_metadata"
   | "interaction_required"
+  | "invalid_dpop_proof"
+  | "use_dpop_nonce"
   | "request_not_supported"
   | "request_uri_not_supported";
 

@@ -6,6 +6,7 @@ import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import type { CurrentPrincipal } from "../../identity/current-principal.ts";
+import type { Proofs } from "../../identity/dpop/proofs.ts";
 import type { ExternalTokens } from "../../identity/external-token.ts";
 import type { AssertedUsers } from "../../identity/users/asserted-users.ts";
 import type { IssuerKeys } from "../../issuers/issuer-keys.ts";
@@ -22,6 +23,7 @@ export interface IssuerSession {
   readonly csrf: Csrf;
   readonly revocations: Revocations;
   readonly externalTokens: ExternalTokens;
+  readonly proofs: Proofs;
   /** Finds blocked callers as well, like on routes: they are denied afterwards. */
   readonly callers: Pick<Authenticator, "bearer">;
   readonly browser: BrowserSessions;

@@ -63,6 +63,11 @@ export function workloadIssuers({ settings }: Snapshot, { origin }: Issuer): rea
   return issuersFor(settings.identityIssuers, "workload", origin);
 }
 
+/** Returns true if tokens are bound to keys of clients that send proofs (DPoP). */
+export function bindsTokens({ routes }: Issuer): boolean {
+  return routes.some(({ mcp }) => mcp.dpop !== undefined);
+}
+
 export function isMcpServerRoute(route: CompiledRoute): route is McpServerRoute {
   return route.mcp?.kind === "server";
 }

@@ -22,6 +22,8 @@ export interface ClientMetadata {
   readonly grant_types: readonly string[];
   readonly response_types: readonly string[];
   readonly scope: string;
+  /** Token requests without a DPoP proof are rejected (RFC 9449 §5.2). */
+  readonly dpop_bound_access_tokens?: true;
   readonly application_type?: "native" | "web";
   readonly client_name?: string;
   readonly client_uri?: string;
@@ -76,6 +78,8 @@ export interface AuthorizationRequestRecord {
   /** A route's resource, or the issuer's origin. */
   readonly audience: string;
   readonly scope: string;
+  /** `dpop_jkt`: the code is valid only with a proof by this key (RFC 9449 §10). */
+  readonly keyThumbprint?: string;
   /** `prompt=consent`: ask again, even if a consent is remembered. */
   readonly askAgain: boolean;
   /** The user has consented and went to connect the upstream. After the return they are not asked again. */
@@ -133,6 +137,8 @@ export interface GrantRecord {
   readonly endsAt?: number;
   /** A trusted issuer's assertion replaced sign-in and consent. Such a grant is never refreshed. */
   readonly assertedBy?: AssertedBy & { readonly jtiHash: string };
+  /** Public clients with DPoP: refresh tokens are valid only with proofs by this key (RFC 9449 §5). */
+  readonly keyThumbprint?: string;
   /** Absent if the client cannot refresh. */
   readonly refresh?: RefreshFamily;
 }

@@ -9,7 +9,16 @@ import { namesMessageAddress } from "../../shared/http/query.ts";
 import { respondJson } from "../../http/respond.ts";
 import { respondNotFound } from "./answer.ts";
 import { SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
-import { findIssuer, findResourceByPath, idJagIssuers, workloadIssuers, type Issuer } from "./find-issuer.ts";
+import {
+  bindsTokens,
+  findIssuer,
+  findResourceByPath,
+  idJagIssuers,
+  workloadIssuers,
+  type Issuer,
+  type McpServerRoute,
+} from "./find-issuer.ts";
+import { PROOF_ALGORITHMS } from "../../identity/dpop/proof.ts";
 import { scopesSupported } from "./scope.ts";
 
 const AUTHORIZATION_SERVER = "/.well-known/oauth-authorization-server";
@@ -111,6 +120,7 @@ export function authorizationServerMetadata(
     introspection_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
     // Clients MUST refuse if it is absent (MCP authorization, PKCE).
     code_challenge_methods_supported: ["S256"],
+    ...(bindsTokens(issuer) ? { dpop_signing_alg_values_supported: PROOF_ALGORITHMS } : {}),
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: canFetchDocuments && snapshot.settings.mcpAllowedClientIdDomains.length > 0,
   };
@@ -142,10 +152,20 @@ function protectedResource(exchange: Exchange, snapshot: Snapshot): void {
     resource_name: found.route.name,
     authorization_servers: [issuer.origin],
     bearer_methods_supported: ["header"],
+    ...bindingMembers(found.route),
     // Without offline_access: a resource does not use refresh tokens (MCP authorization, 2026-07-28). Clients start
     // with the scope in the challenge of a 401, which is only `mcp`.
     scopes_supported: scopesSupported([found.route]),
   });
+}
+
+/** RFC 9728 §2. */
+function bindingMembers({ mcp: { dpop } }: McpServerRoute): object {
+  if (dpop === undefined) return {};
+  return {
+    dpop_signing_alg_values_supported: PROOF_ALGORITHMS,
+    ...(dpop === "required" ? { dpop_bound_access_tokens_required: true } : {}),
+  };
 }
 
 /** URL of the metadata of a resource with this path. @param path "" or "/x" */

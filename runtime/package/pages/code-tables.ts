@@ -168,6 +168,16 @@ export const OAUTH_CODES: Readonly<Record<OAuthErrorCode, readonly [status: stri
   ],
   invalid_target: ["400", "`resource` is not an MCP server here, or was not granted", "Fix the address in the client"],
   invalid_scope: ["400", "`scope` with an assertion contains no known scope", "Fix the client"],
+  invalid_dpop_proof: [
+    "400",
+    "The DPoP proof is missing, invalid, or of another key than the refresh token's",
+    "Check the client's clock; `token request rejected` in the log has the reason",
+  ],
+  use_dpop_nonce: [
+    "400",
+    "The DPoP proof lacks a current nonce",
+    "None: clients repeat it with the nonce of the response",
+  ],
   unauthorized_client: ["400", "The client did not register for this grant type", "Register it again"],
   unsupported_grant_type: ["400", "`grant_type` is not supported", "Fix the client"],
   unsupported_token_type: ["400", "Workload tokens cannot be revoked by their holder", "None: they expire"],

@@ -5,18 +5,11 @@ import type { Log } from "../../shared/log.ts";
 import type { Tracing } from "../../tracing/tracing.ts";
 import { decideMcp, type DecideMcpDeps } from "../approval/decide-mcp.ts";
 import type { ChallengeDeps } from "../mcp-route.ts";
+import { authenticateToken, requireBoundToken } from "../presented-token.ts";
 import { createScopeChallenges } from "../answers/require-scopes.ts";
 import { firstChecks, type ClientCertificateDeps } from "../first-checks.ts";
 import type { Authenticator, Revocations } from "../../identity/interfaces.ts";
-import {
-  answerPreflight,
-  authenticateToken,
-  checkOrigin,
-  findMcpPath,
-  readMessage,
-  takeMessage,
-  type MessageDeps,
-} from "../mcp-route.ts";
+import { answerPreflight, checkOrigin, findMcpPath, readMessage, takeMessage, type MessageDeps } from "../mcp-route.ts";
 import { narrowListen } from "../narrow-listen.ts";
 import { createRequestContext } from "../request-context.ts";
 import { runSteps, type Step } from "../steps.ts";
@@ -52,6 +45,7 @@ export function federatedSteps(
     checkOrigin(deps),
     answerPreflight,
     authenticateToken(deps),
+    requireBoundToken(deps),
     findMcpPath(deps),
     readMessage(deps),
     openUseTool(deps),

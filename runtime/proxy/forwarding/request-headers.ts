@@ -116,6 +116,7 @@ function specialValue(
     case "authorization":
       if (prepared.isMcpServer || prepared.isMcpClient || isWithOthersToken(context.principal)) return undefined;
       return value.includes(EXTERNAL_TOKEN_PREFIX) ? undefined : value;
+    case "dpop":
     case "mcp-session-id":
     case "accept-encoding":
     case "content-type":

@@ -102,6 +102,7 @@ export interface HeaderTraits {
     | "host"
     | "cookie"
     | "authorization"
+    | "dpop"
     | "mcp-session-id"
     | "connection"
     | "accept-encoding"
@@ -120,6 +121,7 @@ const specials: ReadonlySet<string> = new Set([
   "host",
   "cookie",
   "authorization",
+  "dpop",
   "mcp-session-id",
   "last-event-id",
   "connection",

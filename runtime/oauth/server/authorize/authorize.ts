@@ -164,6 +164,11 @@ function parseRequest(
   if (!isCodeChallenge(codeChallenge))
     return refuse("invalid_request", "code_challenge must be a SHA-256 hash in base64url");
 
+  // RFC 9449 §10: base64url of a SHA-256 hash.
+  const keyThumbprint = parameters.get("dpop_jkt");
+  if (keyThumbprint !== undefined && !/^[\w-]{43}$/.test(keyThumbprint))
+    return refuse("invalid_request", "dpop_jkt must be the SHA-256 thumbprint of a key");
+
   // RFC 8707 §2: unknown targets are rejected; a missing one has a default.
   const audience = findAudience(issuer, parameters.get("resource"));
   if (audience === undefined) return refuse("invalid_target", "resource must be an MCP server of this issuer");
@@ -181,6 +186,7 @@ function parseRequest(
     redirectUriSent: parameters.has("redirect_uri"),
     ...(state === undefined ? {} : { state }),
     codeChallenge,
+    ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
     audience,
     scope: grantedScope(parameters.get("scope"), routesOfAudience(issuer, audience)),
     askAgain: prompt.includes("consent"),

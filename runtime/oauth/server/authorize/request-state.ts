@@ -72,6 +72,7 @@ type Wire = readonly [
   scope: string,
   askAgain: 0 | 1,
   approvedBy: readonly [userId: UserId, sid: string] | 0,
+  keyThumbprint?: string,
 ];
 
 export function createRequestStates({ store, keys, clock, limit }: RequestStateDeps): RequestStates {
@@ -157,12 +158,27 @@ function toWire(id: string, expiresAt: number, request: AuthorizationRequestReco
     request.scope,
     request.askAgain ? 1 : 0,
     approvedBy ? [approvedBy.userId, approvedBy.sid] : 0,
+    ...(request.keyThumbprint === undefined ? ([] as const) : ([request.keyThumbprint] as const)),
   ];
 }
 
 function fromWire(wire: Wire): [id: string, expiresAt: number, request: AuthorizationRequestRecord] {
-  const [id, expiresAt, issuer, clientId, metadataHash, redirectUri, sent, state, challenge, audience, scope, ask, by] =
-    wire;
+  const [
+    id,
+    expiresAt,
+    issuer,
+    clientId,
+    metadataHash,
+    redirectUri,
+    sent,
+    state,
+    challenge,
+    audience,
+    scope,
+    ask,
+    by,
+    key,
+  ] = wire;
   return [
     id,
     expiresAt,
@@ -177,6 +193,7 @@ function fromWire(wire: Wire): [id: string, expiresAt: number, request: Authoriz
       codeChallenge: challenge,
       audience,
       scope,
+      ...(key === undefined ? {} : { keyThumbprint: key }),
       askAgain: ask === 1,
       ...(by === 0 ? {} : { approvedBy: { userId: by[0], sid: by[1] } }),
     },

@@ -61,6 +61,7 @@ export function parseClientMetadata(value: unknown, rules: RegistrationRules): S
     grant_types: grantTypes.value,
     response_types: ["code"],
     scope: DEFAULT_SCOPE,
+    ...(value["dpop_bound_access_tokens"] === true ? { dpop_bound_access_tokens: true } : {}),
     ...descriptiveMembers(value),
     ...keys.value,
   });

@@ -42,7 +42,11 @@ export async function proveClient(
   return authenticateClient(deps, credentials.value, lookup, assertionContext(exchange, issuer, path, snapshot));
 }
 
-export function respondClientRefusal({ exchange, issuer }: ClientEndpoint, refusal: OAuthRefusal): void {
-  const headers = refusal.error === "invalid_client" ? clientChallenge(exchange, issuer.origin) : [];
-  respondRefusal(exchange, refusal, headers);
+export function respondClientRefusal(
+  { exchange, issuer }: ClientEndpoint,
+  refusal: OAuthRefusal,
+  headers: readonly string[] = [],
+): void {
+  const challenge = refusal.error === "invalid_client" ? clientChallenge(exchange, issuer.origin) : [];
+  respondRefusal(exchange, refusal, [...challenge, ...headers]);
 }

@@ -7,7 +7,7 @@ import { toolScopesIn } from "../scope.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenRequest } from "./token-request.ts";
 
-export type MintedAccessToken = Pick<TokenAnswer, "accessToken" | "accessExpiresAt" | "audience">;
+export type MintedAccessToken = Pick<TokenAnswer, "accessToken" | "accessExpiresAt" | "audience" | "keyThumbprint">;
 
 /** Issues a token for `audience`, which never outlives the grant or its session. */
 export function mintAccessToken(
@@ -28,10 +28,16 @@ export function mintAccessToken(
     grantId,
     clientId: grant.clientId,
     ...toolScopesIn(grant.scope),
+    ...boundTo(request),
     audience,
     expiresAt: accessExpiresAt,
   });
-  return { accessToken, accessExpiresAt, audience };
+  return { accessToken, accessExpiresAt, audience, ...boundTo(request) };
+}
+
+/** The key that new tokens are bound to, to be spread into their claims. */
+export function boundTo({ keyThumbprint }: Pick<TokenRequest, "keyThumbprint">): { keyThumbprint?: string } {
+  return keyThumbprint === undefined ? {} : { keyThumbprint };
 }
 
 /**

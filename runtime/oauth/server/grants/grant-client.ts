@@ -8,6 +8,7 @@ import { createRecords } from "../../../identity/identity-records.ts";
 import { mintServiceAccountToken, serviceAccountUser } from "../../../identity/tokens/service-accounts.ts";
 import { pass, refuse, refuseBlocked, type StepResult } from "../answer.ts";
 import { findAudience, routesOfAudience } from "../find-issuer.ts";
+import { boundTo } from "./access-token.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import { grantedScope, toolScopesIn } from "../scope.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
@@ -39,8 +40,8 @@ export async function grantToClient(deps: TokenDeps, request: TokenRequest): Pro
     { id, record: account.value },
     audience,
     accessExpiresAt,
-    { clientId: client.id, ...toolScopesIn(scope) },
+    { clientId: client.id, ...toolScopesIn(scope), ...boundTo(request) },
   );
   deps.log.info({ client: client.id, account: account.value.name, audience }, "token issued to service account");
-  return pass({ accessToken, accessExpiresAt, audience, scope });
+  return pass({ accessToken, accessExpiresAt, audience, scope, ...boundTo(request) });
 }

@@ -8,7 +8,7 @@
  */
 import { hashSecret } from "../../../shared/keys.ts";
 import type { StoredRecord } from "../../../store/store.ts";
-import { chooseAudience, mintAccessToken } from "./access-token.ts";
+import { boundTo, chooseAudience, mintAccessToken } from "./access-token.ts";
 import { pass, refuse, refuseBlocked, type StepResult } from "../answer.ts";
 import { endGrant, endOf, isAsIssued } from "./grants.ts";
 import { isCodeVerifier, matchesChallenge } from "../authorize/pkce.ts";
@@ -52,6 +52,10 @@ export async function exchangeCode(deps: TokenDeps, request: TokenRequest): Prom
     return refuse("invalid_request", "code_verifier must have 43 to 128 unreserved characters");
   if (!matchesChallenge(verifier, code.value.codeChallenge)) return badCode("wrong code_verifier");
 
+  // The key must be the one that the request named, and then also that of the tokens (RFC 9449 §10).
+  const { keyThumbprint = request.keyThumbprint } = code.value;
+  if (keyThumbprint !== request.keyThumbprint) return badCode("no DPoP proof by the key that was named");
+
   // The target must be the approved one, or a part of it.
   const audience = chooseAudience(request, code.value.audience);
   if (!audience.ok) return audience;
@@ -81,9 +85,16 @@ async function createGrant(
 ): Promise<StepResult<TokenAnswer>> {
   const { grantId, clientId, userId, scope, sessionExpiresAt, issuer } = code.value;
   const { client, now } = request;
+  // "refresh tokens issued to confidential clients … are not bound to the DPoP proof public key" (RFC 9449 §5).
+  const bound = client.isPublic ? boundTo(request) : {};
   const { lifetimes } = request.snapshot.settings;
   const refreshToken = client.metadata.grant_types.includes("refresh_token")
-    ? mintRefreshToken(deps.keys, { issuer, clientId }, grantId, 1, { userId, audience: code.value.audience, scope })
+    ? mintRefreshToken(deps.keys, { issuer, clientId }, grantId, 1, {
+        userId,
+        audience: code.value.audience,
+        scope,
+        ...bound,
+      })
     : undefined;
   const grant: GrantRecord = {
     schema: 1,
@@ -96,6 +107,7 @@ async function createGrant(
     createdAt: now,
     sessionExpiresAt,
     ...endOf(now, lifetimes),
+    ...bound,
     ...(refreshToken === undefined ? {} : { refresh: { generation: 1, hash: hashSecret(refreshToken), rotated: [] } }),
   };
   // Without a refresh token, the grant ends with its session.

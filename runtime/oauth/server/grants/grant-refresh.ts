@@ -56,7 +56,7 @@ export async function refreshGrant(deps: TokenDeps, request: TokenRequest): Prom
   if (!opened) return badToken("not ours, or of another client");
 
   // Parallel requests with one token share one refresh. The lease below does the same across processes.
-  const key = `${opened.hash} ${request.form.get("resource") ?? ""}`;
+  const key = `${opened.hash} ${request.form.get("resource") ?? ""} ${request.keyThumbprint ?? ""}`;
   try {
     return await deps.refreshes.once(key, () => refreshShared(deps, request, { token, opened, owner }));
   } finally {
@@ -100,6 +100,9 @@ async function answerWithoutRefresh(
   const grant = await findGrant(deps.store, grantId);
   if (!grant || deps.session.revocations.isRevoked([`grant:${grantId}`])) return badToken("the grant ended");
   if (!isBoundTo(attempt.opened, grant.value)) return badToken("its grant is not the one that it was made for");
+  // Before anything else is told: whoever has only the token must not end the grant, nor learn of it.
+  const { keyThumbprint = request.keyThumbprint } = grant.value;
+  if (keyThumbprint !== request.keyThumbprint) return badProof();
   // Before anything that a rotation could extend.
   const { endsAt = Infinity } = endOf(grant.value.createdAt, request.snapshot.settings.lifetimes);
   if (endsAt <= request.now) {
@@ -223,6 +226,8 @@ function replay(
 ): StepResult<TokenAnswer> {
   const answer = grant.value.refresh && replayAnswer(deps.keys, grant.value.refresh, attempt.token, by);
   if (!answer) return badToken("the answer cannot be repeated");
+  // The repeated access token is bound to the same key, or to none.
+  if (answer.keyThumbprint !== request.keyThumbprint) return badProof();
   const audience = chooseAudience(request, grant.value.audience);
   if (!audience.ok) return audience;
   if (audience.value === answer.audience) return pass(answer);
@@ -230,6 +235,10 @@ function replay(
     ...answer,
     ...mintAccessToken(deps.session.externalTokens, request, attempt.opened.grantId, grant.value, audience.value),
   });
+}
+
+function badProof(): ReturnType<typeof refuse> {
+  return refuse("invalid_dpop_proof", "The request needs a DPoP proof by the key of the refresh token");
 }
 
 function badToken(detail: string): ReturnType<typeof refuse> {

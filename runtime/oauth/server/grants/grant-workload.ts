@@ -25,6 +25,7 @@ import { storeGrant, type GrantRecord, workloadAssertionKey } from "../grant-rec
 import { TOKEN_PATH } from "../metadata.ts";
 import { badAssertion, chooseScope } from "./id-jag-claims.ts";
 import { DEFAULT_SCOPE, scopesSupported, toolScopesIn } from "../scope.ts";
+import { boundTo } from "./access-token.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
@@ -154,8 +155,9 @@ async function createGrant(
     grantId,
     ...(client === undefined ? {} : { clientId: client.id }),
     ...toolScopesIn(scope),
+    ...boundTo(request),
     audience,
     expiresAt: endsAt,
   });
-  return pass({ accessToken, accessExpiresAt: endsAt, audience, scope });
+  return pass({ accessToken, accessExpiresAt: endsAt, audience, scope, ...boundTo(request) });
 }

@@ -51,6 +51,7 @@ export async function issueCode(
     redirectUri: request.redirectUri,
     redirectUriSent: request.redirectUriSent,
     codeChallenge: request.codeChallenge,
+    ...(request.keyThumbprint === undefined ? {} : { keyThumbprint: request.keyThumbprint }),
     audience: request.audience,
     scope: request.scope,
     expiresAt: now + lifetimeSeconds,
@@ -76,7 +77,8 @@ export function isAsIssued(deps: Pick<GrantDeps, "keys">, code: string, record: 
 function codeContext(code: CodeRecord): string {
   const { issuer, clientId, userId, grantId, redirectUri, redirectUriSent, codeChallenge } = code;
   const { audience, scope, expiresAt, sessionExpiresAt } = code;
-  const client = [issuer, clientId, redirectUri, redirectUriSent, codeChallenge];
+  const key = code.keyThumbprint === undefined ? [] : [code.keyThumbprint];
+  const client = [issuer, clientId, redirectUri, redirectUriSent, codeChallenge, ...key];
   return `code ${JSON.stringify([...client, userId, grantId, audience, scope, expiresAt, sessionExpiresAt])}`;
 }
 

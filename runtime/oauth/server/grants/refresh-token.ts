@@ -21,7 +21,7 @@ export interface RefreshTokenOwner {
 }
 
 /** Fields of a grant to which its refresh tokens are bound. */
-export type BoundGrant = Pick<GrantRecord, "userId" | "audience" | "scope">;
+export type BoundGrant = Pick<GrantRecord, "userId" | "audience" | "scope" | "keyThumbprint">;
 
 export interface OpenedRefreshToken {
   readonly grantId: string;
@@ -38,6 +38,8 @@ export interface TokenAnswer {
   readonly accessExpiresAt: number;
   readonly audience: string;
   readonly refreshToken?: string;
+  /** The access token is valid only with proofs by this key. */
+  readonly keyThumbprint?: string;
   readonly scope: string;
 }
 
@@ -60,8 +62,8 @@ export function isBoundTo({ binding }: OpenedRefreshToken, grant: BoundGrant): b
   return binding === bindingOf(grant);
 }
 
-function bindingOf({ userId, audience, scope }: BoundGrant): string {
-  return hashSecret(JSON.stringify([userId, audience, scope]));
+function bindingOf({ userId, audience, scope, keyThumbprint }: BoundGrant): string {
+  return hashSecret(JSON.stringify([userId, audience, scope, ...(keyThumbprint === undefined ? [] : [keyThumbprint])]));
 }
 
 /** @returns undefined for tokens that we did not issue, or issued to another client or by another issuer */

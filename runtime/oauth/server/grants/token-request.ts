@@ -30,6 +30,8 @@ export interface TokenRequest {
   /** Without empty values. */
   readonly form: ReadonlyMap<string, string>;
   readonly snapshot: Snapshot;
+  /** The key of the request's DPoP proof: new tokens are bound to it. SHA-256, RFC 7638. */
+  readonly keyThumbprint: string | undefined;
   /** Address of the sender. */
   readonly peer: string;
   /** Epoch seconds. */

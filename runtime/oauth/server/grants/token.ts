@@ -8,20 +8,23 @@ import type { IssuerUse } from "../../../features/sign-in/trusted-issuers.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { respondJson } from "../../../http/respond.ts";
 import { readUnverified } from "../../../issuers/read-unverified.ts";
+import { NONCE_HEADER } from "../../../identity/dpop/proofs.ts";
 import { epochSeconds } from "../../../shared/clock.ts";
 import type { Parameters } from "../../../shared/http/query.ts";
+import { networkOf } from "../../../shared/rate-limit.ts";
 import {
   NO_STORE_HEADERS,
   pass,
   refuse,
   refuseBlocked,
   respondNotFound,
+  tooMany,
   type OAuthRefusal,
   type StepResult,
 } from "../answer.ts";
 import { proveClient, readClientForm, respondClientRefusal } from "../clients/client-request.ts";
-import { keepClient } from "../clients/client.ts";
-import { findIssuer, idJagIssuers, workloadIssuers, type Issuer } from "../find-issuer.ts";
+import { keepClient, type Client } from "../clients/client.ts";
+import { bindsTokens, findIssuer, idJagIssuers, workloadIssuers, type Issuer } from "../find-issuer.ts";
 import { grantToClient } from "./grant-client.ts";
 import { exchangeCode } from "./grant-code.ts";
 import { exchangeIdJag, ID_JAG_TYPE } from "./grant-id-jag.ts";
@@ -54,7 +57,7 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
       { request: exchange.id, client: clientId, reason: refusal.error, detail: refusal.detail ?? refusal.description },
       "token request rejected",
     );
-    respondClientRefusal(endpoint, refusal);
+    respondClientRefusal(endpoint, refusal, refusal.error === "use_dpop_nonce" ? nonceHeader(deps, issuer) : []);
   };
 
   // The form must be valid, and the client must authenticate (RFC 6749 §3.2 and §3.2.1).
@@ -74,12 +77,17 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
   const block = clientId === undefined ? undefined : deps.session.blocks?.find({ clientId });
   if (block) return answerRefusal(refuseBlocked(block).refusal, clientId);
 
+  // The key of the request's proof is the one that new tokens are bound to.
+  const proof = readProof(deps, exchange, issuer, client.value);
+  if (!proof.ok) return answerRefusal(proof.refusal, clientId);
+
   // The grant must be valid for this client.
   const request: WorkloadRequest = {
     issuer,
     client: client.value,
     form: parameters,
     snapshot,
+    keyThumbprint: proof.value,
     peer: exchange.remoteAddress,
     now: epochSeconds(deps.clock),
     arrivedMs,
@@ -89,7 +97,46 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
 
   // Extend the lifetime of a registration in use.
   if (client.value) await keepClient(deps.clients, client.value, snapshot.settings.lifetimes.refreshToken);
-  respondJson(exchange, 200, tokenResponse(answer.value, epochSeconds(deps.clock)), NO_STORE_HEADERS);
+  respondJson(exchange, 200, tokenResponse(answer.value, epochSeconds(deps.clock)), [
+    ...NO_STORE_HEADERS,
+    ...nonceHeader(deps, issuer),
+  ]);
+}
+
+/** @returns the thumbprint of the key; undefined: the tokens are not bound to one */
+function readProof(
+  deps: TokenDeps,
+  exchange: Exchange,
+  issuer: Issuer,
+  client: Client | undefined,
+): StepResult<string | undefined> {
+  if (!bindsTokens(issuer)) return pass(undefined);
+  const headers = exchange.headerValues("dpop");
+  if (headers.length === 0) {
+    const isNeeded =
+      client?.metadata.dpop_bound_access_tokens === true || issuer.routes.every(({ mcp }) => mcp.dpop === "required");
+    return isNeeded ? refuse("invalid_dpop_proof", "The request needs a DPoP proof") : pass(undefined);
+  }
+  // Invalid proofs count against the peer, since verifying costs more than sending.
+  const sender = `${networkOf(exchange.remoteAddress)} dpop`;
+  const waitSeconds = deps.failedProofs.take(sender);
+  if (waitSeconds > 0) return tooMany(waitSeconds, "too many invalid DPoP proofs from one peer");
+  const { method } = exchange;
+  const request = { method, origin: issuer.origin, path: TOKEN_PATH, headers, needsNonce: needsNonce(issuer) };
+  const proof = deps.session.proofs.check(request);
+  if (proof.ok || proof.reason === "nonce") deps.failedProofs.giveBack(sender);
+  if (proof.ok) return pass(proof.thumbprint);
+  return proof.reason === "nonce"
+    ? refuse("use_dpop_nonce", "The DPoP proof needs the nonce of this response")
+    : refuse("invalid_dpop_proof", "The DPoP proof is not valid", `DPoP proof: ${proof.problem}`);
+}
+
+function needsNonce({ routes }: Issuer): boolean {
+  return routes.some(({ mcp }) => mcp.dpopNonce);
+}
+
+function nonceHeader({ session }: TokenDeps, issuer: Issuer): readonly string[] {
+  return needsNonce(issuer) ? [NONCE_HEADER, session.proofs.nonce()] : [];
 }
 
 const NO_USES: readonly IssuerUse[] = [];
@@ -146,7 +193,7 @@ function tokenResponse(answer: TokenAnswer, now: number): object {
   const early = answer.refreshToken === undefined ? 0 : Math.min(REFRESH_EARLY_SECONDS, Math.floor(left / 10));
   return {
     access_token: answer.accessToken,
-    token_type: "Bearer",
+    token_type: answer.keyThumbprint === undefined ? "Bearer" : "DPoP",
     expires_in: left - early,
     ...(answer.refreshToken === undefined ? {} : { refresh_token: answer.refreshToken }),
     scope: answer.scope,

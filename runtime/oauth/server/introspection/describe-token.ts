@@ -44,7 +44,9 @@ export interface ActiveToken {
   readonly scope: string;
   readonly client_id?: string | undefined;
   readonly username?: string | undefined;
-  readonly token_type?: "Bearer";
+  readonly token_type?: "Bearer" | "DPoP";
+  /** RFC 9449 §6.2 */
+  readonly cnf?: { readonly jkt: string } | undefined;
   readonly exp?: number | undefined;
   readonly iat?: number | undefined;
   readonly sub: string;
@@ -119,7 +121,9 @@ async function findPrincipal(
   route: McpServerRoute,
 ): Promise<StepResult<Principal | undefined>> {
   const { origin, key: routeKey } = route;
-  const result = await callers.bearer(token, { resource: route.mcp.resource, origin, server: route }, claims);
+  // A description is no use of the token: the resource checks the proof itself, with `cnf`.
+  const audience = { resource: route.mcp.resource, origin, server: route, checksProof: true };
+  const result = await callers.bearer(token, audience, claims);
   if (!result.ok && result.reason === "unavailable")
     return refuse("temporarily_unavailable", "Please try again later", "the token cannot be verified now");
   if (!result.ok) return pass(undefined);
@@ -176,7 +180,7 @@ async function describeRefreshToken(
 function membersOf(
   { issuer }: IntrospectionContext,
   token: string,
-  { clientId, issuedAt, scopes = [] }: ExternalTokenClaims,
+  { clientId, issuedAt, scopes = [], keyThumbprint }: ExternalTokenClaims,
   { user, expiresAt }: Principal,
   aud: string | readonly string[],
 ): ActiveToken {
@@ -184,7 +188,8 @@ function membersOf(
     active: true,
     scope: [DEFAULT_SCOPE, ...scopes].join(" "),
     client_id: clientId,
-    token_type: "Bearer",
+    token_type: keyThumbprint === undefined ? "Bearer" : "DPoP",
+    cnf: keyThumbprint === undefined ? undefined : { jkt: keyThumbprint },
     exp: expiresAt,
     iat: issuedAt,
     sub: user.id,
