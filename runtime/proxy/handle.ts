@@ -43,7 +43,7 @@ import { Streams } from "./forwarding/streams.ts";
 import { upgrade } from "./forwarding/upgrade.ts";
 import { rewritePath } from "./forwarding/upstream-path.ts";
 import { cookieSealBeginnings } from "../identity/cookie.ts";
-import { attachInternalToken, refusalOf, type InternalTokenDeps } from "./internal-token.ts";
+import { attachInternalToken, refusalOf, type InternalTokenDeps } from "./tokens/internal-token.ts";
 import { createListChanges } from "./lists/list-changes.ts";
 import type { ToolLockDeps } from "./lists/tool-lock.ts";
 import {
@@ -56,7 +56,7 @@ import {
   sealSession,
   takeMessage,
 } from "./mcp-route.ts";
-import { authenticateToken, requireBoundToken } from "./presented-token.ts";
+import { authenticateToken, requireBoundToken } from "./tokens/presented-token.ts";
 import { narrowListen } from "./narrow-listen.ts";
 import type { LimitDeps } from "./answers/limit-request.ts";
 import type { PreparedRoute } from "./prepared-route.ts";

@@ -4,7 +4,7 @@ import type { Snapshot } from "../config/snapshot.ts";
 import type { CodeWith } from "../http/codes.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondJson } from "../http/respond.ts";
-import type { Authenticator, Revocations } from "../identity/interfaces.ts";
+import type { Revocations } from "../identity/interfaces.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import { NONCE_HEADER, type Proofs } from "../identity/dpop/proofs.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";
@@ -21,7 +21,7 @@ import { answerRoutePreflight, classifyOrigin, routeCorsHeaders } from "./cors.t
 import { refuse, refuseUnavailable, type DecideDeps } from "./decide.ts";
 import { followOperation } from "./recording/operation.ts";
 import type { RequestContext } from "./request-context.ts";
-import { after, type StepOutcome, type Step } from "./steps.ts";
+import type { Step, StepOutcome } from "./steps.ts";
 import { clearTools } from "../mcp/clear-tools.ts";
 import { guard } from "../shared/faults/guard.ts";
 

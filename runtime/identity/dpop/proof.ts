@@ -25,7 +25,7 @@ const PROOF_SECONDS = 300;
 const MAX_PROOF_CHARACTERS = 8192;
 const MAX_JTI_CHARACTERS = 512;
 
-/** What a proof must be about. */
+/** The request that a proof must state. */
 export interface ProvenRequest {
   readonly method: string;
   /** "https://mcp.example.com" */

@@ -31,7 +31,7 @@ export function createProofs({ keys, clock }: { readonly keys: Keys; readonly cl
   return {
     nonce: () => nonces.current(),
     check({ headers, needsNonce, ...request }) {
-      // Only clients with an access token are remembered: strangers would drive them out.
+      // Only keys of clients with an access token are remembered: unauthenticated requests must not displace them.
       const keysOfClients = request.accessToken === undefined ? undefined : known;
       const proof = checkProof(headers, { ...request, now: epochSeconds(clock) }, keysOfClients);
       if (!proof.ok) return { ok: false, reason: "invalid", problem: proof.problem };

@@ -5,7 +5,7 @@ import type { Log } from "../../shared/log.ts";
 import type { Tracing } from "../../tracing/tracing.ts";
 import { decideMcp, type DecideMcpDeps } from "../approval/decide-mcp.ts";
 import type { ChallengeDeps } from "../mcp-route.ts";
-import { authenticateToken, requireBoundToken } from "../presented-token.ts";
+import { authenticateToken, requireBoundToken } from "../tokens/presented-token.ts";
 import { createScopeChallenges } from "../answers/require-scopes.ts";
 import { firstChecks, type ClientCertificateDeps } from "../first-checks.ts";
 import type { Authenticator, Revocations } from "../../identity/interfaces.ts";

@@ -26,7 +26,7 @@ import type { Transport, UpstreamCall, UpstreamHeaders } from "../../upstreams/t
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { answerFailure } from "./failure.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { HandleRefusal } from "../internal-token.ts";
+import type { HandleRefusal } from "../tokens/internal-token.ts";
 import { GuardedReceiver } from "./guarded-receiver.ts";
 import { RequestBody } from "./request-body.ts";
 import { ringAt, type GrpcCall } from "./grpc-call.ts";

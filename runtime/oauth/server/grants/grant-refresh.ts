@@ -100,7 +100,7 @@ async function answerWithoutRefresh(
   const grant = await findGrant(deps.store, grantId);
   if (!grant || deps.session.revocations.isRevoked([`grant:${grantId}`])) return badToken("the grant ended");
   if (!isBoundTo(attempt.opened, grant.value)) return badToken("its grant is not the one that it was made for");
-  // Before anything else is told: whoever has only the token must not end the grant, nor learn of it.
+  // First, so that a thief without the key can neither end the grant nor learn its state.
   const { keyThumbprint = request.keyThumbprint } = grant.value;
   if (keyThumbprint !== request.keyThumbprint) return badProof();
   // Before anything that a rotation could extend.

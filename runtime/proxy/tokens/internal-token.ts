@@ -4,15 +4,15 @@
  * Promises: the client learns neither the token nor the upstream's own challenge, which would lead it past the gateway; a
  * request is sent at most twice; warm connections cost no promise.
  */
-import type { CodeWith } from "../http/codes.ts";
-import { respondAgainLater, respondError, respondJson } from "../http/respond.ts";
-import { upstreamHeader, type UpstreamHeaders } from "../upstreams/transport-types.ts";
-import { routeCorsHeaders } from "./cors.ts";
-import type { Log } from "../shared/log.ts";
-import { challengeFor, type ChallengeDeps } from "./mcp-route.ts";
-import type { RequestContext } from "./request-context.ts";
-import { after, type Step } from "./steps.ts";
-import type { RefusedAnswer, UpstreamTokens } from "./upstream-tokens.ts";
+import type { CodeWith } from "../../http/codes.ts";
+import { respondAgainLater, respondError, respondJson } from "../../http/respond.ts";
+import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
+import { routeCorsHeaders } from "../cors.ts";
+import type { Log } from "../../shared/log.ts";
+import { challengeFor, type ChallengeDeps } from "../mcp-route.ts";
+import type { RequestContext } from "../request-context.ts";
+import { after, type Step } from "../steps.ts";
+import type { RefusedAnswer, UpstreamTokens } from "../upstream-tokens.ts";
 
 export interface InternalTokenDeps extends ChallengeDeps {
   /** Internal Tokens for MCP server routes; absent = none are ever sent. */

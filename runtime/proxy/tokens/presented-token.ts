@@ -1,10 +1,10 @@
 /** Steps of MCP server routes that read the token of a request, and the proof of its key (DPoP). */
-import type { Authenticator } from "../identity/interfaces.ts";
-import type { AuthFailureReason, Principal } from "../identity/principal.ts";
-import type { DecideDeps } from "./decide.ts";
-import { refuseUnauthorized, type ChallengeDeps } from "./mcp-route.ts";
-import type { RequestContext } from "./request-context.ts";
-import { after, type Step } from "./steps.ts";
+import type { Authenticator } from "../../identity/interfaces.ts";
+import type { AuthFailureReason, Principal } from "../../identity/principal.ts";
+import type { DecideDeps } from "../decide.ts";
+import { refuseUnauthorized, type ChallengeDeps } from "../mcp-route.ts";
+import type { RequestContext } from "../request-context.ts";
+import { after, type Step } from "../steps.ts";
 
 /** Step: before the body, so that nothing of an unknown caller is parsed. */
 export function authenticateToken(deps: DecideDeps & ChallengeDeps & { readonly authenticator: Authenticator }): Step {
@@ -25,7 +25,7 @@ export function authenticateToken(deps: DecideDeps & ChallengeDeps & { readonly 
   };
 }
 
-/** Last, since it costs a signature: strangers do not get here. */
+/** After the token, since a signature costs more: unauthenticated requests do not get here. */
 function proofFailure(
   { proofs }: Pick<ChallengeDeps, "proofs">,
   context: RequestContext,
