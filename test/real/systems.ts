@@ -13,6 +13,7 @@ import { installJava, JAVA_SDK_VERSION } from "./sdks/java/install.ts";
 import { installPython, PYTHON_SDK_VERSIONS } from "./sdks/python/install.ts";
 import { installRust, RUST_SDK_VERSION } from "./sdks/rust/install.ts";
 import { installSpring, SPRING_VERSION } from "./spring/install.ts";
+import { installTerraform, TERRAFORM_VERSION } from "./terraform/install.ts";
 import { installOpenTofu, OPENTOFU_VERSION } from "./tofu/install.ts";
 
 export interface RealSystem {
@@ -26,6 +27,20 @@ export interface RealSystem {
   /** Also those of `npm test` that can run with it. */
   readonly tests: readonly string[];
 }
+
+/** For every program that runs Terraform's configurations. */
+const ALSO_NEWER = [
+  "test/real/terraform/examples.test.ts",
+  "test/real/terraform/identity.test.ts",
+  "test/terraform/lifecycle.test.ts",
+  "test/terraform/functions.test.ts",
+  "test/terraform/modules.test.ts",
+  "test/terraform/newer-terraform.test.ts",
+  "test/terraform/process.test.ts",
+  "test/terraform/routes-attribute.test.ts",
+  "test/terraform/http-target.test.ts",
+  "test/terraform/secrets-nowhere.test.ts",
+];
 
 /** By the name of the folder with its programs. */
 export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
@@ -134,19 +149,18 @@ export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
     install: async () => (await installSpring(), {}),
     tests: ["test/real/spring/spring.test.ts"],
   },
+  terraform: {
+    title: "Terraform",
+    version: TERRAFORM_VERSION,
+    from: "the Go module `github.com/hashicorp/terraform`, without its backends for clouds",
+    install: installTerraform,
+    tests: ["test/real/terraform/newer.test.ts", "test/terraform/schema.test.ts", ...ALSO_NEWER],
+  },
   tofu: {
     title: "OpenTofu",
     version: OPENTOFU_VERSION,
     from: "the Go module `github.com/opentofu/opentofu`",
     install: installOpenTofu,
-    tests: [
-      "test/real/tofu/examples.test.ts",
-      "test/terraform/lifecycle.test.ts",
-      "test/terraform/functions.test.ts",
-      "test/terraform/modules.test.ts",
-      "test/terraform/process.test.ts",
-      "test/terraform/routes-attribute.test.ts",
-      "test/terraform/http-target.test.ts",
-    ],
+    tests: ALSO_NEWER,
   },
 };

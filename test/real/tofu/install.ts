@@ -37,5 +37,8 @@ export async function installOpenTofu(): Promise<Readonly<Record<string, string>
     );
     await rm(sources, { recursive: true });
   });
-  return { PATH: `${join(directory, "bin")}:${process.env["PATH"]}` };
+  return {
+    PATH: `${join(directory, "bin")}:${process.env["PATH"]}`,
+    EXPECTED_TERRAFORM: `OpenTofu v${OPENTOFU_VERSION}`,
+  };
 }
