@@ -32,6 +32,7 @@ export interface RealSystem {
 const ALSO_NEWER = [
   "test/real/terraform/examples.test.ts",
   "test/real/terraform/identity.test.ts",
+  "test/real/terraform/recorded.test.ts",
   "test/terraform/lifecycle.test.ts",
   "test/terraform/functions.test.ts",
   "test/terraform/modules.test.ts",

@@ -28,7 +28,7 @@ const TABLE: Readonly<Record<string, string>> = {
   Function:
     "*parameters Parameter=1, variadic Parameter=2, return Return=3, summary string=4, description string=5, descriptionKind int32=6",
   ServerCapabilities: "planDestroy bool=1, schemaOptional bool=2, moveState bool=3",
-  ClientCapabilities: "deferral bool=1, writeOnly bool=2",
+  ClientCapabilities: "deferral bool=1, writeOnly bool=2, plannedPrivate bool=3, computedBlocks bool=4",
   Named: "name string=1",
   Timestamp: "seconds int64=1, nanos int32=2",
   IdentityAttribute: "name string=1, type bytes=2, required bool=3, optional bool=4, description string=5",
@@ -56,16 +56,18 @@ const TABLE: Readonly<Record<string, string>> = {
   UpgradeResponse: "state DynamicValue=1, *diagnostics Diagnostic=2",
   UpgradeIdentityRequest: "typeName string=1, version int64=2, identity RawState=3",
   UpgradeIdentityResponse: "identity Identity=1, *diagnostics Diagnostic=2",
-  ReadRequest: "typeName string=1, state DynamicValue=2, private bytes=3, identity Identity=6",
+  ReadRequest:
+    "typeName string=1, state DynamicValue=2, private bytes=3, providerMeta DynamicValue=4, capabilities ClientCapabilities=5, " +
+    "identity Identity=6",
   ReadResponse: "state DynamicValue=1, *diagnostics Diagnostic=2, private bytes=3, identity Identity=5",
   PlanRequest:
     "typeName string=1, prior DynamicValue=2, proposed DynamicValue=3, config DynamicValue=4, priorPrivate bytes=5, " +
-    "providerMeta DynamicValue=6, capabilities ClientCapabilities=7, identity Identity=8",
+    "providerMeta DynamicValue=6, capabilities ClientCapabilities=7, identity Identity=8, plannedPrivate bytes=9",
   PlanResponse:
     "planned DynamicValue=1, *requiresReplace Path=2, private bytes=3, *diagnostics Diagnostic=4, identity Identity=7",
   ApplyRequest:
     "typeName string=1, prior DynamicValue=2, planned DynamicValue=3, config DynamicValue=4, private bytes=5, " +
-    "identity Identity=7",
+    "providerMeta DynamicValue=6, identity Identity=7",
   ApplyResponse: "state DynamicValue=1, private bytes=2, *diagnostics Diagnostic=3, identity Identity=5",
   ImportRequest: "typeName string=1, id string=2, capabilities ClientCapabilities=3, identity Identity=4",
   Imported: "typeName string=1, state DynamicValue=2, private bytes=3, identity Identity=4",
@@ -74,7 +76,8 @@ const TABLE: Readonly<Record<string, string>> = {
     "sourceProvider string=1, sourceType string=2, sourceVersion int64=3, sourceState RawState=4, typeName string=5, " +
     "private bytes=6, sourceIdentity RawState=7, sourceIdentityVersion int64=8",
   MoveResponse: "state DynamicValue=1, *diagnostics Diagnostic=2, private bytes=3, identity Identity=4",
-  ReadDataRequest: "typeName string=1, config DynamicValue=2",
+  ReadDataRequest:
+    "typeName string=1, config DynamicValue=2, providerMeta DynamicValue=3, capabilities ClientCapabilities=4",
   ReadDataResponse: "state DynamicValue=1, *diagnostics Diagnostic=2",
   OpenRequest: "typeName string=1, config DynamicValue=2, capabilities ClientCapabilities=3",
   OpenResponse: "*diagnostics Diagnostic=1, renewAt Timestamp=2, result DynamicValue=3, ?private bytes=4",
