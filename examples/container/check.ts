@@ -2,7 +2,8 @@
  * The steps of the Dockerfile in a scratch directory, then the container's process: non-root, read-only, health check, and a
  * stop that loses no request. A line per step, then "N passed, N failed". The image itself is not built: its base has to be pulled.
  *
- *   --keep DIRECTORY   the stages are made there, a folder each, and stay
+ *   --keep DIRECTORY      the stages are made there, a folder each, and stay
+ *   --context DIRECTORY   what is built: an unpacked image context of a release. Default: this repository
  */
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -26,7 +27,8 @@ import { buildStages, type Image, readDockerfile } from "./dockerfile.ts";
 
 const here = new URL("./", import.meta.url).pathname;
 const steps = createSteps();
-const { values } = parseArgs({ options: { keep: { type: "string" } } });
+const { values } = parseArgs({ options: { keep: { type: "string" }, context: { type: "string" } } });
+const context = values.context ?? join(here, "../..");
 const scratch = values.keep ?? (await mkdtemp(join(tmpdir(), "gateway-container-")));
 await mkdir(scratch, { recursive: true });
 // Another user has to get in.
@@ -109,11 +111,11 @@ async function isReady(): Promise<number> {
 let container: Container | undefined;
 try {
   const stages = (await steps.step("the Dockerfile can be read, and what it copies exists", () =>
-    readDockerfile(`${here}Dockerfile`),
+    readDockerfile(join(context, "examples/container/Dockerfile")),
   )) as Awaited<ReturnType<typeof readDockerfile>>;
 
   const image = await buildStages(stages, {
-    context: join(here, "../.."),
+    context,
     scratch,
     step: (command, run) => steps.step(`RUN ${command}`, run),
   });

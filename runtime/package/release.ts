@@ -104,7 +104,7 @@ if (import.meta.main) {
     console.error("Usage: npm run release -- --out DIRECTORY [--key FINGERPRINT] [--json]");
     process.exit(2);
   }
-  const key = values.key ?? process.env["GATEFORM_GPG_KEY"];
+  const key = (values.key ?? process.env["GATEFORM_GPG_KEY"]) || undefined;
   // npm packs the permissions of files.
   process.umask(0o022);
   const facts = await release({ out: resolve(process.env["INIT_CWD"] ?? ".", values.out), key });

@@ -27,7 +27,7 @@ export async function signSums(directory: string, file: string): Promise<boolean
   const path = join(directory, file);
   await writeFile(path, (await Promise.all(lines)).join(""));
   const key = process.env["GATEFORM_GPG_KEY"];
-  if (key === undefined) return false;
+  if (key === undefined || key === "") return false;
   const options = ["--batch", "--quiet", "--yes", "--local-user", key];
   execFileSync("gpg", [...options, "--detach-sign", "--output", `${path}.sig`, path], {
     stdio: ["ignore", "pipe", "pipe"],

