@@ -39,7 +39,7 @@ async function release({ out, key }: ReleaseOptions): Promise<Record<string, unk
   if ((await readdir(out).catch(() => [])).length > 0) throw new Error(`${out} is not empty`);
   if (key !== undefined) requireKey(key);
   const commit = git("rev-parse", "HEAD").toString().trim();
-  const seconds = git("show", "--no-patch", "--format=%ct", "HEAD").toString().trim();
+  const seconds = git("show", "--no-patch", "--format=%ct", commit).toString().trim();
   if (git("status", "--porcelain").length > 0) console.error("Uncommitted changes are not in the release");
   const source = await mkdtemp(join(tmpdir(), "gateform-release-"));
   const run = (command: string, ...args: readonly string[]): void => {
@@ -55,11 +55,11 @@ async function release({ out, key }: ReleaseOptions): Promise<Record<string, unk
   };
   try {
     console.error(`Sources of ${commit}`);
-    execFileSync("tar", ["-xf", "-", "-C", source], { input: archive() });
+    execFileSync("tar", ["-xf", "-", "-C", source], { input: archive(commit) });
     console.error("Packages of its lock file");
     run("npm", "ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--silent");
     await mkdir(join(out, "image"), { recursive: true });
-    const context = gzipSync(archive(...CONTEXT.split(" ")), { level: 9 });
+    const context = gzipSync(archive(commit, ...CONTEXT.split(" ")), { level: 9 });
     await writeFile(join(out, "image", `gateform-${VERSION}-image-context.tar.gz`), context);
     run(process.execPath, "runtime/package/release-files.ts", out);
   } finally {
@@ -82,8 +82,8 @@ function git(...args: readonly string[]): Buffer {
 }
 
 /** The commit's files as tar, with its time and the same permissions for all users. */
-function archive(...paths: readonly string[]): Buffer {
-  return git("-c", "tar.umask=0022", "archive", "--format=tar", "HEAD", "--", ...paths);
+function archive(commit: string, ...paths: readonly string[]): Buffer {
+  return git("-c", "tar.umask=0022", "archive", "--format=tar", commit, "--", ...paths);
 }
 
 async function filesOf(directory: string): Promise<readonly object[]> {

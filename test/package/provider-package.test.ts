@@ -20,6 +20,7 @@ import { makeCertificate } from "../../runtime/terraform/protocol/certificate.ts
 import { OPENTOFU_ADDRESS, PROVIDER_ADDRESS, PROVIDER_SOURCE } from "../../runtime/terraform/schema/schema.ts";
 import { PROVIDER_VERSION } from "../../runtime/terraform/version.ts";
 import { createGpgHome, type GpgHome, gpgMissing } from "../support/gpg.ts";
+import { runSteps, stepsOf } from "../support/release-steps.ts";
 import { type RegistryRelease, startProviderRegistry } from "../support/provider-registry.ts";
 import { bundleConfig, createWorkspace, terraformMissing } from "../support/terraform.ts";
 import { LONG_MS } from "../support/limits.ts";
@@ -136,6 +137,27 @@ describe("package:provider", { timeout: LONG_MS }, () => {
       expect(() => home.run("--verify", join(directory, `${sums}.sig`), join(directory, archive))).toThrow(
         "Command failed",
       );
+    });
+
+    test("the steps of UPGRADING verify a directory that it signed, and no changed file in it", async () => {
+      const directory = join(root, "release steps");
+      mkdirSync(join(directory, "npm"), { recursive: true });
+      writeFileSync(join(directory, "npm/package.tgz"), "package");
+      writeFileSync(join(directory, "publisher.asc"), armored);
+      vi.stubEnv("GNUPGHOME", home.directory);
+      vi.stubEnv("GATEFORM_GPG_KEY", key);
+      await signSums(directory, "SHA256SUMS");
+      vi.unstubAllEnvs();
+      const user = createGpgHome();
+      try {
+        const [steps = ""] = stepsOf("UPGRADING.md", "## Verify a release");
+        const env = { GNUPGHOME: user.directory, LC_ALL: "C" };
+        expect(runSteps(steps, directory, env)).toContain("npm/package.tgz: OK");
+        writeFileSync(join(directory, "npm/package.tgz"), "another");
+        expect(() => runSteps(steps, directory, env)).toThrow("Command failed");
+      } finally {
+        user.close();
+      }
     });
 
     test("a key that is not there signs nothing", async () => {

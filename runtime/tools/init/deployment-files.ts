@@ -26,7 +26,7 @@ export async function deploymentFiles(
       return { "compose.yaml": composeText(answers, version) };
     default: {
       const base = await findExample("kubernetes-ingress/base");
-      return { "kustomization.yaml": kustomizationText(relative(resolve(directory), base)) };
+      return { "kustomization.yaml": kustomizationText(relative(resolve(directory), base), version) };
     }
   }
 }
@@ -80,7 +80,7 @@ function composeText({ url, certificates, storage }: InitAnswers, version: strin
   return `${lines.join("\n")}\n`;
 }
 
-function kustomizationText(base: string): string {
+function kustomizationText(base: string, version: string): string {
   return `# kubectl apply -k .
 # The certificate is the Secret "gateway-tls": kubectl -n gateway create secret tls gateway-tls --cert tls.crt --key tls.key
 apiVersion: kustomize.config.k8s.io/v1beta1
@@ -88,6 +88,9 @@ kind: Kustomization
 resources:
   # Copy the folder next to this file to keep it under your own control.
   - ${base}
+images:
+  # Your registry: examples/container/Dockerfile builds the image.
+  - { name: gateform, newName: registry.example.com/gateform, newTag: "${version}" }
 configMapGenerator:
   - name: gateway
     namespace: gateway

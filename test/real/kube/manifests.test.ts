@@ -2,7 +2,11 @@
  * examples/kubernetes-ingress in a real cluster: the steps of its README, and the containers of its pod as processes, with
  * their own arguments, the pod's token and only the permissions of the manifests.
  */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
@@ -98,6 +102,23 @@ describe("the cluster", () => {
     expect(await pods()).toHaveLength(2);
     const events = await cluster.kubectl("-n", "gateway", "get", "events");
     expect(events).not.toMatch(/forbidden|FailedCreate/);
+  });
+
+  test("takes the overlay that gateway init writes, with its own image, ConfigMap and Secret", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "gateway-init-"));
+    try {
+      const answers =
+        "--url https://a.example.com --sign-in https://auth.example.com --to http://b:1/mcp --storage postgres";
+      const more = "--target kubernetes --issuer https://idp.example.com --kind mcp --yes";
+      const main = new URL("../../../runtime/main.ts", import.meta.url).pathname;
+      execFileSync(process.execPath, [main, "init", directory, ...`${answers} ${more}`.split(" ")]);
+      expect(await cluster.kubectl("kustomize", directory)).toMatch(/^ *image: registry\.example\.com\/gateform:\d/m);
+      const said = await cluster.kubectl("apply", "--dry-run=server", "-k", directory);
+      for (const kind of ["configmap/gateway-", "secret/gateway ", "deployment.apps/gateway ", "service/gateway "])
+        expect(said).toContain(kind);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
   });
 
   test("renders the overlays as our own tests do", async () => {

@@ -1,4 +1,4 @@
-/** `npm run release` twice, and what its output is good for: the steps of the documentation, and programs of others. */
+/** `npm run release` twice, and what its output stands up to: the steps of the documentation, and programs of others. */
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
