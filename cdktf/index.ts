@@ -41,6 +41,7 @@ export {
   and,
   approve,
   approvedBy,
+  calls,
   type Criterion,
   deny,
   type Group,

@@ -1,6 +1,6 @@
 /** Rules of a policy, made of conditions (policy.ts). */
 import { validatePolicy } from "../runtime/policy/validate-rules.ts";
-import { parsePolicy, type RulesDoc } from "../runtime/policy/parse.ts";
+import { type ActionDoc, parsePolicy, type RulesDoc } from "../runtime/policy/parse.ts";
 
 /** One condition, such as `email.is("a@example.com")`. */
 export class Criterion {
@@ -72,6 +72,11 @@ export function approvedBy(
 /** Puts a rule of `policy` in shadow: its effect in addition to the active rules is recorded and counted, and never enforced. */
 export function shadow(tried: PolicyRule): PolicyRule {
   return { shadow: true, ...tried };
+}
+
+/** Calls that a history rule is about: those for which the condition, or any of the groups, matches. @throws Error as `allow` */
+export function calls(first: Criterion | Group, ...alternatives: readonly Group[]): ActionDoc {
+  return rule("allow", first, alternatives).allow ?? {};
 }
 
 function rule(

@@ -11,6 +11,8 @@ import { findServers } from "./oauth/server/find-issuer.ts";
 import type { CardsDeps } from "./portal/cards.ts";
 import { catalogEndpoints } from "./catalog/catalog.ts";
 import { createIssuer } from "./oauth/server/issuer.ts";
+import { createTaskOutcomes } from "./limits/history/task-outcomes.ts";
+import { StoreHistory } from "./limits/history/store-history.ts";
 import { RateLimits } from "./limits/rate-limits.ts";
 import { knownToolsFor } from "./mcp/listed-tools.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
@@ -67,6 +69,7 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
   });
   const countProcesses = async (): Promise<number> => (await readPresence(store)).length;
   const limits = own(new RateLimits({ snapshots, store, countProcesses, log, clock }));
+  const history = own(new StoreHistory({ counts: limits.shared, clock }));
   metrics.register(limitSeries(() => limits.counts()));
   const servers = serverListEndpoints({
     authenticator,
@@ -123,6 +126,8 @@ export async function createServices(ground: CoreServices, options: GatewayOptio
       blocks,
       approvals: approvals.approvals,
       limits,
+      history,
+      taskOutcomes: createTaskOutcomes({ store, history, clock, log }),
       challenge: (...of) => issuer.challenge(...of),
       showAddress: (...of) => issuer.showAddress(...of),
       upstream,

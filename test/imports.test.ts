@@ -28,7 +28,10 @@ const rules: Readonly<Record<string, Rule>> = {
   store: { may: ["shared"], why: "records belong to their owners above" },
   "record-queue": { may: ["shared", "audit"], why: "copies of records, once for all who read them" },
   "record-store": { may: ["shared", "audit", "store", "record-queue"], why: "copies of records, for questions" },
-  limits: { may: ["shared", "features", "config", "store"], why: "how often: counts together, answers nobody" },
+  limits: {
+    may: ["shared", "policy", "features", "config", "store"],
+    why: "how often, and after what: counts together, sends no response",
+  },
   upstreams: { may: ["shared", "features", "config"], why: "connections and what is known of them" },
   issuers: {
     may: ["shared", "features", "http"],

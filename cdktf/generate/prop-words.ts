@@ -58,6 +58,14 @@ export const BLOCKS: Readonly<Record<string, TypeWords>> = {
     name: "RecordArguments",
     doc: "Recording of tool arguments: JSON pointers by tool.",
   },
+  history_rules: {
+    name: "HistoryRule",
+    doc: "Rule over earlier calls: exactly one of `after`, `notAfter`, `atMost` and `total`.",
+  },
+  after: { name: "HistoryAfter", doc: "Earlier call that must have succeeded." },
+  not_after: { name: "HistoryNotAfter", doc: "Earlier call after which calls are denied." },
+  at_most: { name: "HistoryAtMost", doc: "Number of calls within a window." },
+  total: { name: "HistoryTotal", doc: "Sum of an argument within a window." },
   tool_lock: { name: "ToolLock", doc: "Lock of an MCP server's reviewed tools: `tools` or `file`." },
   endpoint: { name: "UpstreamOauth2Endpoint", doc: "Upstream OAuth endpoints." },
 };

@@ -21,7 +21,7 @@ interface PropsInterface extends TypeWords {
 }
 
 const HEAD = `// Made by generate.ts, do not edit.
-import type { PolicyDoc } from "../../runtime/policy/parse.ts";
+import type { ActionDoc, PolicyDoc } from "../../runtime/policy/parse.ts";
 import type { Domain } from "../domains.ts";
 import type { IResolvable } from "../framework.ts";
 import type { HeaderValue } from "../header-value.ts";
@@ -114,6 +114,7 @@ const TYPES: Readonly<Record<FieldKind, string | ((field: Field) => string)>> = 
   labelled: (field) =>
     `Readonly<Record<string, ${isSecretAlone(field) ? "Secret" : wordsOf(BLOCKS, field.name).name}>>`,
   policy: "PolicyDoc",
+  criteria: "ActionDoc",
 };
 
 /**

@@ -7648,6 +7648,980 @@ export class BundleRouteMcpServerRecordArgumentsOutputReference extends cdktf.Co
     return this._omit;
   }
 }
+export interface BundleRouteMcpServerHistoryRulesAfter {
+  /**
+  * Calls of which one must have succeeded before. JSON text; write it with `jsonencode(…)`.
+  *
+  */
+  readonly calls: string;
+  /**
+  * Window, from 1 second to 30 days.
+  *
+  */
+  readonly within: string;
+  /**
+  * Argument, as a JSON pointer, that must have the same value in both calls.
+  *
+  */
+  readonly sameArgument?: string;
+}
+
+export function bundleRouteMcpServerHistoryRulesAfterToTerraform(struct?: BundleRouteMcpServerHistoryRulesAfter | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    calls: cdktf.stringToTerraform(struct!.calls),
+    within: cdktf.stringToTerraform(struct!.within),
+    same_argument: cdktf.stringToTerraform(struct!.sameArgument),
+  }
+}
+
+
+export function bundleRouteMcpServerHistoryRulesAfterToHclTerraform(struct?: BundleRouteMcpServerHistoryRulesAfter | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    calls: {
+      value: cdktf.stringToHclTerraform(struct!.calls),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    within: {
+      value: cdktf.stringToHclTerraform(struct!.within),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    same_argument: {
+      value: cdktf.stringToHclTerraform(struct!.sameArgument),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerHistoryRulesAfterOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerHistoryRulesAfter | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._calls !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.calls = this._calls;
+    }
+    if (this._within !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.within = this._within;
+    }
+    if (this._sameArgument !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.sameArgument = this._sameArgument;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerHistoryRulesAfter | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._calls = undefined;
+      this._within = undefined;
+      this._sameArgument = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._calls = value.calls;
+      this._within = value.within;
+      this._sameArgument = value.sameArgument;
+    }
+  }
+
+  // calls - computed: false, optional: false, required: true
+  private _calls?: string; 
+  public get calls() {
+    return this.getStringAttribute('calls');
+  }
+  public set calls(value: string) {
+    this._calls = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get callsInput() {
+    return this._calls;
+  }
+
+  // within - computed: false, optional: false, required: true
+  private _within?: string; 
+  public get within() {
+    return this.getStringAttribute('within');
+  }
+  public set within(value: string) {
+    this._within = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get withinInput() {
+    return this._within;
+  }
+
+  // same_argument - computed: false, optional: true, required: false
+  private _sameArgument?: string; 
+  public get sameArgument() {
+    return this.getStringAttribute('same_argument');
+  }
+  public set sameArgument(value: string) {
+    this._sameArgument = value;
+  }
+  public resetSameArgument() {
+    this._sameArgument = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get sameArgumentInput() {
+    return this._sameArgument;
+  }
+}
+export interface BundleRouteMcpServerHistoryRulesNotAfter {
+  /**
+  * Calls after which the call is denied, from their decision on. JSON text; write it with `jsonencode(…)`.
+  *
+  */
+  readonly calls: string;
+  /**
+  * Window, from 1 second to 30 days.
+  *
+  */
+  readonly within: string;
+  /**
+  * Require an approval of the tool call instead of denying it. Default: `false`.
+  *
+  */
+  readonly unlessApproved?: boolean | cdktf.IResolvable;
+  /**
+  * Groups whose members can approve. Only with `unless_approved`. Default: the caller confirms.
+  *
+  */
+  readonly approvers?: string[];
+}
+
+export function bundleRouteMcpServerHistoryRulesNotAfterToTerraform(struct?: BundleRouteMcpServerHistoryRulesNotAfter | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    calls: cdktf.stringToTerraform(struct!.calls),
+    within: cdktf.stringToTerraform(struct!.within),
+    unless_approved: cdktf.booleanToTerraform(struct!.unlessApproved),
+    approvers: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.approvers),
+  }
+}
+
+
+export function bundleRouteMcpServerHistoryRulesNotAfterToHclTerraform(struct?: BundleRouteMcpServerHistoryRulesNotAfter | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    calls: {
+      value: cdktf.stringToHclTerraform(struct!.calls),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    within: {
+      value: cdktf.stringToHclTerraform(struct!.within),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    unless_approved: {
+      value: cdktf.booleanToHclTerraform(struct!.unlessApproved),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    approvers: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.approvers),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerHistoryRulesNotAfterOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerHistoryRulesNotAfter | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._calls !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.calls = this._calls;
+    }
+    if (this._within !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.within = this._within;
+    }
+    if (this._unlessApproved !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.unlessApproved = this._unlessApproved;
+    }
+    if (this._approvers !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.approvers = this._approvers;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerHistoryRulesNotAfter | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._calls = undefined;
+      this._within = undefined;
+      this._unlessApproved = undefined;
+      this._approvers = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._calls = value.calls;
+      this._within = value.within;
+      this._unlessApproved = value.unlessApproved;
+      this._approvers = value.approvers;
+    }
+  }
+
+  // calls - computed: false, optional: false, required: true
+  private _calls?: string; 
+  public get calls() {
+    return this.getStringAttribute('calls');
+  }
+  public set calls(value: string) {
+    this._calls = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get callsInput() {
+    return this._calls;
+  }
+
+  // within - computed: false, optional: false, required: true
+  private _within?: string; 
+  public get within() {
+    return this.getStringAttribute('within');
+  }
+  public set within(value: string) {
+    this._within = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get withinInput() {
+    return this._within;
+  }
+
+  // unless_approved - computed: false, optional: true, required: false
+  private _unlessApproved?: boolean | cdktf.IResolvable; 
+  public get unlessApproved() {
+    return this.getBooleanAttribute('unless_approved');
+  }
+  public set unlessApproved(value: boolean | cdktf.IResolvable) {
+    this._unlessApproved = value;
+  }
+  public resetUnlessApproved() {
+    this._unlessApproved = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get unlessApprovedInput() {
+    return this._unlessApproved;
+  }
+
+  // approvers - computed: false, optional: true, required: false
+  private _approvers?: string[]; 
+  public get approvers() {
+    return this.getListAttribute('approvers');
+  }
+  public set approvers(value: string[]) {
+    this._approvers = value;
+  }
+  public resetApprovers() {
+    this._approvers = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get approversInput() {
+    return this._approvers;
+  }
+}
+export interface BundleRouteMcpServerHistoryRulesAtMost {
+  /**
+  * Maximum calls within the window.
+  *
+  */
+  readonly count: number;
+  /**
+  * Window, from 1 second to 30 days.
+  *
+  */
+  readonly within: string;
+}
+
+export function bundleRouteMcpServerHistoryRulesAtMostToTerraform(struct?: BundleRouteMcpServerHistoryRulesAtMost | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    count: cdktf.numberToTerraform(struct!.count),
+    within: cdktf.stringToTerraform(struct!.within),
+  }
+}
+
+
+export function bundleRouteMcpServerHistoryRulesAtMostToHclTerraform(struct?: BundleRouteMcpServerHistoryRulesAtMost | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    count: {
+      value: cdktf.numberToHclTerraform(struct!.count),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    within: {
+      value: cdktf.stringToHclTerraform(struct!.within),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerHistoryRulesAtMostOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerHistoryRulesAtMost | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._count !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.count = this._count;
+    }
+    if (this._within !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.within = this._within;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerHistoryRulesAtMost | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._count = undefined;
+      this._within = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._count = value.count;
+      this._within = value.within;
+    }
+  }
+
+  // count - computed: false, optional: false, required: true
+  private _count?: number; 
+  public get count() {
+    return this.getNumberAttribute('count');
+  }
+  public set count(value: number) {
+    this._count = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get countInput() {
+    return this._count;
+  }
+
+  // within - computed: false, optional: false, required: true
+  private _within?: string; 
+  public get within() {
+    return this.getStringAttribute('within');
+  }
+  public set within(value: string) {
+    this._within = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get withinInput() {
+    return this._within;
+  }
+}
+export interface BundleRouteMcpServerHistoryRulesTotal {
+  /**
+  * Argument to add up, as a JSON pointer.
+  *
+  */
+  readonly argument: string;
+  /**
+  * Highest sum within the window: a decimal number up to 1000000000, with at most 6 decimals.
+  *
+  */
+  readonly limit: string;
+  /**
+  * Window, from 1 second to 30 days.
+  *
+  */
+  readonly within: string;
+}
+
+export function bundleRouteMcpServerHistoryRulesTotalToTerraform(struct?: BundleRouteMcpServerHistoryRulesTotal | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    argument: cdktf.stringToTerraform(struct!.argument),
+    limit: cdktf.stringToTerraform(struct!.limit),
+    within: cdktf.stringToTerraform(struct!.within),
+  }
+}
+
+
+export function bundleRouteMcpServerHistoryRulesTotalToHclTerraform(struct?: BundleRouteMcpServerHistoryRulesTotal | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    argument: {
+      value: cdktf.stringToHclTerraform(struct!.argument),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    limit: {
+      value: cdktf.stringToHclTerraform(struct!.limit),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    within: {
+      value: cdktf.stringToHclTerraform(struct!.within),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerHistoryRulesTotalOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerHistoryRulesTotal | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._argument !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.argument = this._argument;
+    }
+    if (this._limit !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.limit = this._limit;
+    }
+    if (this._within !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.within = this._within;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerHistoryRulesTotal | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._argument = undefined;
+      this._limit = undefined;
+      this._within = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._argument = value.argument;
+      this._limit = value.limit;
+      this._within = value.within;
+    }
+  }
+
+  // argument - computed: false, optional: false, required: true
+  private _argument?: string; 
+  public get argument() {
+    return this.getStringAttribute('argument');
+  }
+  public set argument(value: string) {
+    this._argument = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get argumentInput() {
+    return this._argument;
+  }
+
+  // limit - computed: false, optional: false, required: true
+  private _limit?: string; 
+  public get limit() {
+    return this.getStringAttribute('limit');
+  }
+  public set limit(value: string) {
+    this._limit = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get limitInput() {
+    return this._limit;
+  }
+
+  // within - computed: false, optional: false, required: true
+  private _within?: string; 
+  public get within() {
+    return this.getStringAttribute('within');
+  }
+  public set within(value: string) {
+    this._within = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get withinInput() {
+    return this._within;
+  }
+}
+export interface BundleRouteMcpServerHistoryRules {
+  /**
+  * Rule name, shown in responses, records and metrics.
+  *
+  */
+  readonly name: string;
+  /**
+  * Calls that the rule restricts: criteria on tools, arguments, prompts, resources and methods. JSON text; write it with `jsonencode(…)`.
+  *
+  */
+  readonly calls: string;
+  /**
+  * Whose earlier calls count. Only `user` outlasts a new client registration or sign-in. One of `user`, `grant`, `client`. Default: `user`.
+  *
+  */
+  readonly per?: string;
+  /**
+  * Evaluate and record the rule without enforcing it. Default: `false`.
+  *
+  */
+  readonly shadow?: boolean | cdktf.IResolvable;
+  /**
+  * Deny the call unless such a call succeeded within the window.
+  *
+  */
+  readonly after?: BundleRouteMcpServerHistoryRulesAfter;
+  /**
+  * Deny the call after such a call within the window.
+  *
+  */
+  readonly notAfter?: BundleRouteMcpServerHistoryRulesNotAfter;
+  /**
+  * Deny calls above a number within the window.
+  *
+  */
+  readonly atMost?: BundleRouteMcpServerHistoryRulesAtMost;
+  /**
+  * Deny calls by which the sum of an argument would exceed a limit within the window.
+  *
+  */
+  readonly total?: BundleRouteMcpServerHistoryRulesTotal;
+}
+
+export function bundleRouteMcpServerHistoryRulesToTerraform(struct?: BundleRouteMcpServerHistoryRules | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    name: cdktf.stringToTerraform(struct!.name),
+    calls: cdktf.stringToTerraform(struct!.calls),
+    per: cdktf.stringToTerraform(struct!.per),
+    shadow: cdktf.booleanToTerraform(struct!.shadow),
+    after: bundleRouteMcpServerHistoryRulesAfterToTerraform(struct!.after),
+    not_after: bundleRouteMcpServerHistoryRulesNotAfterToTerraform(struct!.notAfter),
+    at_most: bundleRouteMcpServerHistoryRulesAtMostToTerraform(struct!.atMost),
+    total: bundleRouteMcpServerHistoryRulesTotalToTerraform(struct!.total),
+  }
+}
+
+
+export function bundleRouteMcpServerHistoryRulesToHclTerraform(struct?: BundleRouteMcpServerHistoryRules | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    name: {
+      value: cdktf.stringToHclTerraform(struct!.name),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    calls: {
+      value: cdktf.stringToHclTerraform(struct!.calls),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    per: {
+      value: cdktf.stringToHclTerraform(struct!.per),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    shadow: {
+      value: cdktf.booleanToHclTerraform(struct!.shadow),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    after: {
+      value: bundleRouteMcpServerHistoryRulesAfterToHclTerraform(struct!.after),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerHistoryRulesAfter",
+    },
+    not_after: {
+      value: bundleRouteMcpServerHistoryRulesNotAfterToHclTerraform(struct!.notAfter),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerHistoryRulesNotAfter",
+    },
+    at_most: {
+      value: bundleRouteMcpServerHistoryRulesAtMostToHclTerraform(struct!.atMost),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerHistoryRulesAtMost",
+    },
+    total: {
+      value: bundleRouteMcpServerHistoryRulesTotalToHclTerraform(struct!.total),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerHistoryRulesTotal",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerHistoryRulesOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectIndex the index of this item in the list
+  * @param complexObjectIsFromSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectIndex: number, complexObjectIsFromSet: boolean) {
+    super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
+  }
+
+  public get internalValue(): BundleRouteMcpServerHistoryRules | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._name !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.name = this._name;
+    }
+    if (this._calls !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.calls = this._calls;
+    }
+    if (this._per !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.per = this._per;
+    }
+    if (this._shadow !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.shadow = this._shadow;
+    }
+    if (this._after?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.after = this._after?.internalValue;
+    }
+    if (this._notAfter?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.notAfter = this._notAfter?.internalValue;
+    }
+    if (this._atMost?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.atMost = this._atMost?.internalValue;
+    }
+    if (this._total?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.total = this._total?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerHistoryRules | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._name = undefined;
+      this._calls = undefined;
+      this._per = undefined;
+      this._shadow = undefined;
+      this._after.internalValue = undefined;
+      this._notAfter.internalValue = undefined;
+      this._atMost.internalValue = undefined;
+      this._total.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._name = value.name;
+      this._calls = value.calls;
+      this._per = value.per;
+      this._shadow = value.shadow;
+      this._after.internalValue = value.after;
+      this._notAfter.internalValue = value.notAfter;
+      this._atMost.internalValue = value.atMost;
+      this._total.internalValue = value.total;
+    }
+  }
+
+  // name - computed: false, optional: false, required: true
+  private _name?: string; 
+  public get name() {
+    return this.getStringAttribute('name');
+  }
+  public set name(value: string) {
+    this._name = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get nameInput() {
+    return this._name;
+  }
+
+  // calls - computed: false, optional: false, required: true
+  private _calls?: string; 
+  public get calls() {
+    return this.getStringAttribute('calls');
+  }
+  public set calls(value: string) {
+    this._calls = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get callsInput() {
+    return this._calls;
+  }
+
+  // per - computed: false, optional: true, required: false
+  private _per?: string; 
+  public get per() {
+    return this.getStringAttribute('per');
+  }
+  public set per(value: string) {
+    this._per = value;
+  }
+  public resetPer() {
+    this._per = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get perInput() {
+    return this._per;
+  }
+
+  // shadow - computed: false, optional: true, required: false
+  private _shadow?: boolean | cdktf.IResolvable; 
+  public get shadow() {
+    return this.getBooleanAttribute('shadow');
+  }
+  public set shadow(value: boolean | cdktf.IResolvable) {
+    this._shadow = value;
+  }
+  public resetShadow() {
+    this._shadow = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get shadowInput() {
+    return this._shadow;
+  }
+
+  // after - computed: false, optional: true, required: false
+  private _after = new BundleRouteMcpServerHistoryRulesAfterOutputReference(this, "after");
+  public get after() {
+    return this._after;
+  }
+  public putAfter(value: BundleRouteMcpServerHistoryRulesAfter) {
+    this._after.internalValue = value;
+  }
+  public resetAfter() {
+    this._after.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get afterInput() {
+    return this._after.internalValue;
+  }
+
+  // not_after - computed: false, optional: true, required: false
+  private _notAfter = new BundleRouteMcpServerHistoryRulesNotAfterOutputReference(this, "not_after");
+  public get notAfter() {
+    return this._notAfter;
+  }
+  public putNotAfter(value: BundleRouteMcpServerHistoryRulesNotAfter) {
+    this._notAfter.internalValue = value;
+  }
+  public resetNotAfter() {
+    this._notAfter.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get notAfterInput() {
+    return this._notAfter.internalValue;
+  }
+
+  // at_most - computed: false, optional: true, required: false
+  private _atMost = new BundleRouteMcpServerHistoryRulesAtMostOutputReference(this, "at_most");
+  public get atMost() {
+    return this._atMost;
+  }
+  public putAtMost(value: BundleRouteMcpServerHistoryRulesAtMost) {
+    this._atMost.internalValue = value;
+  }
+  public resetAtMost() {
+    this._atMost.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get atMostInput() {
+    return this._atMost.internalValue;
+  }
+
+  // total - computed: false, optional: true, required: false
+  private _total = new BundleRouteMcpServerHistoryRulesTotalOutputReference(this, "total");
+  public get total() {
+    return this._total;
+  }
+  public putTotal(value: BundleRouteMcpServerHistoryRulesTotal) {
+    this._total.internalValue = value;
+  }
+  public resetTotal() {
+    this._total.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get totalInput() {
+    return this._total.internalValue;
+  }
+}
+
+export class BundleRouteMcpServerHistoryRulesList extends cdktf.ComplexList {
+  public internalValue? : BundleRouteMcpServerHistoryRules[] | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, wrapsSet: boolean) {
+    super(terraformResource, terraformAttribute, wrapsSet)
+  }
+
+  /**
+  * @param index the index of the item to return
+  */
+  public get(index: number): BundleRouteMcpServerHistoryRulesOutputReference {
+    return new BundleRouteMcpServerHistoryRulesOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
+  }
+}
 export interface BundleRouteMcpServer {
   /**
   * MCP server routes offered together here, instead of `to`: prefix to route name or `owner/name`.
@@ -7744,6 +8718,11 @@ export interface BundleRouteMcpServer {
   *
   */
   readonly recordArguments?: BundleRouteMcpServerRecordArguments;
+  /**
+  * Rules that restrict allowed calls by earlier calls. Each has exactly one of `after`, `not_after`, `at_most` and `total`.
+  *
+  */
+  readonly historyRules?: BundleRouteMcpServerHistoryRules[] | cdktf.IResolvable;
 }
 
 export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | cdktf.IResolvable): any {
@@ -7771,6 +8750,7 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
     upstream_oauth2: bundleRouteMcpServerUpstreamOauth2ToTerraform(struct!.upstreamOauth2),
     tool_lock: bundleRouteMcpServerToolLockToTerraform(struct!.toolLock),
     record_arguments: bundleRouteMcpServerRecordArgumentsToTerraform(struct!.recordArguments),
+    history_rules: cdktf.listMapper(bundleRouteMcpServerHistoryRulesToTerraform, false)(struct!.historyRules),
   }
 }
 
@@ -7895,6 +8875,12 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
       type: "struct",
       storageClassType: "BundleRouteMcpServerRecordArguments",
     },
+    history_rules: {
+      value: cdktf.listMapperHcl(bundleRouteMcpServerHistoryRulesToHclTerraform, false)(struct!.historyRules),
+      isBlock: true,
+      type: "list",
+      storageClassType: "BundleRouteMcpServerHistoryRulesList",
+    },
   };
 
   // remove undefined attributes
@@ -7995,6 +8981,10 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.recordArguments = this._recordArguments?.internalValue;
     }
+    if (this._historyRules?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.historyRules = this._historyRules?.internalValue;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -8021,6 +9011,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._upstreamOauth2.internalValue = undefined;
       this._toolLock.internalValue = undefined;
       this._recordArguments.internalValue = undefined;
+      this._historyRules.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -8048,6 +9039,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._upstreamOauth2.internalValue = value.upstreamOauth2;
       this._toolLock.internalValue = value.toolLock;
       this._recordArguments.internalValue = value.recordArguments;
+      this._historyRules.internalValue = value.historyRules;
     }
   }
 
@@ -8353,6 +9345,22 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get recordArgumentsInput() {
     return this._recordArguments.internalValue;
+  }
+
+  // history_rules - computed: false, optional: true, required: false
+  private _historyRules = new BundleRouteMcpServerHistoryRulesList(this, "history_rules", false);
+  public get historyRules() {
+    return this._historyRules;
+  }
+  public putHistoryRules(value: BundleRouteMcpServerHistoryRules[] | cdktf.IResolvable) {
+    this._historyRules.internalValue = value;
+  }
+  public resetHistoryRules() {
+    this._historyRules.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get historyRulesInput() {
+    return this._historyRules.internalValue;
   }
 }
 export interface BundleRouteMcpClient {

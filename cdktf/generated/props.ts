@@ -1,5 +1,5 @@
 // Made by generate.ts, do not edit.
-import type { PolicyDoc } from "../../runtime/policy/parse.ts";
+import type { ActionDoc, PolicyDoc } from "../../runtime/policy/parse.ts";
 import type { Domain } from "../domains.ts";
 import type { IResolvable } from "../framework.ts";
 import type { HeaderValue } from "../header-value.ts";
@@ -1042,6 +1042,11 @@ export interface McpServerSettings {
    */
   readonly recordArguments?: RecordArguments;
   /**
+   * Rules that restrict allowed calls by earlier calls. Each has exactly one of `after`, `notAfter`, `atMost` and
+   * `total`.
+   */
+  readonly historyRules?: readonly HistoryRule[];
+  /**
    * Paths below the route's base to forward in addition to the MCP endpoint: `/sse` exactly, `/files/*` with all paths
    * below.
    */
@@ -1120,6 +1125,78 @@ export interface RecordArguments {
   readonly digest?: Readonly<Record<string, readonly string[]>>;
   /** Arguments that are not recorded, as in `plain`. */
   readonly omit?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Rule over earlier calls: exactly one of `after`, `notAfter`, `atMost` and `total`. */
+export interface HistoryRule {
+  /** Rule name, shown in responses, records and metrics. */
+  readonly name: string;
+  /** Calls that the rule restricts: criteria on tools, arguments, prompts, resources and methods. */
+  readonly calls: ActionDoc;
+  /**
+   * Whose earlier calls count. Only `user` outlasts a new client registration or sign-in.
+   * @default user
+   */
+  readonly per?: "user" | "grant" | "client";
+  /** Deny the call unless such a call succeeded within the window. */
+  readonly after?: HistoryAfter;
+  /** Deny the call after such a call within the window. */
+  readonly notAfter?: HistoryNotAfter;
+  /** Deny calls above a number within the window. */
+  readonly atMost?: HistoryAtMost;
+  /** Deny calls by which the sum of an argument would exceed a limit within the window. */
+  readonly total?: HistoryTotal;
+  /**
+   * Evaluate and record the rule without enforcing it.
+   * @default false
+   */
+  readonly shadow?: boolean | IResolvable;
+}
+
+/** Earlier call that must have succeeded. */
+export interface HistoryAfter {
+  /** Calls of which one must have succeeded before. */
+  readonly calls: ActionDoc;
+  /** Window, from 1 second to 30 days. */
+  readonly within: string;
+  /** Argument, as a JSON pointer, that must have the same value in both calls. */
+  readonly sameArgument?: string;
+}
+
+/** Earlier call after which calls are denied. */
+export interface HistoryNotAfter {
+  /** Calls after which the call is denied, from their decision on. */
+  readonly calls: ActionDoc;
+  /** Window, from 1 second to 30 days. */
+  readonly within: string;
+  /**
+   * Require an approval of the tool call instead of denying it.
+   * @default false
+   */
+  readonly unlessApproved?: boolean | IResolvable;
+  /**
+   * Groups whose members can approve. Only with `unlessApproved`.
+   * @default - the caller confirms
+   */
+  readonly approvers?: readonly string[];
+}
+
+/** Number of calls within a window. */
+export interface HistoryAtMost {
+  /** Maximum calls within the window. */
+  readonly count: number;
+  /** Window, from 1 second to 30 days. */
+  readonly within: string;
+}
+
+/** Sum of an argument within a window. */
+export interface HistoryTotal {
+  /** Argument to add up, as a JSON pointer. */
+  readonly argument: string;
+  /** Highest sum within the window: a decimal number up to 1000000000, with at most 6 decimals. */
+  readonly limit: string;
+  /** Window, from 1 second to 30 days. */
+  readonly within: string;
 }
 
 /** Options for all kinds of upstream OAuth. */

@@ -1,7 +1,7 @@
 /** The gateway's metrics. Calls on the hot path add to plain numbers; names and labels appear only at a scrape. */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Decision } from "../policy/facts.ts";
-import type { ShadowDecision } from "../policy/shadow.ts";
+import type { ShadowResult } from "../policy/shadow.ts";
 import type { SignOutResult, TokenRefresh } from "../shared/clock.ts";
 import { type CountedOperation, createMcpOperations } from "./mcp-series.ts";
 import { createCounter, createSeriesRegistry, histogram, type MetricValues, type Series } from "./series.ts";
@@ -17,7 +17,7 @@ export interface Metrics {
   /** A policy was evaluated. */
   readonly decided: (decision: Decision) => void;
   /** Shadow policies were evaluated. */
-  readonly shadowDecided: (decisions: readonly ShadowDecision[]) => void;
+  readonly shadowDecided: (decisions: readonly ShadowResult[]) => void;
   /** A list showed tools that differ from the lock of its route. @param drifts with fixed kinds */
   readonly toolsDrifted: (route: CompiledRoute, drifts: readonly { readonly kind: string }[]) => void;
   /** A member of a federated route has no part in a response. @param route the member's @param reason one of few, ours */

@@ -8,7 +8,7 @@
  * @see test/requirements.ts, "Authorization log record", "Events"; DECISIONS.md D9
  */
 import type { Decision, McpFacts } from "../policy/facts.ts";
-import type { ShadowDecision } from "../policy/shadow.ts";
+import type { ShadowResult } from "../policy/shadow.ts";
 import { escapeMarks, plainJsonText } from "./record-text.ts";
 
 /** Content of a record. */
@@ -17,7 +17,7 @@ export interface RecordInput {
   readonly timeMs: number;
   readonly decision: Decision;
   /** Decisions of shadow policies; absent when there are none, or none was evaluated. */
-  readonly shadow?: readonly ShadowDecision[] | undefined;
+  readonly shadow?: readonly ShadowResult[] | undefined;
   /** State of a required approval: its ID, and who decided; absent for all other requests. */
   readonly approval?:
     | { readonly state: string; readonly id: string | undefined; readonly by: string | undefined }
@@ -195,7 +195,7 @@ function decisionText(decision: Decision): string {
   return text;
 }
 
-function shadowText(decisions: readonly ShadowDecision[]): string {
+function shadowText(decisions: readonly ShadowResult[]): string {
   const texts = decisions.map(
     ({ candidate, outcome, flip, reasons }) =>
       `{"candidate":${jsonText(candidate.name)},"outcome":"${outcome}","flip":"${flip}","reasons":${JSON.stringify(reasons)}}`,

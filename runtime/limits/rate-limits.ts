@@ -83,7 +83,8 @@ export class RateLimits implements Closable {
   readonly #deps: RateLimitsDeps;
   /** Detects at each read that the system's clock was set back. */
   readonly #clock: Clock = { now: () => this.#readClock() };
-  readonly #shared: SharedCounts;
+  /** Also counts for history rules. */
+  readonly shared: SharedCounts;
   /** By the counted key and the limit: they outlive configuration changes that do not affect them. */
   readonly #gates = new Map<string, RouteGate>();
   /** By route and name: after a configuration change an older gate may remain for its held slots. */
@@ -98,7 +99,7 @@ export class RateLimits implements Closable {
   constructor(deps: RateLimitsDeps) {
     this.#deps = deps;
     this.#latestMs = deps.clock.now();
-    this.#shared = createSharedCounts({ ...deps, clock: this.#clock });
+    this.shared = createSharedCounts({ ...deps, clock: this.#clock });
     this.#follow(deps.snapshots.current());
     this.#unsubscribe = deps.snapshots.subscribe((next) => this.#follow(next));
     this.#timer = setInterval(
@@ -134,14 +135,14 @@ export class RateLimits implements Closable {
       this.#ofRoutes = new WeakMap();
     }
     this.#ticks += 1;
-    if (this.#ticks === SOON || this.#ticks % LOOK_EVERY === 0) void this.#shared.lookAround();
+    if (this.#ticks === SOON || this.#ticks % LOOK_EVERY === 0) void this.shared.lookAround();
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#unsubscribe();
     for (const { gate } of this.#gates.values()) gate.retire();
-    await this.#shared.close();
+    await this.shared.close();
   }
 
   /** Reads the clock, and detects on each read whether it was set back. */
@@ -156,7 +157,7 @@ export class RateLimits implements Closable {
     const before = this.#inForce.size;
     this.#inForce = new Set();
     for (const route of next.routes) for (const limit of route.rateLimits ?? []) this.#inForce.add(idOf(route, limit));
-    if (before === 0 && this.#inForce.size > 0) void this.#shared.lookAround();
+    if (before === 0 && this.#inForce.size > 0) void this.shared.lookAround();
   }
 
   #gatesOf(route: CompiledRoute): readonly RouteGate[] {
@@ -173,7 +174,7 @@ export class RateLimits implements Closable {
     const counts = this.#tallyOf(route.key, limit.name);
     const { most, windowMs, countsAlone } = limit;
     const onAlone = (): void => void (counts.alone += 1);
-    const gateDeps = { counts: this.#shared, clock: this.#clock, onAlone };
+    const gateDeps = { counts: this.shared, clock: this.#clock, onAlone };
     // Without the limit's number: counts remain when only that changes.
     const storeId = JSON.stringify([route.key, limit.name, windowMs === undefined ? "slots" : "requests"]);
     const gate =

@@ -37,6 +37,7 @@ interface RequestLimit {
   readonly most: number;
   readonly windowMs: number;
   readonly countsAlone: boolean;
+  readonly isDurable?: boolean;
 }
 
 /** A slot is this fraction of the window, and an allotment at most this fraction of the limit. */
@@ -57,7 +58,7 @@ export class RequestGate implements Gate {
   readonly #isExact: boolean;
   readonly #advance: number;
   readonly #slotMs: number;
-  readonly #base: Pick<AllotmentRequest, "limit" | "share" | "keepMs" | "slotMs">;
+  readonly #base: Pick<AllotmentRequest, "limit" | "share" | "keepMs" | "slotMs" | "isDurable">;
   readonly #largest: number;
   /** Other processes may return something meanwhile. */
   readonly #longestFullMs: number;
@@ -68,7 +69,7 @@ export class RequestGate implements Gate {
   #setBacks = 0;
 
   constructor({ counts, clock, onAlone }: RequestGateDeps, limit: RequestLimit) {
-    const { most, windowMs } = limit;
+    const { most, windowMs, isDurable } = limit;
     const isExact = most < EXACT_BELOW;
     const slotMs = isExact ? 1 : Math.ceil(windowMs / PARTS);
     this.#shared = counts;
@@ -78,7 +79,7 @@ export class RequestGate implements Gate {
     this.#isExact = isExact;
     this.#advance = advanceOf(most);
     this.#slotMs = slotMs;
-    this.#base = { limit: most, share: isExact ? 1 : SHARE, keepMs: windowMs, slotMs };
+    this.#base = { limit: most, share: isExact ? 1 : SHARE, keepMs: windowMs, slotMs, isDurable };
     this.#largest = Math.ceil(most / PARTS);
     this.#longestFullMs = Math.min(LONGEST_FULL_MS, isExact ? windowMs : slotMs);
   }

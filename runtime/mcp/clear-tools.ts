@@ -1,6 +1,7 @@
-/** Tool names that a route's rules can decide about: its policy, scopes, rate limits, and blocks. */
+/** Tool names that a route's rules can decide about: its policy, scopes, history rules, rate limits, and blocks. */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { CheckedRoute } from "../config/load.ts";
+import { compileHistoryRules, criteriaOfHistory, type HistoryRule } from "../features/mcp/compile-history.ts";
 import { compileToolScopes, type ToolScopes } from "../features/mcp/tool-scopes.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import type { CompiledPolicy } from "../policy/evaluate.ts";
@@ -16,6 +17,7 @@ export interface ClearTools {
 interface ToolRules {
   readonly policy: Pick<CompiledPolicy, "toolMatches">;
   readonly toolScopes: ToolScopes | undefined;
+  readonly history: readonly HistoryRule[] | undefined;
   readonly limits: readonly { readonly tools?: Iterable<string> | undefined }[] | undefined;
 }
 
@@ -36,9 +38,11 @@ function checkOf(route: CompiledRoute): ClearTools {
   const earlier = checks.get(route);
   if (earlier) return earlier;
   const { policy, mcp, rateLimits } = route;
+  const server = mcp?.kind === "server" ? mcp : undefined;
   const made = clearToolsOf({
     policy,
-    toolScopes: mcp?.kind === "server" ? mcp.toolScopes : undefined,
+    toolScopes: server?.toolScopes,
+    history: server?.historyRules,
     limits: rateLimits,
   });
   checks.set(route, made);
@@ -50,7 +54,8 @@ export function clearToolsOfDocument(
   policy: CompiledPolicy,
   { mcp, rate_limits: limits }: CheckedRoute["doc"],
 ): ClearTools {
-  return clearToolsOf({ policy, toolScopes: compileToolScopes(mcp?.server?.tool_scopes), limits });
+  const toolScopes = compileToolScopes(mcp?.server?.tool_scopes);
+  return clearToolsOf({ policy, toolScopes, history: compileHistoryRules(mcp?.server?.history_rules), limits });
 }
 
 function clearToolsOf(rules: ToolRules): ClearTools {
@@ -58,9 +63,9 @@ function clearToolsOf(rules: ToolRules): ClearTools {
   return { isClearTool: matches.length === 0 ? undefined : lazily(() => toolNameCheck(matches)) };
 }
 
-function toolMatches({ policy, toolScopes, limits = [] }: ToolRules): readonly StringMatch[] {
+function toolMatches({ policy, toolScopes, history, limits = [] }: ToolRules): readonly StringMatch[] {
   return [
-    ...policy.toolMatches,
+    ...[policy, ...criteriaOfHistory(history)].flatMap((each) => each.toolMatches),
     ...(toolScopes === undefined || toolScopes.exact.size === 0 ? [] : [{ in: [...toolScopes.exact.keys()] }]),
     ...(toolScopes?.prefixes ?? []).map(([prefix]) => ({ starts_with: prefix })),
     ...limits.flatMap(({ tools }) => (tools === undefined ? [] : [{ in: [...tools] }])),

@@ -6,6 +6,7 @@
 import { APPROVAL_REQUIRED } from "../policy/mcp/approval.ts";
 import { BLOCKED, isBlocked } from "../policy/blocks.ts";
 import { DEVICE_UNAUTHENTICATED, PATH_AMBIGUOUS } from "../policy/criteria.ts";
+import { historyCauseWords, readHistoryReason } from "../policy/history-reasons.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";
 import type { Decision } from "../policy/facts.ts";
 import { APPROVAL_INPUT } from "./approval/retry.ts";
@@ -80,14 +81,17 @@ export function denialAnswer(
   const isByBlock = isBlocked(decision);
   const byPolicy = isByDevice ? DEVICE_UNAUTHENTICATED : isByTool ? TOOL_UNAUTHORIZED : "access-denied";
   const byLock = lockReason(decision);
-  const reason = isByBlock ? BLOCKED : (byLock ?? byPolicy);
+  const byHistory = readHistoryReason(decision.allowWhyFalse[0] ?? "");
+  const reason = isByBlock ? BLOCKED : (byLock ?? byHistory?.reason ?? byPolicy);
   const why = isByBlock
     ? "an administrator: it is blocked at the moment"
     : byLock !== undefined
       ? LOCK_TEXTS[byLock](lockedWord(message?.facts))
-      : isByDevice
-        ? "policy: it requires a registered device, which MCP clients cannot verify"
-        : "policy";
+      : byHistory !== undefined
+        ? historyCauseWords(byHistory)
+        : isByDevice
+          ? "policy: it requires a registered device, which MCP clients cannot verify"
+          : "policy";
   const error = {
     code: ACCESS_DENIED_CODE,
     message: `${isToolCall ? "Tool call" : "Request"} denied by ${why} (request ID ${requestId})`,

@@ -5,6 +5,7 @@
  * paths. Parsing does not rewrite; `canonicalPolicy` returns the one form for comparisons and diffs.
  */
 import { CRITERIA, findCriterion } from "./criteria.ts";
+import type { Criterion } from "./criterion.ts";
 import { describe } from "./match.ts";
 import { callWork } from "./mcp/argument-patterns.ts";
 import type { ReportAt } from "./match.ts";
@@ -128,6 +129,12 @@ function canonicalRules(rules: RulesDoc): RulesDoc {
 /** Sorted, unique. */
 export function canonicalGroups(groups: readonly string[]): readonly string[] {
   return [...new Set(groups)].sort();
+}
+
+/** The criterion of a document, and its key as written. */
+export function criterionOf(doc: CriterionDoc): { readonly key: string; readonly criterion: Criterion | undefined } {
+  const [key = ""] = Object.keys(doc);
+  return { key, criterion: findCriterion(key)?.criterion };
 }
 
 function canonicalCriterion(doc: CriterionDoc): CriterionDoc {

@@ -25,6 +25,7 @@ const SHADOW_DOC = "These rules are evaluated and recorded, and never enforced."
  */
 export function policyJsonSchema(defs = "#/$defs/"): {
   readonly policy: PolicySchema;
+  readonly criteria: PolicySchema;
   readonly criterion: PolicySchema;
 } {
   const criteria = { type: "array", items: { $ref: `${defs}criterion` } };
@@ -35,6 +36,7 @@ export function policyJsonSchema(defs = "#/$defs/"): {
     ["approvers", { type: "array", items: { type: "string", minLength: 1 }, minItems: 1, description: APPROVERS_DOC }],
   ]);
   return {
+    criteria: action,
     policy: { anyOf: [rules, { type: "array", items: rules }] },
     criterion: {
       ...closedObject(CRITERIA.filter(({ takesPath }) => !takesPath).map((each) => [each.name, dataSchema(each)])),

@@ -40,13 +40,18 @@ export interface Shadow {
   readonly needsCertificate: boolean;
 }
 
-export interface ShadowDecision {
-  readonly candidate: Candidate;
+/** Result of evaluating something that is not enforced: a shadow policy, or a history rule in shadow. */
+export interface ShadowResult {
+  readonly candidate: { readonly name: string; readonly kind: CandidateKind | "history_rule" };
   readonly outcome: ShadowOutcome;
   /** "none" with the outcome `error`: the effect is unknown. */
   readonly flip: ShadowFlip;
   /** Reasons of the outcome, sorted. */
   readonly reasons: readonly string[];
+}
+
+export interface ShadowDecision extends ShadowResult {
+  readonly candidate: Candidate;
 }
 
 /** Members of a route that form shadow policies. */

@@ -6,19 +6,20 @@ import { formatExtra, formatRecord } from "../audit/record.ts";
 import type { RecordWriter } from "../audit/record-writer.ts";
 import type { Decision, Facts } from "../policy/facts.ts";
 import { lockReason } from "../mcp/tool-locks/locked-decision.ts";
-import { decideShadow, type ShadowDecision } from "../policy/shadow.ts";
+import { decideShadow, type ShadowResult } from "../policy/shadow.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";
 import type { Limited } from "../limits/rate-limits.ts";
 import type { RefusalReason } from "../mcp/refusals.ts";
 import { routeCorsHeaders } from "./cors.ts";
-import { type LimitDeps, takeLimits } from "./answers/limit-request.ts";
+import { takeLimits } from "./answers/limit-request.ts";
 import { canRecord, type RecordingDeps, refuseUnrecorded } from "./answers/unrecorded.ts";
 import type { RequestContext } from "./request-context.ts";
 import { lockDenial } from "./lists/tool-lock.ts";
 import type { ProxyMetrics } from "./metrics.ts";
 import { followOutcome } from "./recording/outcome.ts";
 import { type Check, type RecordDeps, recordInput, ruleOf } from "./recording/record-input.ts";
+import { admitByHistory, checkHistory, type HistoryDeps, planHistory, shadowResults } from "./history/check.ts";
 import { factsOf, httpFacts, NO_MESSAGE } from "./request-facts.ts";
 import { after, type StepOutcome, type Step } from "./steps.ts";
 
@@ -46,25 +47,27 @@ export type RefusedBefore =
   | RefusalReason;
 
 /**
- * Step: checks blocks, then the route's policy, then its limits, and writes the record. No request continues before its
+ * Step: checks blocks, then the route's policy, its history rules and its limits, and writes the record. No request continues before its
  * record is accepted.
  *
  * @param answers responses to denied, rate limited and insufficiently scoped requests
  * @param settle resolves to the decision once an otherwise allowed request has its approval state
  */
 export function decide(
-  deps: DecideDeps & LimitDeps,
+  deps: DecideDeps & HistoryDeps,
   answers: Answers,
   settle?: (context: RequestContext, decision: Decision) => Promise<Decision>,
 ): Step {
   return (context) => {
     const verdict = decideNow(deps, context);
+    const isOpen = verdict.allowed || verdict.approval !== undefined;
+    const history = isOpen ? planHistory(context) : undefined;
     const conclude = (decision: Decision, limited?: Limited): StepOutcome | Promise<StepOutcome> => {
       const { message, facts } = context;
       if (limited) context.trace?.refused("rate-limited");
       // No policy can allow what is blocked or differs from the lock, so the facts are not recorded.
       const policyFacts = isBlocked(decision) || lockReason(decision) ? undefined : facts;
-      const shadow = shadowOf(deps, context, verdict);
+      const shadow = shadowOf(deps, context, verdict, history && shadowResults(history.shadow, decision.allowed));
       // Checked again: reading the body and waiting for an approval take time.
       if (!canRecord(deps)) return refuseUnrecorded(context);
       const recorded = record(deps, context, { decision, message, policyFacts, shadow, limited });
@@ -74,10 +77,15 @@ export function decide(
     };
     const goOn = (decision: Decision): StepOutcome | Promise<StepOutcome> => {
       // Denied and pending requests do not count against limits.
-      if (!decision.allowed || context.prepared.route.rateLimits === undefined) return conclude(decision);
+      if (!decision.allowed) return conclude(decision);
+      if (history !== undefined)
+        return admitByHistory(deps, context, history, decision).then((admitted) =>
+          conclude(admitted.decision, admitted.limited),
+        );
+      if (context.prepared.route.rateLimits === undefined) return conclude(decision);
       return after(takeLimits(deps, context), (limited) => conclude(decision, limited));
     };
-    const needed = verdict.allowed || verdict.approval ? answers.missingScopes?.(context) : undefined;
+    const needed = isOpen ? answers.missingScopes?.(context) : undefined;
     if (needed) {
       context.trace?.refused("insufficient-scope");
       const recorded = record(deps, context, {
@@ -86,9 +94,13 @@ export function decide(
       });
       return after(recorded, () => done(answers.askForScopes?.(context, needed)));
     }
-    return verdict.approval && settle
-      ? settle(context, verdict).then((settled) => goOn(withLock(deps, context, settled)))
-      : goOn(verdict);
+    const approved = (decision: Decision): StepOutcome | Promise<StepOutcome> =>
+      decision.approval && settle
+        ? settle(context, decision).then((settled) => goOn(withLock(deps, context, settled)))
+        : goOn(decision);
+    return history === undefined
+      ? approved(verdict)
+      : checkHistory(deps, context, history, verdict).then((decision) => approved(decision));
   };
 }
 
@@ -167,15 +179,17 @@ function withLock(deps: DecideDeps, context: RequestContext, decision: Decision)
   return lockDenial(deps, context) ?? decision;
 }
 
-/** Decisions of the route's shadow policies. None for a request that no policy could allow. */
+/** Results of the route's shadow policies and rules. None for a request that no policy could allow. */
 function shadowOf(
   { metrics }: DecideDeps,
   { prepared, facts }: RequestContext,
   decision: Decision,
-): readonly ShadowDecision[] | undefined {
+  ofHistory: readonly ShadowResult[] = [],
+): readonly ShadowResult[] | undefined {
   const { shadow } = prepared.route;
-  if (shadow === undefined || facts === undefined || isBlocked(decision) || lockReason(decision)) return undefined;
-  const decisions = decideShadow(shadow, facts, decision);
+  if (facts === undefined || isBlocked(decision) || lockReason(decision)) return undefined;
+  if (shadow === undefined && ofHistory.length === 0) return undefined;
+  const decisions = [...(shadow ? decideShadow(shadow, facts, decision) : []), ...ofHistory];
   metrics?.shadowDecided(decisions);
   return decisions;
 }

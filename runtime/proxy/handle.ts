@@ -58,7 +58,7 @@ import {
 } from "./mcp-route.ts";
 import { authenticateToken, requireBoundToken } from "./tokens/presented-token.ts";
 import { narrowListen } from "./narrow-listen.ts";
-import type { LimitDeps } from "./answers/limit-request.ts";
+import type { OutcomeDeps } from "./history/outcome.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
 import { createRequestContext } from "./request-context.ts";
 import { buildRouteTable, prepareRouteTable, type RouteTable } from "./route-table.ts";
@@ -86,7 +86,7 @@ export interface ProxyDeps
     ClientCertificateDeps,
     InternalTokenDeps,
     ApproveDeps,
-    LimitDeps,
+    OutcomeDeps,
     Pick<HoldDeps, "approvalHoldMs">,
     Omit<RequestHeaderDeps, "hopCounter" | "cookieSeals">,
     PendingAnswersDeps,

@@ -5,7 +5,7 @@ import type { NoRouteReason } from "../features/routing/apply-host-routes.ts";
 import type { OperationLabels } from "../mcp/operations/operation.ts";
 import type { ToolDrift } from "../mcp/tool-locks/check-tools.ts";
 import type { Decision } from "../policy/facts.ts";
-import type { ShadowDecision } from "../policy/shadow.ts";
+import type { ShadowResult } from "../policy/shadow.ts";
 
 /** All calls are synchronous and must not throw. */
 export interface ProxyMetrics {
@@ -21,7 +21,7 @@ export interface ProxyMetrics {
   /** One check, as recorded; also for requests that were rejected before their policy was evaluated. */
   decided(decision: Decision, route: CompiledRoute, isLimited: boolean): void;
   /** Decisions of a route's shadow policies. */
-  shadowDecided(decisions: readonly ShadowDecision[]): void;
+  shadowDecided(decisions: readonly ShadowResult[]): void;
   /** A response to a list request showed tools that differ from the lock of its route. */
   toolsDrifted(route: CompiledRoute, drifts: readonly ToolDrift[]): void;
   /** A member of a federated route has no part in a response. @param reason one of few, ours */

@@ -3,6 +3,7 @@ import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
 import { createBalancer, type Balancer } from "../features/balancing/apply-balance.ts";
 import { prepareHeaders, type PreparedHeaders } from "../features/headers/prepare.ts";
 import type { ToolLock } from "../features/mcp/tool-lock.ts";
+import { historyOf, type RouteHistory } from "../limits/history/plan.ts";
 import { setsOwnCookie } from "../identity/cookie.ts";
 import { toolLockOf } from "../mcp/tool-locks/tool-locks.ts";
 import { createMcpPaths, type McpPaths } from "./mcp-paths.ts";
@@ -20,6 +21,8 @@ export interface PreparedRoute extends PreparedHeaders {
   readonly filtersLists: boolean;
   /** MCP server route: the lock on its tools. */
   readonly toolLock: ToolLock | undefined;
+  /** MCP server route: its rules over earlier calls. */
+  readonly history: RouteHistory | undefined;
   /** Set on MCP server routes. */
   readonly mcpPaths: McpPaths | undefined;
   readonly isMcpClient: boolean;
@@ -42,6 +45,7 @@ export function prepareRoute(route: CompiledRoute, settings: LiveSettings): Prep
     isFederated: route.mcp?.kind === "server" && route.mcp.members !== undefined,
     filtersLists: route.mcp?.kind === "server" && route.mcp.filtersLists && route.policy.needsMessage,
     toolLock: toolLockOf(route),
+    history: historyOf(route),
     mcpPaths: route.mcp?.kind === "server" ? createMcpPaths(route, route.mcp) : undefined,
     isMcpClient: route.mcp?.kind === "client",
   };

@@ -6,6 +6,7 @@ import type { Exchange } from "../http/exchange.ts";
 import type { ProviderTokens } from "../identity/interfaces.ts";
 import type { AuthFailureReason, AuthResult, Principal } from "../identity/principal.ts";
 import type { Inspection } from "../mcp/inspect.ts";
+import type { CallPlan } from "../limits/history/plan.ts";
 import type { McpMessage } from "../mcp/message.ts";
 import type { MemberSessions } from "../mcp/federation/sessions.ts";
 import type { TextSpan } from "../mcp/scan.ts";
@@ -62,6 +63,8 @@ export interface RequestContext {
    * prompt.
    */
   approvalRetry: { readonly id: string; readonly isDismissed: boolean } | undefined;
+  /** MCP server routes: what history rules remember of the permitted call. */
+  history: CallPlan | undefined;
   /** MCP server routes: the tasks that the message names, opened, and the message with their upstream IDs. */
   tasks: OpenedMessage | undefined;
   /** MCP server routes: the upstream's own session ID, opened. */
@@ -127,6 +130,7 @@ export function createRequestContext(
     operation: undefined,
     approval: undefined,
     approvalRetry: undefined,
+    history: undefined,
     tasks: undefined,
     upstreamSession: undefined,
     memberSessions: undefined,

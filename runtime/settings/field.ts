@@ -20,7 +20,8 @@ export type FieldKind =
   | "block"
   | "block-list"
   | "labelled"
-  | "policy";
+  | "policy"
+  | "criteria";
 
 export type Default = string | number | boolean | readonly string[];
 

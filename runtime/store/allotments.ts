@@ -24,6 +24,10 @@ export interface AllotmentRequest {
   readonly slotMs: number;
   /** The grant is added to the entry of this holder, and counts from now on; absent: to that of the present slot. */
   readonly holder?: string | undefined;
+  /** Grants `wanted` or nothing. */
+  readonly isWhole?: boolean | undefined;
+  /** The count survives a crash of the database; others then start again. */
+  readonly isDurable?: boolean | undefined;
   /** Returned before anything else: at most the count of the entry. */
   readonly back?: { readonly entry: string; readonly count: number } | undefined;
 }
@@ -69,7 +73,8 @@ export function allot(stored: readonly CountEntry[], nowMs: number, request: All
     // Later than any present grant could count: the clock was set back, and older entries are treated as new.
     live.push({ name, count: left, untilMs: Math.min(untilMs, nowMs + keepMs + slotMs) });
   }
-  const granted = Math.max(spent, Math.min(wanted, Math.ceil(Math.max(0, limit - used) / share)));
+  const free = Math.min(wanted, Math.ceil(Math.max(0, limit - used) / share));
+  const granted = Math.max(spent, request.isWhole === true && free < wanted ? 0 : free);
   if (granted === 0) return { granted, entries: live, nowMs };
   const name = entryName(nowMs, request);
   const same = live.find((entry) => entry.name === name);

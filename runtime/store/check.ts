@@ -108,17 +108,20 @@ export function checkTtl(ttlMs: number): void {
 
 /** PostgreSQL's integer. */
 const MAX_COUNT = 2_147_483_647;
+/** Sums of amounts in small units; the sum of two is still exact. */
+const MAX_DURABLE_COUNT = 2_000_000_000_000_000;
 /** 31 days: longer windows are not request limits. */
 const MAX_KEEP_MS = 31 * 86_400_000;
 
 /** @throws GatewayError `store.invalid` unless all numbers are whole, within their bounds and consistent */
-export function checkAllotment({ holder, back, ...numbers }: AllotmentRequest): void {
+export function checkAllotment({ holder, back, isDurable, ...numbers }: AllotmentRequest): void {
   if (holder !== undefined) checkName("count", holder);
   if (back !== undefined) checkName("count", back.entry);
   const { limit, wanted, spent, share, keepMs, slotMs } = numbers;
   const counts = { wanted, spent, back: back?.count ?? 0, limit: limit - 1, share: share - 1, slotMs: slotMs - 1 };
   for (const [name, count] of Object.entries({ ...counts, keepMs })) {
-    const most = name === "keepMs" || name === "slotMs" ? MAX_KEEP_MS : MAX_COUNT - 1;
+    const mostCounted = isDurable === true ? MAX_DURABLE_COUNT : MAX_COUNT - 1;
+    const most = name === "keepMs" || name === "slotMs" ? MAX_KEEP_MS : mostCounted;
     if (!Number.isSafeInteger(count) || count < 0 || count > most) throw invalid(`${name} of an allotment is ${count}`);
   }
   if (spent > wanted) throw invalid(`an allotment of at most ${wanted} cannot have ${spent} spent`);

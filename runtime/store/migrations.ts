@@ -112,6 +112,24 @@ export const migrations: readonly Migration[] = [
       );
       CREATE INDEX gateway_allotments_expiry ON gateway_allotments (expires_at);`,
   },
+  {
+    version: 3,
+    compatibleFrom: 1,
+    // In SQLite all counts are durable and in one table.
+    sqlite: "",
+    // Logged: a crash must not erase what history rules (`mcp.server.history_rules`) deny calls for.
+    postgres: `
+      CREATE TABLE gateway_history (
+        key text COLLATE "C" PRIMARY KEY,
+        names text[] NOT NULL,
+        counts bigint[] NOT NULL,
+        untils bigint[] NOT NULL,
+        granted bigint NOT NULL,
+        at bigint NOT NULL,
+        expires_at bigint NOT NULL
+      );
+      CREATE INDEX gateway_history_expiry ON gateway_history (expires_at);`,
+  },
 ];
 
 /** Versions of a database: the highest in each of the two tables, 0 for none. */

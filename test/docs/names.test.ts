@@ -79,6 +79,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
     "default_transaction_read_only",
     "synchronous_standby_names",
     "gateway_allotments",
+    "gateway_history",
     "gateway_leases",
     "gateway_records",
     "gateway_schema",

@@ -398,32 +398,39 @@ function contract(start: () => Promise<Backend>): void {
       expect((await other.allot("k", { ...hold, holder: "three" })).granted).toBe(1);
     });
 
-    test("allot() reckons as allotments.ts does, whatever is asked", async () => {
-      let seed = 16;
-      const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
-      const month = 31 * 86_400_000;
-      const names = ["one", "two", "three"];
-      let entries: readonly CountEntry[] = [];
-      for (let round = 0; round < 60; round++) {
-        const spent = random() < 0.2 ? Math.floor(random() * 9) : 0;
-        const back = { entry: names[Math.floor(random() * 3)] ?? "", count: Math.floor(random() * 12) };
-        const request = {
-          limit: 1 + Math.floor(random() * 40),
-          wanted: spent + Math.floor(random() * 15),
-          spent,
-          share: 1 + Math.floor(random() * 4),
-          keepMs: month,
-          slotMs: month,
-          holder: names[Math.floor(random() * 3)],
-          ...(random() < 0.6 ? { back } : {}),
-        };
-        const expected = allot(entries, 0, request);
-        entries = expected.entries;
-        const used = entries.reduce((sum, { count }) => sum + count, 0);
-        const through = round % 2 ? store : other;
-        expect(await through.allot("k", request)).toMatchObject({ granted: expected.granted, used });
-      }
-    });
+    test.each([false, true])(
+      "allot() reckons as allotments.ts does, whatever is asked; durable: %s",
+      async (isDurable) => {
+        // Above PostgreSQL's integers.
+        const unit = isDurable ? 1_000_000_000 : 1;
+        let seed = 16;
+        const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+        const month = 31 * 86_400_000;
+        const names = ["one", "two", "three"];
+        let entries: readonly CountEntry[] = [];
+        for (let round = 0; round < 60; round++) {
+          const spent = random() < 0.2 ? Math.floor(random() * 9) * unit : 0;
+          const back = { entry: names[Math.floor(random() * 3)] ?? "", count: Math.floor(random() * 12) * unit };
+          const request = {
+            isDurable,
+            isWhole: random() < 0.3,
+            limit: 1 + Math.floor(random() * 40) * unit,
+            wanted: spent + Math.floor(random() * 15) * unit,
+            spent,
+            share: 1 + Math.floor(random() * 4),
+            keepMs: month,
+            slotMs: month,
+            holder: names[Math.floor(random() * 3)],
+            ...(random() < 0.6 ? { back } : {}),
+          };
+          const expected = allot(entries, 0, request);
+          entries = expected.entries;
+          const used = entries.reduce((sum, { count }) => sum + count, 0);
+          const through = round % 2 ? store : other;
+          expect(await through.allot("k", request)).toMatchObject({ granted: expected.granted, used });
+        }
+      },
+    );
 
     test("rate limits of three processes: small ones are exact, others overshot by no more than is stated", async () => {
       const requests = [10, 300];
@@ -636,7 +643,9 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
     const handles = await Promise.all([openPostgresStore(deps), openPostgresStore(deps)]);
     return {
       async fresh() {
-        await admin.query("TRUNCATE gateway_records, gateway_leases, gateway_feed, gateway_allotments");
+        await admin.query(
+          "TRUNCATE gateway_records, gateway_leases, gateway_feed, gateway_allotments, gateway_history",
+        );
         return handles;
       },
       open: () => openPostgresStore(deps),

@@ -27,6 +27,7 @@ const FORMS: Readonly<
   "template-map": ENTRIES,
   "text-list-map": { type: "object", additionalProperties: TEXTS },
   policy: { $ref: "#/$defs/policy" },
+  criteria: { $ref: "#/$defs/criteria" },
 };
 
 /** A file is either settings with a `routes` list, or a slice of one owner. */

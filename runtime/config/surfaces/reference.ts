@@ -25,6 +25,7 @@ const TYPES: Readonly<Record<FieldKind, string>> = {
   "block-list": "list of blocks",
   labelled: "map of blocks",
   policy: "policy",
+  criteria: "criteria of a policy",
 };
 
 const INTRODUCTION = `A file is YAML or JSON, with settings and a \`routes\` list:

@@ -80,7 +80,11 @@ function blockBody(fields: readonly Field[], doc: Members): readonly string[] {
         const label = typeof step === "string" ? ` ${quoted(step)}` : "";
         blocks.push(...block(name + label, field.fields ?? [], part as Members));
       }
-      if (!parts) simple.push([name, field.kind === "policy" ? `jsonencode(${expression(value)})` : expression(value)]);
+      if (!parts)
+        simple.push([
+          name,
+          field.kind === "policy" || field.kind === "criteria" ? `jsonencode(${expression(value)})` : expression(value),
+        ]);
     }
   }
   const lines = [...attributes(simple), ...blocks];

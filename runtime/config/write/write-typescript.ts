@@ -79,6 +79,7 @@ function settingsCode(fields: readonly Field[], members: Members, use: Use): Pro
 
 function settingCode(field: Field, value: unknown, use: Use): string {
   const { name, kind, fields = [] } = field;
+  if (kind === "criteria") return code(value);
   if (kind === "policy") return name === "policy" ? policyCode(value, use) : code(value);
   if (kind === "template-map") return textsCode(value, (text) => headerCode(text, use));
   if (name === "set_response_headers") return textsCode(value, (text) => code(undoubled(text)));

@@ -12,6 +12,8 @@ export interface RateLimit {
   readonly tools: ReadonlySet<string> | undefined;
   /** Without the store: count locally with a share of the limit. Otherwise reject all requests. */
   readonly countsAlone: boolean;
+  /** The count survives a crash of the database. */
+  readonly isDurable?: boolean;
 }
 
 export interface LimitedRoute {

@@ -5,6 +5,7 @@ import { compileClientKey } from "../../settings/client-key.ts";
 import { parseExtraPath } from "./extra-paths.ts";
 import { DEFAULT_MAX_REQUEST_BYTES, type McpServerDoc } from "./settings.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-forms.ts";
+import { compileHistoryRules } from "./compile-history.ts";
 import { compileMembers } from "./members.ts";
 import { compileRecordArguments } from "./record-arguments.ts";
 import { compileToolScopes } from "./tool-scopes.ts";
@@ -35,6 +36,7 @@ export function compileMcp(
     toolLock: compileToolLock(server.tool_lock, address + path, secrets),
     toolScopes: compileToolScopes(server.tool_scopes),
     recordArguments: compileRecordArguments(server.record_arguments),
+    historyRules: compileHistoryRules(server.history_rules),
     resource: address + path,
     dpop: server.dpop,
     dpopNonce: server.dpop_nonce ?? false,

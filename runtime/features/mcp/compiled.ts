@@ -1,6 +1,7 @@
 /** MCP settings, compiled for requests. */
 import type { DeclaredArguments } from "../../audit/redaction/plan.ts";
 import type { ClientKey } from "../../settings/client-key.ts";
+import type { HistoryRule } from "./compile-history.ts";
 import type { ToolScopes } from "./tool-scopes.ts";
 import type { ExtraPath } from "./extra-paths.ts";
 import type { ToolLock } from "./tool-lock.ts";
@@ -62,6 +63,8 @@ export interface McpServer {
   readonly toolScopes: ToolScopes | undefined;
   /** Arguments in records; undefined: not configured. */
   readonly recordArguments: DeclaredArguments | undefined;
+  /** Rules over earlier calls; undefined if there are none. */
+  readonly historyRules: readonly HistoryRule[] | undefined;
   /**
    * The protected resource and listed URL: `from` + prefix + `path`, without trailing slash unless it is a bare origin.
    */

@@ -85,6 +85,7 @@ const OF_MEMBERS = [
   "tool_lock",
   "tool_scopes",
   "record_arguments",
+  "history_rules",
   "path",
   "extra_paths",
   "authorization_server_url",

@@ -2,6 +2,7 @@
 import { below, errorAt, warningAt, type Report } from "../../settings/problem.ts";
 import { toolScopesProblem } from "./tool-scopes.ts";
 import type { McpDoc, McpServerDoc } from "./settings.ts";
+import { historyRulesProblems } from "./history-rules.ts";
 import { memberRules } from "./members.ts";
 import { recordArgumentsRules } from "./record-arguments.ts";
 import { toolLockRules } from "./tool-lock.ts";
@@ -22,6 +23,8 @@ export function mcpRules(mcp: NonNullable<McpDoc["mcp"]>, report: Report): void 
     recordArgumentsRules(recorded, (problem) => report(below(["mcp", "server", "record_arguments"], problem)));
   if (mcp.server?.dpop_nonce === true && mcp.server.dpop === undefined)
     report(errorAt(["mcp", "server", "dpop_nonce"], 'requires "dpop"'));
+  const history = mcp.server?.history_rules;
+  if (history) historyRulesProblems(history, (problem) => report(below(["mcp", "server", "history_rules"], problem)));
   const oauth = mcp.server?.upstream_oauth2;
   if (oauth) oauthRules(oauth, (problem) => report(below(OAUTH, problem)));
 }

@@ -117,7 +117,10 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
     "store writes pending": "A write is pending and retried. Fix the store.",
     "store writes lost on shutdown": "`what` is lost, usually revocations: repeat them with `gateway … revoke`.",
     "cannot notify replicas of upstream account change": "They learn of it later. Fix the store.",
-    "cannot share rate limit counts": "Each process counts its share, or denies (`without_store`). Fix the store.",
+    "cannot share rate limit counts":
+      "Each process counts its share, or denies (`without_store`); calls of `history_rules` are denied. Fix the store.",
+    "cannot remember the outcome of a task":
+      "A rule that requires the call (`history_rules`) denies later ones. Fix the store.",
     "cannot remove expired records": "The store grows. Fix it.",
     "cannot read blocks": "New blocks are not active here. Fix the store.",
     "cannot write traffic counts": "The console's plots have a gap until it is written. Fix the store.",

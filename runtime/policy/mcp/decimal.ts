@@ -49,3 +49,18 @@ function withoutZerosAtEnd(digits: string): string {
   while (digits.charCodeAt(end - 1) === 0x30) end--;
   return digits.slice(0, end);
 }
+
+/** Digits after the point that sums keep. */
+const DECIMALS = 6;
+
+/**
+ * A number in units of 10^-6, for exact sums.
+ *
+ * @returns Infinity above 10^16 units; undefined if it is negative or has more decimals
+ */
+export function unitsOf({ sign, digits, exponent }: Decimal): number | undefined {
+  if (sign === 0) return 0;
+  const zeros = exponent + DECIMALS - digits.length;
+  if (sign < 0 || zeros < 0) return undefined;
+  return digits.length + zeros > 16 ? Infinity : Number(digits + "0".repeat(zeros));
+}

@@ -10,15 +10,16 @@ import {
 } from "../../mcp/refuse.ts";
 import type { Decision } from "../../policy/facts.ts";
 import { bindingOf } from "../announced-address.ts";
-import { answerLimitedMcp, type LimitDeps } from "../answers/limit-request.ts";
+import { answerLimitedMcp } from "../answers/limit-request.ts";
 import { decide, type DecideDeps } from "../decide.ts";
 import { answerWire } from "../answers/answer-wire.ts";
 import { answerMissingScopes, missingScopes, type ScopeDeps } from "../answers/require-scopes.ts";
+import type { HistoryDeps } from "../history/check.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 import { missingApproval, settleApproval, type ApproveDeps } from "./approve.ts";
 
-export interface DecideMcpDeps extends DecideDeps, ApproveDeps, LimitDeps, ScopeDeps {
+export interface DecideMcpDeps extends DecideDeps, ApproveDeps, HistoryDeps, ScopeDeps {
   readonly approvalStates: ApprovalStates;
 }
 

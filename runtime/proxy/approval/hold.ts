@@ -4,6 +4,7 @@
  */
 import type { Approvals } from "../../approvals/interfaces.ts";
 import type { Snapshots } from "../../config/snapshot.ts";
+import { canAskApproval } from "../../limits/history/plan.ts";
 import { readRetry, withoutRetry } from "../../mcp/approval/retry.ts";
 import type { ApprovalStates } from "../../mcp/approval/request-state.ts";
 import { readMessageHeaders } from "../../mcp/message-headers.ts";
@@ -80,7 +81,7 @@ export function holdForApproval(deps: HoldDeps): Step {
     const { message, prepared, principal, exchange } = context;
     const isCall = message?.isModern === true && message.facts.method === "tools/call";
     if (!isCall || !principal || !deps.approvals) return "next";
-    const asks = prepared.route.policy.approve.length > 0;
+    const asks = prepared.route.policy.approve.length > 0 || canAskApproval(prepared.history);
     // A longer message cannot be waiting.
     if (message.bytes.length > MAX_RETRY_BYTES) return "next";
     const retry = readRetry(message);

@@ -17,7 +17,7 @@ import { respondError } from "../../http/respond.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
 import { answerEnded, endAnswer, lastEvent, LISTEN, type StreamEnd } from "../answers/answer-ended.ts";
 import { announcementReader } from "../announced-address.ts";
-import { taskReaderFor, type TaskDeps } from "../tasks/task-reader.ts";
+import { callReaderFor, type CallReaderDeps } from "../history/outcome.ts";
 import { answerReaderFor } from "../lists/member-reader.ts";
 import { listReaderFor } from "../lists/list-reader.ts";
 import type { AnswerReader, ListReceiver } from "../lists/list-receiver.ts";
@@ -38,7 +38,7 @@ import { StreamAdmission, type AdmissionDeps } from "./stream-admission.ts";
 import { announcedByClient, announcedByUpstream, mayTrail, requestTrailers, responseTrailers } from "./trailers.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
-export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps, ListDeps, TaskDeps {
+export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps, ListDeps, CallReaderDeps {
   readonly transport: Transport;
   readonly messageAddresses: MessageAddresses;
   /** Makes an upstream's MCP session id ours. */
@@ -128,7 +128,7 @@ export class Forwarding implements ListReceiver {
     this.#admission.track(this.#upstream);
     if (!this.#asksAgain)
       this.#lists = prepared.isMcpServer ? listReaderFor(this.#deps, this.#context, this) : undefined;
-    const receiver = prepared.isMcpServer ? taskReaderFor(this.#deps, this.#context, this.#lists ?? this) : this;
+    const receiver = prepared.isMcpServer ? callReaderFor(this.#deps, this.#context, this.#lists ?? this, this) : this;
     const isMcpStream = prepared.isMcpServer && exchange.method === "GET";
     const announcing = isMcpStream
       ? announcementReader(this.#deps.messageAddresses, this.#context, this.#upstream, receiver)

@@ -8,7 +8,7 @@ import type { Limited } from "../../limits/rate-limits.ts";
 import { toolArguments, type McpMessage } from "../../mcp/message.ts";
 import type { Decision, Facts } from "../../policy/facts.ts";
 import { findDecidingRule } from "../../policy/recorded/deciding-rule.ts";
-import type { ShadowDecision } from "../../policy/shadow.ts";
+import type { ShadowResult } from "../../policy/shadow.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { calledToolState, type ToolLockDeps } from "../lists/tool-lock.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -28,7 +28,7 @@ export interface Check {
   readonly message?: McpMessage | undefined;
   /** Facts that a policy evaluated, or would have; absent: no policy could change the decision. */
   readonly policyFacts?: Facts | undefined;
-  readonly shadow?: readonly ShadowDecision[] | undefined;
+  readonly shadow?: readonly ShadowResult[] | undefined;
   readonly limited?: Limited | undefined;
 }
 

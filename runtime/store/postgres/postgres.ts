@@ -10,7 +10,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { CheckedPut } from "../check.ts";
 import { createCheckedStore, type StoreBackEnd } from "../checked-store.ts";
-import { ALLOT, allotValues, toRawAllotment, type AllotmentRow } from "./allotment-statement.ts";
+import { ALLOT, ALLOT_DURABLE, allotValues, toRawAllotment, type AllotmentRow } from "./allotment-statement.ts";
 import { createFeedWatch } from "../feed-watch.ts";
 import { pendingMigrations, STEPS_TABLE, VERSION_TABLE } from "../migrations.ts";
 import { listen, openPool, type Database } from "./postgres-connection.ts";
@@ -128,7 +128,8 @@ function createStore(database: Database, deps: PostgresDeps): Store {
       await query("DELETE FROM gateway_leases WHERE name = $1 AND holder = $2", [name, holder]);
     },
     async allot(key, request) {
-      const [row] = await database.queryPlanned<AllotmentRow>("allot", ALLOT, allotValues(key, request));
+      const [name, statement] = request.isDurable === true ? ["allot-durable", ALLOT_DURABLE] : ["allot", ALLOT];
+      const [row] = await database.queryPlanned<AllotmentRow>(name, statement, allotValues(key, request));
       if (!row) throw new GatewayError("store.unavailable", "Cannot count: the database answered without a row");
       return toRawAllotment(row);
     },
@@ -177,8 +178,11 @@ const SWEEPS = [
      (SELECT key FROM gateway_records WHERE expires_at <= ${NOW} LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
   `DELETE FROM gateway_feed WHERE sequence IN
      (SELECT sequence FROM gateway_feed WHERE expires_at <= ${NOW} LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
-  `DELETE FROM gateway_allotments WHERE key IN
-     (SELECT key FROM gateway_allotments WHERE expires_at <= ${NOW} LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
+  ...["gateway_allotments", "gateway_history"].map(
+    (table) =>
+      `DELETE FROM ${table} WHERE key IN
+     (SELECT key FROM ${table} WHERE expires_at <= ${NOW} LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
+  ),
   `DELETE FROM gateway_leases WHERE name IN
      (SELECT name FROM gateway_leases WHERE expires_at <= clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
 ];

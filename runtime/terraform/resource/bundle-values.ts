@@ -56,7 +56,11 @@ function planMember(field: Field, value: Value, prior: Value, path: AttributePat
     });
     return planned ?? value;
   }
-  if (field.kind === "policy" && typeof value === "string" && typeof prior === "string") {
+  if (
+    (field.kind === "policy" || field.kind === "criteria") &&
+    typeof value === "string" &&
+    typeof prior === "string"
+  ) {
     return samePolicyText(value, prior) ? prior : value;
   }
   return value;

@@ -64,6 +64,7 @@ const EXPECTED: Partial<Record<FieldKind | Shape, string>> = {
   count: "a number",
   "text-list-map": "a map of lists of texts",
   policy: "JSON text as `jsonencode(…)` makes it",
+  criteria: "JSON text as `jsonencode(…)` makes it",
   list: "a list of texts",
   map: "a map of texts",
   block: "an object",

@@ -167,6 +167,8 @@ function sample(field: Field, item: boolean, serial: number): unknown {
       return item ? {} : undefined;
     case "policy":
       return [{ allow: { and: [{ authenticated_user: true }] } }];
+    case "criteria":
+      return { or: [{ mcp_tool: "unknown" }] };
     case "secret":
       // Valid in every form except a reference, for which nothing is reported here anyway.
       return "e30.e30.e30.e30.e30";

@@ -64,7 +64,7 @@ function toMember(field: Field, value: Value, above: ValuePath, name: string, op
   if (value === null) return undefined;
   const path = [...above, name];
   if (value instanceof Unknown) return options.standIn(field, path, false);
-  if (field.kind === "policy") return policyMember(value as string, path, options);
+  if (field.kind === "policy" || field.kind === "criteria") return policyMember(value as string, path, options);
   if (field.kind === "count") return countMember(Number(value), path, options);
   if (shapeOf(field) === "scalar") return value;
   // Terraform sends empty block lists and maps for absent ones; a document omits them.
@@ -155,6 +155,7 @@ function fromMember(field: Field, member: unknown, prior: Value): Value {
     case "text-list-map":
       return isRecord(member) ? mapValues(member, textList) : null;
     case "policy":
+    case "criteria":
       return policyText(member, prior);
     case "flag":
       return typeof member === "boolean" ? member : null;

@@ -25,6 +25,7 @@ const TYPES: Partial<Record<Field["kind"], ValueType>> = {
   "template-map": ["map", "string"],
   "text-list-map": ["map", ["list", "string"]],
   policy: "string",
+  criteria: "string",
 };
 
 /** @throws TypeError for a kind without a form here */
@@ -110,6 +111,6 @@ function docOf(field: Field): string {
   const { kind, values } = field;
   const parts: string[] = [];
   if (values) parts.push(`One of ${values.map((value) => `\`${value}\``).join(", ")}.`);
-  if (kind === "policy") parts.push("JSON text; write it with `jsonencode(…)`.");
+  if (kind === "policy" || kind === "criteria") parts.push("JSON text; write it with `jsonencode(…)`.");
   return describe(field, ...parts);
 }

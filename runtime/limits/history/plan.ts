@@ -1,0 +1,130 @@
+/**
+ * What history rules ask about one call, and what they remember of it.
+ *
+ * Untrusted input: the facts. Promises: pure. What is unknown about a call restricts it: an unknown criterion counts as
+ * matched where a rule denies, and as not matched where an earlier call would permit. Keys contain only identities that the
+ * gateway verified, and values of arguments.
+ */
+import type { CompiledRoute } from "../../config/compiled.ts";
+import { type HistoryRule, matchesCall } from "../../features/mcp/compile-history.ts";
+import type { Facts } from "../../policy/facts.ts";
+import { parseDecimal, unitsOf } from "../../policy/mcp/decimal.ts";
+import { FALSE, TRUE } from "../../policy/packed-outcome.ts";
+import { NumberToken } from "../../shared/canonical-json.ts";
+
+/** Identities of a caller. */
+export interface HistoryCaller {
+  readonly user: string | undefined;
+  readonly grant: string | undefined;
+  readonly client: string | undefined;
+}
+
+/** State of one rule for one caller. */
+export interface HistoryKey {
+  /** Key of the route. */
+  readonly route: string;
+  readonly rule: HistoryRule;
+  /** Unique per route, rule, caller and, for `same_argument`, value. */
+  readonly text: string;
+}
+
+/** A rule that the call must pass. */
+export interface Restriction {
+  readonly rule: HistoryRule;
+  /** Undefined: the caller or the argument is unknown. */
+  readonly key: HistoryKey | undefined;
+  /** For `total`, in units of 10^-6; otherwise 1. */
+  readonly amount: number;
+}
+
+export interface CallPlan {
+  readonly restrictions: readonly Restriction[];
+  /** Remembered once the call is permitted, for `not_after`. */
+  readonly marks: readonly HistoryKey[];
+  /** Remembered once it has succeeded, for `after`. */
+  readonly outcomes: readonly HistoryKey[];
+}
+
+/** Rules of a route, and its key. */
+export interface RouteHistory {
+  readonly key: string;
+  readonly rules: readonly HistoryRule[];
+  /** A rule depends on the success of calls. */
+  readonly needsOutcomes: boolean;
+}
+
+/** @returns undefined if it has no rules */
+export function historyOf({ key, mcp }: Pick<CompiledRoute, "key" | "mcp">): RouteHistory | undefined {
+  const rules = mcp?.kind === "server" ? mcp.historyRules : undefined;
+  return rules && { key, rules, needsOutcomes: rules.some(({ effect }) => effect.kind === "after") };
+}
+
+/** @returns undefined if no rule is about this call */
+export function planCall(
+  { key: route, rules }: Pick<RouteHistory, "key" | "rules">,
+  facts: Facts,
+  caller: HistoryCaller,
+): CallPlan | undefined {
+  let restrictions: Restriction[] | undefined;
+  let marks: HistoryKey[] | undefined;
+  let outcomes: HistoryKey[] | undefined;
+  for (const rule of rules) {
+    const { effect } = rule;
+    if (matchesCall(rule.calls, facts) !== FALSE) (restrictions ??= []).push(restrictionOf(route, rule, facts, caller));
+    if (effect.kind === "not_after" && matchesCall(effect.calls, facts) !== FALSE) {
+      const key = keyOf(route, rule, caller);
+      if (key) (marks ??= []).push(key);
+    }
+    if (effect.kind === "after" && matchesCall(effect.calls, facts) === TRUE) {
+      const key = keyOf(route, rule, caller, facts);
+      if (key) (outcomes ??= []).push(key);
+    }
+  }
+  if (!restrictions && !marks && !outcomes) return undefined;
+  return { restrictions: restrictions ?? [], marks: marks ?? [], outcomes: outcomes ?? [] };
+}
+
+function restrictionOf(route: string, rule: HistoryRule, facts: Facts, caller: HistoryCaller): Restriction {
+  const amount = rule.effect.kind === "total" ? amountOf(facts, rule.effect.argument) : 1;
+  return { rule, key: amount === undefined ? undefined : keyOf(route, rule, caller, facts), amount: amount ?? 0 };
+}
+
+/** @param facts for the argument that must be the same */
+function keyOf(route: string, rule: HistoryRule, caller: HistoryCaller, facts?: Facts): HistoryKey | undefined {
+  const { name, per, effect } = rule;
+  // Without a grant or client the user's own count applies, which never permits more.
+  const id = caller[per] ?? caller.user;
+  if (id === undefined) return undefined;
+  const whose = caller[per] === undefined ? "user" : per;
+  if (effect.kind !== "after") return { route, rule, text: JSON.stringify([route, name, effect.kind, whose, id]) };
+  const { sameArgument, identity } = effect;
+  const value = sameArgument && facts ? valueOf(facts, sameArgument) : "";
+  if (value === undefined) return undefined;
+  // Earlier calls under another definition of the rule must not permit anything.
+  return { route, rule, text: JSON.stringify([route, name, effect.kind, whose, id, identity, value]) };
+}
+
+/** Equal texts for equal values. @returns undefined for other values than a text, number or boolean */
+function valueOf({ mcp }: Facts, pointer: readonly string[]): string | undefined {
+  const value = mcp?.arguments?.find(pointer, true);
+  if (typeof value === "string") return `"${value}`;
+  if (typeof value === "boolean") return String(value);
+  const number = numberOf(value);
+  return number && `${number.sign} ${number.digits} ${number.exponent}`;
+}
+
+/** @returns undefined if the argument is not a number that can be counted */
+function amountOf({ mcp }: Facts, pointer: readonly string[]): number | undefined {
+  const number = numberOf(mcp?.arguments?.find(pointer, true));
+  return number && unitsOf(number);
+}
+
+function numberOf(value: unknown): ReturnType<typeof parseDecimal> {
+  if (typeof value === "number") return parseDecimal(String(value));
+  return value instanceof NumberToken ? parseDecimal(value.text) : undefined;
+}
+
+/** Whether a rule can require an approval. */
+export function canAskApproval(history: RouteHistory | undefined): boolean {
+  return history?.rules.some(({ effect }) => effect.kind === "not_after" && effect.approval !== undefined) === true;
+}

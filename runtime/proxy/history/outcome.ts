@@ -1,0 +1,170 @@
+/**
+ * Responses to calls that history rules may require (`after`): whether the call has succeeded.
+ *
+ * Untrusted input: the upstream's response. Promises: only a JSON-RPC result for the request's own ID, with status 200 and
+ * without `isError`, is a success; a response that cannot be read, or is larger than `MAX_BYTES`, is none. The last bytes
+ * reach the client once a success is stored, so that the client's next call finds it, at any replica.
+ */
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
+import { markOutcomes } from "../../limits/history/decide.ts";
+import type { TaskOutcomes } from "../../limits/history/task-outcomes.ts";
+import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
+import { GrowingBytes } from "../../mcp/lists/growing-bytes.ts";
+import { isJsonMediaType } from "../../mcp/message-headers.ts";
+import { readCallOutcome, type CallOutcome } from "../../mcp/operations/call-outcome.ts";
+import { type Guarded, guard } from "../../shared/faults/guard.ts";
+import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
+import type { StreamReceiver } from "../announced-address.ts";
+import { isEventStream } from "../forwarding/response-headers.ts";
+import type { HistoryDeps } from "./check.ts";
+import type { RequestContext } from "../request-context.ts";
+import { taskReaderFor, type TaskDeps } from "../tasks/task-reader.ts";
+
+export interface OutcomeDeps extends HistoryDeps {
+  readonly taskOutcomes?: TaskOutcomes;
+}
+
+/** Longer results are passed on unread. */
+const MAX_BYTES = 1024 * 1024;
+
+export type CallReaderDeps = OutcomeDeps & TaskDeps;
+
+/** The readers of a response for its outcome and its tasks, as far as needed. @param owner ends with their errors */
+export function callReaderFor(
+  deps: CallReaderDeps,
+  context: RequestContext,
+  next: StreamReceiver,
+  owner: Guarded,
+): StreamReceiver {
+  const tasks = taskReaderFor(deps, context, next);
+  const store = context.prepared.history && storeFor(deps, context);
+  return store ? new OutcomeReader(context, store, tasks, owner) : tasks;
+}
+
+type StoreOutcome = (outcome: CallOutcome) => Promise<void> | undefined;
+
+/** @returns undefined if no rule needs the outcome */
+function storeFor(
+  { history, taskOutcomes }: OutcomeDeps,
+  { history: plan, prepared, message, tasks }: RequestContext,
+): StoreOutcome | undefined {
+  const { history: route } = prepared;
+  if (route?.needsOutcomes !== true || history === undefined || message?.kind !== "request") return undefined;
+  const outcomes = plan?.outcomes ?? [];
+  if (outcomes.length > 0)
+    return (outcome) => {
+      if (outcome.kind === "success") return markOutcomes(outcomes, history);
+      return outcome.kind === "task" ? taskOutcomes?.keep(outcome.id, outcomes) : undefined;
+    };
+  const id = tasks?.task?.id;
+  if (id === undefined || taskOutcomes === undefined) return undefined;
+  return ({ kind }) =>
+    kind === "success" || kind === "failure" ? taskOutcomes.settle(route, id, kind === "success") : undefined;
+}
+
+class OutcomeReader implements StreamReceiver {
+  readonly #context: RequestContext;
+  readonly #store: StoreOutcome;
+  readonly #next: StreamReceiver;
+  readonly #owner: Guarded;
+  #mode: "plain" | "body" | "events" = "plain";
+  readonly #body = new GrowingBytes();
+  readonly #events = new EventBlocks(MAX_BYTES);
+  /** The latest piece of a body: it may be the last one. */
+  #last: Buffer | undefined;
+  /** While an outcome is being stored: everything that follows. */
+  #held: (() => void)[] | undefined;
+
+  constructor(context: RequestContext, store: StoreOutcome, next: StreamReceiver, owner: Guarded) {
+    this.#context = context;
+    this.#store = store;
+    this.#next = next;
+    this.#owner = owner;
+  }
+
+  onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
+    const [type = ""] = upstreamHeader(headers, "content-type");
+    const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
+    const isReadable = status === 200 && !isWhole && !isCoded;
+    this.#mode = !isReadable ? "plain" : isEventStream(type) ? "events" : isJsonMediaType(type) ? "body" : "plain";
+    this.#next.onHead(status, headers, isWhole);
+  }
+
+  onData(chunk: Buffer): boolean | void {
+    if (this.#held) {
+      this.#held.push(() => void this.#next.onData(chunk));
+      return;
+    }
+    if (this.#mode === "events") {
+      for (const block of this.#readEvents(chunk)) if (this.#storeOutcome(block)) break;
+      return this.#pass(chunk);
+    }
+    if (this.#mode === "plain") return this.#next.onData(chunk);
+    this.#body.push(chunk);
+    const before = this.#last;
+    this.#last = chunk;
+    if (before) this.#next.onData(before);
+    if (this.#body.length > MAX_BYTES) this.#leaveBody();
+  }
+
+  onEnd(trailers?: UpstreamHeaders): void {
+    if (this.#mode === "body") {
+      this.#storeOutcome(this.#body.take());
+      this.#leaveBody();
+    }
+    this.#later(() => this.#next.onEnd(trailers));
+  }
+
+  onFailure(failure: UpstreamFailure, detail: string): void {
+    const last = this.#last;
+    this.#last = undefined;
+    if (last) this.#pass(last);
+    this.#later(() => this.#next.onFailure(failure, detail));
+  }
+
+  refuseAnswer(why: string): void {
+    this.#held = undefined;
+    this.#next.refuseAnswer(why);
+  }
+
+  #leaveBody(): void {
+    const last = this.#last;
+    this.#last = undefined;
+    this.#mode = "plain";
+    if (last) this.#pass(last);
+  }
+
+  #readEvents(chunk: Buffer): readonly Buffer[] {
+    const blocks = this.#events.push(chunk);
+    if (blocks === undefined) this.#mode = "plain";
+    return (blocks ?? []).flatMap((block) => (block.kind === "event" && block.data.length > 0 ? [block.data] : []));
+  }
+
+  /** @returns whether this was the response */
+  #storeOutcome(bytes: Buffer): boolean {
+    const { message } = this.#context;
+    const outcome = message && readCallOutcome(bytes, message);
+    if (outcome === undefined) return false;
+    this.#mode = "plain";
+    const stored = this.#store(outcome);
+    if (stored === undefined) return true;
+    this.#held = [];
+    const release = guard(this.#owner, () => {
+      const held = this.#held ?? [];
+      this.#held = undefined;
+      for (const each of held) each();
+    });
+    void stored.then(release, release);
+    return true;
+  }
+
+  #pass(chunk: Buffer): boolean | void {
+    if (!this.#held) return this.#next.onData(chunk);
+    this.#held.push(() => void this.#next.onData(chunk));
+  }
+
+  #later(run: () => void): void {
+    if (this.#held) this.#held.push(run);
+    else run();
+  }
+}

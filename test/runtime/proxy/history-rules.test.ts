@@ -1,0 +1,260 @@
+/** `mcp.server.history_rules` on the wire, over two processes with one store, whose clocks are 90 seconds apart. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { RateLimits } from "../../../runtime/limits/rate-limits.ts";
+import { StoreHistory } from "../../../runtime/limits/history/store-history.ts";
+import { createTaskOutcomes } from "../../../runtime/limits/history/task-outcomes.ts";
+import { silentLog } from "../../../runtime/shared/log.ts";
+import { createMemoryStore } from "../../../runtime/store/memory.ts";
+import { createTestClock, type TestClock } from "../../support/clock.ts";
+import { snapshotFrom } from "../../support/config.ts";
+import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
+import { sendRaw } from "../../support/raw-client.ts";
+import { createBreakableStore, type BreakableStore } from "../../support/store.ts";
+import { startVictim, type Victim } from "../../support/victim.ts";
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close();
+});
+
+let victim: Victim;
+let breakable: BreakableStore;
+let clocks: readonly TestClock[];
+let replicas: readonly Pipeline[];
+/** Body of the next responses, instead of a successful result; "events": in an event stream. */
+let answer: ((id: unknown) => object) | undefined;
+let isStream = false;
+
+const RULES = `
+  - { name: reviewed, calls: { or: [{ mcp_tool: publish }] }, after: { calls: { or: [{ mcp_tool: review }] }, within: 1h, same_argument: /document } }
+  - { name: no-export, calls: { or: [{ mcp_tool: send }, { mcp_prompt: send }] }, not_after: { calls: { or: [{ mcp_tool: browse }, { mcp_resource: { starts_with: "web:" } }] }, within: 10m } }
+  - { name: few, calls: { or: [{ mcp_tool: search }] }, per: client, at_most: { count: 3, within: 1m } }
+  - { name: refunds, calls: { or: [{ mcp_tool: refund }] }, total: { argument: /amount, limit: "10.3", within: 1d } }
+  - { name: tried, shadow: true, calls: { or: [{ mcp_tool: review }] }, at_most: { count: 1, within: 1m } }
+`;
+
+beforeEach(async () => {
+  answer = undefined;
+  isStream = false;
+  victim = await startVictim(({ body }, socket) => {
+    const { id } = JSON.parse(body.toString()) as { id: unknown };
+    const json = JSON.stringify(answer?.(id) ?? { jsonrpc: "2.0", id, result: { content: [] } });
+    const text = isStream ? `event: message\ndata: {"jsonrpc":"2.0","method":"n"}\n\ndata: ${json}\n\n` : json;
+    const type = isStream ? "text/event-stream" : "application/json";
+    socket.write(
+      `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    );
+  });
+  const yaml = `
+    runtime_flags: { mcp: true }
+    routes:
+      - from: https://mcp.example
+        to: ${victim.origin}
+        policy: [{ allow: { and: [{ authenticated_user: true }] } }]
+        mcp:
+          server:
+            history_rules: ${RULES.replaceAll("\n", "\n            ")}
+  `;
+  const storeClock = createTestClock();
+  breakable = createBreakableStore(storeClock, createMemoryStore({ clock: storeClock }));
+  const later = createTestClock(storeClock.now() + 90_000);
+  clocks = [storeClock, later];
+  replicas = await Promise.all(clocks.map((clock) => startReplica(yaml, clock)));
+  open.push(victim);
+});
+
+async function startReplica(yaml: string, clock: TestClock): Promise<Pipeline> {
+  const snapshots = { current: () => snapshotFrom(yaml), subscribe: () => () => {} };
+  const { store } = breakable;
+  const log = silentLog();
+  const limits = new RateLimits({ store, snapshots, clock, log, countProcesses: async () => 2 });
+  const history = new StoreHistory({ counts: limits.shared, clock });
+  const taskOutcomes = createTaskOutcomes({ store, history, clock, log });
+  const pipeline = await startPipeline(yaml, { limits, history, taskOutcomes });
+  open.push(limits, history, { close: () => pipeline.close({ timeoutMs: 100 }) });
+  return pipeline;
+}
+
+const advance = (ms: number): void => {
+  for (const clock of clocks) clock.advance(ms);
+};
+
+interface Answer {
+  readonly status: number;
+  readonly body: { readonly error?: { code: number; message: string; data: Record<string, unknown> } };
+}
+
+async function post(message: object, replica = 0, user = "alice", headers: readonly string[] = []): Promise<Answer> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 7, ...message });
+  const pipeline = replicas[replica];
+  if (!pipeline) throw new Error("no such replica");
+  const { status, body: text } = await sendRaw(
+    pipeline.port,
+    [
+      "POST / HTTP/1.1",
+      "Host: mcp.example",
+      "Connection: close",
+      `Authorization: Bearer gwt_${user}`,
+      "Accept: application/json, text/event-stream",
+      "Content-Type: application/json",
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      ...headers,
+      "",
+      body,
+    ].join("\r\n"),
+  );
+  return { status, body: text.startsWith("{") ? (JSON.parse(text) as Answer["body"]) : {} };
+}
+
+const call = (name: string, args: object = {}, replica = 0, user?: string): Promise<Answer> =>
+  post({ method: "tools/call", params: { name, arguments: args } }, replica, user);
+
+const denied = (reason: string) => ({ status: 200, body: { error: { code: -31403, data: { reason } } } });
+
+describe("after", () => {
+  test("permits a call at any process once an earlier one with the same argument has succeeded, within the window", async () => {
+    const refused = await call("publish", { document: "d1" });
+    expect(refused).toMatchObject(denied("history-after"));
+    expect(refused.body.error?.message).toContain(
+      'Tool call denied by history rule "reviewed": an earlier call that it requires has not succeeded',
+    );
+    expect(replicas[0]?.records.at(-1)).toMatchObject({ allow: false, "allow-why-false": ["history-after:reviewed"] });
+    await call("review", { document: "d1" });
+    expect(await call("publish", { document: "d2" }, 1)).toMatchObject(denied("history-after"));
+    expect((await call("publish", { document: "d1" }, 1)).body.error).toBeUndefined();
+    expect(await call("publish", { document: "d1" }, 1, "bob")).toMatchObject(denied("history-after"));
+    expect(await call("publish", {}, 1)).toMatchObject(denied("history-argument-unknown"));
+    expect(await call("publish", { document: ["d1"] }, 1)).toMatchObject(denied("history-argument-unknown"));
+    advance(3_600_002);
+    expect(await call("publish", { document: "d1" }, 1)).toMatchObject(denied("history-after"));
+    expect(await call("publish", { document: "d1" })).toMatchObject(denied("history-after"));
+  });
+
+  test.each([
+    ["a tool's own error", (id: unknown) => ({ jsonrpc: "2.0", id, result: { content: [], isError: true } })],
+    ["a JSON-RPC error", (id: unknown) => ({ jsonrpc: "2.0", id, error: { code: -1, message: "no" } })],
+    ["a request for input", (id: unknown) => ({ jsonrpc: "2.0", id, result: { resultType: "input_required" } })],
+    ["the response to another request", () => ({ jsonrpc: "2.0", id: 99, result: { content: [] } })],
+  ])("%s is no success, as JSON and as an event", async (_name, body) => {
+    answer = body;
+    await call("review", { document: "d" });
+    isStream = true;
+    await call("review", { document: "d" });
+    expect(await call("publish", { document: "d" })).toMatchObject(denied("history-after"));
+    answer = undefined;
+    await call("review", { document: "d" });
+    expect((await call("publish", { document: "d" }, 1)).body.error).toBeUndefined();
+  });
+
+  test("a success is stored before the client has the response, and one that cannot be stored permits nothing", async () => {
+    breakable.broken = true;
+    expect((await call("review", { document: "d" })).status).toBe(200);
+    breakable.broken = false;
+    advance(6_000);
+    expect(await call("publish", { document: "d" }, 1)).toMatchObject(denied("history-after"));
+  });
+
+  test("a call that becomes a task counts once its result is known, at any process", async () => {
+    const declared = { task: { ttl: 60_000 } };
+    answer = (id) => ({ jsonrpc: "2.0", id, result: { task: { taskId: "t1", status: "working" } } });
+    const made = await post({
+      method: "tools/call",
+      params: { name: "review", arguments: { document: "d" }, ...declared },
+    });
+    const { taskId } = (made.body as unknown as { result: { task: { taskId: string } } }).result.task;
+    expect(await call("publish", { document: "d" })).toMatchObject(denied("history-after"));
+    answer = (id) => ({ jsonrpc: "2.0", id, result: { taskId: "t1", status: "working" } });
+    await post({ method: "tasks/get", params: { taskId } });
+    expect(await call("publish", { document: "d" })).toMatchObject(denied("history-after"));
+    answer = undefined;
+    await post({ method: "tasks/result", params: { taskId } }, 1);
+    expect((await call("publish", { document: "d" })).body.error).toBeUndefined();
+  });
+});
+
+describe("not_after", () => {
+  test("denies tools and prompts at any process after a permitted call or a read resource, until the window ends", async () => {
+    expect((await call("send")).body.error).toBeUndefined();
+    answer = (id) => ({ jsonrpc: "2.0", id, error: { code: -1, message: "whatever the outcome" } });
+    await post({ method: "resources/read", params: { uri: "web:page" } });
+    answer = undefined;
+    expect(await call("send", {}, 1)).toMatchObject(denied("history-not-after"));
+    expect((await post({ method: "prompts/get", params: { name: "send" } }, 1)).status).toBe(403);
+    expect((await call("send", {}, 1, "bob")).body.error).toBeUndefined();
+    advance(11 * 60_000 + 2);
+    expect((await call("send", {}, 1)).body.error).toBeUndefined();
+  });
+
+  test("a new MCP session does not reset it", async () => {
+    await call("browse");
+    const message = {
+      method: "initialize",
+      params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} },
+    };
+    expect((await post(message)).status).toBe(200);
+    expect(await call("send", {}, 1)).toMatchObject(denied("history-not-after"));
+  });
+});
+
+describe("limits", () => {
+  test("at_most counts permitted calls of all processes exactly, and denied ones not at all", async () => {
+    for (const replica of [0, 1, 0]) expect((await call("search", {}, replica)).body.error).toBeUndefined();
+    for (const replica of [0, 1]) expect(await call("search", {}, replica)).toMatchObject(denied("history-at-most"));
+    advance(60_002);
+    expect((await call("search", {}, 1)).body.error).toBeUndefined();
+  });
+
+  test("50 parallel calls never exceed a total, whose sums are exact decimals", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => call("refund", { amount: 0.3 }, index % 2)),
+    );
+    // In doubles, 34 * 0.3 is 10.2, and 10.2 + 0.1 is 10.299999999999999.
+    expect(answers.filter(({ body }) => body.error === undefined)).toHaveLength(34);
+    expect((await call("refund", { amount: 0.1 })).body.error).toBeUndefined();
+    expect(await call("refund", { amount: 0.000001 })).toMatchObject(denied("history-total"));
+    expect((await call("refund", { amount: 0 })).body.error).toBeUndefined();
+  });
+
+  test.each([
+    ["absent", {}],
+    ["a text", { amount: "5" }],
+    ["negative", { amount: -5 }],
+    ["finer than a millionth", { amount: 0.0000001 }],
+    ["written in two ways", { amount: 1, Amount: 2 }],
+  ])("an amount that is %s is denied", async (_name, args) => {
+    expect(await call("refund", args)).toMatchObject(denied("history-argument-unknown"));
+  });
+
+  test("an amount above every limit is denied as such", async () => {
+    for (const amount of ["11", "1e30"]) {
+      const text = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"refund","arguments":{"amount":${amount}}}}`;
+      expect(await post(JSON.parse(text) as object)).toMatchObject(denied("history-total"));
+    }
+  });
+});
+
+test("without the store nothing is known: calls of all rules are denied, others pass", async () => {
+  breakable.broken = true;
+  for (const [name, args] of [
+    ["publish", { document: "d" }],
+    ["send", {}],
+    ["search", {}],
+    ["refund", { amount: 1 }],
+  ] as const)
+    expect(await call(name, args), name).toMatchObject(denied("history-unknown"));
+  // It would have to be remembered.
+  expect(await call("browse")).toMatchObject(denied("history-unknown"));
+  expect((await call("other")).body.error).toBeUndefined();
+  expect((await post({ method: "tools/list" })).status).toBe(200);
+});
+
+test("a rule in shadow denies nothing, and its verdict is recorded like that of a shadow policy", async () => {
+  await call("review", { document: "d" });
+  expect(replicas[0]?.records.at(-1)).not.toHaveProperty("shadow");
+  expect((await call("review", { document: "d" }, 1)).body.error).toBeUndefined();
+  expect(replicas[1]?.records.at(-1)).toMatchObject({
+    allow: true,
+    shadow: [{ candidate: "history_rules.tried", outcome: "deny", flip: "loses", reasons: ["history-at-most:tried"] }],
+  });
+});
