@@ -37,7 +37,7 @@ export interface CountedCall {
 }
 
 export interface EarlierFindings {
-  /** Of enforced rules: the first denial without an approval, else all that an approval lifts. */
+  /** Of enforced rules: the first final denial, otherwise all denials that an approval lifts. */
   readonly denials: readonly HistoryDenial[];
   readonly shadow: readonly HistoryDenial[];
 }

@@ -1,7 +1,7 @@
 /**
- * What history rules ask about one call, and what they remember of it.
+ * Restrictions that history rules put on one call, and the state that they keep of it.
  *
- * Untrusted input: the facts. Promises: pure. What is unknown about a call restricts it: an unknown criterion counts as
+ * Untrusted input: the facts. Promises: pure. Unknown facts restrict a call: an unknown criterion counts as
  * matched where a rule denies, and as not matched where an earlier call would permit. Keys contain only identities that the
  * gateway verified, and values of arguments.
  */
