@@ -199,6 +199,16 @@ describe("kept lists", () => {
     expect(asksOf("/one", "tools/list")).toHaveLength(3);
   });
 
+  test("long lists are kept as well", async () => {
+    const tools = Array.from({ length: 2_000 }, (_, index) => ({ name: `t${index}`, description: "x".repeat(400) }));
+    const long = modern(({ message }) =>
+      message.method === "tools/list" ? resultOf(message, { resultType: "complete", tools, ttlMs: 60_000 }) : undefined,
+    );
+    const pipeline = await serve({ one: long });
+    for (let use = 0; use < 3; use += 1) expect(namesIn(await ask(pipeline, "tools/list"))).toHaveLength(2_000);
+    expect(asksOf("/one", "tools/list")).toHaveLength(1);
+  });
+
   test("the rest of its time is the client's hint, and policy decides at each use", async () => {
     let now = 1_000_000_000_000;
     const pipeline = await serve({ one: listing(60_000) }, { clock: { now: () => now } });

@@ -7,8 +7,9 @@
 import type { CompiledRoute } from "../../../config/compiled.ts";
 import { bindingText } from "../../../mcp/mcp-sessions.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
-import { BoundedCache, type Visited } from "../../../shared/cache.ts";
+import { memoryLimit } from "../../../http/admission/memory.ts";
 import type { Clock } from "../../../shared/clock.ts";
+import { FairCache } from "../../../shared/fair-cache.ts";
 import { bindingOf } from "../../announced-address.ts";
 import { keepsFor, type ListDeps } from "../../lists/list-rules.ts";
 import type { RequestContext } from "../../request-context.ts";
@@ -17,7 +18,7 @@ import type { RouteMember } from "../ask-member.ts";
 import { SlowMembers } from "./slow-members.ts";
 import { listedOf, type MemberList, type MergedMethod } from "./lists.ts";
 
-interface Kept extends Visited {
+interface Kept {
   readonly route: CompiledRoute;
   /** See `credentialOf`. */
   readonly credential: string;
@@ -31,19 +32,26 @@ export interface ListCacheDeps extends ListDeps {
 }
 
 const MAX_MS = 300_000;
-const MAX_LISTS = 5_000;
-/** Larger lists are asked for each time. */
-const MAX_ITEMS = 500;
-const MAX_BYTES = 65_536;
+/** Memory of all kept lists, and that of one user or member. */
+const MAX_BYTES = 128 * 1024 * 1024;
+const PART_OF_MEMORY = 16;
+const PART_OF_PARTY = 4;
 
 export class ListCache {
   readonly slow: SlowMembers;
   readonly #deps: ListCacheDeps;
-  readonly #kept = new BoundedCache<Kept>(MAX_LISTS);
+  readonly #kept: FairCache<Kept>;
 
   constructor(deps: ListCacheDeps) {
     this.#deps = deps;
     this.slow = new SlowMembers(deps.clock);
+    const bytes = Math.min(MAX_BYTES, memoryLimit() / PART_OF_MEMORY);
+    this.#kept = new FairCache(bytes, bytes / PART_OF_PARTY);
+  }
+
+  /** Estimated memory of all kept lists. */
+  get bytes(): number {
+    return this.#kept.bytes;
   }
 
   async get(caller: RequestContext, member: RouteMember, method: MergedMethod): Promise<MemberList | undefined> {
@@ -73,11 +81,12 @@ export class ListCache {
 
   /** @param credential of the time before the list was asked for */
   keep(caller: RequestContext, member: RouteMember, method: MergedMethod, credential: string, list: MemberList): void {
-    const { ttlMs = 0, failure, items, bytes } = list;
-    if (ttlMs <= 0 || failure !== undefined || items.length > MAX_ITEMS || bytes > MAX_BYTES) return;
+    const { ttlMs = 0, failure } = list;
+    if (ttlMs <= 0 || failure !== undefined) return;
     const untilMs = this.#deps.clock.now() + Math.min(ttlMs, MAX_MS);
     const { route } = member.prepared;
-    this.#kept.set(keyOf(caller, member, method), { visited: false, route, credential, list, untilMs });
+    const parties = [`user ${caller.principal?.user.id}`, `member ${route.key}`];
+    this.#kept.set(keyOf(caller, member, method), { route, credential, list, untilMs }, memoryOf(list), parties);
   }
 
   /** The member says that it has changed. */
@@ -91,6 +100,25 @@ export class ListCache {
     const attachment = await this.#deps.upstream.tokens.attach(principal.user.id, prepared.route);
     return attachment.kind === "token" ? attachment.authorization : attachment.kind;
   }
+}
+
+/** Of a value, beside its text. */
+const VALUE_BYTES = 40;
+/** Of a tool's words (`mcp/federation/search-tools.ts`) and of its form for clients (lists.ts). */
+const ITEM_BYTES = 1_536;
+
+/** Estimated, above the measured memory of lists of many small values. */
+function memoryOf({ items, bytes }: MemberList): number {
+  let values = 0;
+  const rest: unknown[] = [...items];
+  for (let value = rest.pop(); value !== undefined; value = rest.pop()) {
+    values += 1;
+    if (typeof value !== "object" || value === null) continue;
+    for (const each of Object.values(value))
+      if (typeof each === "object" && each !== null) rest.push(each);
+      else values += 1;
+  }
+  return bytes + values * VALUE_BYTES + items.length * ITEM_BYTES;
 }
 
 function keyOf(caller: RequestContext, { prepared }: RouteMember, method: MergedMethod): string {

@@ -132,24 +132,44 @@ export function mergeLists(
     for (const item of own) {
       const name = item[naming];
       if (typeof name !== "string") continue;
-      const advertised = isPrefixed ? advertise(prefix, name) : ownUri(claims, prefix, name);
-      if (advertised === undefined) {
-        if (isPrefixed) dropped.push(`${prefix}: ${name}`);
-        continue;
-      }
-      const listed = listedAs(method, advertised);
-      if (items.has(advertised) || !keeps(listed)) continue;
-      const named = advertised === name ? item : { ...item, [naming]: advertised };
-      items.set(advertised, method === "tools/list" ? outwardTool(prefix, named) : named);
+      if (!isPrefixed && isOfOther(claims, prefix, name)) continue;
+      const outward = outwardOf(method, prefix, item, name);
+      if (outward === undefined) dropped.push(`${prefix}: ${name}`);
+      else if (!items.has(outward.name) && keeps(outward.listed)) items.set(outward.name, outward.item);
     }
   }
   return { items: [...items.values()], dropped };
 }
 
-/** @returns undefined if it belongs to another member */
-function ownUri(claims: Claims, prefix: string, uri: string): string | undefined {
+/** An item as clients see it. */
+interface Outward {
+  readonly prefix: string;
+  readonly name: string;
+  readonly listed: ListedItem;
+  readonly item: MessageJson;
+}
+
+/** Of kept lists, which are merged at each use. Each item comes from the response to one method. */
+const knownOutward = new WeakMap<MessageJson, Outward>();
+
+/** @returns undefined if its name is too long */
+function outwardOf(method: MergedMethod, prefix: string, item: MessageJson, name: string): Outward | undefined {
+  const known = knownOutward.get(item);
+  if (known?.prefix === prefix) return known;
+  const { name: naming, isPrefixed } = MERGED[method];
+  const advertised = isPrefixed ? advertise(prefix, name) : advertiseUri(prefix, name);
+  if (advertised === undefined) return undefined;
+  const named = advertised === name ? item : { ...item, [naming]: advertised };
+  const shown = method === "tools/list" ? outwardTool(prefix, named) : named;
+  const outward = { prefix, name: advertised, listed: listedAs(method, advertised), item: shown };
+  knownOutward.set(item, outward);
+  return outward;
+}
+
+/** Whether a URI belongs to another member by configuration. */
+function isOfOther(claims: Claims, prefix: string, uri: string): boolean {
   const claimant = claims.length === 0 ? undefined : claimantOf(claims, uri);
-  return claimant === undefined || claimant === prefix ? advertiseUri(prefix, uri) : undefined;
+  return claimant !== undefined && claimant !== prefix;
 }
 
 /** @returns the item of a member's list for its policy; undefined for one without a name */
