@@ -27,6 +27,8 @@ export interface PipelineOptions extends Partial<Omit<ProxyDeps, "snapshots">> {
   readonly certificates?: Certificates;
   /** See `send_timeout`; no limit when absent. */
   readonly sendTimeoutMs?: number;
+  /** Of all clients together, see `http/admission/parties.ts`. */
+  readonly maxHeldBytes?: number;
   /** A snapshot made elsewhere, instead of the YAML. */
   readonly snapshot?: Snapshot;
 }
@@ -80,6 +82,7 @@ export async function startPipeline(yaml: string, options: PipelineOptions = {})
     insecure: options.certificates === undefined,
     certificates: options.certificates,
     sendTimeoutMs: options.sendTimeoutMs,
+    maxHeldBytes: options.maxHeldBytes,
     log,
     handle: (exchange) => proxy.handle(exchange),
   });

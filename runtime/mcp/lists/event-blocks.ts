@@ -54,6 +54,11 @@ export class EventBlocks {
     this.#maxBytes = maxBytes;
   }
 
+  /** Bytes of the current block. */
+  get heldBytes(): number {
+    return this.#lineBytes + this.#pieces.length;
+  }
+
   /** @returns undefined when an event is too large */
   push(chunk: Buffer): readonly EventBlock[] | undefined {
     const blocks: EventBlock[] = [];

@@ -50,7 +50,7 @@ export interface MemberAnswer {
 }
 
 /** Why there is no answer, for the log. */
-export type MemberFailure = "timeout" | "aborted" | "too-large" | "unreadable";
+export type MemberFailure = "timeout" | "aborted" | "overloaded" | "too-large" | "unreadable";
 
 const MAX_BYTES = 8 * 1024 * 1024;
 /** A longer one is none: it goes back to the member in a header. */
@@ -161,8 +161,11 @@ export function askMember(
         else chunks.push(chunk);
         return true;
       },
-      onEnd(complete) {
-        if (!complete) return settle("aborted");
+      get heldBytes() {
+        return size;
+      },
+      onEnd(complete, isOverloaded) {
+        if (!complete) return settle(isOverloaded === true ? "overloaded" : "aborted");
         const messages = readAnswer(headers, Buffer.concat(chunks));
         const [session] = allHeaders(headers, "mcp-session-id");
         settle(messages === undefined ? "unreadable" : { status, session, messages, size });

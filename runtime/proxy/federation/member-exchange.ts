@@ -2,8 +2,8 @@
  * The request to one member of a federated endpoint, inside the process: an Exchange that walks the member route's own
  * steps, so that policy, lock, limits, credentials and records are those of a direct call.
  *
- * Untrusted input: the member's response. Promises: it uses the memory and connections of the client's party; when the
- * client disconnects, it is closed; the receiver gets one head and at most one end.
+ * Untrusted input: the member's response. Promises: it uses the memory and connections of the client's party, also for what its
+ * receiver holds of the response; when the client disconnects, it is closed; the receiver gets one head and at most one end.
  */
 import { Readable } from "node:stream";
 
@@ -18,8 +18,10 @@ export interface MemberReceiver {
   onHead(status: number, headers: readonly string[]): void;
   /** @returns false: wait for `onDrain` of the client */
   onData(chunk: Buffer): boolean;
-  /** @param complete false: the response was aborted */
-  onEnd(complete: boolean): void;
+  /** Bytes of the response that it holds; they count for the client. Absent: none. */
+  readonly heldBytes?: number;
+  /** @param complete false: the response was aborted @param isOverloaded there is no room for the bytes that it holds */
+  onEnd(complete: boolean, isOverloaded?: boolean): void;
 }
 
 export interface MemberRequest {
@@ -83,11 +85,11 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
   }
 
   write(chunk: Buffer | string): boolean {
-    return (
-      this.#isOver ||
-      chunk.length === 0 ||
-      this.#receiver.onData(typeof chunk === "string" ? Buffer.from(chunk) : chunk)
-    );
+    if (this.#isOver || chunk.length === 0) return true;
+    const goesOn = this.#receiver.onData(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+    if (this.holdUnread(this.#receiver.heldBytes ?? 0)) return goesOn;
+    this.#finish(false, true);
+    return true;
   }
 
   onDrain(listener: () => void): void {
@@ -113,12 +115,12 @@ export class MemberExchange extends ReceivedRequest implements Exchange {
     else this.#closeListeners.push(listener);
   }
 
-  #finish(complete: boolean): void {
+  #finish(complete: boolean, isOverloaded = false): void {
     if (this.#isOver) return;
     this.#isOver = true;
     openOf.get(this.#client)?.delete(this);
     this.giveBack();
-    this.#receiver.onEnd(complete);
+    this.#receiver.onEnd(complete, isOverloaded);
     for (const listener of this.#closeListeners) listener(complete);
   }
 }

@@ -25,6 +25,14 @@ const CAPABILITY_OF: ReadonlyMap<string, string> = new Map([
   ["roots/list", "roots"],
 ]);
 
+/** The client already uses its part of the memory for responses. */
+export function overloaded(member: string): Pick<RpcError, "code" | "message"> {
+  return {
+    code: -32603,
+    message: `The gateway has no memory for the response of ${member} at the moment; try again later`,
+  };
+}
+
 /** A member with sessions asks a client of the later revision, which no member may do there. */
 export function undeclared(method: string, member: string): RpcError {
   const capability = CAPABILITY_OF.get(method);

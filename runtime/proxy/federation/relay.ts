@@ -6,7 +6,7 @@
  */
 import { outwardMessage, outwardResult } from "../../mcp/federation/carry.ts";
 import { resultFor } from "../../mcp/federation/eras.ts";
-import { idText, numberOf, readMessage, recordOf, type MessageJson } from "../../mcp/federation/json.ts";
+import { idText, numberOf, readMessage, recordOf, writeJson, type MessageJson } from "../../mcp/federation/json.ts";
 import { passThrough } from "../../mcp/federation/pass-through.ts";
 import { EventBlocks } from "../../mcp/lists/event-blocks.ts";
 import { isJsonMediaType } from "../../mcp/message-headers.ts";
@@ -15,7 +15,7 @@ import { allHeaders } from "../../shared/http/header-lookup.ts";
 import { isEventStream } from "../forwarding/response-headers.ts";
 import { eventsIn, openMember, type MemberEvent, type Outgoing } from "./ask-member.ts";
 import type { MemberExchange, MemberReceiver } from "./member-exchange.ts";
-import { notConnected, undeclared } from "./refusals.ts";
+import { notConnected, overloaded, undeclared } from "./refusals.ts";
 import type { RelayDone, RelayEnd, RelayOptions, Reply } from "./relay-options.ts";
 import { renewCaller } from "./renew-caller.ts";
 
@@ -96,7 +96,12 @@ class Relay implements MemberReceiver, Relaying {
     return true;
   }
 
-  onEnd(complete: boolean): void {
+  get heldBytes(): number {
+    return this.#isAnswered ? 0 : this.#size + this.#events.heldBytes;
+  }
+
+  onEnd(complete: boolean, isOverloaded = false): void {
+    if (isOverloaded) this.#overloaded();
     if (this.#isGone && !this.#isAnswered) return this.#finish("gone");
     // The client has disconnected or cancelled: the member did nothing wrong.
     if (!this.#isAnswered && this.#isAborted) return this.#finish("answered");
@@ -237,10 +242,12 @@ class Relay implements MemberReceiver, Relaying {
   }
 
   #takeResult(result: MessageJson): void {
-    const { message: request, clientIsModern, canAsk, sealState, link } = this.#options;
+    const { caller, message: request, clientIsModern, canAsk, sealState, link } = this.#options;
     const needsInput = result["resultType"] === "input_required";
     if (needsInput && !clientIsModern) {
       if (!canAsk) return this.#fail("it needs input, for which the client must open a session and read event streams");
+      // While the user answers.
+      if (!caller.exchange.hold(writeJson(result).length)) return this.#overloaded();
       this.#settle();
       this.#input = result;
       return;
@@ -250,6 +257,11 @@ class Relay implements MemberReceiver, Relaying {
     const sealed =
       needsInput && typeof requestState === "string" ? { ...own, requestState: sealState(requestState) } : own;
     this.#answer(() => this.#reply.result(resultFor(request["method"], sealed, clientIsModern)));
+  }
+
+  #overloaded(): void {
+    const { code, message } = overloaded(this.#options.link.member.prepared.route.name);
+    this.#answer(() => this.#reply.error(code, message));
   }
 
   #fail(why: string): void {

@@ -245,6 +245,50 @@ describe("a member that lies", () => {
   });
 });
 
+test("responses that are held count for their client, in calls, events and lists, until they are over", async () => {
+  await pipeline.close();
+  // One client can use half.
+  pipeline = await startPipeline("routes: []", { maxHeldBytes: 8_000_000 });
+  const waiting: (() => void)[] = [];
+  const text = "x".repeat(1_500_000);
+  const slowly =
+    (type: string, before: string, after: string): Script =>
+    (asked) => {
+      const { message, response } = asked;
+      if (message.method !== "tools/call" && message.method !== "tools/list") return honestly(asked);
+      const result = message.method === "tools/call" ? { text } : { tools: [{ name: "t", description: text }] };
+      response.writeHead(200, { "content-type": type });
+      response.write(before + JSON.stringify({ jsonrpc: "2.0", id: message.id, result }).slice(0, -2));
+      waiting.push(() => response.end(`}}${after}`));
+      return "taken";
+    };
+  servers.scripts.set("/json", slowly("application/json", "", ""));
+  servers.scripts.set("/events", slowly("text/event-stream", "data: ", "\n\n"));
+  serve({ json: ALLOW, events: ALLOW });
+  for (const name of ["json", "events", "json"]) {
+    const errors: string[] = [];
+    const calls = Array.from({ length: 6 }, async () => {
+      const { error, result } = await ask("/all", "tools/call", { name: `${name}__t` });
+      if (error) errors.push(error.message);
+      return result;
+    });
+    await expect.poll(() => errors.length).toBe(4);
+    expect(errors[0]).toBe(`The gateway has no memory for the response of ${name} at the moment; try again later`);
+    await expect.poll(() => waiting.length).toBe(6);
+    for (const end of waiting.splice(0)) end();
+    expect((await Promise.all(calls)).filter((result) => result !== undefined)).toEqual([{ text }, { text }]);
+  }
+  // Parsed lists count several times.
+  const listed = ask("/all", "tools/list");
+  await expect.poll(() => waiting.length).toBe(2);
+  for (const end of waiting.splice(0)) end();
+  const { result } = await listed;
+  expect([result?.["tools"], result?.["_meta"]]).toMatchObject([
+    [],
+    { "gateform/unavailable": [{ reason: "unavailable" }, { reason: "unavailable" }] },
+  ]);
+});
+
 describe("several clients at once", () => {
   const NAMES = ["plain", "kept", "fresh"];
   /** Each call's response has what was asked, under the ID that was asked, among others; calls end in any order. */

@@ -2,12 +2,13 @@
 import type { ClientSide } from "../../../mcp/federation/eras.ts";
 import type { MessageJson } from "../../../mcp/federation/json.ts";
 import type { MemberSessions } from "../../../mcp/federation/sessions.ts";
+import type { Party } from "../../../http/admission/parties.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { RouteMember, RunMember } from "../ask-member.ts";
 import type { Gap } from "../gaps.ts";
 import type { Link, LinkFailure, Links } from "../links.ts";
 import type { ListCache } from "./list-cache.ts";
-import { listOf, type MemberList, type MergedMethod } from "./lists.ts";
+import { listOf, type Hold, type MemberList, type MergedMethod } from "./lists.ts";
 import { membersOf } from "../members.ts";
 
 /** Facts about the client of one request. */
@@ -72,6 +73,31 @@ export interface CollectDeps {
   readonly cache: ListCache;
 }
 
+/** Parsed values take several times the memory of their text. */
+const PARSED = 4;
+
+/** Memory of the lists of some members while others have not responded. */
+class HeldLists {
+  readonly #party: Party | undefined;
+  #bytes = 0;
+
+  constructor(party: Party | undefined) {
+    this.#party = party;
+  }
+
+  readonly hold: Hold = (text) => {
+    const bytes = text * PARSED;
+    if (this.#party?.take(bytes) === false) return false;
+    this.#bytes += bytes;
+    return true;
+  };
+
+  giveBack(): void {
+    this.#party?.give(this.#bytes);
+    this.#bytes = 0;
+  }
+}
+
 export async function collect(
   deps: CollectDeps,
   caller: RequestContext,
@@ -79,6 +105,7 @@ export async function collect(
   client: AskingClient,
 ): Promise<Collected> {
   const { slow } = deps.cache;
+  const held = new HeldLists(caller.exchange.party);
   let isGone = false;
   caller.exchange.onClose(() => (isGone = true));
   const { answers, gaps } = await askAll(membersOf(caller), async (member) => {
@@ -87,7 +114,7 @@ export async function collect(
     if (slow.has(caller, member)) return "unavailable";
     const beganMs = performance.now();
     const credential = await deps.cache.credentialOf(caller, member);
-    const list = await listFrom(deps, caller, member, method, client);
+    const list = await listFrom(deps, caller, member, method, client, held.hold);
     const failure = typeof list === "string" ? list : list.failure;
     // The client's own end aborts its requests.
     if (failure === "unavailable" && !isGone) slow.failed(caller, member, beganMs);
@@ -95,6 +122,7 @@ export async function collect(
     deps.cache.keep(caller, member, method, credential, list);
     return list;
   });
+  held.giveBack();
   const partial = answers.flatMap(({ member, answer: { failure: reason } }) =>
     reason === undefined ? [] : [{ member, reason }],
   );
@@ -107,12 +135,13 @@ async function listFrom(
   member: RouteMember,
   method: MergedMethod,
   { sessions, legacyCapabilities, side }: AskingClient,
+  hold: Hold,
 ): Promise<MemberList | LinkFailure> {
   // The second time in a session of its own: the member has lost that of the client.
   for (const known of sessions?.has(member.prefix) === true ? [sessions, undefined] : [sessions]) {
     const link = await links.open(caller, member, known, legacyCapabilities, OPEN_MS);
     if (typeof link === "string") return link;
-    const list = await listOf(run, caller, link, method, side);
+    const list = await listOf(run, caller, link, method, side, hold);
     link.close();
     if (list !== "gone") return list;
   }

@@ -48,6 +48,9 @@ export interface MemberList {
   readonly bytes: number;
 }
 
+/** Counts the bytes of a response that is kept until all members have responded. @returns false: there is no room */
+export type Hold = (bytes: number) => boolean;
+
 /** All pages of one member; "gone": it does not know the session. */
 export async function listOf(
   run: RunMember,
@@ -55,6 +58,7 @@ export async function listOf(
   link: Link,
   method: MergedMethod,
   client: ClientSide,
+  hold: Hold,
 ): Promise<MemberList | "gone"> {
   const { member } = link;
   const { prefix } = member;
@@ -84,6 +88,7 @@ export async function listOf(
     }
     bytes += answer.size;
     if (bytes > MAX_BYTES) return ended("too-long");
+    if (!hold(answer.size)) return ended("unavailable");
     const result = recordOf(reply["result"]);
     const page = result[key];
     if (!Array.isArray(page)) return ended("invalid");

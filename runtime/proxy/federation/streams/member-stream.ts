@@ -77,6 +77,9 @@ export class MemberStream {
         if (goesOn === undefined) exchange.abort();
         return goesOn ?? true;
       },
+      get heldBytes() {
+        return events.heldBytes;
+      },
       onEnd: () => this.#ended(isStream),
     });
     this.#exchange = exchange;
