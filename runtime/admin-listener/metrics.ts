@@ -262,7 +262,7 @@ function* ownSeries(counted: Counted, shadows: Series, others: readonly Series[]
   };
   yield {
     name: "gateway_mcp_member_failures_total",
-    help: "Responses of federated routes without a part of this member, by the member's route and reason (unavailable, invalid, too-long).",
+    help: "Responses of federated routes without a part of this member, and notifications about resources of others (foreign), by the member's route and reason (unavailable, invalid, too-long, foreign).",
     type: "counter",
     read: () => byRoute(routes, "reason", "memberFailures"),
   };

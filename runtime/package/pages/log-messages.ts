@@ -15,6 +15,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "List entries times `criteria` of `route` exceed 2,000,000. Use fewer rules, or let the server page its lists.",
     "member of federated route has no part in response":
       "Its tools are missing at `route` (`reason`: `unavailable`, `invalid` or `too-long`). Check the upstream of `member`. Logged once a minute.",
+    "notification about resource of another member dropped":
+      "`member` reported a change of a resource that it does not list. If the resource is its own, add its start to `resource_prefixes`. Logged once a minute.",
     "name too long for federated route, not listed":
       "`name` with its prefix has more than 64 characters. Use a shorter prefix in `members`.",
     "request failed": "A bug: the client got `internal`. Report it with the lines around it.",

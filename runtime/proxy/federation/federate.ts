@@ -49,6 +49,7 @@ interface Parts extends FederateDeps {
   readonly seals: MemberSeals;
   readonly answers: PendingAnswers;
   readonly cache: ListCache;
+  readonly owners: Owners;
 }
 
 export function federate(deps: FederateDeps): Step {
@@ -61,19 +62,20 @@ export function federate(deps: FederateDeps): Step {
 
 class FederatedEndpoint {
   readonly #parts: Parts;
-  readonly #owners: Owners;
   readonly #calls: MemberCalls;
 
   constructor(deps: FederateDeps) {
+    const asked = { ...deps, links: new Links(deps), cache: new ListCache(deps) };
     this.#parts = {
-      ...deps,
-      links: new Links(deps),
+      ...asked,
       gaps: new Gaps(deps),
       seals: createMemberSeals(deps.keys),
       answers: new PendingAnswers(deps),
-      cache: new ListCache(deps),
+      owners: new Owners({
+        clock: deps.clock,
+        collect: (caller, method, client) => collect(asked, caller, method, client),
+      }),
     };
-    this.#owners = new Owners(deps.clock);
     this.#calls = new MemberCalls(this.#parts);
   }
 
@@ -186,8 +188,10 @@ class FederatedEndpoint {
     const { context, client, body, reply } = request;
     if (typeof uri !== "string") return reply.error(-32602, "The URI is missing");
     const app = readAppUri(uri);
-    const prefix = app ? app.prefix : await this.#ownerOf(context, client, uri);
-    const member = prefix === undefined ? undefined : memberOf(context, prefix);
+    const owner = await this.#parts.owners.find(context, client, uri);
+    if (owner === "busy")
+      return reply.error(-32603, "Too many unknown resources are requested at once; try again later");
+    const member = owner === "none" ? undefined : memberOf(context, owner.prefix);
     if (member === undefined) {
       const code = client.isModern || body["method"] === "skills/get" ? -32602 : -32002;
       return reply.error(code, body["method"] === "skills/get" ? "Skill not found" : "Resource not found", { uri });
@@ -196,13 +200,8 @@ class FederatedEndpoint {
     return this.#calls.make({ ...request, member, body: own, calledAs: uri });
   }
 
-  #ownerOf(context: RequestContext, client: AskingClient, uri: string): Promise<string | undefined> {
-    return this.#owners.find(context, uri, (caller, method) => collect(this.#parts, caller, method, client));
-  }
-
   #subscribe({ context, client, body, reply }: ClientRequest): Promise<void> {
-    const ownerOf = (caller: RequestContext, asking: AskingClient, uri: string) => this.#ownerOf(caller, asking, uri);
-    return listen({ ...this.#parts, ownerOf }, context, client, body, reply);
+    return listen(this.#parts, context, client, body, reply);
   }
 
   /** A client's response to a question of a member, or of the gateway for one. */

@@ -52,6 +52,18 @@ export class Gaps {
     );
   }
 
+  /** The member reports changes of resources that are not its own. */
+  tellForeign({ exchange, prepared }: RequestContext, { prefix, prepared: { route } }: RouteMember): void {
+    const { log, clock, metrics } = this.#deps;
+    metrics?.memberFailed(route, "foreign");
+    this.#once(`${prepared.route.key} ${prefix} foreign`, clock.now(), () =>
+      log.warn(
+        { request: exchange.id, route: prepared.route.key, member: route.key },
+        "notification about resource of another member dropped",
+      ),
+    );
+  }
+
   /** @param dropped names with the member's prefix that would be too long */
   tellDropped({ exchange, prepared }: RequestContext, dropped: readonly string[]): void {
     const { log, clock } = this.#deps;

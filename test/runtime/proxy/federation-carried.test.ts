@@ -356,6 +356,30 @@ describe("changes", () => {
     expect((await next(stream)).message.params?.["uri"]).toBe("two://r");
   });
 
+  test("nor does a member report others' resources in the stream of a session, and each such report is counted", async () => {
+    const streams = new Map<string, Asked>();
+    const failures: string[] = [];
+    const counted = (route: { readonly name: string }, reason: string): void =>
+      void failures.push(`${route.name} ${reason}`);
+    const none = (): void => {};
+    const metrics = new Proxy({} as NonNullable<PipelineOptions["metrics"]>, {
+      get: (_, name) => (name === "memberFailed" ? counted : none),
+    });
+    const scripts = { one: withSession(telling(streams), CHANGES), two: modern(telling(streams)) };
+    const pipeline = await serve(scripts, { metrics, server: ', resource_prefixes: { "file:///": two }' });
+    const session = await initialize(pipeline);
+    const get = ["accept", "text/event-stream", "mcp-session-id", session];
+    const stream = eventsOf(await fetchAll(pipeline.port, { method: "GET" }, "alice", get));
+    await expect.poll(() => [...streams.keys()].toSorted()).toEqual(["/one", "/two"]);
+    for (const uri of ["two://r", "file:///a", "none://r", 1, undefined, "one://r"])
+      tell(streams, "/one", "notifications/resources/updated", { uri });
+    expect((await next(stream)).message.params).toEqual({ uri: "one://r" });
+    tell(streams, "/two", "notifications/resources/updated", { uri: "one://r" });
+    tell(streams, "/two", "notifications/resources/updated", { uri: "file:///a" });
+    expect((await next(stream)).message.params).toEqual({ uri: "file:///a" });
+    expect(failures).toEqual([...Array<string>(5).fill("one foreign"), "two foreign"]);
+  });
+
   test("a client with a session hears of members of both revisions, and of changes of the policy", async () => {
     const streams = new Map<string, Asked>();
     const scripts = { one: modern(telling(streams)), two: withSession(telling(streams), CHANGES) };
@@ -680,6 +704,50 @@ test("any process serves the requests of a session, without asking its members f
   expect(namesIn(await ask(there, "tools/list", {}, { session }))).toHaveLength(8);
   expect([asksOf("/one", "initialize").length, asksOf("/two", "initialize").length]).toEqual([1, 1]);
 });
+
+test("sessions leave nothing behind: no map and no set grows with their number", async () => {
+  const pipeline = await serve({ one: withSession(() => undefined), two: modern(() => undefined) });
+  const use = async (): Promise<void> => {
+    const session = await initialize(pipeline);
+    for (const name of ["one__t0", "two__t0"])
+      expect((await ask(pipeline, "tools/call", { name }, { session })).result).toBeDefined();
+    expect(namesIn(await ask(pipeline, "tools/list", {}, { session }))).toHaveLength(8);
+  };
+  await use();
+  const SESSIONS = 40;
+  const grown = await grownDuring(async () => {
+    for (let session = 0; session < SESSIONS; session += 1) await use();
+  });
+  expect(grown.touched).toBeGreaterThan(10);
+  expect(grown.most).toBeLessThan(SESSIONS / 2);
+});
+
+/** What maps and sets of the whole process grow by meanwhile. */
+async function grownDuring(run: () => Promise<void>): Promise<{ readonly touched: number; readonly most: number }> {
+  const before = new Map<{ readonly size: number }, number>();
+  const watched = [
+    [Map.prototype, "set"],
+    [Set.prototype, "add"],
+  ] as const;
+  const restores = watched.map(([prototype, name]) => {
+    const own = Object.getOwnPropertyDescriptor(prototype, name) as {
+      readonly value: (...given: unknown[]) => unknown;
+    };
+    const value = function (this: { readonly size: number }, ...given: unknown[]): unknown {
+      if (this !== before && !before.has(this)) before.set(this, this.size);
+      return Reflect.apply(own.value, this, given);
+    };
+    Reflect.defineProperty(prototype, name, { ...own, value });
+    return () => Reflect.defineProperty(prototype, name, own);
+  });
+  try {
+    await run();
+  } finally {
+    for (const restore of restores) restore();
+  }
+  const growth = [...before].map(([entries, size]) => entries.size - size);
+  return { touched: growth.length, most: Math.max(...growth) };
+}
 
 describe("addresses", () => {
   const app = modern(({ message }) => {

@@ -102,9 +102,9 @@ export class ListCache {
   }
 }
 
-/** Of a value, beside its text. */
+/** Estimated memory of a value without its text. */
 const VALUE_BYTES = 40;
-/** Of a tool's words (`mcp/federation/search-tools.ts`) and of its form for clients (lists.ts). */
+/** Estimated memory of a tool's words (`mcp/federation/search-tools.ts`) and of its form for clients (lists.ts). */
 const ITEM_BYTES = 1_536;
 
 /** Estimated, above the measured memory of lists of many small values. */

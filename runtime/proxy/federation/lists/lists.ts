@@ -154,7 +154,7 @@ interface Outward {
   readonly item: MessageJson;
 }
 
-/** Of kept lists, which are merged at each use. Each item comes from the response to one method. */
+/** Kept lists are merged at each use. Each item is from the response to one method. */
 const knownOutward = new WeakMap<MessageJson, Outward>();
 
 /** @returns undefined if its name is too long */

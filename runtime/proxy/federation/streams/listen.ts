@@ -15,7 +15,6 @@ import { answerTo, askMember } from "../ask-member.ts";
 import { changedList, forgetList } from "../lists/changed-lists.ts";
 import { ClientStream } from "./client-stream.ts";
 import { OPEN_MS, openAll, type AskingClient } from "../lists/collect.ts";
-import type { Gaps } from "../gaps.ts";
 import type { Link, Links } from "../links.ts";
 import { membersOf } from "../members.ts";
 import { MemberStream } from "./member-stream.ts";
@@ -32,9 +31,6 @@ const SUBSCRIBE_MS = 5_000;
 
 export interface ListenDeps extends MergedStreamDeps {
   readonly links: Links;
-  readonly gaps: Gaps;
-  /** @returns prefix of the member that a URI belongs to */
-  readonly ownerOf: (caller: RequestContext, client: AskingClient, uri: string) => Promise<string | undefined>;
 }
 
 /** Subscriptions of the client at one member, in the member's own words. */
@@ -188,6 +184,8 @@ class Listening {
       forgetList(this.#deps.cache, this.#context, member, list);
       return !this.#lists.includes(list) || this.#write(own);
     }
+    if (method === UPDATED && typeof uri === "string" && this.#uris.has(uri) && this.#uris.get(uri) !== member.prefix)
+      this.#deps.gaps.tellForeign(this.#context, member);
     const isWanted =
       method === UPDATED
         ? typeof uri === "string" && this.#uris.get(uri) === member.prefix && mayHearOf(this.#context, uri)
@@ -213,7 +211,7 @@ class Listening {
 }
 
 async function byMember(
-  { ownerOf }: ListenDeps,
+  { owners }: ListenDeps,
   context: RequestContext,
   client: AskingClient,
   uris: readonly string[],
@@ -226,9 +224,8 @@ async function byMember(
     return own;
   };
   for (const uri of uris) {
-    const app = readAppUri(uri);
-    const prefix = app ? app.prefix : await ownerOf(context, client, uri);
-    if (prefix !== undefined) of(prefix).uris.push(app?.name ?? uri);
+    const owner = await owners.find(context, client, uri);
+    if (typeof owner !== "string") of(owner.prefix).uris.push(readAppUri(uri)?.name ?? uri);
   }
   for (const sealed of tasks) {
     const task = readTask(sealed);

@@ -9,12 +9,16 @@ import { outwardMessage, outwardResult } from "../../../mcp/federation/carry.ts"
 import { resultFor, withoutHopMeta } from "../../../mcp/federation/eras.ts";
 import { idText, recordOf, type MessageJson } from "../../../mcp/federation/json.ts";
 import { UPDATED, mayHearOf } from "../../lists/stream-reader.ts";
+import { guard } from "../../../shared/faults/guard.ts";
 import type { RequestContext } from "../../request-context.ts";
-import type { RunMember } from "../ask-member.ts";
+import type { RouteMember, RunMember } from "../ask-member.ts";
+import { clientOf } from "../client.ts";
+import type { Gaps } from "../gaps.ts";
 import { changedList, forgetList } from "../lists/changed-lists.ts";
 import { ClientStream, type ClientStreamDeps } from "./client-stream.ts";
 import type { Link } from "../links.ts";
 import type { ListCache } from "../lists/list-cache.ts";
+import type { Owners } from "../lists/owners.ts";
 import { MemberStream } from "./member-stream.ts";
 import type { MemberSeals, StreamPosition } from "../member-seals.ts";
 
@@ -22,6 +26,8 @@ export interface MergedStreamDeps extends ClientStreamDeps {
   readonly run: RunMember;
   readonly seals: MemberSeals;
   readonly cache: ListCache;
+  readonly owners: Owners;
+  readonly gaps: Gaps;
 }
 
 const MAX_EVENT_ID = 256;
@@ -61,7 +67,11 @@ export function mergeStreams(
         if (isKept) ids.set(prefix, id);
         const sealed = isKept ? positionOf(deps, context, ids) : undefined;
         const own = message === "none" ? message : passed(deps, context, link, message);
-        return own === undefined || stream.write(own, sealed);
+        if (own === undefined) return true;
+        if (own === "none" || own["method"] !== UPDATED) return stream.write(own, sealed);
+        const pass = guard(context.exchange, (isRight: boolean) => void (isRight && stream.write(own, sealed)));
+        isOwn(deps, context, member, own).then(pass, (error: unknown) => context.exchange.broke(error));
+        return true;
       },
       alive: () => stream.keepAlive(),
       none: () =>
@@ -98,6 +108,20 @@ function passed(
   const own = withoutHopMeta(outwardMessage(link.member.prefix, message));
   if (method === UPDATED && !mayHearOf(context, String(recordOf(own["params"])["uri"]))) return undefined;
   return asked(deps, context, link, own);
+}
+
+/** Whether the resource that has changed belongs to the member. A client can subscribe to no other one there. */
+async function isOwn(
+  { owners, gaps }: MergedStreamDeps,
+  context: RequestContext,
+  member: RouteMember,
+  message: MessageJson,
+): Promise<boolean> {
+  const { uri } = recordOf(message["params"]);
+  const owner = await owners.find(context, clientOf(context, {}), String(uri));
+  if (typeof owner !== "string" && owner.prefix === member.prefix) return true;
+  if (owner !== "busy") gaps.tellForeign(context, member);
+  return false;
 }
 
 function asked({ seals }: MergedStreamDeps, context: RequestContext, link: Link, message: MessageJson): MessageJson {
