@@ -9,7 +9,7 @@ import { bindingText } from "../../../mcp/mcp-sessions.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import { memoryLimit } from "../../../http/admission/memory.ts";
 import type { Clock } from "../../../shared/clock.ts";
-import { FairCache } from "../../../shared/fair-cache.ts";
+import { FairCache } from "./fair-cache.ts";
 import { bindingOf } from "../../announced-address.ts";
 import { keepsFor, type ListDeps } from "../../lists/list-rules.ts";
 import type { RequestContext } from "../../request-context.ts";
