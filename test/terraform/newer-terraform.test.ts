@@ -9,7 +9,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { blockType } from "../../runtime/terraform/schema/schema-model.ts";
-import { BUNDLE_TYPE, BUNDLE_VERSION, bundleSchema, PROVIDER_ADDRESS } from "../../runtime/terraform/schema/schema.ts";
+import {
+  BUNDLE_TYPE,
+  BUNDLE_VERSION,
+  bundleSchema,
+  OPENTOFU_ADDRESS,
+  PROVIDER_ADDRESS,
+} from "../../runtime/terraform/schema/schema.ts";
 import { upgradeBundleState } from "../../runtime/terraform/resource/state.ts";
 import { UNKNOWN, type Value, type ValueMap, type ValueType } from "../../runtime/terraform/protocol/value.ts";
 import type { Message } from "../../runtime/terraform/protocol/wire.ts";
@@ -227,8 +233,9 @@ describe("MoveResourceState", () => {
 
 describeTerraform("moved from another provider's address", () => {
   test("keeps the published slice, and plans nothing", async () => {
-    const other = "registry.terraform.io/acme/gateway";
-    const both = await serveInProcess([PROVIDER_ADDRESS, other]);
+    // OpenTofu takes states of registry.terraform.io for its own registry.
+    const other = "registry.example.com/acme/gateway";
+    const both = await serveInProcess([PROVIDER_ADDRESS, OPENTOFU_ADDRESS, other]);
     const workspace = createWorkspace(both.env);
     try {
       mkdirSync(workspace.path("slices"));
@@ -238,7 +245,9 @@ describeTerraform("moved from another provider's address", () => {
       await workspace.succeed("apply", "-auto-approve");
       const before = workspace.read("slices/team.json");
       const state = workspace.read("terraform.tfstate");
-      writeFileSync(workspace.path("terraform.tfstate"), state.replaceAll(PROVIDER_ADDRESS, other));
+      const moved = [PROVIDER_ADDRESS, OPENTOFU_ADDRESS].reduce((text, each) => text.replaceAll(each, other), state);
+      expect(moved).not.toBe(state);
+      writeFileSync(workspace.path("terraform.tfstate"), moved);
       workspace.write(
         "main.tf",
         bundleConfig(body, "moved {\n from = gateway_bundle.old\n to = gateway_bundle.main\n}\n"),

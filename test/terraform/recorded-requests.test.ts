@@ -54,6 +54,7 @@ test("newer programs call more methods than Terraform 1.11.4", () => {
   const actions = ["InvokeAction", "PlanAction", "ValidateActionConfig"];
   const lists = ["ListResource", "ValidateListResourceConfig"];
   const identities = ["GetResourceIdentitySchemas", "ImportResourceState"];
+  expect(added("opentofu-1.12.6")).toEqual(identities);
   expect(added("terraform-1.16.0")).toEqual([...identities, ...actions, ...lists].toSorted());
 });
 
