@@ -20,6 +20,8 @@ export interface TerraformSuite {
   /** The published slice in the workspace's directory `slices`. */
   readonly slice: (owner?: string) => Slice;
   readonly apply: () => Promise<string>;
+  /** Plans the import of `gateway_bundle.taken`, whose configuration Terraform writes to `taken.tf`. @returns the plan */
+  readonly generate: (head: string, id: string) => Promise<string>;
   /** 0 nothing to do, 2 changes. */
   readonly planCode: () => Promise<number | null>;
 }
@@ -60,6 +62,16 @@ export function describeTerraform(name: string, body: (terraform: TerraformSuite
       },
       slice: (owner = "team") => JSON.parse(running(workspace).read(`slices/${owner}.json`)) as Slice,
       apply: () => running(workspace).succeed("apply", "-auto-approve"),
+      async generate(head, id) {
+        const { write, succeed } = running(workspace);
+        const block = (more: string): string =>
+          `${head}\nimport {\n  to = gateway_bundle.taken\n  id = "${id}"\n${more}}\n`;
+        // Terraform 1.16 needs it as long as there is no resource, and all refuse it afterwards.
+        write("main.tf", block("  provider = gateway\n"));
+        const planned = await succeed("plan", "-generate-config-out=taken.tf");
+        write("main.tf", block(""));
+        return planned;
+      },
       planCode: async () => (await running(workspace).run("plan", "-detailed-exitcode")).code,
     });
   });

@@ -228,8 +228,7 @@ describeTerraform("gateway_bundle published over http", (terraform) => {
     rmSync(terraform.workspace.path("terraform.tfstate"));
     const head = config().split("\n\nresource")[0] ?? "";
     const id = `${gateway.adminOrigin}/config/slices/team`;
-    terraform.workspace.write("main.tf", `${head}\nimport {\n  to = gateway_bundle.taken\n  id = "${id}"\n}\n`);
-    const planned = await terraform.workspace.succeed("plan", "-generate-config-out=taken.tf");
+    const planned = await terraform.generate(head, id);
     expect(planned).toContain("1 to import, 0 to add, 0 to change, 0 to destroy");
     await terraform.workspace.succeed("apply", "-auto-approve");
     expect(await planCode()).toBe(0);

@@ -211,11 +211,7 @@ describeTerraform("gateway_bundle", (terraform) => {
     await apply();
     rmSync(terraform.workspace.path("terraform.tfstate"));
     const head = configured().split("\n\nresource")[0] ?? "";
-    terraform.workspace.write(
-      "main.tf",
-      `${head}\nimport {\n  to = gateway_bundle.taken\n  id = "${terraform.workspace.path("slices/team.json")}"\n}\n`,
-    );
-    const planned = await terraform.workspace.succeed("plan", "-generate-config-out=taken.tf");
+    const planned = await terraform.generate(head, terraform.workspace.path("slices/team.json"));
     expect(planned).toContain("1 to import, 0 to add, 0 to change, 0 to destroy");
     expect(terraform.workspace.read("taken.tf")).toContain('route "github"');
   });

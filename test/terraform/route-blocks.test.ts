@@ -109,8 +109,7 @@ route "old" {
     rmSync(terraform.workspace.path("terraform.tfstate"));
     const head = bundleConfig("").split("\n\nresource")[0] ?? "";
     const id = terraform.workspace.path("slices/team.json");
-    terraform.workspace.write("main.tf", `${head}\nimport {\n  to = gateway_bundle.taken\n  id = "${id}"\n}\n`);
-    await terraform.workspace.succeed("plan", "-generate-config-out=taken.tf");
+    await terraform.generate(head, id);
     const written = terraform.workspace.read("taken.tf").replaceAll(/ +/g, " ");
     expect(written).toMatch(/upstream \{[^}]*http2 = false/);
     expect(written).toMatch(/headers \{[^}]*host_rewrite_header = "X-Host"/);

@@ -112,8 +112,7 @@ describeTerraform("the routes attribute", (terraform) => {
     // Terraform writes what is there and no null.
     rmSync(terraform.workspace.path("terraform.tfstate"));
     const head = bundleConfig("").split("\n\nresource")[0] ?? "";
-    terraform.workspace.write("main.tf", `${head}\nimport {\n  to = gateway_bundle.taken\n  id = "${id}"\n}\n`);
-    await terraform.workspace.succeed("plan", "-generate-config-out=taken.tf");
+    await terraform.generate(head, id);
     const [, routes = ""] = /\n {2}routes = (\{[^]*?\n {2}\})\n/.exec(terraform.workspace.read("taken.tf")) ?? [];
     expect(routes).toContain('prefix_rewrite = "/base"');
     expect(routes).not.toContain("null");
