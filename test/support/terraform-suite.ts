@@ -63,13 +63,13 @@ export function describeTerraform(name: string, body: (terraform: TerraformSuite
       slice: (owner = "team") => JSON.parse(running(workspace).read(`slices/${owner}.json`)) as Slice,
       apply: () => running(workspace).succeed("apply", "-auto-approve"),
       async generate(head, id) {
-        const { write, succeed } = running(workspace);
+        const here = running(workspace);
         const block = (more: string): string =>
           `${head}\nimport {\n  to = gateway_bundle.taken\n  id = "${id}"\n${more}}\n`;
         // Terraform 1.16 needs it as long as there is no resource, and all refuse it afterwards.
-        write("main.tf", block("  provider = gateway\n"));
-        const planned = await succeed("plan", "-generate-config-out=taken.tf");
-        write("main.tf", block(""));
+        here.write("main.tf", block("  provider = gateway\n"));
+        const planned = await here.succeed("plan", "-generate-config-out=taken.tf");
+        here.write("main.tf", block(""));
         return planned;
       },
       planCode: async () => (await running(workspace).run("plan", "-detailed-exitcode")).code,
