@@ -29,7 +29,10 @@ async function writeRelease(directory: string): Promise<void> {
 
   say("npm package");
   // Builds first: package.json runs the build as `prepack`.
-  execFileSync("npm", ["pack", "--silent", "--pack-destination", npm], { cwd: ROOT, stdio: ["ignore", "ignore", 2] });
+  execFileSync("npm", ["pack", "--loglevel=error", "--pack-destination", npm], {
+    cwd: ROOT,
+    stdio: ["ignore", "ignore", 2],
+  });
   await copyFile(join(ROOT, "dist/sbom.cdx.json"), join(npm, `gateform-${VERSION}.cdx.json`));
   await copyFile(join(ROOT, "dist/image-sbom.cdx.json"), join(image, `gateform-${VERSION}-image.cdx.json`));
 

@@ -51,13 +51,13 @@ async function release({ out, key }: ReleaseOptions): Promise<Record<string, unk
     };
     // Paths of the surrounding `npm run` would lead npm to the checkout.
     for (const name of Object.keys(env)) if (/^npm_/i.test(name)) delete env[name];
-    execFileSync(command, args, { cwd: source, env, stdio: ["ignore", 2, 2] });
+    execFileSync(command, args, { cwd: source, env, stdio: ["ignore", "ignore", 2] });
   };
   try {
     console.error(`Sources of ${commit}`);
     execFileSync("tar", ["-xf", "-", "-C", source], { input: archive(commit) });
     console.error("Packages of its lock file");
-    run("npm", "ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--silent");
+    run("npm", "ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error");
     await mkdir(join(out, "image"), { recursive: true });
     const context = gzipSync(archive(commit, ...CONTEXT.split(" ")), { level: 9 });
     await writeFile(join(out, "image", `gateform-${VERSION}-image-context.tar.gz`), context);

@@ -18,7 +18,8 @@ import { join, relative, sep } from "node:path";
 export async function signSums(directory: string, file: string): Promise<boolean> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const names = entries
-    .filter((entry) => entry.isFile())
+    // A signature verifies itself, and differs each time.
+    .filter((entry) => entry.isFile() && !entry.name.endsWith(".sig"))
     .map((entry) => relative(directory, join(entry.parentPath, entry.name)).replaceAll(sep, "/"));
   const lines = names.toSorted().map(async (name) => {
     const content = await readFile(join(directory, name));

@@ -17,9 +17,14 @@ export function stepsOf(page: string, heading: string): readonly string[] {
 
 /** Runs a block as a user does, up to the first command that fails. @returns both outputs @throws Error with them */
 export function runSteps(block: string, cwd: string, env: Readonly<Record<string, string>> = {}): string {
-  return execFileSync("bash", ["-c", `set -e -o pipefail; exec 2>&1\n${block}`], {
-    cwd,
-    env: { ...process.env, ...env },
-    encoding: "utf8",
-  });
+  try {
+    return execFileSync("bash", ["-c", `set -e -o pipefail; exec 2>&1\n${block}`], {
+      cwd,
+      env: { ...process.env, ...env },
+      encoding: "utf8",
+    });
+  } catch (error) {
+    const { message, stdout } = error as Error & { readonly stdout?: string };
+    throw new Error(`${message}\n${stdout ?? ""}`, { cause: error });
+  }
 }
