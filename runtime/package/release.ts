@@ -5,7 +5,7 @@
  *   terraform/       the files of a registry release: archives for six platforms, manifest, SHA256SUMS and its signature
  *   terraform-docs/  the pages a registry shows
  *   image/           the build context of the container image, and the image's bill of materials
- *   SHA256SUMS       of all files, and its signature
+ *   SHA256SUMS       of all files except signatures, and its signature
  *
  * Only files of the commit and packages of its lock file are used, in a temporary directory: the same commit, Node and npm
  * give the same bytes everywhere and at any time, except for signatures. `--key` names a key of your GnuPG; without it

@@ -130,7 +130,7 @@ describe("package:provider", { timeout: LONG_MS }, () => {
     };
     const archive = `terraform-provider-gateway_${PROVIDER_VERSION}_${OTHER}.zip`;
 
-    test("SHA256SUMS verifies with it, and not for another text; nothing is left of a test key", async () => {
+    test("SHA256SUMS verifies with it, and not for another text", async () => {
       const directory = await signed("given");
       expect(readdirSync(directory)).toEqual([sums, `${sums}.sig`, archive].toSorted());
       home.run("--verify", join(directory, `${sums}.sig`), join(directory, sums));
